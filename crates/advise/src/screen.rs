@@ -1,20 +1,20 @@
 //! What the closed forms rule out, before anything is simulated.
 
 use crate::options::Choice;
-use forebay_predict::{Theory, Verdict, verdicts};
+use forebay_predict::{Applicability, ModelValue, applicability};
 use forebay_scenario::Resolved;
 
 /// Why a change need not be simulated, by the models; `None`: they have nothing against it.
 pub(crate) fn objection(choice: &Choice, resolved: &Resolved) -> Option<String> {
     let config = &resolved.variants.first()?.config;
     let k = f64::from(choice.k?);
-    for verdict in verdicts(config) {
-        let Verdict::Applies(section) = verdict else { continue };
+    for verdict in applicability(config) {
+        let Applicability::Applies(section) = verdict else { continue };
         if section.model != "dctcp" {
             continue;
         }
         for line in section.lines.iter().filter(|l| l.name.starts_with("smallest K")) {
-            if let Theory::Scenario(least) = line.model
+            if let ModelValue::Scenario(least) = line.model
                 && k <= least
             {
                 return Some(format!(

@@ -2,7 +2,7 @@
 
 use crate::style::{BOLD, DIM, NAME, paint};
 use crate::table::{decimals, scale};
-use forebay_predict::{Collected, Line, Verdict};
+use forebay_predict::{Applicability, Line, Samples};
 use forebay_store::summary::Dimension;
 use forebay_verdict::Cell;
 use std::fmt::Write as _;
@@ -11,10 +11,16 @@ use std::fmt::Write as _;
 const LABEL: usize = 50;
 
 /// Draws all models of a variant; `simulated`: with the columns of the simulation.
-pub(crate) fn render(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>], simulated: bool, colour: bool) -> String {
+pub(crate) fn render(
+    label: &str,
+    verdicts: &[Applicability],
+    collected: &[Vec<Samples>],
+    simulated: bool,
+    colour: bool,
+) -> String {
     let mut out = format!("{}\n", paint(colour, NAME, label));
     for (verdict, columns) in verdicts.iter().zip(collected) {
-        let Verdict::Applies(s) = verdict else { continue };
+        let Applicability::Applies(s) = verdict else { continue };
         let _ = writeln!(out, "\n{}: {}", paint(colour, BOLD, s.model), s.about);
         for (symbol, value) in &s.inputs {
             let _ = writeln!(out, "  {}", paint(colour, DIM, &format!("{symbol}: {value}")));
@@ -31,8 +37,8 @@ pub(crate) fn render(label: &str, verdicts: &[Verdict], collected: &[Vec<Collect
     let not: Vec<String> = verdicts
         .iter()
         .filter_map(|v| match v {
-            Verdict::Not { model, why } => Some(format!("  {model}: {why}\n")),
-            Verdict::Applies(_) => None,
+            Applicability::NotApplicable { model, reason } => Some(format!("  {model}: {reason}\n")),
+            Applicability::Applies(_) => None,
         })
         .collect();
     if !not.is_empty() {
@@ -41,7 +47,7 @@ pub(crate) fn render(label: &str, verdicts: &[Verdict], collected: &[Vec<Collect
     out
 }
 
-fn row(out: &mut String, line: &Line, c: &Collected, simulated: bool) {
+fn row(out: &mut String, line: &Line, c: &Samples, simulated: bool) {
     let (model, sim) = (c.model(line), c.sim());
     let shown = || model.iter().copied().chain(sim.as_ref().map(|e| e.mean)).map(f64::abs);
     let largest = shown().fold(0.0, f64::max);

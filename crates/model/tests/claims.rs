@@ -167,7 +167,7 @@ fn nstar_insensitive_to_capacity() {
     close(mean(&mut differences.iter().map(|d| d.abs())), 3.0, 0.05);
 }
 
-fn limited(n: u64) -> forebay_model::incast::Limited {
+fn limited(n: u64) -> forebay_model::incast::LimitedGoodput {
     model(base()).limited(n, 10, TailMode::Literal, First).unwrap()
 }
 

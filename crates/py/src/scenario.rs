@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::guard::detached;
 use forebay_exec::sweep::explain;
-use forebay_predict::{Head, evaluate};
+use forebay_predict::{Header, evaluate};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use pyo3::prelude::*;
@@ -100,7 +100,7 @@ impl Scenario {
         detached(py, || {
             let labels: Vec<&str> = resolved.variants.iter().map(|v| v.label.as_str()).collect();
             let experiments: Vec<_> = resolved.variants.iter().map(|v| &v.config).collect();
-            let head = Head { name: &resolved.name, seed: resolved.seed, runs: 0, notes: &resolved.notes, labels: &labels };
+            let head = Header { name: &resolved.name, seed: resolved.seed, runs: 0, notes: &resolved.notes, labels: &labels };
             evaluate(head, &experiments).to_string()
         })
     }

@@ -1,5 +1,5 @@
-//! What schedulers of several queues by class of service share: which queue a packet belongs to, whether it fits there, its marking, and whom
-//! to drop from a full buffer. Which queue is served next is the scheduler's business.
+//! Queues by class of service for several schedulers: classification, limits, marking, and drops from a full buffer. The scheduler chooses the queue to
+//! serve.
 
 use crate::{DropReason, Effects, Handle, PacketRef, PortState, QueueError, QueueState, Queued, Verdict, raw_params};
 use forebay_param::{Kind, Param, Values};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Classes of service that packets can have.
 pub(crate) const CLASSES: usize = 8;
 
-/// One queue, without the packet in service.
+/// A queue without the packet in service.
 #[derive(Debug, Clone, PartialEq)]
 struct ClassQueue {
     packets: VecDeque<PacketRef>,
@@ -32,18 +32,18 @@ pub(crate) struct ClassQueues {
     tail_drop: bool,
 }
 
-/// Classes divided evenly among `queues`, class 7 first. With 2, 4 and 8 queues as in IEEE 802.1Q table 8-5, except that class 0 stays
-/// below class 1: here a class is an order of urgency, and there 1 is for background traffic.
+/// Maps classes evenly to `queues`, class 7 to queue 0. With 2, 4 and 8 queues as in IEEE 802.1Q table 8-5, except that class 0 stays below class 1:
+/// classes are in order of urgency here, whereas 802.1Q uses class 1 for background traffic.
 pub(crate) fn even_map(queues: usize) -> [u8; CLASSES] {
     std::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
 }
 
-/// The queues of classes 0 to 7 as one number, a byte each, the lowest first.
+/// The queues of classes 0 to 7 as one number, a byte each, class 0 in the lowest.
 pub(crate) fn pack_map(map: [u8; CLASSES]) -> u64 {
     u64::from_le_bytes(map)
 }
 
-/// The map from classes to `count` queues that a scenario gives, or the even one.
+/// The map from classes to `count` queues, given by the scenario or even.
 pub(crate) fn map(v: &Values, count: usize) -> Result<[u8; CLASSES], QueueError> {
     let Some(list) = v.opt_ints("map") else { return Ok(even_map(count)) };
     if list.len() != CLASSES {
@@ -83,7 +83,7 @@ impl ClassQueues {
         few("ks", thresholds.len())?;
         let zero = |list: &[QueueLen]| list.iter().any(|l| l.amount() == 0);
         if zero(&limits) {
-            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the least is \"1pkt\""));
+            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the minimum is \"1pkt\""));
         }
         queues.iter_mut().zip(weights).for_each(|(q, w)| q.weight = w as u32);
         queues.iter_mut().zip(limits).for_each(|(q, l)| q.limit = QueueState::limit(l));
@@ -91,7 +91,7 @@ impl ClassQueues {
         Ok(ClassQueues { map: map(v, count)?, queues, serving: 0, tail_drop: v.text("overflow") == "tail" })
     }
 
-    /// Which queue a packet is for, and that queue, in service included.
+    /// Queue of a packet, and its length with the packet in service.
     #[inline]
     fn own(&self, port: &PortState, packet: &Queued) -> (usize, QueueState) {
         let q = usize::from(self.map[usize::from(packet.packet.class) % CLASSES]);
@@ -102,7 +102,7 @@ impl ClassQueues {
         (q, own)
     }
 
-    /// Takes in a packet that fits. The decision, and the queue that it has joined; `None`, and nothing is changed, if it does not fit.
+    /// Enqueues a packet that fits. Returns the decision and the queue; `None` if the packet does not fit.
     #[inline]
     pub(crate) fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<(Verdict, usize)> {
         let (wire, (q, own)) = (packet.packet.wire, self.own(port, packet));
@@ -115,7 +115,7 @@ impl ClassQueues {
         Some((Verdict::step(own, queue.k, packet.packet.ecn), q))
     }
 
-    /// The queue that the packet joined; `None`: it was dropped.
+    /// Enqueues or drops a packet. Returns its queue; `None` if it was dropped.
     pub(crate) fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) -> Option<usize> {
         let (wire, (q, own)) = (packet.packet.wire, self.own(port, &packet));
         let fits = own.fits(wire, self.queues[q].limit) && (port.fits(wire) || self.steal(port, wire, q, effects));
@@ -130,8 +130,8 @@ impl ClassQueues {
         })
     }
 
-    /// Buffer stealing (McKenney 1991; Shreedhar and Varghese 1995, section 3): the newest packets of the longest queue by bytes go, if it is
-    /// longer than the arriving packet's own with that packet. Nothing goes where that is not enough.
+    /// Buffer stealing (McKenney 1991; Shreedhar and Varghese 1995, section 3): drops the newest packets of the longest queue by bytes, if it is longer
+    /// than the arriving packet's own queue with that packet. Drops nothing if that is not enough.
     fn steal(&mut self, port: &PortState, wire: u32, q: usize, effects: &mut impl Effects) -> bool {
         let own = self.queues[q].state.bytes + u64::from(wire);
         let longest = (0..self.queues.len()).rev().max_by_key(|i| self.queues[*i].state.bytes);
@@ -152,7 +152,7 @@ impl ClassQueues {
         enough
     }
 
-    /// The oldest packet of queue `q`, which is in service from now on.
+    /// Removes the oldest packet of queue `q` for transmission.
     pub(crate) fn take(&mut self, q: usize) -> Option<Handle> {
         let packet = self.queues[q].packets.pop_front()?;
         self.queues[q].state.remove(packet.wire);
@@ -182,8 +182,7 @@ impl ClassQueues {
         self.queues.iter().map(|q| q.packets.len()).sum()
     }
 
-    /// Map, number of queues, whether the tail is dropped, weights (two numbers, 16 bits each, the lowest first), limits of eight queues and
-    /// thresholds of eight queues.
+    /// Map, number of queues, tail-drop flag, weights (two numbers, 16 bits each, queue 0 in the lowest), limits and thresholds of eight queues.
     pub(crate) fn raw_params(&self) -> Vec<u64> {
         let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
         for (q, queue) in self.queues.iter().enumerate() {
@@ -205,7 +204,7 @@ impl ClassQueues {
     }
 }
 
-/// Marking thresholds of queues by class, for [`crate::Queue::thresholds`].
+/// Marking thresholds of queues, for [`crate::Queue::thresholds`].
 pub(crate) fn thresholds(of: impl Iterator<Item = QueueState> + Clone) -> Vec<(String, QueueState)> {
     let (first, mut all) = (of.clone().next(), of.clone());
     match first {
@@ -214,7 +213,7 @@ pub(crate) fn thresholds(of: impl Iterator<Item = QueueState> + Clone) -> Vec<(S
     }
 }
 
-/// The parameters that such schedulers share.
+/// Common parameters of the schedulers.
 pub(crate) const PARAMS: [Param; 7] = [
     Param { key: "queues", kind: Kind::Int(2, 8), default: Some("2"), doc: "number of queues" },
     Param {
@@ -227,30 +226,30 @@ pub(crate) const PARAMS: [Param; 7] = [
         key: "weights",
         kind: Kind::Ints(1, 1000),
         default: Some(""),
-        doc: "shares of queues 0, 1, ... in the link while they have packets; queues without an entry have 1",
+        doc: "weights of queues 0, 1, ...: their shares of the link while they have packets; default 1",
     },
     Param {
         key: "limits",
         kind: Kind::QueueLens,
         default: Some(""),
-        doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have the whole buffer",
+        doc: "limits of queues 0, 1, ..., each including its packet in service; default: the whole buffer",
     },
     Param {
         key: "overflow",
         kind: Kind::Choice(&["longest", "tail"]),
         default: Some("longest"),
-        doc: "when the common buffer is full: drop the newest packet of the longest queue, if that is longer than the arriving packet's (buffer stealing, McKenney 1991), or the arriving packet",
+        doc: "packet to drop when the common buffer is full: \"longest\": the newest of the longest queue, if that is longer than the arriving packet's (buffer stealing, McKenney 1991); \"tail\": the arriving packet",
     },
     Param {
         key: "k",
         kind: Kind::QueueLen,
         default: Some(""),
-        doc: "marks CE from this length of the packet's own queue on, in service included. Default: no marking",
+        doc: "length of the packet's own queue from which on it is marked with CE, including the packet in service. Default: no marking",
     },
     Param {
         key: "ks",
         kind: Kind::QueueLens,
         default: Some(""),
-        doc: "thresholds of queues 0, 1, ... instead of `k`, such as in proportion to their shares (MQ-ECN, Bai et al. 2016, for fixed shares)",
+        doc: "thresholds of queues 0, 1, ... instead of `k`, for example in proportion to their weights (MQ-ECN, Bai et al. 2016, for fixed shares)",
     },
 ];

@@ -3,9 +3,9 @@ use crate::Codepoint;
 use crate::testing::{Effect, build_with, busy, packet};
 use forebay_param::Value;
 
-/// What ports rely on: they do not call where the two promises say what the decision is.
+/// Ports omit `on_arrival` where `fast_path_limit` and `is_step` imply the decision.
 #[test]
-fn promises_are_kept() {
+fn omitted_decisions_are_implied() {
     let k = QueueLen::Packets(7);
     let protect = |k| FifoDiscipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
     let all = [
@@ -34,10 +34,10 @@ fn promises_are_kept() {
     }
 }
 
-/// Passes a packet that meets nobody.
-struct Passing(PortState, Arrival);
+/// Pushes a packet at an idle port.
+struct PushIdle(PortState, Arrival);
 
-impl Operation for Passing {
+impl Operation for PushIdle {
     type Output = Option<Verdict>;
 
     fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
@@ -45,10 +45,10 @@ impl Operation for Passing {
     }
 }
 
-/// Takes in a packet that lines up, if the discipline is ready for it.
-struct Joining(PortState, Queued);
+/// Pushes a packet by the fast path, if the discipline has one for it.
+struct FastPush(PortState, Queued);
 
-impl Operation for Joining {
+impl Operation for FastPush {
     type Output = Option<Verdict>;
 
     fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
@@ -56,10 +56,10 @@ impl Operation for Joining {
     }
 }
 
-/// Says that one has passed.
-struct Passed(Time);
+/// Adds idle time.
+struct AddIdle(Time);
 
-impl Operation for Passed {
+impl Operation for AddIdle {
     type Output = ();
 
     fn run(self, discipline: &mut impl Buffered) {
@@ -67,10 +67,9 @@ impl Operation for Passed {
     }
 }
 
-/// A discipline that lets packets pass would accept them, and is left as if it had been asked. One that is ready for a packet does with it what
-/// it does with others.
+/// `accepts_idle` and `takes_fast_push` imply the decisions and the state of the calls that they replace.
 #[test]
-fn what_passes_need_not_ask() {
+fn fast_calls_equal_slow_calls() {
     let packets = |n| Value::QueueLen(QueueLen::Packets(n));
     let red = [("min", packets(3)), ("max", packets(9)), ("weight", Value::Float(0.1))];
     let all = [
@@ -90,7 +89,7 @@ fn what_passes_need_not_ask() {
                 let arrival = Arrival { ecn: Codepoint::Ect0, ..packet(1500, n as u8 % 8, 0, u64::from(n)) };
                 let state = PortState { now, ..busy(queue, 15) };
                 let (queued, mut other) = (Queued { handle: Handle(n), since: now, packet: arrival }, d.clone());
-                let verdict = other.apply(Joining(state, queued));
+                let verdict = other.apply(FastPush(state, queued));
                 effects.clear();
                 d.push(&state, queued, &mut effects);
                 if let Some(verdict) = verdict {
@@ -106,10 +105,10 @@ fn what_passes_need_not_ask() {
                 now += Time(rng.below(5_000_000));
                 let (state, arrival) = (PortState { now, idle_since, ..busy(QueueState::default(), 15) }, packet(1500, 3, 0, 1));
                 let mut other = d.clone();
-                let verdict = other.apply(Passing(state, arrival));
+                let verdict = other.apply(PushIdle(state, arrival));
                 if d.accepts_idle() {
                     assert_eq!(verdict, Some(Verdict::Accept), "{d:?}");
-                    d.apply(Passed(now - idle_since));
+                    d.apply(AddIdle(now - idle_since));
                     assert_eq!(d, other);
                     skipped += 1;
                 } else {
@@ -123,9 +122,9 @@ fn what_passes_need_not_ask() {
     }
 }
 
-/// What charts draw beside K: thresholds on an average, and those of single queues.
+/// Thresholds on an average, and those of single queues.
 #[test]
-fn levels_have_names() {
+fn thresholds_have_names() {
     let lengths = |of: &[u64]| Value::QueueLens(of.iter().map(|n| QueueLen::Packets(*n)).collect());
     let packets = |n| Value::QueueLen(QueueLen::Packets(n));
     let of = |entry, sets: &[(&'static str, Value)]| -> Vec<(String, u64)> {

@@ -1,4 +1,4 @@
-//! Drop-tail: accept whatever fits.
+//! Drop-tail: accepts every packet that fits.
 
 use crate::{
     Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
@@ -34,7 +34,7 @@ impl Fifo for DropTail {
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
-    entry: Entry { name: "drop-tail", summary: "first in, first out; drops what does not fit", params: &[] },
+    entry: Entry { name: "drop-tail", summary: "first in, first out; drops packets that do not fit", params: &[] },
     marking: Marking::Never,
     thresholds: &[],
     example: "\"drop-tail\"",

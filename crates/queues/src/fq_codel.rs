@@ -1,5 +1,5 @@
-//! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each flow, found by a hash, served in turn by deficit round robin,
-//! those of new flows first; CoDel controls each of them. Linux's limit on memory is left out: packets here have no overhead in memory.
+//! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each hash bucket of flows, served by deficit round robin, new flows first, each with
+//! CoDel. Linux's memory limit is not modelled, because packets have no memory overhead here.
 
 use crate::codel::{CodelControl, Packets, Params, params};
 use crate::heap::IndexedHeap;
@@ -22,11 +22,11 @@ struct Flow {
     head: u32,
     tail: u32,
     bytes: u64,
-    /// Bytes that it may still send in this round.
+    /// Bytes that it may send in this round.
     deficit: i64,
-    /// Whether it is in one of the two lists.
+    /// Whether it is in the list `new` or `old`.
     listed: bool,
-    /// Whether it is among those that have changed since the last overflow.
+    /// Whether it has changed since the last overflow.
     changed: bool,
     control: CodelControl,
 }
@@ -38,14 +38,14 @@ struct Link {
     next: u32,
 }
 
-/// The packets of all queues: chains through one table indexed by handle.
+/// Packets of all queues: linked lists through one table indexed by handle.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Chains {
     links: Vec<Option<Link>>,
     total: QueueState,
 }
 
-/// One chain.
+/// The packets of one queue.
 struct Chain<'a> {
     chains: &'a mut Chains,
     head: &'a mut u32,
@@ -79,13 +79,13 @@ impl Packets for Chain<'_> {
         Some(link.packet)
     }
 
-    /// What is left in all queues counts (RFC 8289 section 4.4; Linux): a flow's last packet may be dropped while others wait.
+    /// Bytes in all queues (RFC 8289 section 4.4; Linux): the last packet of a flow may be dropped while other flows have packets.
     fn bytes(&self) -> u64 {
         self.chains.total.bytes
     }
 }
 
-/// The queues.
+/// FQ-CoDel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FqCodel {
     params: Params,
@@ -93,20 +93,19 @@ pub struct FqCodel {
     quantum: i64,
     batch: u32,
     flows: Vec<Flow>,
-    /// Queues that became busy lately, and the other busy ones, each in order of service (RFC 8290 section 4.2).
+    /// Queues that have become busy recently, and the other busy queues, in order of service (RFC 8290 section 4.2).
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     chains: Chains,
-    /// The queues that were not empty at the last overflow, by [`FqCodel::fatness`]; and those that have changed since: where nothing
-    /// overflows, nothing is sorted.
+    /// Non-empty queues at the last overflow, by [`FqCodel::fatness`], and queues that have changed since. They are sorted on overflow only.
     fattest: IndexedHeap,
     changed: Vec<u32>,
-    /// So that which flows share a queue differs from seed to seed (RFC 8290 section 4.1).
+    /// Seed of the hash, so that different flows share a queue in each run (RFC 8290 section 4.1).
     perturbation: u64,
 }
 
 impl FqCodel {
-    /// RFC 8290 section 4.1: the queue of a flow.
+    /// Queue of a flow (RFC 8290 section 4.1).
     fn bucket(&self, flow: u64) -> u32 {
         let hash = mix(flow ^ self.perturbation);
         ((u128::from(hash) * self.flows.len() as u128) >> 64) as u32
@@ -117,19 +116,19 @@ impl FqCodel {
         (control, Chain { chains: &mut self.chains, head, tail, bytes })
     }
 
-    /// By bytes; of equal queues the one of the lowest bucket is fatter. Buckets take 16 bits (`flows` in the registry entry).
+    /// Sort key: bytes, then the lowest bucket. Buckets take 16 bits (`flows` in the registry entry).
     fn fatness(flow: u32, bytes: u64) -> u64 {
         bytes << 16 | u64::from(0xFFFF - flow)
     }
 
-    /// The queue of `flow` has changed.
+    /// Notes that the queue of `flow` has changed.
     fn mark_changed(&mut self, flow: u32) {
         if !std::mem::replace(&mut self.flows[flow as usize].changed, true) {
             self.changed.push(flow);
         }
     }
 
-    /// The queue with the most bytes, if not all are empty.
+    /// Queue with the most bytes, unless all are empty.
     fn fattest(&mut self) -> Option<u32> {
         while let Some(flow) = self.changed.pop() {
             let f = &mut self.flows[flow as usize];
@@ -142,8 +141,8 @@ impl FqCodel {
         self.fattest.first()
     }
 
-    /// Drops from the head of the queue with the most bytes, and no more than a batch (RFC 8290 section 4.1), until half of its bytes are
-    /// gone (Linux, `fq_codel_drop`; the RFC counts half of its packets). Of equal queues the one of the lowest bucket.
+    /// Drops packets from the head of the queue with the most bytes until half of its bytes are dropped (Linux, `fq_codel_drop`; the RFC counts half of
+    /// its packets), and at most a batch (RFC 8290 section 4.1).
     fn drop_from_fattest(&mut self, effects: &mut impl Effects, mut dropped: impl FnMut(&Queued)) -> bool {
         let Some(fattest) = self.fattest() else { return false };
         let half = self.flows[fattest as usize].bytes / 2;
@@ -186,7 +185,7 @@ impl Discipline for FqCodel {
 }
 
 impl FqCodel {
-    /// A packet joins the queue of its flow.
+    /// Appends a packet to the queue of its flow.
     #[inline]
     fn join(&mut self, packet: Queued) {
         let index = self.bucket(packet.packet.flow);
@@ -202,7 +201,7 @@ impl FqCodel {
 }
 
 impl FqCodel {
-    /// Skips the whole rounds in which no queue may send, and adds their quanta: every deficit stays at zero or below. `new` is empty.
+    /// Skips rounds in which no queue may send, and adds their quanta: every deficit stays at zero or below. `new` is empty.
     #[cold]
     #[inline(never)]
     fn skip_rounds(&mut self) {
@@ -226,7 +225,7 @@ impl Buffered for FqCodel {
 
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         self.join(packet);
-        // The arriving packet is in a queue already, and may be the one that is dropped, but the port does not count it yet.
+        // The arriving packet is in its queue already, and may be dropped, but the port does not count it yet.
         let (mut freed, mut refused) = (QueueState::default(), false);
         while !refused && (self.chains.total.packets > self.limit || !port.fits_without(freed, packet.packet.wire)) {
             let dropped = |q: &Queued| {
@@ -241,18 +240,18 @@ impl Buffered for FqCodel {
     /// RFC 8290 section 4.2.
     #[inline(always)]
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
-        // Turns without a packet. After one of each queue all of them are old.
-        let mut passed = 0;
+        // Turns without a packet. After one turn of each queue all of them are old.
+        let mut turns = 0;
         loop {
             let from_new = !self.new.is_empty();
             let index = *if from_new { &self.new } else { &self.old }.front()?;
             let flow = &mut self.flows[index as usize];
             let mut packet = None;
-            // At zero, too, as in Linux; the text of the RFC has only a negative one wait.
+            // A queue with a deficit of zero waits, as in Linux; in the RFC only negative ones wait.
             let spent = flow.deficit <= 0;
             if spent {
                 flow.deficit += self.quantum;
-                passed += 1;
+                turns += 1;
             } else {
                 let params = self.params;
                 let (control, mut chain) = self.chain(index);
@@ -264,13 +263,13 @@ impl Buffered for FqCodel {
                 return Some(q.handle);
             }
             if from_new { &mut self.new } else { &mut self.old }.pop_front();
-            // An empty new queue becomes an old one first, so that it cannot come back as new at once and starve others. Linux forgets it
-            // where there are no old ones.
+            // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others. Linux removes it if there are no old
+            // queues.
             if spent || from_new {
                 self.old.push_back(index);
-                if passed > self.new.len() + self.old.len() {
+                if turns > self.new.len() + self.old.len() {
                     self.skip_rounds();
-                    passed = 0;
+                    turns = 0;
                 }
             } else {
                 self.flows[index as usize].listed = false;
@@ -288,7 +287,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, control: CodelControl::default() };
     let quantum = v.bytes("quantum").0;
     if quantum == 0 {
-        return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
+        return Err(QueueError::new("quantum", "is zero; it must be positive"));
     }
     Ok(Queue::Buffered(BufferedDiscipline::FqCodel(Box::new(FqCodel {
         params: Params::new(v)?,
@@ -313,25 +312,25 @@ const fn all_params() -> [Param; 9] {
             key: "flows",
             kind: Kind::Int(1, 65_536),
             default: Some("1024"),
-            doc: "number of queues among which a hash divides the flows (RFC 8290 section 5.2.5)",
+            doc: "number of queues, among which a hash distributes the flows (RFC 8290 section 5.2.5)",
         },
         Param {
             key: "quantum",
             kind: Kind::Bytes,
             default: Some("1514B"),
-            doc: "what a queue may send in a round (RFC 8290 section 5.2.4)",
+            doc: "bytes that a queue may send in a round (RFC 8290 section 5.2.4)",
         },
         Param {
             key: "limit",
             kind: Kind::Int(1, 10_000_000),
             default: Some("10240"),
-            doc: "most packets in all queues, beside the link's `buffer` (RFC 8290 section 5.2.3); the fattest queue is dropped from",
+            doc: "maximum number of packets in all queues, in addition to the link's `buffer` (RFC 8290 section 5.2.3); beyond it packets of the fattest queue are dropped",
         },
         Param {
             key: "drop-batch",
             kind: Kind::Int(1, 1_000_000),
             default: Some("64"),
-            doc: "most packets that one overflow drops: up to half of the fattest queue (RFC 8290 section 4.1), counted in bytes as Linux does",
+            doc: "maximum number of packets dropped by an overflow, which drops half of the bytes of the fattest queue (RFC 8290 section 4.1; Linux)",
         },
     ];
     let mut all = [own[0]; 9];
@@ -346,7 +345,7 @@ const fn all_params() -> [Param; 9] {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "fq-codel",
-        summary: "a queue for each flow, served in turn, thin and new flows first, each under CoDel (FQ-CoDel, RFC 8290)",
+        summary: "a queue for each flow, served round robin, thin and new flows first, each with CoDel (FQ-CoDel, RFC 8290)",
         params: &all_params(),
     },
     marking: Marking::IfSet,

@@ -75,8 +75,8 @@ fn drops_under_overload(sets: &[(&'static str, Value)], until: u64) -> Vec<f64> 
 
 #[test]
 fn the_first_150_ms_of_a_burst_pass() {
-    // The last packet that finds a calm queue (less than 7.5 ms at this and at the last update) renews the allowance, at 15 ms at most;
-    // ten updates later, at 165 ms, it is spent.
+    // The last packet at an uncongested queue (less than 7.5 ms at this and at the last update) renews the allowance, at 15 ms at most. Ten updates
+    // later, at 165 ms, it is used up.
     let drops = drops_under_overload(&[], 400);
     assert!((150.0..=180.0).contains(&drops[0]), "{}", drops[0]);
     let soon = drops_under_overload(&[("burst", Value::Time(Time::ZERO))], 400);
@@ -84,7 +84,7 @@ fn the_first_150_ms_of_a_burst_pass() {
 }
 
 #[test]
-fn half_of_what_arrives_at_twice_the_rate_is_dropped_in_the_end() {
+fn drops_half_at_twice_the_rate() {
     // Derandomized, no two packets in a row are dropped below a probability of 0.85, so that it takes more than one half.
     let sets =
         [(vec![], 0.5), (vec![("derandomize", Value::Bool(true))], 0.85), (vec![("delay", Value::Text("rate".into()))], 0.5)];
@@ -103,7 +103,7 @@ fn half_of_what_arrives_at_twice_the_rate_is_dropped_in_the_end() {
 }
 
 #[test]
-fn short_queues_and_short_waits_are_safe() {
+fn short_queues_get_no_signals() {
     let mut p = pie(&[]);
     (p.probability, p.burst_allowance, p.old_delay, p.bytes) = (0.19, Time::ZERO, Time(7 * MS), 100_000);
     assert!((0..1000).all(|_| !p.signals()), "less than half the target, and less than 0.2");
@@ -167,7 +167,7 @@ fn the_drain_time_is_measured_over_16_kb() {
 }
 
 #[test]
-fn updates_made_up_for_later_are_those_of_a_timer() {
+fn late_updates_equal_a_timer() {
     let (mut timer, mut late) = (pie(&[]), pie(&[]));
     for p in [&mut timer, &mut late] {
         (p.probability, p.old_delay, p.last_sojourn) = (0.3, Time(20 * MS), Time::ZERO);
@@ -177,7 +177,7 @@ fn updates_made_up_for_later_are_those_of_a_timer() {
     }
     late.catch_up(Time(30_000 * MS));
     assert_eq!((&timer, timer.probability), (&late, 0.0));
-    // A day of silence is no loop of millions of updates.
+    // A day without packets does not loop over millions of updates.
     late.catch_up(Time(86_400_000 * MS + 1));
     assert_eq!(late.next_update, Time(86_400_015 * MS));
 }
@@ -196,7 +196,7 @@ fn controller(target: u64, alpha: f64, cap: bool, probability: f64, old_delay: u
     p
 }
 
-/// `updates` at once and one by one end in the same bits.
+/// `updates` run together and one by one end in the same bits.
 fn hold_against_single_updates(start: &Pie, updates: u64) {
     let (mut late, mut timer) = (start.clone(), start.clone());
     late.catch_up(Time(updates * MS));

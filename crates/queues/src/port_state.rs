@@ -1,4 +1,4 @@
-//! The facts that a discipline receives, and what it can decide.
+//! Input of a discipline (port, packet) and its decisions.
 
 use forebay_units::{QueueLen, Time};
 
@@ -7,20 +7,20 @@ use forebay_units::{QueueLen, Time};
 pub struct QueueState {
     /// Packets.
     pub packets: u32,
-    /// Wire bytes of those packets, each counted whole until its last bit has left.
+    /// Wire bytes of those packets. A packet counts in full until its last bit has left.
     pub bytes: u64,
 }
 
 impl QueueState {
-    /// The limit that no queue reaches.
+    /// A limit that no queue reaches.
     pub const UNLIMITED: QueueState = QueueState { packets: u32::MAX, bytes: u64::MAX };
 
-    /// An optional threshold; without one it is never reached.
+    /// A threshold; `None` is never reached.
     pub(crate) fn threshold(len: Option<QueueLen>) -> QueueState {
         len.map_or(QueueState::UNLIMITED, QueueState::limit)
     }
 
-    /// `len` as a limit or a threshold: the unit it does not name is unlimited.
+    /// `len` as a limit or a threshold; the other unit is unlimited.
     pub fn limit(len: QueueLen) -> QueueState {
         match len {
             QueueLen::Packets(n) => QueueState { packets: u32::try_from(n).unwrap_or(u32::MAX), bytes: u64::MAX },
@@ -81,51 +81,51 @@ impl Codepoint {
         }
     }
 
-    /// Whether the packet may be marked instead of dropped; one that is marked already may (RFC 3168 section 5).
+    /// Whether the packet may be marked instead of dropped; so may one that is marked already (RFC 3168 section 5).
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Codepoint::NotEct)
     }
 }
 
-/// Facts about the arriving packet.
+/// An arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Arrival {
     /// Bytes on the wire.
     pub wire: u32,
     /// ECN field of its IP header.
     pub ecn: Codepoint,
-    /// Class of service, 0 (ordinary) to 7 (most urgent), as 802.1p and the DSCP class selectors number it.
+    /// Class of service, 0 (best effort) to 7 (most urgent), numbered as in 802.1p and the DSCP class selectors.
     pub class: u8,
-    /// Urgency that a scheduler by remaining size goes by: smaller is more urgent.
+    /// Rank for schedulers by remaining size: smaller is more urgent.
     pub rank: u16,
-    /// The same for packets of one connection and direction, different otherwise.
+    /// Identifier of the connection and direction.
     pub flow: u64,
 }
 
-/// The state of a port at which a packet arrives.
+/// State of the port at which a packet arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortState {
-    /// The time of the arrival.
+    /// Time of the arrival.
     pub now: Time,
     /// Packets that wait or are being transmitted, the arriving one not counted.
     pub queue: QueueState,
     /// The port's own buffer.
     pub limit: QueueState,
-    /// Most bytes the port may hold because others hold the rest of a shared memory; `None` while there is enough.
+    /// Limit on the port's bytes while other ports occupy the rest of a shared memory; `None` while enough is free.
     pub memory: Option<u64>,
     /// Wire bytes of the packet in service, 0 when the port is idle.
     pub serving: u32,
-    /// When the port became idle; of interest while it is.
+    /// When the port became idle; valid while it is idle.
     pub idle_since: Time,
 }
 
 impl PortState {
-    /// Whether a packet of `wire` bytes would fit if `freed` were not there.
+    /// Whether a packet of `wire` bytes would fit without the packets of `freed`.
     #[inline]
     pub fn fits_without(&self, freed: QueueState, wire: u32) -> bool {
         let left = QueueState { packets: self.queue.packets - freed.packets, bytes: self.queue.bytes - freed.bytes };
-        left.fits(wire, self.limit) && self.memory.is_none_or(|most| left.bytes + u64::from(wire) <= most)
+        left.fits(wire, self.limit) && self.memory.is_none_or(|limit| left.bytes + u64::from(wire) <= limit)
     }
 
     /// Whether a packet of `wire` bytes fits.
@@ -141,10 +141,10 @@ impl PortState {
     }
 }
 
-/// Why a packet was dropped.
+/// Reason for a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropReason {
-    /// The port's own buffer was full: the packet did not fit, or it made room for a more urgent one.
+    /// The port's own buffer was full: the packet did not fit, or it was evicted by a more urgent one.
     Overflow,
     /// The switch's shared memory refused it.
     SharedBuffer,
@@ -152,7 +152,7 @@ pub enum DropReason {
     Early,
 }
 
-/// The decision about one arriving packet.
+/// Decision about an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Enqueue unchanged.
@@ -164,50 +164,50 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The congestion signal to a packet that fits: CE where the transport understands it, a drop elsewhere (RFC 3168 section 5).
+    /// Congestion signal to a packet that fits: CE if it is ECN-capable, otherwise a drop (RFC 3168 section 5).
     pub(crate) fn signal(ecn: Codepoint) -> Verdict {
         if ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
     }
 
-    /// Accepted, marked when `queue` has reached the step `k`; a packet that cannot be marked passes (`dctcp.md` 2.1).
+    /// Accepts a packet, marked if `queue` has reached `k`; one that is not ECN-capable is accepted unmarked (`dctcp.md` 2.1).
     #[inline]
     pub(crate) fn step(queue: QueueState, k: QueueState, ecn: Codepoint) -> Verdict {
         if ecn.is_capable() && queue.reaches(k) { Verdict::Mark } else { Verdict::Accept }
     }
 }
 
-/// What a buffered discipline does to packets: the port carries it out at once, without a list in between.
+/// Effects of a buffered discipline on packets, carried out by the port immediately.
 pub trait Effects {
-    /// Sets CE on a packet of the backlog, or on the one that is being pushed or popped.
+    /// Sets CE on a packet of the backlog, or on the one being pushed or popped.
     fn mark(&mut self, packet: Handle);
 
-    /// Throws away a packet of the backlog, or the one that is being pushed; the discipline has forgotten it.
+    /// Drops a packet of the backlog, or the one being pushed. The discipline holds it no longer.
     fn drop(&mut self, packet: Handle, reason: DropReason);
 }
 
-/// The port's name for a packet of its backlog. Handles of packets that have left are used again, so that those in use stay small.
+/// The port's number of a packet in its backlog. Handles are reused, so that they stay small.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Handle(pub u32);
 
-/// A packet of the backlog, as it is handed to its discipline, which keeps of it what it needs.
+/// A packet of the backlog, as its discipline receives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// The port's name for it.
+    /// The port's number of it.
     pub handle: Handle,
-    /// When it arrived.
+    /// Arrival time.
     pub since: Time,
-    /// Its facts.
+    /// The packet.
     pub packet: Arrival,
 }
 
 impl Queued {
-    /// How long it has waited at `now`.
+    /// Sojourn time at `now`.
     #[inline]
     pub fn sojourn(&self, now: Time) -> Time {
         now - self.since
     }
 
-    /// Carries out the decision about this packet, which is being pushed. Whether it joins the backlog.
+    /// Carries out the decision about this packet, which is being pushed. True if it joins the backlog.
     #[inline]
     pub(crate) fn admit(&self, verdict: Verdict, effects: &mut impl Effects) -> bool {
         match verdict {
@@ -223,19 +223,19 @@ impl Queued {
         }
     }
 
-    /// Throws it out of a full buffer.
+    /// Drops it from a full buffer.
     pub(crate) fn evict(&self, effects: &mut impl Effects) {
         effects.drop(self.handle, DropReason::Overflow);
     }
 
-    /// What a queue keeps of it that needs no more.
+    /// Its handle and length.
     #[inline]
     pub(crate) fn packet_ref(&self) -> PacketRef {
         PacketRef { handle: self.handle, wire: self.packet.wire }
     }
 }
 
-/// A packet of the backlog, of which a discipline needs no more than its length.
+/// Handle and length of a packet in the backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef {
     pub(crate) handle: Handle,
@@ -244,7 +244,7 @@ pub(crate) struct PacketRef {
 }
 
 impl PacketRef {
-    /// Throws it out of a full buffer.
+    /// Drops it from a full buffer.
     pub(crate) fn evict(self, effects: &mut impl Effects) {
         effects.drop(self.handle, DropReason::Overflow);
     }

@@ -1,4 +1,5 @@
-//! Push-out: one FIFO; a high packet that finds it full evicts the newest ordinary one (`incast-prin.md` 3.3). No reordering.
+//! Push-out: a FIFO in which a packet of high priority that arrives at a full buffer evicts the newest one of low priority (`incast-prin.md` 3.3). No
+//! reordering.
 
 use crate::raw_params::length;
 use crate::ring_buffer::RingBuffer;
@@ -9,7 +10,7 @@ use crate::{
 use forebay_param::Entry;
 use forebay_units::Time;
 
-/// What is known of a packet that waits.
+/// A packet of the backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct BacklogEntry {
     packet_ref: PacketRef,
@@ -33,7 +34,7 @@ impl Pushout {
         Verdict::step(port.queue, self.k, packet.ecn)
     }
 
-    /// Evicts as many of the newest ordinary packets as a packet of `wire` bytes needs; none if all are not enough.
+    /// Evicts the newest packets of low priority until one of `wire` bytes fits; none if all of them are not enough.
     fn make_space(&mut self, port: &PortState, wire: u32, effects: &mut impl Effects) -> bool {
         let mut freed = QueueState::default();
         let high = self.high;
@@ -117,7 +118,7 @@ impl Buffered for Pushout {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "pushout",
-        summary: "one FIFO in which a high packet arriving full evicts the newest ordinary one (PRIN)",
+        summary: "one FIFO in which a packet of high priority that does not fit evicts the newest one of low priority (PRIN)",
         params: &[HIGH, K],
     },
     marking: Marking::IfSet,
@@ -135,7 +136,7 @@ mod tests {
     use crate::testing::{Effect, Port, packet};
 
     #[test]
-    fn the_newest_ordinary_packet_leaves() {
+    fn evicts_the_newest_of_low_priority() {
         let discipline =
             BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: RingBuffer::default() });
         let mut p = Port::new(discipline, QueueState { packets: 4, bytes: u64::MAX });
@@ -143,13 +144,13 @@ mod tests {
             assert_eq!(p.arrive(packet(1500, class, 0, 0)), Verdict::Accept);
         }
         assert_eq!(p.serve(), Some(0));
-        // One of four places is in service.
+        // One of the four packets is in service.
         assert_eq!(p.arrive(packet(1500, 3, 0, 0)), Verdict::Drop(DropReason::Overflow));
         assert_eq!(p.arrive(packet(1500, 4, 0, 0)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(3), DropReason::Overflow)]);
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
-        // No ordinary packet is left.
+        // No packet of low priority is left.
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Drop(DropReason::Overflow));
         let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [2, 5, 6]);

@@ -1,17 +1,16 @@
-//! A discipline as plain numbers, from which a program in another language can build the same one: the C cores in the kernel's driver, which
-//! name the order at each.
+//! Parameters of a discipline as numbers, for the implementations in the guest kernel's driver, which document the order of each.
 
 use crate::QueueState;
 
-/// Lengths in packets have this bit; a length is one number, as a limit or a threshold counts in one of the two units.
+/// Set in lengths that count packets; others count bytes.
 const IN_PACKETS: u64 = 1 << 63;
 
-/// The kind of a discipline and its parameters, without any state.
+/// Kind and parameters of a discipline, without state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawParams {
-    /// Name of the C core: that of the registry, but for entries that share a core.
+    /// Name of the implementation: that of the registry, except for entries that share one.
     pub core: &'static str,
-    /// The parameters: times in picoseconds, sizes in bytes, whether-or-not as 1 or 0, real numbers as their bits.
+    /// The parameters: times in picoseconds, sizes in bytes, flags as 1 or 0, real numbers as their bits.
     pub numbers: Vec<u64>,
 }
 

@@ -77,7 +77,7 @@ fn average_while_busy() {
     control.avg = 50.0;
     control.update(&queue(11));
     assert!((control.avg - (0.998 * 50.0 + 0.002 * 11.0)).abs() < 1e-12);
-    // A busy port with nobody waiting: a sample of zero, not idle time.
+    // A busy port without waiting packets: a sample of zero, not idle time.
     control.in_service = false;
     control.avg = 50.0;
     control.update(&queue(1));
@@ -128,7 +128,7 @@ fn gaps_are_uniform() {
 }
 
 #[test]
-fn gaps_without_count_are_geometric_and_those_of_wait_start_late() {
+fn gaps_without_count_are_geometric() {
     let mut control = example();
     control.avg = 65.0;
     control.count_rule = Count::Off;
@@ -162,7 +162,7 @@ fn the_three_regions() {
 }
 
 #[test]
-fn a_full_queue_is_asked_too() {
+fn full_queue_updates_the_average() {
     let mut red = Red(example());
     red.0.avg = 65.0;
     red.0.count = 50;

@@ -1,20 +1,20 @@
-//! A list that grows at the back and shrinks at the front, quicker at both than the standard library's: its size is a power of two.
+//! Ring buffer of a power of two: appending and removing at the front are faster than with `VecDeque`.
 
-/// Places of a list that has held anything.
+/// Capacity after the first element.
 const MIN_CAPACITY: usize = 4;
 
-/// What waits, the oldest first.
+/// Elements in order of arrival.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RingBuffer<T> {
-    /// A power of two, or none.
+    /// Their number is 0 or a power of two.
     slots: Vec<T>,
-    /// Positions run freely; the lower bits say where in `slots`.
+    /// Positions, which wrap at 2^32; their lower bits are indices of `slots`.
     head: u32,
     tail: u32,
 }
 
 impl<T: Copy + Default> RingBuffer<T> {
-    /// How many wait.
+    /// Number of elements.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head) as usize
@@ -25,7 +25,7 @@ impl<T: Copy + Default> RingBuffer<T> {
         self.head == self.tail
     }
 
-    /// Whether one more needs no memory.
+    /// Whether another element fits without allocating memory.
     #[inline(always)]
     pub(crate) fn has_capacity(&self) -> bool {
         self.len() != self.slots.len()
@@ -36,7 +36,7 @@ impl<T: Copy + Default> RingBuffer<T> {
         position as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// Adds one that is the newest.
+    /// Appends an element.
     #[inline(always)]
     pub(crate) fn push_back(&mut self, new: T) {
         if !self.has_capacity() {
@@ -47,7 +47,7 @@ impl<T: Copy + Default> RingBuffer<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Takes out the oldest.
+    /// Removes the oldest element.
     #[inline(always)]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         if self.is_empty() {
@@ -58,19 +58,19 @@ impl<T: Copy + Default> RingBuffer<T> {
         Some(oldest)
     }
 
-    /// Takes out the newest.
+    /// Removes the newest element.
     pub(crate) fn pop_back(&mut self) -> Option<T> {
         let last = self.len().checked_sub(1)?;
         self.remove(last)
     }
 
-    /// The one with `index` older than it.
+    /// The element with `index` older ones.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> Option<T> {
         (index < self.len()).then(|| self.slots[self.slot(self.head.wrapping_add(index as u32))])
     }
 
-    /// Takes out the one with `index` older than it.
+    /// Removes the element with `index` older ones.
     pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
         let found = self.get(index)?;
         for i in index as u32 + 1..self.len() as u32 {
@@ -81,7 +81,7 @@ impl<T: Copy + Default> RingBuffer<T> {
         Some(found)
     }
 
-    /// From the newest to the oldest.
+    /// Elements from the newest to the oldest.
     pub(crate) fn newest_first(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len()).rev().filter_map(|i| self.get(i))
     }
@@ -109,7 +109,7 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn it_is_a_list() {
+    fn equals_vec_deque() {
         let mut rng = Rng::stream(5, &[]);
         let (mut ring, mut model) = (RingBuffer::default(), VecDeque::new());
         (ring.head, ring.tail) = (u32::MAX - 20, u32::MAX - 20);

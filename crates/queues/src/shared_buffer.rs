@@ -1,14 +1,14 @@
-//! Shared packet memory of a switch: how much of a common pool one port may hold.
+//! Shared packet memory of a switch: limits on each port's share of a common pool.
 
-/// How the pool is divided among the ports.
+/// Division of the pool among the ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SharedPolicy {
-    /// Every port may hold up to a fixed number of bytes, as long as the pool has room.
+    /// Every port may hold up to a fixed number of bytes while the pool has space.
     Static {
         /// Bytes one port may hold.
         per_port: u64,
     },
-    /// Dynamic threshold (Choudhury and Hahne, 1998): a port may hold `alpha` times what is still free.
+    /// Dynamic threshold (Choudhury and Hahne, 1998): a port may hold `alpha` times the free part of the pool.
     Dynamic {
         /// Factor on the free pool.
         alpha: f64,
@@ -37,8 +37,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Bytes that one port can hold while all others are empty: with a dynamic threshold alpha / (1 + alpha) of the pool, where what it
-    /// holds is alpha times what it leaves free.
+    /// Bytes that one port can hold while all others are empty. With a dynamic threshold that is alpha / (1 + alpha) of the pool.
     pub fn max_port_bytes(&self) -> u64 {
         match self.policy {
             SharedPolicy::Static { per_port } => per_port.min(self.total),

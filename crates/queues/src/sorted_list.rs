@@ -1,15 +1,15 @@
-//! Numbers in ascending order, each with a handle, of which most come and go at the ends: one list while they are few, as backlogs are, and pieces of
-//! bounded length when they are many, so that none moves more than half a piece.
+//! Sorted list of numbers with handles, optimized for insertions and removals at the ends: chunks of bounded length, a single one while the list is
+//! short, as backlogs are.
 
 use std::collections::VecDeque;
 
-/// Most entries of a piece.
+/// Maximum length of a chunk.
 const MAX_CHUNK: usize = 512;
 
-/// Distinct numbers and what belongs to them.
+/// Distinct numbers with their handles.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SortedList {
-    /// None is empty, unless it is the only one.
+    /// No chunk is empty unless it is the only one.
     chunks: Vec<VecDeque<(u64, u32)>>,
     len: usize,
 }
@@ -21,24 +21,24 @@ impl Default for SortedList {
 }
 
 impl SortedList {
-    /// How many they are.
+    /// Number of entries.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The smallest.
+    /// The smallest entry.
     #[inline]
     pub(crate) fn first(&self) -> Option<(u64, u32)> {
         self.chunks.first()?.front().copied()
     }
 
-    /// From the largest down.
+    /// Entries in descending order.
     pub(crate) fn descending(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
         self.chunks.iter().rev().flat_map(|chunk| chunk.iter().rev().copied())
     }
 
-    /// Adds a number that is not there.
+    /// Inserts a number that is not in the list.
     #[inline]
     pub(crate) fn insert(&mut self, number: u64, handle: u32) {
         let at = self.chunk_of(number);
@@ -55,7 +55,7 @@ impl SortedList {
         }
     }
 
-    /// Removes the smallest.
+    /// Removes the smallest entry.
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<(u64, u32)> {
         let first = self.chunks.first_mut()?.pop_front()?;
@@ -63,14 +63,14 @@ impl SortedList {
         Some(first)
     }
 
-    /// Removes the largest.
+    /// Removes the largest entry.
     pub(crate) fn pop_last(&mut self) -> Option<(u64, u32)> {
         let last = self.chunks.last_mut()?.pop_back()?;
         self.on_removed(self.chunks.len() - 1);
         Some(last)
     }
 
-    /// Removes a number that is there.
+    /// Removes a number that is in the list.
     pub(crate) fn remove(&mut self, number: u64) {
         let at = self.chunk_of(number);
         let place = self.chunks[at].partition_point(|other| other.0 < number);
@@ -79,7 +79,7 @@ impl SortedList {
         self.on_removed(at);
     }
 
-    /// The piece that a number is in, or belongs in.
+    /// The chunk of a number.
     #[inline]
     fn chunk_of(&self, number: u64) -> usize {
         if self.chunks.len() == 1 {
@@ -111,11 +111,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn it_is_an_ordered_map() {
+    fn equals_btree_map() {
         let mut rng = Rng::stream(7, &[]);
         let (mut list, mut model) = (SortedList::default(), BTreeMap::new());
         for step in 0..60_000u32 {
-            // It grows to some thousands, and is emptied again.
+            // The list grows to thousands of entries and shrinks again.
             let grows = step % 20_000 < 12_000;
             match rng.below(8) {
                 0 if !grows => assert_eq!(list.pop_last(), model.pop_last()),

@@ -1,7 +1,7 @@
-//! Strict priority: two to eight FIFOs, of which the most urgent one that holds a packet is served first.
+//! Strict priority: two to eight FIFOs, of which the most urgent non-empty one is served first.
 //!
-//! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
-//! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum of
+//! all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::class_queues::{CLASSES, map, pack_map, thresholds};
 use crate::raw_params::length;
@@ -13,55 +13,55 @@ use crate::{
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::{QueueLen, Time};
 
-/// One queue, without the packet in service.
+/// A queue without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct PriorityQueue {
     packets: RingBuffer<PacketRef>,
-    /// Wire bytes of those.
+    /// Wire bytes of its packets.
     bytes: u64,
-    /// Its own limit, if it has one, on its packets in service too.
+    /// Its own limit, which includes the packet in service.
     limit: Option<QueueState>,
-    /// Its own marking threshold instead of the common one, on its own packets.
+    /// Marking threshold on its own length, instead of the common one.
     k: Option<QueueState>,
 }
 
-/// Queues in order of service, the first one first.
+/// Queues in order of priority, queue 0 first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrictPriority {
     /// Queue of each class.
     map: [u8; CLASSES],
     queues: Vec<PriorityQueue>,
-    /// Which of them hold a packet, a bit each.
+    /// Bit set of non-empty queues.
     busy: u32,
-    /// Queue of the packet in service, where the length of single queues matters.
+    /// Queue of the packet in service; valid if the length of single queues matters.
     serving: usize,
     k: QueueState,
     k_of_queue: bool,
     buffer_of_queue: bool,
     tail_drop: bool,
-    /// Whether the length of no single queue matters, but only the sum.
+    /// Whether only the sum of all queues matters.
     common: bool,
 }
 
 impl StrictPriority {
-    /// As configured.
-    fn build_with(self) -> StrictPriority {
+    /// Sets the derived field `common`.
+    fn with_common(self) -> StrictPriority {
         let own = self.queues.iter().any(|l| l.limit.is_some() || l.k.is_some());
         StrictPriority { common: !(own || self.buffer_of_queue || self.k_of_queue), ..self }
     }
 
-    /// The decision about a packet for queue `q`; `None` where it needs space that others have.
+    /// Decision about a packet for queue `q`; `None` if packets of other queues must be dropped for it.
     #[inline]
     fn decide(&self, port: &PortState, packet: &Arrival, q: usize) -> Option<Verdict> {
         if self.common {
             return port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn));
         }
-        // Copies, so that what the caller has need not lie in memory.
+        // Copies, so that the caller can keep its values in registers.
         let (port, packet) = (*port, *packet);
         self.decide_by_queue(&port, &packet, q)
     }
 
-    /// As [`StrictPriority::decide`], where the length of the queue matters.
+    /// As [`StrictPriority::decide`], if the length of the queue matters.
     #[inline(never)]
     fn decide_by_queue(&self, port: &PortState, packet: &Arrival, q: usize) -> Option<Verdict> {
         let own = self.own(port, q);
@@ -72,7 +72,7 @@ impl StrictPriority {
         self.shared(port).fits(packet.wire).then(|| self.step(port, packet, q, own))
     }
 
-    /// Queue `q`, in service included.
+    /// Length of queue `q`, with the packet in service.
     #[inline]
     fn own(&self, port: &PortState, q: usize) -> QueueState {
         let queue = &self.queues[q];
@@ -83,7 +83,7 @@ impl StrictPriority {
         own
     }
 
-    /// What is a limit on the sum of all queues: not a buffer of each, but a shared memory of the switch.
+    /// The port with the limits on the sum of all queues: if each queue has its own buffer, only the switch's shared memory.
     fn shared(&self, port: &PortState) -> PortState {
         if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port }
     }
@@ -97,7 +97,7 @@ impl StrictPriority {
         self.busy |= 1 << q;
     }
 
-    /// Whether a packet for queue `q`, which it fits into and which holds `own`, is marked.
+    /// Decision about a packet that fits into queue `q`, whose length is `own`: accept or mark.
     fn step(&self, port: &PortState, packet: &Arrival, q: usize, own: QueueState) -> Verdict {
         match self.queues[q].k {
             Some(k) => Verdict::step(own, k, packet.ecn),
@@ -143,7 +143,7 @@ impl Discipline for StrictPriority {
     }
 
     fn marking_threshold(&self) -> Option<QueueState> {
-        // A threshold of each level is none of the whole queue.
+        // A threshold on single queues is none on the whole queue.
         (!self.k_of_queue).then_some(self.k)
     }
 
@@ -158,7 +158,7 @@ impl Discipline for StrictPriority {
         }
         let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
-        // A limit of zero is none: nothing else could be meant.
+        // 0 stands for no limit.
         numbers.extend((0..CLASSES).map(|q| self.queues.get(q).and_then(|l| l.limit).map_or(0, length)));
         RawParams::new("strict-priority", numbers)
     }
@@ -237,7 +237,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     }
     for (queue, &limit) in queues.iter_mut().zip(&limits) {
         if limit.amount() == 0 {
-            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the least is \"1pkt\""));
+            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the minimum is \"1pkt\""));
         }
         let same = |b: &QueueLen| std::mem::discriminant(b) == std::mem::discriminant(&limit);
         if let Some(b) = buffer.filter(|b| !buffer_of_queue && same(b) && limit.amount() > b.amount()) {
@@ -255,7 +255,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     }
     let k = QueueState::threshold(v.opt_queue_len("k"));
     if k == QueueState::UNLIMITED && v.text("k-of") == "queue" {
-        return Err(QueueError::new("k-of", "says which queue is compared with `k`, and `k` is not set"));
+        return Err(QueueError::new("k-of", "requires `k`: it chooses the queue that is compared with `k`"));
     }
     Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(
         StrictPriority {
@@ -269,14 +269,14 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
             tail_drop: v.text("overflow") == "tail",
             common: false,
         }
-        .build_with(),
+        .with_common(),
     )))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "strict-priority",
-        summary: "several queues by class of service, the most urgent served first (802.1p; PRIN; PIAS are the defaults with `k`)",
+        summary: "several queues by class of service, the most urgent served first (802.1p; PRIN; with `k` the defaults are those of PIAS)",
         params: &[
             Param { key: "queues", kind: Kind::Int(2, 8), default: Some("8"), doc: "number of queues; queue 0 is served first" },
             Param {
@@ -289,32 +289,32 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "buffer-of",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether the link's `buffer` limits all queues together or each by itself",
+                doc: "whether the link's `buffer` limits the sum of all queues or each queue",
             },
             Param {
                 key: "limits",
                 kind: Kind::QueueLens,
                 default: Some(""),
-                doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have what `buffer-of` says",
+                doc: "limits of queues 0, 1, ..., each including its packet in service; default: as set by `buffer-of`",
             },
             Param {
                 key: "overflow",
                 kind: Kind::Choice(&["lowest", "tail"]),
                 default: Some("lowest"),
-                doc: "when the common buffer is full: drop the newest packet of the lowest queue, if that is below the arriving packet's, or the arriving packet",
+                doc: "packet to drop when the common buffer is full: \"lowest\": the newest of the lowest queue, if that is below the arriving packet's; \"tail\": the arriving packet",
             },
             K,
             Param {
                 key: "k-of",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether `k` is compared with the sum of all queues or with the packet's own",
+                doc: "whether `k` is compared with the sum of all queues or with the packet's own queue",
             },
             Param {
                 key: "ks",
                 kind: Kind::QueueLens,
                 default: Some(""),
-                doc: "thresholds of queues 0, 1, ... instead of `k`, each compared with its own queue; queues without an entry go by `k`",
+                doc: "thresholds of queues 0, 1, ... instead of `k`, each compared with its own queue; default: `k`",
             },
         ],
     },

@@ -21,7 +21,7 @@ fn strict(queues: usize) -> StrictPriority {
 }
 
 fn port(s: StrictPriority, buffer: u64) -> Port {
-    Port::new(BufferedDiscipline::StrictPriority(s.build_with()), QueueState::limit(QueueLen::Packets(buffer)))
+    Port::new(BufferedDiscipline::StrictPriority(s.with_common()), QueueState::limit(QueueLen::Packets(buffer)))
 }
 
 fn arrive(p: &mut Port, class: u8) -> Verdict {
@@ -70,7 +70,7 @@ fn overflow_drops_the_newest_of_the_lowest() {
 
 #[test]
 fn bytes_evict_as_many_as_needed_or_none() {
-    let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2).build_with()), QueueState::limit(QueueLen::Bytes(3000)));
+    let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2).with_common()), QueueState::limit(QueueLen::Bytes(3000)));
     p.arrive(packet(1500, 7, 0, 0));
     p.arrive(packet(500, 0, 0, 0));
     p.arrive(packet(1000, 0, 0, 0));

@@ -1,5 +1,5 @@
-//! Weighted fair queueing, self-clocked (Golestani, INFOCOM 1994): a packet's finish tag is its size over its queue's weight after that of the
-//! packet before it, or after the tag in service if its queue was empty; the smallest tag is served first.
+//! Self-clocked weighted fair queueing (Golestani, INFOCOM 1994). The finish tag of a packet is its size over the weight of its queue, added to the tag of
+//! the packet before it, or to the tag in service if the queue was empty. The smallest tag is served first.
 
 use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
@@ -9,16 +9,14 @@ use crate::{
 use forebay_param::{Entry, Values};
 use forebay_units::Time;
 
-/// Fraction bits of a tag, so that whole numbers hold sizes over weights: 2^16 bytes a packet leave 2^28 packets of the largest size
-/// until the tags would overflow, and they begin anew whenever the port is idle.
+/// Fraction bits of a tag, a fixed-point number. Tags would overflow after 2^28 packets of 2^16 bytes; they are reset whenever the port is idle.
 const FRACTION: u32 = 20;
 
 /// The queues and their tags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wfq {
     queues: ClassQueues,
-    /// Of each queue the tag from which its oldest packet is counted: the finish tag of the one before it, or the virtual time when it
-    /// arrived at an empty queue.
+    /// Start tag of the oldest packet of each queue: the finish tag of the one before it, or the virtual time of its arrival at an empty queue.
     start: Vec<u64>,
     /// Finish tag of the packet in service: the virtual time.
     now: u64,
@@ -33,7 +31,7 @@ impl Wfq {
 }
 
 impl Wfq {
-    /// Where nothing waits and nothing is in service the busy period is over, and tags begin anew.
+    /// Resets the tags when a busy period begins.
     #[inline]
     fn reset_if_idle(&mut self, port: &PortState) {
         if port.queue.packets == 0 {
@@ -42,7 +40,7 @@ impl Wfq {
         }
     }
 
-    /// A packet has joined queue `q`.
+    /// A packet has been appended to queue `q`.
     #[inline]
     fn on_joined(&mut self, q: usize) {
         if self.queues.packets(q) == 1 {
@@ -85,7 +83,7 @@ impl Buffered for Wfq {
         Some(verdict)
     }
 
-    /// The smallest tag; of equal ones that of the first queue.
+    /// Serves the smallest tag; of equal ones that of the first queue.
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let tags = (0..self.queues.count()).filter_map(|q| Some((self.finish(q)?, q)));
@@ -144,9 +142,9 @@ mod tests {
         assert_eq!(order, [0, 1, 3, 2, 4]);
     }
 
-    /// A queue that was empty starts at the tag in service: it has no credit from its absence, and no debt.
+    /// A queue that becomes busy again has neither credit nor debt.
     #[test]
-    fn a_queue_that_comes_back_starts_at_the_tag_in_service() {
+    fn returning_queue_starts_at_tag_in_service() {
         let mut p = port(&[1, 1]);
         (0..6).for_each(|_| _ = p.arrive(packet(1000, 7, 0, 0)));
         (0..3).for_each(|i| assert_eq!(p.serve(), Some(i)));
@@ -156,9 +154,9 @@ mod tests {
         assert_eq!(order, [3, 6, 4, 7, 5]);
     }
 
-    /// Theorem 1 of Golestani: while both are backlogged, |S1/w1 - S2/w2| <= L1/w1 + L2/w2, at every moment.
+    /// Theorem 1 of Golestani: while both are backlogged, |S1/w1 - S2/w2| <= L1/w1 + L2/w2 at all times.
     #[test]
-    fn never_further_apart_than_the_bound() {
+    fn unfairness_stays_within_the_bound() {
         let mut p = port(&[3, 1]);
         for i in 0..3000 {
             p.arrive(packet(1500 - 400 * (i % 3), 7, 0, 0));

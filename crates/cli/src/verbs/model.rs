@@ -8,7 +8,7 @@ use crate::output::{Format, print, print_data};
 use crate::progress::{Display, Kind};
 use crate::style;
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
-use forebay_predict::{Head, Measured, Verdict, to_json, unmeasured, verdicts};
+use forebay_predict::{Applicability, Header, Measured, applicability, no_samples, to_json};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use std::io::IsTerminal;
@@ -33,8 +33,8 @@ pub(crate) struct Args {
 /// Asks the models, simulates, and prints both.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let resolved = args.input.load()?.0.resolve()?;
-    let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(|v| verdicts(&v.config)).collect();
-    let measured = unmeasured(&verdicts);
+    let verdicts: Vec<Vec<Applicability>> = resolved.variants.iter().map(|v| applicability(&v.config)).collect();
+    let measured = no_samples(&verdicts);
     let mut all = Comparison { resolved: &resolved, verdicts, measured, display: Display::new(Kind::None, &[]) };
     if !args.no_sim {
         all.simulate(args)?;
@@ -45,7 +45,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 /// Models of all variants, and measurements.
 struct Comparison<'a> {
     resolved: &'a Resolved,
-    verdicts: Vec<Vec<Verdict>>,
+    verdicts: Vec<Vec<Applicability>>,
     measured: Measured,
     display: Display,
 }
@@ -81,7 +81,7 @@ impl Comparison<'_> {
         let runs = if simulated { self.resolved.runs } else { 0 };
         let r = self.resolved;
         let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
-        let head = Head { name: &r.name, seed: r.seed, runs, notes: &r.notes, labels: &labels };
+        let head = Header { name: &r.name, seed: r.seed, runs, notes: &r.notes, labels: &labels };
         format!("{:#}\n", to_json(head, &self.verdicts, &self.measured))
     }
 }

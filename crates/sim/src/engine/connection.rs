@@ -1,7 +1,7 @@
 //! Connections and their messages, from the first byte that the application wrote to delivery and acknowledgement.
 
 use forebay_experiment::waits::Stalls;
-use forebay_traffic::{First, Job};
+use forebay_traffic::{InitialData, Job};
 use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
@@ -91,11 +91,11 @@ const _: () = assert!(size_of::<Connection>() <= 64);
 
 impl Connection {
     /// Sets the first write of the connection.
-    pub(super) fn writing(self, first: First) -> Connection {
+    pub(super) fn writing(self, first: InitialData) -> Connection {
         match first {
-            First::Nothing => self,
-            First::Endless => Connection { endless: true, ..self },
-            First::Only(job) => Connection { only: true, job: Some(Box::new(job)), ..self },
+            InitialData::Nothing => self,
+            InitialData::Endless => Connection { endless: true, ..self },
+            InitialData::Only(job) => Connection { only: true, job: Some(Box::new(job)), ..self },
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
-use forebay_traffic::{First, Job, OpenSpec, QueryStart, RemoteTimer};
+use forebay_traffic::{InitialData, Job, OpenSpec, QueryStart, RemoteTimer};
 use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
 /// Types that can be encoded and decoded.
@@ -200,22 +200,22 @@ record!(RemoteTimer { tag, job });
 record!(OpenSpec { src, dst, group, app, tag, first });
 record!(QueryStart { query, start, app, parts });
 
-impl Encode for First {
+impl Encode for InitialData {
     fn put(&self, to: &mut Vec<u8>) {
         match self {
-            First::Nothing => 0_u8.put(to),
-            First::Endless => 1_u8.put(to),
-            First::Only(job) => {
+            InitialData::Nothing => 0_u8.put(to),
+            InitialData::Endless => 1_u8.put(to),
+            InitialData::Only(job) => {
                 2_u8.put(to);
                 job.put(to);
             }
         }
     }
-    fn get(from: &mut Bytes<'_>) -> First {
+    fn get(from: &mut Bytes<'_>) -> InitialData {
         match u8::get(from) {
-            0 => First::Nothing,
-            1 => First::Endless,
-            _ => First::Only(Job::get(from)),
+            0 => InitialData::Nothing,
+            1 => InitialData::Endless,
+            _ => InitialData::Only(Job::get(from)),
         }
     }
 }
@@ -257,8 +257,8 @@ mod tests {
         }
         let job = Job { bytes: Some(5), query: Some(QueryId::new(1 << 40)), deadline: Time::NEVER };
         comes_back(RemoteTimer { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
-        for first in [First::Nothing, First::Endless, First::Only(Job { bytes: None, query: None, ..job })] {
-            let size = if matches!(first, First::Only(_)) { 11 } else { 1 };
+        for first in [InitialData::Nothing, InitialData::Endless, InitialData::Only(Job { bytes: None, query: None, ..job })] {
+            let size = if matches!(first, InitialData::Only(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));
             comes_back((Time(9), OpenSpec { src, dst, group, app, tag: 5, first }), 8 + 4 * 4 + 8 + size);
         }

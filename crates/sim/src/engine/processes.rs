@@ -15,7 +15,7 @@ use forebay_units::TimeOrNever;
 /// The processes of a run, and their progress.
 pub(super) struct Processes {
     ranks: Ranks,
-    /// Remaining work of each application ([`forebay_traffic::App::left`]): when the run was divided, and now, over all processes.
+    /// Remaining work of each application ([`forebay_traffic::App::remaining`]): when the run was divided, and now, over all processes.
     undivided: Vec<u64>,
     left: Vec<u64>,
     /// Packet transmissions of the other processes, as of their last report.
@@ -54,7 +54,7 @@ impl Processes {
     /// Divides the run.
     pub(super) fn divide(&mut self, state: &mut SimState, partitions: &Partitions<'_>, apps: &Apps) {
         state.set_ranks(self.ranks.own(), partitions.rank_of());
-        self.undivided = apps.iter().map(|a| lock_app(a).left()).collect();
+        self.undivided = apps.iter().map(|a| lock_app(a).remaining()).collect();
         self.left = self.undivided.clone();
     }
 
@@ -78,9 +78,9 @@ impl Processes {
         own: &WindowReport,
     ) -> (TimeOrNever, Option<Cut>) {
         let WindowReport { mut next, open, done, hops, requested_cut } = *own;
-        let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).left().wrapping_sub(*then));
+        let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).remaining().wrapping_sub(*then));
         let changes: Vec<u64> = changes.collect();
-        let timers = whole.pack_remote_timers(apps);
+        let timers = whole.export_timers(apps);
         self.ranks.send(|rank, to| {
             (next, (open, done)).put(to);
             (hops, requested_cut.map(|cut| cut == Cut::Keep)).put(to);

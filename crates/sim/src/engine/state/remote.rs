@@ -119,15 +119,15 @@ impl SimState {
         });
     }
 
-    /// Packs the timers of applications that were set in this window at remote hosts, in their order.
-    pub(in crate::engine) fn pack_remote_timers(&self, apps: &Apps) -> Vec<RemoteTimer> {
+    /// Packs the requests of timers that were set in this window for remote hosts, in their order.
+    pub(in crate::engine) fn export_timers(&self, apps: &Apps) -> Vec<RemoteTimer> {
         let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
             DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.remote.is_local(*host) => {
                 Some((*app, *tag))
             }
             _ => None,
         });
-        away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
+        away.map(|(app, tag)| lock_app(&apps[app]).export_timer(tag)).collect()
     }
 
     /// Encodes the effects of this window on hosts of process `rank`, and those that concern all processes.
@@ -140,8 +140,8 @@ impl SimState {
                     let TimerKind::App { app, tag } = wake else {
                         unreachable!("only timers of applications are set at other hosts")
                     };
-                    let remote = if self.remote.is_local(host) { None } else { timers.next() };
-                    let timer = remote.filter(|_| has(host)).copied().unwrap_or(RemoteTimer { tag, job: None });
+                    let away = if self.remote.is_local(host) { None } else { timers.next() };
+                    let timer = away.filter(|_| has(host)).copied().unwrap_or(RemoteTimer { tag, job: None });
                     (kind::TIMER, *from).put(to);
                     ((host, time), (order, (app, timer))).put(to);
                 }
@@ -190,13 +190,13 @@ impl SimState {
                 kind::TIMER => {
                     let ((host, time), (order, (app, timer))) = Encode::get(from);
                     let timer: RemoteTimer = timer;
-                    let tag = if self.remote.is_local(host) { lock_app(&apps[app]).unpack(timer) } else { timer.tag };
+                    let tag = if self.remote.is_local(host) { lock_app(&apps[app]).import_timer(timer) } else { timer.tag };
                     DeferredEffect::Timer { host, time, order, wake: TimerKind::App { app, tag } }
                 }
                 kind::EXPECT => {
                     let ((conn, end), (query, start)) = Encode::get(from);
                     let s = self.connections.get(conn);
-                    lock_app(&apps[s.app]).written_elsewhere(s.tag, start);
+                    lock_app(&apps[s.app]).on_remote_write(s.tag, start);
                     DeferredEffect::Expect { conn, end, query, start }
                 }
                 kind::STOPPED => {

@@ -19,7 +19,7 @@ pub enum Regime {
 
 /// Goodput of all flows under a window limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limited {
+pub struct LimitedGoodput {
     /// What limits.
     pub regime: Regime,
     /// Payload bytes per second.
@@ -36,7 +36,7 @@ impl Incast {
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer, and `window` outside 1 to 2^40.
-    pub fn limited(&self, n: u64, window: u64, mode: TailMode, rule: NstarRule) -> Result<Limited, ModelError> {
+    pub fn limited(&self, n: u64, window: u64, mode: TailMode, rule: NstarRule) -> Result<LimitedGoodput, ModelError> {
         let windows = self.windows(n)?;
         integer("window", window, 1, 1 << 40)?;
         let all = i128::from(n) * i128::from(window);
@@ -54,6 +54,6 @@ impl Incast {
         } else {
             (Regime::Link, 1.0)
         };
-        Ok(Limited { regime, share, bytes_per_s: share * self.ceiling() })
+        Ok(LimitedGoodput { regime, share, bytes_per_s: share * self.ceiling() })
     }
 }

@@ -1,6 +1,6 @@
 //! Block-tail timeouts: a loss among a block's last three packets (INCAST Eqs. 11 to 16).
 
-use super::{Ca, Incast};
+use super::{CongestionAvoidance, Incast};
 use crate::ModelError;
 
 /// How the probability of a block-tail timeout is averaged over the flows' peak windows.
@@ -19,7 +19,7 @@ pub enum TailMode {
 
 /// When periods of congestion avoidance end in block-tail timeouts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tail {
+pub struct TailTimeouts {
     /// k for alpha = W_m - 1: periods until a loss falls on a block's last three packets (Eq. 13); `None`: never.
     pub k_low: Option<u64>,
     /// The same for alpha = W_m.
@@ -72,11 +72,11 @@ impl Incast {
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer.
-    pub fn tail(&self, n: u64, mode: TailMode) -> Result<Tail, ModelError> {
+    pub fn tail(&self, n: u64, mode: TailMode) -> Result<TailTimeouts, ModelError> {
         self.tail_of(&self.ca(n)?, mode)
     }
 
-    pub(super) fn tail_of(&self, ca: &Ca, mode: TailMode) -> Result<Tail, ModelError> {
+    pub(super) fn tail_of(&self, ca: &CongestionAvoidance, mode: TailMode) -> Result<TailTimeouts, ModelError> {
         let (w, n) = (ca.windows, ca.windows.n);
         // alpha = W_n - 1 packets of the flow are delivered after the lost one (Eq. 12).
         let k_low = periods_until(w.overflow - 1, ca.packets, self.block)?;
@@ -102,7 +102,7 @@ impl Incast {
             TailMode::Protected => 0.0,
             TailMode::Uniform => 1.0 - power(1.0 - (3.0 / self.block as f64).min(1.0), n),
         };
-        Ok(Tail { k_low, k_high, all_later, expected, probability })
+        Ok(TailTimeouts { k_low, k_high, all_later, expected, probability })
     }
 }
 

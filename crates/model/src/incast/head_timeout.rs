@@ -20,7 +20,7 @@ pub enum FirstWindow {
 
 /// The first round of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Head {
+pub struct HeadTimeouts {
     /// A_b (Eq. 19): first windows of all flows together, packets.
     pub offered: f64,
     /// C tau (below Eq. 19): packets the bottleneck serves while the slowest sender injects its first window.
@@ -40,24 +40,24 @@ impl Incast {
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer, and `floor` outside 0 to 1000.
-    pub fn head(&self, n: u64, first: FirstWindow) -> Result<Head, ModelError> {
+    pub fn head(&self, n: u64, first: FirstWindow) -> Result<HeadTimeouts, ModelError> {
         let windows = self.windows(n)?;
         check(first)?;
         Ok(self.head_of(&windows, first))
     }
 
-    pub(super) fn head_of(&self, w: &Windows, first: FirstWindow) -> Head {
+    pub(super) fn head_of(&self, w: &Windows, first: FirstWindow) -> HeadTimeouts {
         // Exact: multiples of 1/8 below 2^50.
         let (at_all, alone) = (w.overflow as f64, w.overflow_of_losers as f64);
-        let offered = (w.n - w.losers) as f64 * of_peak(at_all, first) + w.losers as f64 * of_peak(alone, first);
+        let offered = (w.n - w.losers) as f64 * first_window_of(at_all, first) + w.losers as f64 * first_window_of(alone, first);
         self.round(w.n as f64, offered, injection(alone, first))
     }
 
     /// N^O from the packets offered and served.
-    pub(super) fn round(&self, n: f64, offered: f64, served: f64) -> Head {
+    pub(super) fn round(&self, n: f64, offered: f64, served: f64) -> HeadTimeouts {
         let buffer = self.buffer as f64;
         let excess = offered - served - buffer;
-        let none = Head { offered, served, excess, loss: 0.0, late_flows: 0.0, flows_in_timeout: 0.0 };
+        let none = HeadTimeouts { offered, served, excess, loss: 0.0, late_flows: 0.0, flows_in_timeout: 0.0 };
         // Eq. 20. Tested before anything is divided: one sender offers less than is served.
         if excess <= 0.0 {
             return none;
@@ -68,7 +68,7 @@ impl Incast {
         // The mean first window stays a real number.
         let exponent = offered / n * ln(loss);
         let all_lost = if exponent < -700.0 { 0.0 } else { exp(exponent) };
-        Head { loss, late_flows, flows_in_timeout: late_flows * all_lost, ..none }
+        HeadTimeouts { loss, late_flows, flows_in_timeout: late_flows * all_lost, ..none }
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn check(first: FirstWindow) -> Result<(), ModelError> {
 }
 
 /// Mean first window of a flow with this peak.
-pub(super) fn of_peak(peak: f64, first: FirstWindow) -> f64 {
+pub(super) fn first_window_of(peak: f64, first: FirstWindow) -> f64 {
     match first {
         FirstWindow::Inherited => 0.75 * peak,
         FirstWindow::Halved { floor } => (0.375 * peak).max(floor),

@@ -33,7 +33,7 @@ impl Windows {
 
 /// A period of congestion avoidance, from half the peak window to the repair of the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ca {
+pub struct CongestionAvoidance {
     /// Windows it is computed from.
     pub windows: Windows,
     /// Y_C(N) (Eqs. 7, 8): packets delivered per flow, the floor of the expectation as printed.
@@ -73,16 +73,16 @@ impl Incast {
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer.
-    pub fn ca(&self, n: u64) -> Result<Ca, ModelError> {
+    pub fn ca(&self, n: u64) -> Result<CongestionAvoidance, ModelError> {
         Ok(self.ca_of(self.windows(n)?))
     }
 
-    pub(super) fn ca_of(&self, windows: Windows) -> Ca {
+    pub(super) fn ca_of(&self, windows: Windows) -> CongestionAvoidance {
         // Y(W) = 3/8 W^2 + 5/4 W - 1 (Eq. 3), averaged over flows.
         let packets_exact = Ratio::new(windows.eighths(3, 10, -8), 8 * i128::from(windows.n));
         // C T(W) = N (3/8 W^2 + W) (Eq. 9), averaged over flows: the sum.
         let packet_times = Ratio::new(windows.eighths(3, 8, 0), 8);
-        Ca {
+        CongestionAvoidance {
             windows,
             packets: packets_exact.floor() as u64,
             packets_exact,
