@@ -35,9 +35,7 @@ impl Sender {
             retrans: count(RETX),
         }
     }
-}
 
-impl Sender {
     /// Bytes in the network, as far as the sender knows: RFC 6675's pipe with SACK, the flight size without.
     pub fn in_network(&self) -> u64 {
         self.loss.sack.as_ref().map_or(self.flight(), |s| s.board.pipe(self.flight()))
@@ -49,6 +47,27 @@ impl Sender {
             .sack
             .as_ref()
             .map_or(c.dup_thresh, |s| if s.reordering > 0 { s.reordering } else { s.rack.far.max(c.dup_thresh) })
+    }
+
+    /// Counts the segments of the scoreboard again, for tests.
+    ///
+    /// # Panics
+    /// When a counter is wrong, or the scoreboard does not cover exactly what is outstanding.
+    pub fn audit(&self) {
+        let Some(s) = &self.loss.sack else {
+            assert!(
+                !self.loss.uses_scoreboard() || self.stream.snd_una() == self.stream.snd_nxt(),
+                "what is outstanding is in no scoreboard"
+            );
+            return;
+        };
+        let mut next = self.stream.snd_una();
+        for seg in s.board.iter() {
+            assert_eq!(seg.start, next, "the scoreboard has a gap or an overlap");
+            next = seg.end();
+        }
+        assert_eq!(next, self.stream.snd_nxt(), "the scoreboard ends elsewhere than the data sent");
+        s.board.audit(s.reordering > 0);
     }
 }
 

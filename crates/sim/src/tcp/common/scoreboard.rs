@@ -290,10 +290,16 @@ impl Scoreboard {
         self.segs.get(self.index(top)).map(Seg::end)
     }
 
-    /// A D-SACK reports [start, end), of which not all had been acknowledged before: how many repetitions that end behind `from` are in it, and where
-    /// the first one begins that had been SACKed before (tcp_sacktag_one).
-    pub fn reported_again(&self, (start, end): (u64, u64), from: u64) -> (u32, Option<u64>) {
-        let first = self.segs.partition_point(|s| s.start < start);
+    /// Number of retransmissions of the episode that began at `from` in a reported duplicate of `len` bytes up to `end`: all of it where the ACKs
+    /// before this one acknowledged it (up to `acknowledged`), else its segments that were sent again (tcp_check_dsack). Also the start of the
+    /// first of those that was SACKed before: packets are out of order by at least that distance (tcp_sacktag_one).
+    #[cold]
+    #[inline(never)]
+    pub fn dsack_retransmissions(&self, (end, len): (u64, u64), acknowledged: u64, from: u64, mss: u32) -> (u32, Option<u64>) {
+        if end <= acknowledged {
+            return (if end > from { len.div_ceil(u64::from(mss)) as u32 } else { 0 }, None);
+        }
+        let first = self.segs.partition_point(|s| s.start < end.saturating_sub(len));
         let inside = self.segs.range(first..).take_while(|s| s.end() <= end).filter(|s| s.is(EVER_RETX));
         let late = inside.clone().find(|s| s.is(SACKED)).map(|s| s.start);
         (inside.filter(|s| s.end() > from).count() as u32, late)

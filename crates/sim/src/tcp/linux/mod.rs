@@ -2,9 +2,9 @@
 
 pub(in crate::tcp) mod clock;
 mod input;
+pub mod metrics;
 pub(in crate::tcp) mod reno_sack;
 pub(in crate::tcp) mod send_buffer;
-pub(in crate::tcp) mod small_queue;
 pub(in crate::tcp) mod timer;
 pub(in crate::tcp) mod timer_wheel;
 pub(in crate::tcp) mod tso;

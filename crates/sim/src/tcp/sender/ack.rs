@@ -58,7 +58,7 @@ impl Sender {
             return;
         }
         let ack = offset as u64;
-        self.ensure_scoreboard(c);
+        self.loss.ensure_scoreboard(c, self.stream.snd_una());
         if ack < self.stream.snd_una() {
             self.on_old_ack(c, now, ack, sack, out);
             return self.release_scoreboard(c);

@@ -5,19 +5,16 @@
 
 mod ack;
 mod app;
-mod audit;
 mod cc_events;
 mod cold_state;
 mod ecn;
 mod handshake;
 mod idle;
 mod paced_send;
-mod pacing;
 mod packet_tags;
 mod recovery;
 mod retransmit;
 pub(super) mod sack;
-mod sack_option;
 mod state;
 mod timers;
 mod tlp;
@@ -245,7 +242,7 @@ impl Sender {
         let hooks = c.law.hooks();
         let uses_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         // Laws that record segments know them by the scoreboard's numbers.
-        let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
+        let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| LossState::scoreboard(c, lent));
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());

@@ -1,10 +1,10 @@
 //! Steps of ACK processing with a SACK scoreboard that both stacks share.
 
-use super::sack_option::SackReport;
 use super::{CaState, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::common::rate_sample::{AckedSegments, Ages};
+use crate::tcp::common::sack_option::SackReport;
 use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Flavor, Growth, Recovery};
@@ -102,14 +102,16 @@ impl Sender {
     ) -> SackInfo {
         let before = s.board.sacked;
         let missing = s.board.missing();
-        let reported = blocks.map_or_else(SackReport::default, |(blocks, number)| self.reported(blocks, number));
+        let reported = blocks.map_or_else(SackReport::default, |(blocks, number)| {
+            SackReport::read(blocks, number, self.tx.numbers(), &self.stream)
+        });
         let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
         let linux = c.is_linux();
-        let duplicates = reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
+        let duplicates = reported.dsack().map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
         let dsack_plausible = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.cold.retransmitted));
-        let (repetitions, late) = match reported.dsack.filter(|_| linux && dsack_plausible) {
-            Some(dsack) => self.repetitions(c, board, episode.undo.from, dsack, ack.acked),
+        let (repetitions, late) = match reported.dsack().filter(|_| linux && dsack_plausible) {
+            Some(dsack) => board.dsack_retransmissions(dsack, self.stream.snd_una() - ack.acked, episode.undo.from, c.mss),
             None => (0, None),
         };
         let mut delivered = AckedSegments {
@@ -153,8 +155,8 @@ impl Sender {
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         SackInfo {
-            dsack: reported.dsack.is_some(),
-            dsack_end: reported.dsack.map_or(0, |d| d.0),
+            dsack: reported.dsack().is_some(),
+            dsack_end: reported.dsack().map_or(0, |d| d.0),
             duplicates,
             dsack_plausible,
             repetitions,

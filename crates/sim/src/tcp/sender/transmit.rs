@@ -44,7 +44,7 @@ impl Sender {
             self.after_idle(c, now, closed);
         }
         if self.stream.snd_nxt() < self.stream_end() {
-            self.ensure_scoreboard(c);
+            self.loss.ensure_scoreboard(c, self.stream.snd_una());
         }
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);

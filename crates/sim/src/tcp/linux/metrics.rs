@@ -2,9 +2,9 @@
 //! behind, and the next one to the same peer begins with them. The kernel saves the RTT's variation and the window too, but uses neither;
 //! its degree of reordering has no counterpart here. Entries do not age: a run is shorter than the hour after which the kernel drops them.
 
-use super::sender::{CaState, Sender};
 use crate::cc::Threshold;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender};
 use forebay_experiment::transport::{Metrics, RtoRule};
 use forebay_units::Time;
 
@@ -55,7 +55,7 @@ impl Sender {
 
     /// The first timeout of data, where the handshake was faster than what is remembered: SYNs are small. The estimate stays, and makes the
     /// timeout from the first sample of data on.
-    pub(super) fn first_timeout(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn first_timeout(&mut self, c: &TcpConfig) {
         let (remembered, r) = (self.remembered(), &mut self.rtt);
         if remembered > r.smoothed().get()
             && let Some(remembered) = remembered
