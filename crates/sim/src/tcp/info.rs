@@ -1,4 +1,4 @@
-//! What an endpoint knows of itself, for those that look on from outside (`forebay conform`).
+//! Internal state of endpoints for comparisons with other implementations (`tcp_info`), and checks of it.
 
 use super::common::scoreboard::{LOST, RETX, SACKED};
 use super::receiver::Receiver;
@@ -6,7 +6,7 @@ use super::sender::Sender;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 
-/// Outstanding segments of a sender, counted as Linux counts them for `tcp_info`.
+/// Outstanding segments of a sender, as Linux counts them for `tcp_info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Sent and not cumulatively acknowledged.
@@ -36,12 +36,12 @@ impl Sender {
         }
     }
 
-    /// Bytes in the network, as far as the sender knows: RFC 6675's pipe with SACK, the flight size without.
+    /// Bytes in the network: the pipe of RFC 6675 with SACK, the flight size without.
     pub fn in_network(&self) -> u64 {
         self.loss.sack.as_ref().map_or(self.flight(), |s| s.board.pipe(self.flight()))
     }
 
-    /// By how many segments packets may be out of order before one is taken for lost, as far as that is counted (Linux `reordering`).
+    /// Degree of reordering in segments before one is considered lost, where that is counted (Linux `reordering`).
     pub fn reordering(&self, c: &TcpConfig) -> u32 {
         self.loss
             .sack
@@ -72,7 +72,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Acknowledges what has arrived, now: what a segment in the other direction would carry.
+    /// Acknowledges all received data now, as a segment in the other direction would.
     pub fn flush(&mut self, out: &mut impl Wire) {
         self.acknowledge_early(out);
     }

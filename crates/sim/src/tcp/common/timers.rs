@@ -75,7 +75,7 @@ impl Timers {
         self.kind = Timer::Probe;
     }
 
-    /// Whether the timer expires before the engine's entry.
+    /// Returns true if the timer expires before the engine's entry.
     #[inline(always)]
     pub(in crate::tcp) fn needs_entry(&self) -> bool {
         self.due < self.armed

@@ -18,8 +18,8 @@ impl Sender {
         }
     }
 
-    /// For a timeout no ACK has raised the window: half of what the application has left unused goes (tcp_cwnd_application_limited). Our choice: what
-    /// was used is the most that was outstanding in the last window.
+    /// Halves the unused part of a window that no ACK has raised for a timeout (tcp_cwnd_application_limited). Our choice: the used part is the
+    /// largest number of segments outstanding in the last flight.
     #[cold]
     fn validate_window(&mut self, c: &TcpConfig) {
         let used = if self.cc.cwnd_limited() == Some(true) { 0 } else { self.max_packets_out() };
@@ -30,7 +30,7 @@ impl Sender {
         }
     }
 
-    /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
+    /// Adapts the window before data is sent after an idle time; `closed`: the data has waited for the receive window.
     pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.tx.last_tx().get() else { return };
         let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
@@ -50,8 +50,8 @@ impl Sender {
             }
             return;
         }
-        // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
-        // receive window has no room yet.
+        // RFC 5681 restarts when the transmission begins. Linux (tcp_slow_start_after_idle_check) also restarts when the application writes data for
+        // which the receive window has no space yet.
         if shut && (closed || c.idle != Idle::Halve) {
             return;
         }
@@ -64,7 +64,7 @@ impl Sender {
             Idle::Keep => {}
             Idle::Restart => self.cc.window.cwnd = restart,
             Idle::Halve => {
-                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
+                // Linux tcp_cwnd_restart; the threshold keeps three quarters of the old window, in whole segments (tcp_current_ssthresh).
                 let cwnd = self.cc.window.cwnd as u32;
                 self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
                 let mut left = idle - rto;
