@@ -1,5 +1,5 @@
 //! Shims that tag packets at the sender: the hooks they have, and what they are given: which message a byte belongs to, and the window at
-//! its start. The list of them is in `shim/tagger.rs`; `tcp/sender/tagged.rs` is where the sender calls the hooks that are about more than a tag.
+//! its start. The list of them is in `shim/tagger.rs`; `tcp/sender/packet_tags.rs` is where the sender calls the hooks that are about more than a tag.
 
 use forebay_units::Time;
 use std::collections::VecDeque;

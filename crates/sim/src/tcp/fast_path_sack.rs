@@ -82,7 +82,7 @@ impl Sender {
             newest.max(Time::from_us(1)),
             Sent { snd_una: ack, snd_nxt: self.stream.snd_nxt() },
         );
-        self.rtt.backoff = 0;
+        self.rtt.reset_backoff();
         let ece = self.cc.ecn() && p.has(flag::ECE);
         self.count_ece(ece, acked);
         let facts = Ack {

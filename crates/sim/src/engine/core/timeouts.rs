@@ -14,7 +14,7 @@ impl Core {
         let sender = &self.senders[conn];
         let group = sender.group();
         let held = sender.stall_time(&self.tcp[group], now);
-        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
+        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt().backoff());
         let before = *sender.stats().losses;
         self.with_sender(conn, now, Call::Timer);
         let after = &self.senders[conn].stats().losses;

@@ -162,7 +162,7 @@ impl Core {
     pub(in crate::engine) fn signature(&self, conn: ConnSlot, now: Time) -> [u64; 4] {
         let s = &self.senders[conn];
         let sent = s.last_sent().map_or(u64::MAX, |at| now.0.wrapping_sub(at.0));
-        [sent, s.flight(), s.window().cwnd.to_bits(), s.rtt.smoothed().or_never().0]
+        [sent, s.flight(), s.window().cwnd.to_bits(), s.rtt().smoothed().or_never().0]
     }
 
     /// What happens from now on is written down.

@@ -9,12 +9,12 @@ use forebay_units::{Time, TimeOrNever, Walk};
 pub struct Rtt {
     srtt: TimeOrNever,
     /// RTT variation.
-    pub(crate) rttvar: Time,
+    rttvar: Time,
     min: TimeOrNever,
     /// RTO without back-off.
-    pub(crate) base_rto: Time,
+    pub(in crate::tcp) base_rto: Time,
     /// Number of doublings in force.
-    pub(crate) backoff: u32,
+    backoff: u32,
     deviation: Deviation,
 }
 
@@ -33,19 +33,19 @@ struct Deviation {
 /// acknowledged.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, packed(4))]
-pub(in crate::tcp) struct Timed {
+pub(in crate::tcp) struct TimedSegment {
     sent: TimeOrNever,
     end: u32,
 }
 
-impl Timed {
+impl TimedSegment {
     /// No segment is timed.
-    pub(in crate::tcp) const NONE: Timed = Timed { sent: TimeOrNever::NEVER, end: 0 };
+    pub(in crate::tcp) const NONE: TimedSegment = TimedSegment { sent: TimeOrNever::NEVER, end: 0 };
 
     /// Times a segment that ends at stream offset `end`.
     #[inline(always)]
-    pub(in crate::tcp) fn segment(end: u64, sent: Time) -> Timed {
-        Timed { sent: sent.into(), end: end as u32 }
+    pub(in crate::tcp) fn segment(end: u64, sent: Time) -> TimedSegment {
+        TimedSegment { sent: sent.into(), end: end as u32 }
     }
 
     /// Returns true if no segment is timed.
@@ -60,19 +60,19 @@ impl Timed {
     pub(in crate::tcp) fn take(&mut self, ack: u64) -> Option<Time> {
         let sent = self.sent.get()?;
         ((ack as u32).wrapping_sub(self.end) < 1 << 31).then(|| {
-            *self = Timed::NONE;
+            *self = TimedSegment::NONE;
             sent
         })
     }
 
     /// Visits its state.
     pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
-        let Timed { mut sent, mut end } = *self;
+        let TimedSegment { mut sent, mut end } = *self;
         v.timer(&mut sent);
         if !sent.is_never() {
             v.sequence(&mut end);
         }
-        *self = Timed { sent, end };
+        *self = TimedSegment { sent, end };
     }
 }
 
@@ -100,13 +100,26 @@ impl Rtt {
     }
 
     /// RTT variation.
+    #[inline]
     pub fn rttvar(&self) -> Time {
         self.rttvar
     }
 
     /// RTO without back-off.
+    #[inline]
     pub fn base_rto(&self) -> Time {
         self.base_rto
+    }
+
+    /// Sets the RTO without back-off, at most the largest one.
+    pub(in crate::tcp) fn set_base_rto(&mut self, c: &TcpConfig, rto: Time) {
+        self.base_rto = rto.min(c.rto_max);
+    }
+
+    /// Ends the back-off.
+    #[inline(always)]
+    pub(in crate::tcp) fn reset_backoff(&mut self) {
+        self.backoff = 0;
     }
 
     /// Doubles the timeout.
@@ -115,6 +128,7 @@ impl Rtt {
     }
 
     /// Number of doublings of the timeout in force.
+    #[inline(always)]
     pub fn backoff(&self) -> u32 {
         self.backoff
     }

@@ -198,7 +198,7 @@ impl Sender {
             newest.max(Time::from_us(1)),
             Sent { snd_una: self.stream.snd_una(), snd_nxt: self.stream.snd_nxt() },
         );
-        self.rtt.backoff = 0;
+        self.rtt.reset_backoff();
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
         // An ACK that only SACKs restarts the timer if the oldest segment was sent later than the SACKed one.
         let now = self.stamp(c, ack.now);

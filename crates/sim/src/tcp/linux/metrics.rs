@@ -20,7 +20,7 @@ pub struct Remembered {
 impl Remembered {
     /// Takes the metrics of a connection that closes (tcp_update_metrics).
     pub fn update(&mut self, c: &TcpConfig, s: &Sender) {
-        let Some(srtt) = s.rtt.smoothed().get().filter(|_| s.rtt.backoff == 0) else {
+        let Some(srtt) = s.rtt.smoothed().get().filter(|_| s.rtt.backoff() == 0) else {
             self.rtt = None;
             return;
         };
@@ -63,7 +63,7 @@ impl Sender {
         {
             // In ticks, rounded down.
             let rtt = remembered - remembered % c.rto_granularity;
-            r.base_rto = (rtt + (rtt * 2).max(c.rto_min)).min(c.rto_max);
+            r.set_base_rto(c, rtt + (rtt * 2).max(c.rto_min));
         }
     }
 }

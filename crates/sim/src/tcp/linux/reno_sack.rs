@@ -27,10 +27,10 @@ impl Sender {
         let Some(mut s) = self.loss.sack.take() else { return };
         let marked = s.board.marked;
         let counted = std::mem::take(&mut s.board.sacked_segs);
-        let news = self.update_scoreboard(c, &mut s, ack, None);
-        let mut delivered = s.remove_reno_sacks(counted, news.segments);
+        let info = self.update_scoreboard(c, &mut s, ack, None);
+        let mut delivered = s.remove_reno_sacks(counted, info.segments);
         self.loss.sack = Some(s);
-        let _ = self.sample_ages(c, ack, news.ages);
+        let _ = self.sample_ages(c, ack, info.ages);
         ack.absent = self.absent();
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
@@ -41,7 +41,7 @@ impl Sender {
             self.pkts_acked(ack);
         }
         // tcp_clean_rtx_queue: if the ACK also covers retransmissions, the originals cannot be distinguished.
-        let next = self.reno_sack_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
+        let next = self.reno_sack_state(c, ack, duplicate, info.original && !info.repeated, &mut delivered);
         if delivered > covered {
             self.cc.cwnd_event(Event::Counted { ece: ack.ece });
         }

@@ -46,7 +46,7 @@ pub(in crate::tcp) struct SendBuffer {
 }
 
 /// State of the sender that the buffer needs.
-pub(in crate::tcp) struct Sending {
+pub(in crate::tcp) struct SenderView {
     pub mss: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
@@ -153,7 +153,7 @@ impl SendBuffer {
     }
 
     /// Expands the buffer (tcp_sndbuf_expand).
-    fn expand(&mut self, s: &Sending, cwnd: u64) {
+    fn expand(&mut self, s: &SenderView, cwnd: u64) {
         if cwnd <= u64::from(self.cwnd) {
             return;
         }
@@ -164,7 +164,7 @@ impl SendBuffer {
         self.grown |= self.size > space(INITIAL);
     }
 
-    fn occupied(&self, s: &Sending) -> u64 {
+    fn occupied(&self, s: &SenderView) -> u64 {
         let bytes = self.taken.saturating_sub(s.snd_una);
         bytes + HEAD * bytes.div_ceil(s.mss).saturating_sub(s.merged)
     }
@@ -220,7 +220,7 @@ impl SendBuffer {
 
     /// Bytes of the next segment of the message that ends at `end`, and of as many whole segments as fit. The buffer may be full, the message may
     /// end, or a segment may carry PSH (tcp_sendmsg_locked takes them one by one).
-    fn unpushed(&self, s: &Sending, end: u64) -> u64 {
+    fn unpushed(&self, s: &SenderView, end: u64) -> u64 {
         let left = end - self.taken;
         if left < s.mss || s.merged > 0 {
             return left.min(s.mss);
@@ -232,7 +232,7 @@ impl SendBuffer {
     }
 
     /// Fills the buffer from the application, as far as there is space.
-    pub(in crate::tcp) fn fill(&mut self, s: &Sending) {
+    pub(in crate::tcp) fn fill(&mut self, s: &SenderView) {
         self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
         // A buffer that is too small for the window does not stall the sender: data that was sent has been in the buffer.
         self.taken = self.taken.max(s.snd_nxt);

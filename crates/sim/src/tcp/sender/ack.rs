@@ -258,7 +258,7 @@ impl Sender {
         // RFC 6298 section 5 keeps the back-off until a new sample. Linux ends it with any progress, and so do senders that count consecutive
         // timeouts. With timestamps every advance is a sample.
         if rtt.is_some() || c.recovery == forebay_experiment::transport::Recovery::Rack || c.probe_after > 0 {
-            self.rtt.backoff = 0;
+            self.rtt.reset_backoff();
         }
         rtt
     }

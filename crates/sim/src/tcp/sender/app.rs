@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::send_buffer::{SendBuffer, Sending};
+use crate::tcp::linux::send_buffer::{SendBuffer, SenderView};
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::Time;
 
@@ -133,7 +133,7 @@ impl Sender {
         let merged = self.loss.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
         let reordering = self.reordering_degree().into();
         let Some(b) = &mut self.tx.send_buffer else { return };
-        b.fill(&Sending {
+        b.fill(&SenderView {
             mss: c.mss.into(),
             snd_una: self.stream.snd_una(),
             snd_nxt: self.stream.snd_nxt(),

@@ -43,7 +43,7 @@ impl Sender {
         // RFC 5681 section 3.1: after a lost SYN the initial window is one segment. Linux (tcp_init_transfer) reduces it only after a second loss,
         // because the initial RTO of one second is short, and keeps it when the first SYN is answered after all.
         let forgiven = u32::from(linux);
-        if self.rtt.backoff > forgiven && first.is_none() {
+        if self.rtt.backoff() > forgiven && first.is_none() {
             self.cc.window.cwnd = 1.0;
         }
         if linux && self.cold.syn_retx && c.counts_duplicates() {

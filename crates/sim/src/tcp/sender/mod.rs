@@ -54,7 +54,7 @@ pub struct Sender {
     /// Connection and send sequence space.
     pub(in crate::tcp) stream: SendStream,
     /// RTT estimator and RTO.
-    pub(crate) rtt: Rtt,
+    pub(super) rtt: Rtt,
     /// Timers, and the entries that the engine holds for them.
     pub(in crate::tcp) timers: Timers,
     /// Congestion control and ECN.

@@ -101,40 +101,13 @@ impl Sender {
         if self.stream.snd_una() == self.stream.snd_nxt() {
             return self.probe_window(c, now, out);
         }
-        if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
+        if c.probe_after > 0 && self.rtt.backoff() + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
         self.end_wait_for_rto();
         self.stats.count_rto(self.stream.snd_una(), c.mss.into());
-        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
-        //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
-        //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
-        //# constant.
-        // RFC 5681 section 3.1: ssthresh stays when the same data times out again; a timeout of other data is a new loss. The back-off does not
-        // distinguish them, because without timestamps it may outlive progress. Linux (tcp_enter_loss) also does not reduce again when a timeout ends
-        // a reduction of which not all is acknowledged.
-        let repeated = self.loss.ca_state() == CaState::Loss && self.stream.snd_una() == self.cold.timed_out;
         let disordered = self.loss.ca_state() <= CaState::Disorder;
-        let answered = self.stream.snd_una() < self.cc.cwr_end() && self.reduced_by_ecn();
-        let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
-        self.cold.timed_out = self.stream.snd_una();
-        if self.loss.ca_state() == CaState::Recovery && self.loss.sack.is_none() {
-            // Without SACK, fast recovery inflates the window by the segments that have left the network (RFC 5681 section 3.2 step 4).
-            self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
-        }
-        self.start_frto(c, !repeated && !reduced, repeated);
-        if !repeated && !reduced {
-            let before = self.reduction_base(c);
-            self.init_undo(c, false);
-            self.loss.set_ca_state(CaState::Loss);
-            self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
-            self.stats.current_mut().losses.loss_cuts += 1;
-        } else if repeated && c.reduce == Reduce::Window {
-            // ns-2 (TcpAgent::timeout) has no repeated timeouts: each halves the window, which is one segment by now, and TcpAgent::slowdown leaves a
-            // threshold of two.
-            self.cc.window.ssthresh = (self.reduction_base(c) / 2.0).max(2.0).into();
-        }
-        self.loss.set_ca_state(CaState::Loss);
+        let fresh = self.reduce_for_timeout(c);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Furthermore, upon a timeout (as specified in [RFC2988]) cwnd MUST be set to no more than the loss window, LW,
         //# which equals 1 full-sized segment (regardless of the value of IW).
@@ -148,49 +121,10 @@ impl Sender {
         self.rtt.back_off();
         self.timers.forget_timed();
         self.timers.set_idle();
-        let stamp = self.stamp(c, now);
-        match &mut self.loss.sack {
+        match self.loss.sack {
             // Go-back-N: everything outstanding is sent again as the window opens.
             None => self.stream.go_back(),
-            Some(s) => {
-                let again = s.board.retx_segs;
-                if c.recovery == Recovery::Rack {
-                    let rack = &s.rack;
-                    // RFC 8985 section 6.3: the first segment is lost, and all that were sent longer ago than RACK would wait. Linux
-                    // (tcp_timeout_mark_lost) does not wait for reordering here.
-                    let linux = c.is_linux();
-                    let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
-                    let late = rack.rtt + wait;
-                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
-                } else {
-                    s.board.mark_after_timeout(|_, _| true);
-                }
-                if c.is_linux() && s.expects_dsacks() && !repeated && !reduced {
-                    // tcp_init_undo, after tcp_timeout_mark_lost: lost retransmissions will not be reported.
-                    let lost = again - s.board.retx_segs;
-                    s.episode.undo.retransmissions = s.episode.undo.retransmissions.saturating_sub(lost);
-                }
-                if s.reordering > 0 {
-                    // tcp_timeout_mark_lost: the segments of the duplicates are unknown.
-                    s.board.sacked_segs = 0;
-                }
-                // tcp_enter_loss: a timeout after many duplicates shows that reordering was overestimated.
-                if disordered && s.board.sacked_segs >= c.dup_thresh {
-                    s.rack.far = 0;
-                }
-                s.rack.probe_end = None;
-                s.episode.rescued = false;
-                self.report_losses(now);
-                let Some(s) = &mut self.loss.sack else { return };
-                // The first segment leaves, whatever RACK considers outstanding (as Linux tcp_enter_loss; 1 by RFC 6675, which considers everything
-                // lost).
-                self.cc.window.cwnd = match c.reduce {
-                    Reduce::Cwnd => f64::from(s.board.in_network() + 1),
-                    Reduce::Window | Reduce::Flight => {
-                        Window::of_bytes(s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss), c.mss)
-                    }
-                };
-            }
+            Some(_) => self.mark_losses_after_timeout(c, now, fresh, disordered),
         }
         self.transmit(c, now, out);
         // The retransmission has started the timer with the doubled timeout. The receive window cannot hold the first segment back.
@@ -199,11 +133,89 @@ impl Sender {
         }
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
+    //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
+    //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
+    //# constant.
+    /// Sets threshold and state for a timeout. Returns true if it reduced the threshold.
+    fn reduce_for_timeout(&mut self, c: &TcpConfig) -> bool {
+        // RFC 5681 section 3.1: ssthresh stays when the same data times out again; a timeout of other data is a new loss. The back-off does not
+        // distinguish them, because without timestamps it may outlive progress. Linux (tcp_enter_loss) also does not reduce again when a timeout ends
+        // a reduction of which not all is acknowledged.
+        let repeated = self.loss.ca_state() == CaState::Loss && self.stream.snd_una() == self.cold.timed_out;
+        let answered = self.stream.snd_una() < self.cc.cwr_end() && self.reduced_by_ecn();
+        let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
+        let fresh = !repeated && !reduced;
+        self.cold.timed_out = self.stream.snd_una();
+        if self.loss.ca_state() == CaState::Recovery && self.loss.sack.is_none() {
+            // Without SACK, fast recovery inflates the window by the segments that have left the network (RFC 5681 section 3.2 step 4).
+            self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
+        }
+        self.start_frto(c, fresh, repeated);
+        if fresh {
+            let before = self.reduction_base(c);
+            self.init_undo(c, false);
+            self.loss.set_ca_state(CaState::Loss);
+            self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
+            self.stats.current_mut().losses.loss_cuts += 1;
+        } else if repeated && c.reduce == Reduce::Window {
+            // ns-2 (TcpAgent::timeout) has no repeated timeouts: each halves the window, which is one segment by now, and TcpAgent::slowdown leaves a
+            // threshold of two.
+            self.cc.window.ssthresh = (self.reduction_base(c) / 2.0).max(2.0).into();
+        }
+        self.loss.set_ca_state(CaState::Loss);
+        fresh
+    }
+
+    /// Marks segments as lost after a timeout, and sets the window for the first retransmission. `fresh`: the timeout reduced the threshold;
+    /// `disordered`: no recovery or reduction was in progress.
+    fn mark_losses_after_timeout(&mut self, c: &TcpConfig, now: Time, fresh: bool, disordered: bool) {
+        let stamp = self.stamp(c, now);
+        let Some(s) = &mut self.loss.sack else { return };
+        let again = s.board.retx_segs;
+        if c.recovery == Recovery::Rack {
+            let rack = &s.rack;
+            // RFC 8985 section 6.3: the first segment is lost, and all that were sent longer ago than RACK would wait. Linux
+            // (tcp_timeout_mark_lost) does not wait for reordering here.
+            let linux = c.is_linux();
+            let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
+            let late = rack.rtt + wait;
+            s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
+        } else {
+            s.board.mark_after_timeout(|_, _| true);
+        }
+        if c.is_linux() && s.expects_dsacks() && fresh {
+            // tcp_init_undo, after tcp_timeout_mark_lost: lost retransmissions will not be reported.
+            let lost = again - s.board.retx_segs;
+            s.episode.undo.retransmissions = s.episode.undo.retransmissions.saturating_sub(lost);
+        }
+        if s.reordering > 0 {
+            // tcp_timeout_mark_lost: the segments of the duplicates are unknown.
+            s.board.sacked_segs = 0;
+        }
+        // tcp_enter_loss: a timeout after many duplicates shows that reordering was overestimated.
+        if disordered && s.board.sacked_segs >= c.dup_thresh {
+            s.rack.far = 0;
+        }
+        s.rack.probe_end = None;
+        s.episode.rescued = false;
+        self.report_losses(now);
+        let Some(s) = &mut self.loss.sack else { return };
+        // The first segment leaves, whatever RACK considers outstanding (as Linux tcp_enter_loss; 1 by RFC 6675, which considers everything
+        // lost).
+        self.cc.window.cwnd = match c.reduce {
+            Reduce::Cwnd => f64::from(s.board.in_network() + 1),
+            Reduce::Window | Reduce::Flight => {
+                Window::of_bytes(s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss), c.mss)
+            }
+        };
+    }
+
     /// Handles the last of `probe_after` consecutive timeouts, and all after it: sends a header-only packet (Alizadeh et al., SIGCOMM 2013, section
     /// 4.3). Counts as a timeout once.
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.rtt.backoff + 1 == c.probe_after {
+        if self.rtt.backoff() + 1 == c.probe_after {
             self.stats.current_mut().losses.rtos += 1;
         }
         self.send_probe(c, now, out);
@@ -262,7 +274,7 @@ impl Sender {
         }
         if self.stream.snd_wnd_edge() > self.stream.snd_nxt() {
             self.timers.stop();
-            self.rtt.backoff = 0;
+            self.rtt.reset_backoff();
         } else if c.is_linux() {
             self.arm_rto(c, now);
         }
@@ -272,10 +284,10 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn end_probing(&mut self, c: &TcpConfig, now: Time) {
-        if self.rtt.backoff < c.probe_after {
+        if self.rtt.backoff() < c.probe_after {
             return;
         }
-        self.rtt.backoff = 0;
+        self.rtt.reset_backoff();
         self.cc.window.cwnd = 1.0;
         // The state is that of a timeout, so retransmissions do not start a fast recovery.
         self.loss.set_ca_state(CaState::Loss);
@@ -297,9 +309,9 @@ impl Sender {
     /// Adapts the timeout after the handshake (RFC 6298 section 5.7; Linux tcp_init_metrics): a retransmitted SYN gives no sample, so data starts
     /// with 3 s.
     pub(in crate::tcp) fn rto_after_handshake(&mut self, c: &TcpConfig) {
-        self.rtt.backoff = 0;
+        self.rtt.reset_backoff();
         if self.rtt.smoothed().is_never() && self.cold.syn_retx && c.rto_rule != RtoRule::Fixed {
-            self.rtt.base_rto = self.rtt.base_rto.max(Time::from_secs(3)).min(c.rto_max);
+            self.rtt.set_base_rto(c, self.rtt.base_rto().max(Time::from_secs(3)));
         }
     }
 
