@@ -20,7 +20,7 @@ const EXCEPTIONS: [(&str, &str); 10] = [
     ("verdict/src", "places in the tables that were read"),
     ("exec/src/ways.rs", "the connection's number in the tables that were read"),
     ("sim/src/net/packet.rs", "an address of 16 bits in a packet of 32 bytes"),
-    ("sim/src/tcp/seq.rs", "the same address, before it is in a packet"),
+    ("sim/src/tcp/common/seq.rs", "the same address, before it is in a packet"),
 ];
 
 /// Names of arguments and fields that stand for a time or a rate.

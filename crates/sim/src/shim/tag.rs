@@ -1,5 +1,5 @@
 //! Hooks of shims that tag packets at the sender, and their inputs: the message of a byte, and the window at its start. The list of them is in
-//! `shim/tag_shims.rs`; `tcp/sender/tagged.rs` calls the hooks that affect more than a tag.
+//! `shim/tag_shims.rs`; `tcp/sender/packet_tags.rs` calls the hooks that affect more than a tag.
 
 use forebay_units::Time;
 use std::collections::VecDeque;

@@ -29,7 +29,7 @@ pub(super) enum FastPath {
 }
 
 impl Sender {
-    /// How many bytes a packet of the ACK direction acknowledges, if it is a usual ACK.
+    /// Bytes that a packet acknowledges, if it is an ACK for the fast path.
     #[inline(always)]
     pub(crate) fn fast_path_ack(&self, p: &Packet) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una())));
@@ -42,7 +42,7 @@ impl Sender {
         usual.then_some(acked)
     }
 
-    /// A usual ACK for `acked` bytes arrived. Whether there is more to do: the rest is [`Sender::transmit`]'s.
+    /// Processes such an ACK for `acked` bytes. Returns true if [`Sender::transmit`] has more to do.
     #[inline(always)]
     pub(crate) fn on_fast_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) -> bool {
         let ack = self.stream.snd_una() + acked;
@@ -61,25 +61,24 @@ impl Sender {
                 self.grow(c, &facts);
             }
         } else {
-            // As above, where that is all that `grow` does.
+            // The same calls, if `grow` does no more than that.
             let grows = !(ece && (cuts || c.ecn == Ecn::Classic));
             self.cc.fast_ack(&facts, grows);
         }
         if cuts {
             self.reduce_for_ecn(c, &{ facts });
         }
-        // Here the facts need no place in memory any more for a call that makes what counts.
+        // The facts are in registers from here on.
         self.count_ece(ece, acked);
         self.update_cwnd_max();
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c));
-        // Something is outstanding, and so written.
+        // Something is outstanding, so something is written.
         self.send_full_until(c, now, self.stream.snd_wnd_edge().min(self.stream.written() - 1).min(ack + window), out);
         let full_waits = self.stream.snd_nxt() + mss <= self.stream.written() && self.flight() + mss > window;
         !full_waits && self.stream.snd_nxt() < self.stream_end()
     }
 
-    /// Whether a packet of the ACK direction is a usual duplicate: it has the number and the window of the ACK before it, and is not the one by which
-    /// recovery may begin.
+    /// Returns true if a packet is a duplicate for the fast path: it has the number and the window of the ACK before it, and cannot start a recovery.
     #[inline(always)]
     pub(crate) fn is_fast_duplicate(&self, c: &TcpConfig, p: &Packet) -> bool {
         self.stream.fast_path() == FastPath::Plain
@@ -99,7 +98,7 @@ impl Sender {
             }
     }
 
-    /// A usual duplicate arrived. Whether something may be sent for it, which is [`Sender::transmit`]'s.
+    /// Processes such a duplicate. Returns true if [`Sender::transmit`] may send something.
     #[inline(always)]
     pub(crate) fn on_fast_duplicate(&mut self, c: &TcpConfig) -> bool {
         self.loss.add_dupack();

@@ -1,6 +1,5 @@
-//! The usual ACK of a sender with a scoreboard as Linux has it: nothing is lost, SACKed or sent twice, it acknowledges a part of what is outstanding,
-//! and marks begin no reduction of the window nor is one at its end. What happens then is what `acks` and `sack` do with every ACK, without the
-//! questions whose answers are known (ARCHITECTURE.md says what that is worth).
+//! Fast path of ACKs at senders of Linux with a scoreboard: nothing is lost, SACKed or sent twice, a part of the flight is acknowledged, and no
+//! reduction begins or ends. It does what `ack` and `linux/input` do with every ACK; see `fast_path.rs`.
 
 use crate::cc::Ack;
 use crate::net::packet::{Packet, Wire, flag};
@@ -14,8 +13,8 @@ use forebay_experiment::transport::{Growth, Recovery, Reduce};
 use forebay_units::Time;
 
 impl SackState {
-    /// Whether an ACK up to stream offset `ack` without SACK blocks tells nothing of losses: nothing is known of the segments, and none was sent
-    /// before one that has been delivered. And whether it covers one at least.
+    /// Returns true if an ACK up to stream offset `ack` without SACK blocks covers a segment and gives no information on losses. No segment has a
+    /// flag, and none was sent before one that has been delivered.
     #[inline(always)]
     fn is_usual(&self, ack: u64) -> bool {
         let covers = self.board.first().is_some_and(|first| first.end() <= ack);
@@ -28,7 +27,7 @@ impl SackState {
 }
 
 impl Sender {
-    /// Whether a sender of this stack can be one of those here, and sends its full segments as copies of the template unless they are tagged.
+    /// Returns true if senders of this stack have this fast path, and send full segments as copies of the template unless they are tagged.
     pub(in crate::tcp) fn has_fast_sack_path(c: &TcpConfig) -> bool {
         let hooks = c.law.hooks();
         c.recovery == Recovery::Rack
@@ -39,7 +38,7 @@ impl Sender {
             && !(hooks.records() || hooks.gate() || hooks.paces() || hooks.control())
     }
 
-    /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK. `reports`: it carries SACK blocks.
+    /// Bytes that a packet acknowledges, if it is an ACK for this fast path. `reports`: it carries SACK blocks.
     #[inline(always)]
     pub(in crate::tcp) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una())));
@@ -57,14 +56,14 @@ impl Sender {
         usual.then_some(acked)
     }
 
-    /// A usual ACK for `acked` bytes arrived.
+    /// Processes such an ACK for `acked` bytes.
     #[inline(never)]
     pub(in crate::tcp) fn on_fast_sack_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
         let (ack, stamp) = (self.stream.snd_una() + acked, self.stamp(c, now));
         let Some(s) = &mut self.loss.sack else { return };
         let Some(covered) = s.board.acknowledge_in_order(ack) else { return };
         s.rack.on_delivered_in_order(&covered.last, stamp);
-        // As `try_undo` and the end of `on_ack_sack`, where nothing is under way that was sent twice.
+        // As `try_undo` and `on_ack_sack_linux`, if no retransmission is outstanding.
         if let Some(episode) = s.episode.made() {
             (episode.undo.hold, episode.undo.first) = (false, None);
         }
@@ -83,7 +82,7 @@ impl Sender {
             newest.max(Time::from_us(1)),
             Sent { snd_una: ack, snd_nxt: self.stream.snd_nxt() },
         );
-        self.rtt.backoff = 0;
+        self.rtt.reset_backoff();
         let ece = self.cc.ecn() && p.has(flag::ECE);
         self.count_ece(ece, acked);
         let facts = Ack {

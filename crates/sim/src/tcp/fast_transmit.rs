@@ -1,5 +1,4 @@
-//! What a sender with a scoreboard as Linux has it usually sends: full segments of new data. What happens with each is what `transmit` does with every
-//! segment, without the questions whose answers are known.
+//! Fast path of transmission at senders of Linux with a scoreboard: full segments of new data, as copies of the template; see `fast_path.rs`.
 
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
@@ -8,7 +7,7 @@ use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_units::Time;
 
 impl Sender {
-    /// As [`Sender::transmit`], behind an ACK that has left some data outstanding.
+    /// Sends as [`Sender::transmit`] does, after an ACK that has left some data outstanding.
     #[inline(always)]
     pub(in crate::tcp) fn fast_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.cc.paced_send() {
@@ -20,14 +19,14 @@ impl Sender {
         }
         let (first, end) = (self.stream.snd_nxt(), self.end_of_send_buffer());
         let (room, held) = self.fast_send(c, now, end, out);
-        // Usually that was all: another full segment waits for the window.
+        // Mostly nothing is left: another full segment waits for the window.
         let limited = room == 0 && self.stream.snd_nxt() + u64::from(c.mss) <= self.stream.written();
         if self.stream.snd_nxt() < end && !limited && !held {
             self.send_rest(c, now, (first, end), out);
         } else if c.cwnd_validation && (self.stream.snd_nxt() != first || limited) {
             self.validate_cwnd(c, room == 0);
         }
-        // The ACK and what it lets out set the timer each; the latter is the later.
+        // Both the ACK and the segments that it releases set the timer; the later one counts.
         if self.stream.snd_nxt() == first {
             self.restart_timer(c, now);
         } else {
@@ -38,15 +37,15 @@ impl Sender {
         }
     }
 
-    /// As `fast_send`, where others than such senders pass by.
+    /// Sends as `fast_send` does, out of line, for callers that mostly have no such sender.
     #[inline(never)]
     pub(in crate::tcp) fn fast_send_out_of_line(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
         self.fast_send(c, now, end, out);
     }
 
-    /// Sends full segments as far as the windows, the interface, and what has been written up to stream offset `end` allow. What is left is
-    /// `send_new`'s, as the last segment may be short or carry the FIN. Returns how many segments the congestion window has room for
-    /// still, and whether the interface holds the next one back.
+    /// Sends full segments as far as the windows, the interface and the data up to stream offset `end` allow. `send_new` sends the rest, because the
+    /// last segment may be short or carry the FIN. Returns the number of segments for which the congestion window still has space, and true if the
+    /// interface holds the next one back.
     #[inline(always)]
     fn fast_send(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) -> (u32, bool) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
@@ -62,7 +61,7 @@ impl Sender {
         }
         let (stamp, ts, bytes) = (self.stamp(c, now), now.timestamp(), memory(c, c.mss) as u32);
         let reducing = matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr);
-        // The first segment answers for a reduction (RFC 3168 section 6.1.2).
+        // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
         let mut flags = if self.cc.take_cwr() { flag::CWR } else { 0 };
         let held = loop {
             let (offset, next) = (self.stream.snd_nxt(), self.stream.snd_nxt() + mss);
@@ -100,7 +99,7 @@ impl Sender {
         (room, held)
     }
 
-    /// So many full segments have been sent for the first time, from `first` to what is to be sent next.
+    /// Counts full segments that were sent for the first time, from `first` to the next offset to send.
     #[inline(always)]
     pub(in crate::tcp) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
         let mss = u64::from(c.mss);

@@ -6,7 +6,6 @@
 mod common;
 pub mod config;
 pub mod datagram;
-pub mod metrics;
 pub mod profile;
 pub mod receiver;
 pub mod sender;
@@ -22,6 +21,7 @@ mod rfc;
 pub use common::rtt;
 pub use common::seq::Address;
 pub use info::Counts;
+pub use linux::metrics;
 pub use options::offered_shift;
 
 use common::seq;

@@ -1,4 +1,4 @@
-//! What both endpoints of a connection make of its configuration.
+//! TCP options and ECN of a configuration.
 
 use super::config::TcpConfig;
 use super::receiver::autotuned_shift;
@@ -10,8 +10,8 @@ pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
     if negotiated && c.ecn == Ecn::Dctcp { Codepoint::Ect0 } else { Codepoint::NotEct }
 }
 
-/// Window-scale shift that receivers offer: the smallest with which their window fits 16 bits (RFC 7323 section 2.2, at most 14); of a window that
-/// is tuned, that of the largest buffer.
+/// Window scale that receivers offer: the smallest with which their window fits 16 bits (RFC 7323 section 2.2, at most 14); with autotuning, that of
+/// the largest buffer.
 pub fn offered_shift(c: &TcpConfig) -> u8 {
     if c.rcv_autotune && c.shims.window.is_none() {
         return autotuned_shift(c);

@@ -10,7 +10,7 @@ pub(crate) mod tests {
     use forebay_experiment::transport::{Ecn, Profile, Recovery};
     use forebay_param::{Kind, Value, Values};
 
-    /// The configuration of a profile with a law's defaults.
+    /// Configuration of a profile with the defaults of a congestion control.
     pub(crate) fn config(stack: &str, law: &str) -> TcpConfig {
         let entry = cc::find(law).unwrap();
         let defaults = entry.entry.params.iter().map(|p| {

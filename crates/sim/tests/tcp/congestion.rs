@@ -25,7 +25,7 @@ fn slow_start_then_avoidance() {
     assert_eq!(t.sent(), "10 11");
 }
 
-/// What an ACK for two segments is worth: one step, RFC 5681 and its min(N, SMSS), RFC 3465 with L = 2, Linux.
+/// Growth for an ACK of two segments: one step, RFC 5681 and its min(N, SMSS), RFC 3465 with L = 2, Linux.
 #[test]
 fn delayed_acknowledgements_by_counting_rule() {
     for (growth, after) in [
@@ -82,7 +82,7 @@ fn window_validation() {
 
 /// Linux tcp_is_cwnd_limited: in slow start a window more than half used grows.
 #[test]
-fn half_a_window_counts_in_slow_start() {
+fn half_window_counts_in_slow_start() {
     for (outstanding, after) in [(5, 10.0), (6, 16.0)] {
         let mut t = Script::new(config("linux", "newreno"), outstanding);
         t.at(200).ack(outstanding);
@@ -106,7 +106,7 @@ fn tail_of_a_message_grows() {
     assert_eq!(t.cwnd(), 20.0);
 }
 
-/// Every law starts with the profile's window, unless it brings its own, and without a threshold.
+/// Every congestion control starts with the profile's window, unless it brings its own, and without a threshold.
 #[test]
 fn initial_window() {
     for (stack, law) in crate::scripted::combinations() {
@@ -146,8 +146,7 @@ fn no_silly_windows() {
     assert_eq!(t.sent(), "@700(700)");
 }
 
-/// Linux without SACK: duplicate ACKs are segments delivered, and the ACK that follows them brings only what they had not told
-/// (tcp_remove_reno_sacks).
+/// Linux without SACK: duplicate ACKs are delivered segments, and the ACK that follows them brings only the others (tcp_remove_reno_sacks).
 #[test]
 fn duplicates_do_not_count_twice() {
     let mut c = config_with("linux", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]);

@@ -43,8 +43,8 @@ fn classic_halves_once_a_window() {
     assert_eq!(t.s.stats().losses.cut_alpha, None, "NewReno has no alpha");
 }
 
-/// Section 6.1.5: retransmitted segments are not ECN-capable, in ns-2 they are (tcp.cc: all but the SYN); section 6.1.2: CWR goes out after a reduction for any reason, on the first
-/// new data; in ns-2 on whatever leaves first.
+/// Section 6.1.5: retransmitted segments are not ECN-capable; in ns-2 they are (tcp.cc: all but the SYN). Section 6.1.2: CWR travels on the first new
+/// data after a reduction for any reason; in ns-2 on the first segment.
 #[test]
 fn retransmissions_and_cwr_after_a_loss() {
     for stack in ["ns2", "rfc"] {
@@ -74,10 +74,10 @@ fn retransmissions_and_cwr_after_a_loss() {
     }
 }
 
-/// The echo of a mark goes on until the receiver sees CWR. While a lost window is repaired there is no new data to carry it, and the repair
-/// must not stand still for that: Linux grows in Loss whatever the echo says; in ns-2 the retransmission carries CWR.
+/// The echo of a mark continues until the receiver sees CWR. While a lost window is repaired there is no new data to carry it, and the repair must
+/// not wait for that. Linux grows in Loss whatever the echo is; in ns-2 the retransmission carries CWR.
 #[test]
-fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
+fn echo_does_not_delay_rto_repair() {
     for stack in ["rfc", "linux"] {
         let mut t = Script::new(classic(stack, 8), 100);
         t.sent();
@@ -99,7 +99,7 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
 /// RFC 3168 section 6.1.2: ECE at a window of one segment lets nothing new out before the timer expires, whatever else comes. In ns-2 the sender
 /// goes on (TcpAgent::ecn), and the window of a kernel is two then.
 #[test]
-fn marks_at_a_window_of_one_rest_until_the_timer() {
+fn marks_at_one_segment_await_rto() {
     for law in ["newreno", "cubic"] {
         for (stack, recovery) in [("rfc", Recovery::Sack), ("rfc", Recovery::NewReno), ("rfc", Recovery::Rack)] {
             let mut c = config(stack, law);
@@ -132,7 +132,7 @@ fn marks_at_a_window_of_one_rest_until_the_timer() {
     }
 }
 
-/// What is outstanding when it comes is waited for, retransmitted if it must be, and does not end the rest with its ACK.
+/// Data that is outstanding when it comes is awaited, retransmitted if necessary, and does not end the wait with its ACK.
 #[test]
 fn what_is_outstanding_at_a_rest() {
     for lost in [false, true] {
@@ -157,7 +157,7 @@ fn what_is_outstanding_at_a_rest() {
 
 /// RFC 8257 section 3.6, Linux: all packets of a DCTCP connection are ECN-capable, those of a classic one only new data.
 #[test]
-fn control_packets_of_dctcp_are_ecn_capable() {
+fn dctcp_control_packets_are_ecn_capable() {
     let mut t = Script::new(dctcp(10), 1);
     assert_eq!(t.sent(), "0e");
     t.write_bytes(0, true);
@@ -173,7 +173,7 @@ fn without_agreement() {
     assert_eq!((t.cwnd(), t.sent().as_str()), (3.0, "2 3"));
 }
 
-/// ECE on a duplicate ACK is news as well, unless the ACK starts fast retransmit: loss wins and the law is asked once.
+/// ECE on a duplicate ACK counts too, unless the ACK starts fast retransmit: loss takes precedence, and the window is reduced once.
 #[test]
 fn ece_on_duplicates() {
     let mut t = Script::new(classic("ns2", 8), 100);
@@ -196,7 +196,7 @@ fn ece_on_duplicates() {
 /// A loss has been answered: marks of the same window are not answered again (RFC 8257 section 3.3). But by Linux on the ACK that ends the
 /// repair, which asks only whether something is repaired (tcp_try_to_open).
 #[test]
-fn marks_after_a_loss_in_the_same_window() {
+fn marks_after_loss_in_same_window() {
     for stack in ["ns2", "rfc", "linux"] {
         for law in ["newreno", "dctcp"] {
             let mut c = config(stack, law);

@@ -1,4 +1,4 @@
-//! What a receiver with a controlled window advertises.
+//! Advertised windows of a receiver with a controlled window.
 
 use crate::scripted::receiver::Script;
 use crate::scripted::sender;

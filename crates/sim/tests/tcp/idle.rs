@@ -50,7 +50,7 @@ fn linux_halves_per_timeout() {
         t.s.window_mut().ssthresh = t.s.window().ssthresh.lowered_to(1e9);
         assert!(t.ssthresh() >= threshold);
     }
-    // A finite threshold remembers three quarters of the window (tcp_current_ssthresh).
+    // A finite threshold keeps three quarters of the window (tcp_current_ssthresh).
     let mut t = idle("linux", "newreno");
     t.s.window_mut().ssthresh = (16.0).into();
     t.at(300_000).write(100);
@@ -85,10 +85,10 @@ fn cubic_does_not_grow_while_idle() {
     assert!((short - long).abs() < 1e-3, "{short} and {long}");
 }
 
-/// RFC 5681 section 4.1 restarts "before beginning transmission": a window that the receiver keeps closed is not reduced again and again meanwhile,
-/// but when it opens; so does Linux (tcp_ack_update_window), which asks later after every ACK that leaves it closed (tcp_ack_probe).
+/// RFC 5681 section 4.1 restarts "before beginning transmission": a window that the receiver keeps closed is reduced when it opens, not repeatedly
+/// before. So does Linux (tcp_ack_update_window), which probes later after every ACK that leaves it closed (tcp_ack_probe).
 #[test]
-fn a_closed_window_is_restarted_from_when_it_opens() {
+fn restart_when_closed_window_opens() {
     for (stack, restarted) in [("linux", 10.0_f64), ("rfc", 10.0), ("ns2", f64::INFINITY)] {
         let mut c = config(stack, "newreno");
         (c.init_cwnd, c.rto_min) = (10, Time::from_ms(200));

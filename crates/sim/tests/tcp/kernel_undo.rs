@@ -1,4 +1,4 @@
-//! What stack linux makes of D-SACKs, and how it takes reductions back: by the kernel's functions, where RFC 2883 and RFC 3708 say less.
+//! D-SACKs and undo in stack linux, by the functions of the kernel, where RFC 2883 and RFC 3708 leave it open.
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
@@ -24,7 +24,7 @@ fn recovered() -> Script {
 
 /// tcp_check_dsack counts what is acknowledged already, wherever the episode ended: here a tail loss probe's duplicate.
 #[test]
-fn a_duplicate_behind_the_end_of_an_episode_counts() {
+fn duplicate_behind_episode_counts() {
     let mut t = recovered();
     t.write(3);
     t.at(20_000);
@@ -35,7 +35,7 @@ fn a_duplicate_behind_the_end_of_an_episode_counts() {
 
 /// tcp_sacktag_one: above the cumulative ACK only segments that were sent again count, and a duplicate of another is no reason to undo anything.
 #[test]
-fn duplicates_of_what_was_sent_once_do_not_count() {
+fn duplicates_by_network_do_not_count() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(1, 6)]);
     assert_eq!((t.s.ca_state(), t.sent().ends_with("0r")), (CaState::Recovery, true));
@@ -47,7 +47,7 @@ fn duplicates_of_what_was_sent_once_do_not_count() {
 
 /// tcp_enter_recovery, tcp_enter_loss: what is taken back is at least three quarters of the window (tcp_current_ssthresh).
 #[test]
-fn the_threshold_taken_back_is_three_quarters_of_the_window() {
+fn undone_threshold_is_three_quarters() {
     let mut t = recovered();
     // The window has grown beyond the threshold of five.
     t.write(100);
@@ -69,7 +69,7 @@ fn the_threshold_taken_back_is_three_quarters_of_the_window() {
 /// tcp_fastretrans_alert: the recovery that a D-SACK has taken back is the state in which tcp_try_to_open sees the mark, so that no other reduction
 /// begins.
 #[test]
-fn marks_on_the_ack_that_ends_a_recovery_by_a_duplicate() {
+fn marks_on_last_ack_of_recovery() {
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
@@ -97,7 +97,7 @@ fn overtaken_acks_leave_the_window() {
 /// tcp_highest_sack_seq is where the segment behind the highest SACKed one begins: three segments between are a distance of four, with which SACKs
 /// alone let the window grow (tcp_check_sack_reordering, tcp_may_raise_cwnd).
 #[test]
-fn packets_are_out_of_order_up_to_the_end_of_the_highest() {
+fn reordering_reaches_highest_sack() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(9, 10)]);
     assert_eq!(t.s.reordering(&t.c), 3);

@@ -35,7 +35,7 @@ fn close(a: f64, b: f64) {
 /// The cut is alpha^w / 2: with a quarter of the packets marked 1.6 % for a connection that has sent little, and 42 % for one that has
 /// sent 1 MB, where DCTCP cuts both by 12.5 %.
 #[test]
-fn the_cut_grows_with_the_bytes_sent() {
+fn reduction_grows_with_bytes_sent() {
     for (bytes, weight) in [(10_000, LIGHT), (190_000, LIGHT), (1_000_000, HEAVY), (3_000_000, HEAVY)] {
         let (mut t, next) = after(bytes);
         let before = t.cwnd();

@@ -1,4 +1,4 @@
-//! What is left of closed connections (Linux net/ipv4/tcp_metrics.c): exact values after the kernel's formulas.
+//! Metrics of closed connections (Linux net/ipv4/tcp_metrics.c): exact values by the formulas of the kernel.
 
 use crate::scripted::{Capture, US, addresses, config};
 use forebay_experiment::transport::Metrics;
@@ -43,7 +43,7 @@ fn after(c: &TcpConfig, ends: &[(u64, f64, f64)]) -> Remembered {
 
 /// tcp_init_metrics: RTO = RTT + max(2 RTT, 200 ms), in ticks of 1 ms, where the handshake was faster than what is remembered.
 #[test]
-fn the_first_timeout_follows_the_remembered_rtt() {
+fn first_timeout_follows_stored_rtt() {
     let c = linux();
     let rto = |remembered_us: u64, handshake_us: u64| {
         let path = after(&c, &[(remembered_us * US, 10.0, f64::INFINITY)]);
@@ -58,7 +58,7 @@ fn the_first_timeout_follows_the_remembered_rtt() {
     assert_eq!(opened(&c, 100, &Remembered::default()).0.rto(&c), Time::from_ms(201));
 }
 
-/// Only the first timeout: a sample of data makes it anew, from an estimate that remembers nothing.
+/// Only the first timeout: a sample of data replaces it, by an estimate without stored values.
 #[test]
 fn the_estimate_is_the_connections_own() {
     let c = linux();
@@ -111,7 +111,7 @@ fn thresholds() {
 
 /// As Linux by default (tcp_no_ssthresh_metrics_save): the RTT without the threshold; and nothing unless asked for.
 #[test]
-fn what_is_taken_over_is_an_option() {
+fn metrics_are_an_option() {
     let path = after(&linux(), &[(150_000 * US, 30.0, 20.0)]);
     let mut c = linux();
     c.metrics = Metrics::Rtt;

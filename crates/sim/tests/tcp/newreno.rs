@@ -53,7 +53,7 @@ fn two_duplicates_are_not_enough() {
 
 /// Data of a limited transmit that turned out harmless counts like any other in a later loss.
 #[test]
-fn limited_transmit_is_forgotten_with_its_episode() {
+fn limited_transmit_ends_with_episode() {
     let mut t = Script::new(window("newreno", 8), 100);
     t.dup(0, 2).ack(2);
     t.sent();
@@ -112,7 +112,7 @@ fn reno_leaves_recovery_at_once() {
 /// Reno has no `recover`: three duplicates that ask for the second hole of a window start another fast retransmit, with another halving
 /// (RFC 5681 section 3.2; ns-2 `allow_fast_retransmit`). Waiting for the timeout instead is NewReno's rule without NewReno's repair.
 #[test]
-fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
+fn reno_repairs_second_hole_separately() {
     let mut t = Script::new(window("reno", 10), 100);
     t.sent();
     t.dup(0, 7).ack(4);
@@ -128,7 +128,7 @@ fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
 
 /// After a timeout Reno too takes the duplicates that go-back-N makes for what they are.
 #[test]
-fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
+fn reno_ignores_go_back_n_duplicates() {
     let mut t = Script::new(window("reno", 10), 100);
     t.sent();
     t.timer();
@@ -144,7 +144,7 @@ fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
 
 /// RFC 6582 section 3.2 step 2: duplicates that do not acknowledge more than `recover` start nothing.
 #[test]
-fn duplicates_of_go_back_n_start_nothing() {
+fn go_back_n_duplicates_start_nothing() {
     let mut t = Script::new(window("newreno", 10), 100);
     t.sent();
     t.timer();
@@ -224,7 +224,7 @@ fn impossible_acknowledgements() {
 /// RFC 5681 section 2 (e): also before anything is acknowledged an ACK with a window of its own is no duplicate; but not the first one behind a
 /// SYN-ACK, whose window was not scaled.
 #[test]
-fn a_new_window_before_any_progress_is_no_duplicate() {
+fn early_window_update_is_no_duplicate() {
     for window in [1_000_000, 60_000] {
         let mut c = config("ns2", "newreno");
         (c.rcv_wnd, c.init_cwnd) = (window, 8);

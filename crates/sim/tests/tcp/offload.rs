@@ -56,9 +56,9 @@ fn marks_are_told_apart() {
     assert_eq!(r.acks(), "7");
 }
 
-/// What ends a super-segment at once: the last segment of a write (PSH), a FIN, a segment shorter than the first.
+/// Segments that end a super-segment at once: the last one of a write (PSH), a FIN, a segment shorter than the first.
 #[test]
-fn the_end_of_a_write_does_not_wait() {
+fn end_of_write_does_not_wait() {
     let mut r = Script::new(joining());
     r.r.notify_at(3000);
     r.data(0).data(1).data(2);
@@ -108,7 +108,7 @@ fn timestamps_are_told_apart() {
 
 /// A lone segment's delayed ACK leaves when it is due, also while a host holds others.
 #[test]
-fn a_delayed_ack_is_not_put_off() {
+fn delayed_ack_is_not_postponed() {
     let mut c = joining();
     c.gro = Some(Time::from_ms(100));
     let mut r = Script::new(c);
@@ -171,7 +171,7 @@ impl Host {
 /// tcp_tso_should_defer: a third of the window is worth a burst, less waits for the next ACK. With one RTT of 100 us all of it was sent
 /// 100 us ago, so the next ACK is near.
 #[test]
-fn waits_for_a_third_of_the_window() {
+fn waits_for_third_of_window() {
     let mut h = Host::new(Some(65_536));
     // Slow start: an ACK for two lets four out, of a window of 12; four is a third.
     assert_eq!(h.ack(100, 2, 0), 4);
@@ -202,7 +202,7 @@ fn small_bursts_at_low_rates() {
 
 /// No waiting when the next ACK is more than half an RTT, or 1 ms, away, nor when nothing was sent for 1 ms.
 #[test]
-fn does_not_wait_for_a_late_ack() {
+fn late_ack_is_not_awaited() {
     let mut h = Host::new(Some(65_536));
     h.s.window_mut().ssthresh = (10.0).into();
     // The ACK of the first ten; the next ten are sent now, and their ACKs come in 100 us.
@@ -216,7 +216,7 @@ fn does_not_wait_for_a_late_ack() {
 
 /// The window is in use while a sender waits for more of it (`is_cwnd_limited`): it grows as it would without.
 #[test]
-fn waiting_is_no_reason_not_to_grow() {
+fn window_grows_while_waiting() {
     let grown = |tso| {
         let mut h = Host::new(tso);
         h.s.window_mut().ssthresh = (10.0).into();

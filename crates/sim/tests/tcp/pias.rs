@@ -20,7 +20,7 @@ fn pias(window: u32, per: &str) -> TcpConfig {
 fn demoted_as_the_message_is_sent() {
     let mut t = Script::new(pias(20, "message"), 6);
     assert_eq!(t.sent(), "0e^7 1e^7 2e^6 3e^6 4e^5 5e^5");
-    // Each message starts anew.
+    // Each message starts again.
     t.write(3);
     assert_eq!(t.sent(), "6e^7 7e^7 8e^6");
     let mut t = Script::new(pias(20, "connection"), 6);

@@ -31,7 +31,7 @@ fn text(t: &str) -> Value {
 
 /// Claim `prin-last-three-high`, R3 and R4: for each block.
 #[test]
-fn the_last_three_segments_of_each_block() {
+fn last_three_segments_of_blocks() {
     let mut t = Script::new(prin(40, &[]), 6);
     assert_eq!(t.sent(), "0 1 2 3^4 4^4 5^4");
     t.settle();
@@ -66,14 +66,14 @@ fn window_at_a_block_start() {
 }
 
 #[test]
-fn the_first_block_has_the_initial_window() {
+fn first_block_has_initial_window() {
     let t = Script::new(prin(10, &[]), 40);
     assert_eq!((t.cwnd(), t.flight()), (10.0, 10));
 }
 
 /// R2: only before the first new segment, once, and not while the block waits behind another.
 #[test]
-fn halved_when_the_block_begins_not_when_it_is_written() {
+fn halved_when_block_begins() {
     let mut t = Script::new(prin(4, &[]), 6);
     assert_eq!(t.sent(), "0 1 2 3^4");
     t.write(8);

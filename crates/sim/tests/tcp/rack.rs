@@ -266,10 +266,10 @@ fn slow_start_reduction_bound() {
     assert_eq!(t.sent(), "3r 4r");
 }
 
-/// Data that is written while a probe is outstanding sets a probe timer again (tcp_schedule_loss_probe), though no second probe is sent: when that
-/// expires it is a timer for the timeout again, one tick long if that is overdue (tcp_send_loss_probe, tcp_rearm_rto).
+/// Data that is written while a probe is outstanding sets a probe timer again (tcp_schedule_loss_probe), though no second probe is sent. When that
+/// timer expires it becomes the retransmission timer again, of one tick if it is overdue (tcp_send_loss_probe, tcp_rearm_rto).
 #[test]
-fn data_behind_a_probe_puts_the_timeout_off() {
+fn data_behind_probe_postpones_timeout() {
     let mut t = Script::new(linux(10), 6);
     t.at(200).ack(1);
     t.timer();
@@ -317,7 +317,7 @@ fn probe_without_an_rtt() {
 /// Section 6.2 step 2: an ACK that echoes what is older than the repetition tells nothing of when that one arrives, whether or not reductions are
 /// taken back (Eifel). Here segment 0 was late by more than an RTT: by the repetition, sent at 200 us, segments 4 to 9 would be lost.
 #[test]
-fn an_original_says_nothing_of_its_repetition() {
+fn original_gives_no_retransmission_sample() {
     for eifel in [false, true] {
         let set = [("recovery", Value::Text("rack".into())), ("timestamps", Value::Bool(true)), ("eifel", Value::Bool(eifel))];
         let mut t = Script::new(config_with("rfc", "newreno", &set, &[]), 10);
@@ -351,10 +351,10 @@ fn a_window_update_settles_no_probe() {
     }
 }
 
-/// Section 6.3: a timeout is one of the first segment and of those that have been under way for as long as RACK would wait; what has just left is
-/// not lost, and not sent again (tcp_timeout_mark_lost). Without RACK all is lost (RFC 6675 section 5.1).
+/// Section 6.3: a timeout covers the first segment and those that have been outstanding for as long as RACK would wait. Newer segments are not lost
+/// and not sent again (tcp_timeout_mark_lost). Without RACK all is lost (RFC 6675 section 5.1).
 #[test]
-fn young_segments_are_left_alone_by_a_timeout() {
+fn timeout_spares_young_segments() {
     for (stack, recovery, write, lost) in
         [("linux", "rack", 340_000, 5), ("rfc", "rack", 1_180_000, 5), ("rfc", "sack", 1_090_000, 6)]
     {

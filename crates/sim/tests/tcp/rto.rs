@@ -170,7 +170,7 @@ fn go_back_n() {
 
 /// RFC 3465 section 2.3: in the slow start after a timeout an ACK counts for one segment at most, because it covers what had arrived before.
 #[test]
-fn one_segment_an_ack_while_a_timeout_is_repaired() {
+fn one_segment_per_ack_after_timeout() {
     for (growth, usual, after_timeout) in
         [(Growth::PerSegment { limit: 1 }, 11.0, 2.0), (Growth::PerSegment { limit: 2 }, 12.0, 2.0), (Growth::PerAck, 11.0, 2.0)]
     {
@@ -188,7 +188,7 @@ fn one_segment_an_ack_while_a_timeout_is_repaired() {
 
 /// The FIN takes a sequence number, not a byte of window: a full last segment with FIN fits a window of one segment.
 #[test]
-fn full_last_segment_with_fin_after_a_timeout() {
+fn last_segment_with_fin_after_timeout() {
     for stack in ["ns2", "rfc"] {
         let mut t = Script::new(config(stack, "newreno"), 0);
         t.write_bytes(1000, true);

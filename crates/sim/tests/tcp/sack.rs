@@ -49,7 +49,7 @@ fn three_duplicates_start_recovery() {
 
 /// Section 4, IsLost: "DupThresh discontiguous SACKed sequences", not segments: three small ones side by side are one sequence.
 #[test]
-fn small_segments_side_by_side_are_one_sequence() {
+fn adjacent_small_segments_count_once() {
     let mut t = Script::new(rfc(10), 0);
     for _ in 0..9 {
         t.write_bytes(100, false);
@@ -163,7 +163,7 @@ fn timeout() {
 
 /// Three duplicates in the middle of that start no fast recovery.
 #[test]
-fn no_fast_recovery_below_the_recovery_point_of_a_timeout() {
+fn no_recovery_below_timeout_point() {
     let mut t = Script::new(rfc(10), 10);
     t.timer();
     t.sent();
@@ -223,7 +223,7 @@ fn overtaken_acks_still_bring_blocks() {
 /// RFC 2883 section 4: the first block is compared with the ACK of its own packet. One that a later ACK has overtaken reports nothing twice: what
 /// it SACKs has been acknowledged since.
 #[test]
-fn blocks_of_an_overtaken_ack_are_no_duplicates() {
+fn overtaken_blocks_are_no_duplicates() {
     for stack in ["rfc", "linux"] {
         let mut t = Script::new(config(stack, "newreno"), 10);
         t.sent();

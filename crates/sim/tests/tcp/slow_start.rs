@@ -1,4 +1,4 @@
-//! How slow start ends: HyStart as in Linux tcp_cubic.c, HyStart++ (RFC 9406), and what an ACK is worth in Linux.
+//! End of slow start: HyStart as in Linux tcp_cubic.c, HyStart++ (RFC 9406), and growth per ACK in Linux.
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
@@ -22,7 +22,7 @@ fn round(t: &mut Script, us: u64, up_to: Option<u64>) {
     }
 }
 
-/// Only Linux's CUBIC has HyStart unless somebody asks for it.
+/// Only CUBIC of Linux has HyStart by default.
 #[test]
 fn defaults() {
     let kind = |stack, law| config(stack, law).slow_start;
@@ -32,8 +32,8 @@ fn defaults() {
     }
 }
 
-/// ACKs 60 us apart on a path of 100 us: the train ends slow start when it is longer than (delay_min + ack_delay) / 2, the second term
-/// being what 256 KiB take at the pacing rate, 2 cwnd mss / srtt.
+/// ACKs 60 us apart on a path of 100 us. The train ends slow start when it is longer than (delay_min + ack_delay) / 2, where ack_delay is the time of
+/// 256 KiB at the pacing rate, 2 cwnd mss / srtt.
 #[test]
 fn hystart_ends_at_a_long_train() {
     let mut t = script("hystart");
@@ -64,7 +64,7 @@ fn hystart_leaves_small_windows_alone() {
 
 /// ACKs further than 2 ms apart are no train (hystart_ack_delta_us), however long ago the round began.
 #[test]
-fn hystart_knows_the_end_of_a_train() {
+fn hystart_finds_end_of_train() {
     let mut t = script("hystart");
     for i in 0..10 {
         t.at(200 + 2001 * i).ack(i + 1);
@@ -112,8 +112,8 @@ fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
     let mut t = Script::new(config("linux", "cubic"), 10);
     round(&mut t, 200, None);
     (t.s.window_mut().cwnd, t.s.window_mut().ssthresh) = (40.0, 40.0.into());
-    // More than a window, so that its ACKs let the curve begin; then a segment in 20 ms, each before the one before it is acknowledged: a time
-    // without anything outstanding would not be the epoch's.
+    // More than a window, so that its ACKs start the curve; then a segment in 20 ms, each before the previous one is acknowledged. A time with
+    // nothing outstanding would not count for the epoch.
     exchange(&mut t, 1, 100);
     let mut sent = t.s.snd_max() / u64::from(t.c.mss);
     t.write(1);
@@ -137,7 +137,7 @@ fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
 
 /// cubictcp_acked: in the first second of an epoch, which does not count pauses, delays end no slow start.
 #[test]
-fn hystart_waits_for_a_second_of_the_epoch() {
+fn hystart_waits_for_second_epoch() {
     let (threshold, left) = slow_start_in_an_epoch(100);
     assert_eq!(threshold, left, "100 ms of the epoch");
     let (threshold, left) = slow_start_in_an_epoch(900);
@@ -205,7 +205,7 @@ fn hystart_plus_plus_bounds_an_ack() {
 
 /// RFC 9406 section 4.3: only the first slow start is looked after.
 #[test]
-fn hystart_plus_plus_ends_with_a_loss() {
+fn hystart_pp_ends_with_loss() {
     let mut t = script("hystart++");
     round(&mut t, 200, None);
     t.s.window_mut().ssthresh = (1000.0).into();
@@ -227,7 +227,7 @@ fn a_short_segment_is_a_segment() {
     }
 }
 
-/// What SACK has told of counts then, as segments, and not again with the cumulative ACK; a retransmitted one counts once, too.
+/// Segments count when SACK reports them, and not again with the cumulative ACK; a retransmitted one counts once, too.
 #[test]
 fn sacked_segments_count_once() {
     let mut c = config("linux", "newreno");

@@ -152,8 +152,8 @@ fn the_echo_after_repeated_timeouts() {
     assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true));
 }
 
-/// Reordering that looked like a loss: the original fills the hole itself, and the fast recovery is taken back with the ACK that says so
-/// (Linux tcp_try_undo_partial, tcp_try_undo_recovery), not only after the duplicate has been reported.
+/// Reordering that looked like a loss: the original fills the hole, and that ACK undoes the fast recovery (Linux tcp_try_undo_partial,
+/// tcp_try_undo_recovery). It does not wait for the report of the duplicate.
 #[test]
 fn the_echo_undoes_a_fast_recovery() {
     for stack in ["linux", "rfc"] {
@@ -170,7 +170,7 @@ fn the_echo_undoes_a_fast_recovery() {
     }
 }
 
-/// While another retransmission is under way nobody knows about that one: no more retransmissions, but no undo either.
+/// While another retransmission is outstanding its fate is unknown: no more retransmissions, but no undo either.
 #[test]
 fn the_echo_waits_for_other_retransmissions() {
     let mut t = Script::new(only("linux", false, true), 100);
@@ -182,9 +182,9 @@ fn the_echo_waits_for_other_retransmissions() {
     assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, f64::INFINITY));
 }
 
-/// Linux's timestamps are milliseconds: within one tick an original cannot be told from its retransmission.
+/// Timestamps of Linux are milliseconds: within one tick an original and its retransmission look the same.
 #[test]
-fn the_clock_of_timestamps_has_a_tick() {
+fn timestamp_clock_has_ticks() {
     let mut c = only("linux", false, true);
     c.timestamp_clock = config("linux", "newreno").timestamp_clock;
     assert_eq!(c.timestamp_clock, Time::from_ms(1));
@@ -199,7 +199,7 @@ fn the_clock_of_timestamps_has_a_tick() {
     assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, f64::INFINITY));
 }
 
-/// A window that marks have reduced stays reduced, whatever a timeout in it turns out to be (Linux tcp_enter_cwr forgets what to undo).
+/// A window that marks have reduced stays reduced, even if a timeout in it was spurious (Linux tcp_enter_cwr drops the state for an undo).
 #[test]
 fn marks_are_not_undone() {
     let mut c = config("linux", "newreno");

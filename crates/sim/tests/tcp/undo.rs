@@ -40,7 +40,7 @@ fn within_the_episode() {
         assert_eq!(t.s.ca_state(), CaState::Recovery);
         t.sack(4, &[(0, 1)]);
         assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{:?}", t.c.profile);
-        // What is lost in the same window all the same is found, not left to a timeout.
+        // A loss in the same window is found by recovery, not by a timeout.
         t.sent();
         t.at(330).sack(4, &[(5, 9)]);
         t.at(400);

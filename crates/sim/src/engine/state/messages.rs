@@ -153,7 +153,7 @@ impl SimState {
             cwnd: sender.window().cwnd,
             ssthresh: sender.window().ssthresh.get(),
             unacked_bytes: sender.flight(),
-            srtt_ps: sender.rtt.smoothed().get().map(|srtt| srtt.0),
+            srtt_ps: sender.rtt().smoothed().get().map(|srtt| srtt.0),
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
             alpha: sender.law().alpha(),
             bytes_acked: sender.snd_una().min(sender.written()),

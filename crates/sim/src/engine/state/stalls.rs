@@ -21,7 +21,7 @@ impl SimState {
         let sender = self.connections.sender(conn);
         let group = sender.group();
         let held = sender.stall_time(&self.tcp[group], now);
-        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
+        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt().backoff());
         let before = *sender.stats().losses;
         self.with_sender(conn, now, SenderCall::Timer);
         let after = &self.connections.sender(conn).stats().losses;

@@ -1,14 +1,14 @@
-//! State that most connections never need, and of a hundred thousand connections each should cost little.
+//! State that most connections never need. It takes eight bytes until it is first changed.
 
 use std::ops::{Deref, DerefMut};
 
-/// A state and what it is before anything has happened.
+/// State with a constant initial value.
 pub trait Initial: Default + 'static {
-    /// As [`Default`] makes it.
+    /// Initial value, equal to that of [`Default`].
     const INITIAL: &'static Self;
 }
 
-/// A state that is made when it is first changed, and kept from then on. Until then it reads as fresh.
+/// State that is created when it is first changed, and kept from then on. Until then it reads as its initial value.
 #[derive(Debug, Clone)]
 pub struct Cold<T>(Option<Box<T>>);
 
@@ -19,7 +19,7 @@ impl<T> Default for Cold<T> {
 }
 
 impl<T> Cold<T> {
-    /// The state, if it has been made.
+    /// Returns the state if it exists.
     #[inline]
     pub fn made(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()

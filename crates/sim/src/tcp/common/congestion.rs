@@ -74,25 +74,25 @@ impl CongestionState {
         self.hooks
     }
 
-    /// Whether the congestion control is called for every ACK.
+    /// Returns true if the congestion control is called for every ACK.
     #[inline(always)]
     pub(in crate::tcp) fn wants_all_acks(&self) -> bool {
         self.wants_all_acks
     }
 
-    /// Whether the congestion control, or its slow start, is called for every ACK that advances.
+    /// Returns true if the congestion control, or its slow start, is called for every ACK that advances.
     #[inline(always)]
     pub(in crate::tcp) fn wants_new_acks(&self) -> bool {
         self.wants_new_acks
     }
 
-    /// Whether new data is limited or paced, or waits for bursts.
+    /// Returns true if new data is limited or paced, or waits for bursts.
     #[inline(always)]
     pub(in crate::tcp) fn paced_send(&self) -> bool {
         self.paced_send
     }
 
-    /// Whether the window limits sending; `None` in stacks that do not track this.
+    /// Returns true if the window limits sending; `None` in stacks that do not track this.
     #[inline(always)]
     pub(in crate::tcp) fn cwnd_limited(&self) -> Option<bool> {
         self.cwnd_limited
@@ -171,7 +171,7 @@ impl CongestionState {
         self.algorithm.may_send(&mut self.window, at)
     }
 
-    /// Whether ECN is in use.
+    /// Returns true if ECN is in use.
     #[inline(always)]
     pub(in crate::tcp) fn ecn(&self) -> bool {
         self.ecn
@@ -182,7 +182,7 @@ impl CongestionState {
         self.ecn &= agreed;
     }
 
-    /// Whether the next new segment carries CWR.
+    /// Returns true if the next new segment carries CWR.
     #[inline(always)]
     pub(in crate::tcp) fn cwr_pending(&self) -> bool {
         self.cwr_pending
@@ -194,7 +194,7 @@ impl CongestionState {
         self.cwr_pending = false;
     }
 
-    /// Whether the segment that is sent now carries CWR; later ones do not.
+    /// Returns true if the segment that is sent now carries CWR; later ones do not.
     #[inline(always)]
     pub(in crate::tcp) fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr_pending)

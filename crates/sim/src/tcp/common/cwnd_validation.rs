@@ -1,11 +1,12 @@
-//! How much of the window an application uses (Linux tcp_cwnd_validate), for stacks whose window grows only where it limits sending.
+//! Use of the congestion window by the application (Linux tcp_cwnd_validate), for stacks in which an unused window does not grow.
 
-/// Of one sender, while something is outstanding: with the first segment of another flight it begins anew.
+
+/// Use of the window in one flight. The first segment of the next flight resets it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CwndUsage {
-    /// The window of data ends here.
+    /// End of the flight.
     pub(in crate::tcp) end: u64,
-    /// Most segments outstanding in it (`max_packets_out`).
+    /// Largest number of segments outstanding in the flight (`max_packets_out`).
     pub(in crate::tcp) most_out: u32,
 }
 

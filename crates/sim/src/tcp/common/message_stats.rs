@@ -208,7 +208,7 @@ pub struct Losses {
     pub syn_rtos: u32,
     /// Retransmission timeouts before the first window of the message was acknowledged.
     pub rtos_head: u32,
-    /// Those with at most three segments of the message missing.
+    /// Retransmission timeouts with at most three segments of the message missing.
     pub rtos_tail: u32,
     /// Entries into fast recovery.
     pub fast_retx: u32,
@@ -216,7 +216,7 @@ pub struct Losses {
     pub ecn_cuts: u32,
     /// Reductions of the threshold for a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
     pub loss_cuts: u32,
-    /// Sum of the law's alpha over `ecn_cuts`, if it has one.
+    /// Sum of the DCTCP alpha over `ecn_cuts`, for congestion controls that have one.
     pub cut_alpha: Option<f64>,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,

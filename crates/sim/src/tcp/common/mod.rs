@@ -10,6 +10,7 @@ pub(in crate::tcp) mod prr;
 pub(in crate::tcp) mod rack;
 pub(in crate::tcp) mod rate_sample;
 pub mod rtt;
+pub(in crate::tcp) mod sack_option;
 pub(in crate::tcp) mod sack_state;
 pub(in crate::tcp) mod scoreboard;
 pub(in crate::tcp) mod send_stream;

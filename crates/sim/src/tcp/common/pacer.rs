@@ -1,51 +1,50 @@
-//! The state behind departure times of laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
+//! Departure times of segments, for congestion controls that pace (Linux tcp_pacing_check, tcp_update_skb_after_send).
 
 use forebay_units::{Rate, Time, TimeOrNever};
 
-/// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").
+/// Number of segments at the start of a connection that are not paced ("sch_fq does not pace first 10 MSS").
 const UNPACED: u64 = 10;
 
-/// State of one connection.
+/// Pacing state of one connection.
 #[derive(Debug, Clone, Default)]
 pub(in crate::tcp) struct Pacer {
     /// Earliest departure of the next segment (`tcp_wstamp_ns`).
     next: Time,
-    /// Data segments that have left.
+    /// Number of data segments that have left.
     sent: u64,
-    /// A segment waits for that departure.
+    /// True if a segment waits for that departure.
     waits: bool,
 }
 
 impl Pacer {
-    /// Earliest departure of the next segment; may have passed.
+    /// Earliest departure of the next segment; may be in the past.
     pub(in crate::tcp) fn next(&self) -> Time {
         self.next
     }
 
-    /// What a timer that is set at `now` is put off by, in whole ticks of its clock (Linux `tcp_pacing_delay`): what is timed may still have
-    /// to wait here.
+    /// Delay of a timer that is set at `now`, in whole ticks of its clock (Linux `tcp_pacing_delay`): the segment may have to wait for its departure.
     pub(in crate::tcp) fn delay(&self, now: Time, tick: Time) -> Time {
         let wait = self.next.saturating_sub(now);
         wait - wait % tick.max(Time(1))
     }
 
-    /// When the sender is to be woken; never while nothing waits.
+    /// Time at which the sender continues; never while no segment waits.
     pub(in crate::tcp) fn due(&self) -> TimeOrNever {
         if self.waits { self.next.into() } else { TimeOrNever::NEVER }
     }
 
-    /// A new opportunity to send: whether anything waits is to be found out.
+    /// Starts a new opportunity to send: no segment waits yet.
     pub(in crate::tcp) fn settle(&mut self) {
         self.waits = false;
     }
 
-    /// Whether the next segment must wait; if so it is waited for.
+    /// Returns true if the next segment must wait for its departure.
     pub(in crate::tcp) fn holds_back(&mut self, now: Time) -> bool {
         self.waits = self.next > now;
         self.waits
     }
 
-    /// `bytes` of payload left at `now`; the segment behind it leaves when these have passed at `rate` (payload).
+    /// Notes that `bytes` of payload left at `now`. The next segment leaves when these have passed at `rate` (payload).
     pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
         self.sent += 1;
         let late = now.saturating_sub(self.next);

@@ -1,6 +1,7 @@
 //! Proportional rate reduction (RFC 6937) with the slow-start reduction bound.
 
-/// State of one reduction. Bytes.
+
+/// State of one reduction, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Prr {
     /// Total delivered since the reduction began.
@@ -9,7 +10,7 @@ pub struct Prr {
     out: u64,
     /// Data outstanding when it began (RecoverFS).
     start_flight: u64,
-    /// The kernel's rules below the threshold.
+    /// True for the rules of Linux below the threshold.
     linux: bool,
 }
 
@@ -17,24 +18,24 @@ impl Prr {
     /// No reduction has begun.
     pub const NONE: Prr = Prr { delivered: 0, out: 0, start_flight: 0, linux: false };
 
-    /// A reduction begins with `flight` bytes outstanding.
+    /// Starts a reduction with `flight` bytes outstanding.
     pub fn begin(flight: u64) -> Prr {
         Prr { delivered: 0, out: 0, start_flight: flight.max(1), linux: false }
     }
 
-    /// As in Linux (tcp_init_cwnd_reduction): a reduction begins with a window of `cwnd` bytes.
+    /// Starts a reduction of Linux with a window of `cwnd` bytes (tcp_init_cwnd_reduction).
     pub fn begin_linux(cwnd: u64) -> Prr {
         Prr { linux: true, ..Prr::begin(cwnd) }
     }
 
-    /// `bytes` were sent during the reduction.
+    /// Notes that `bytes` were sent during the reduction.
     pub fn on_send(&mut self, bytes: u64, mss: u64) {
         self.out += if self.linux { mss } else { bytes };
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6937#section-3
     //# sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
-    /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3).
+    /// Takes an ACK that delivered `delivered` bytes, and returns how many bytes may be sent now (section 3).
     pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) -> u64 {
         self.delivered += delivered;
         if pipe > ssthresh {
@@ -45,8 +46,8 @@ impl Prr {
         }
     }
 
-    /// tcp_cwnd_reduction, which counts segments: below the threshold it grants one more than was delivered only to ACKs that make progress
-    /// (`progress`: it advanced the cumulative acknowledgement and revealed no loss), and is packet-conserving on the others, as RFC 9937 is. The
+    /// Takes an ACK as Linux does (tcp_cwnd_reduction), in segments. Below the threshold, only an ACK that makes `progress` (it advanced the
+    /// cumulative acknowledgement and revealed no loss) grants one segment more than it delivered. Other ACKs are packet-conserving (RFC 9937). The
     /// fast retransmission leaves through this window too. All counts but `mss` are in segments.
     pub fn on_segments(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
         self.delivered += delivered * mss;

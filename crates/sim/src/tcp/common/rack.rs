@@ -1,4 +1,4 @@
-//! The state of time-based loss detection and tail loss probes (RFC 8985), and the rules that need nothing else.
+//! State of time-based loss detection and of tail loss probes (RFC 8985), and the rules that depend on nothing else.
 
 use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
@@ -6,23 +6,23 @@ use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
-/// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).
+/// Largest degree of reordering in segments (Linux `tcp_max_reordering`).
 pub(in crate::tcp) const MAX_REORDERING: u32 = 300;
 
-/// Recoveries for which a wider reordering window stays (TCP_RACK_RECOVERY_THRESH), and how many quarters of an RTT a kernel's can be.
+/// Number of recoveries for which a wider reordering window stays (TCP_RACK_RECOVERY_THRESH), and its largest width in Linux, in quarters of an RTT.
 const PERSISTS: u32 = 16;
 const MOST_STEPS: u32 = 255;
 
-/// What the next ACK that delivers something does to a kernel's reordering window.
+/// Change of the reordering window of Linux at the next ACK that delivers something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub(in crate::tcp) enum Pending {
-    /// Nothing.
+    /// No change.
     #[default]
     Nothing,
-    /// A D-SACK has come (`dsack_seen`): it widens it.
+    /// The window grows, because a D-SACK came (`dsack_seen`).
     Widen,
-    /// No D-SACK has come for long (`reo_wnd_persist` is 0): it is a quarter of the smallest RTT again.
+    /// The window is a quarter of the smallest RTT again, because no D-SACK came for long (`reo_wnd_persist` is 0).
     Narrow,
 }
 
@@ -40,33 +40,34 @@ pub struct Rack {
     /// Something was delivered since losses were looked for last (Linux `rack.advanced`).
     pub(in crate::tcp) advanced: bool,
     reordering_seen: bool,
-    /// By how many segments packets have been out of order, where that was more than duplicate ACKs are waited for (Linux `reordering`); else 0.
+    /// Degree of reordering in segments, if it was more than the duplicate ACK threshold (Linux `reordering`); else 0.
     pub(crate) far: u32,
     /// Multiplier of the reordering window, minus one.
     extra: u32,
     persist: u32,
-    /// Duplicates that were reported (Linux `dsack_dups`).
+    /// Number of duplicates that were reported (Linux `dsack_dups`).
     duplicates: u32,
     /// D-SACKs count again when this offset is acknowledged.
     dsack_round: u64,
-    /// Of a kernel: what is to become of the reordering window, and when a D-SACK has widened it last (which `last_delivered` tells there).
+    /// Linux: pending change of the reordering window, and the time of the last D-SACK that widened it (the kernel uses `last_delivered`).
     pub(in crate::tcp) pending: Pending,
     widened: Time,
     /// `snd_nxt` when the outstanding probe was sent.
     pub(crate) probe_end: Option<NonZeroU64>,
-    /// It was a retransmission.
+    /// True if the probe was a retransmission.
     pub(crate) probe_is_retx: bool,
 }
 
 impl Rack {
-    /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `snd_una`: the round trip.
+    /// Returns true if the state equals that of a new sender for which everything up to `snd_una` is acknowledged, except for the RTT.
     pub(in crate::tcp) fn is_usual(&self, snd_una: u64) -> bool {
         debug_assert!(self.fack == snd_una, "all has been delivered");
         let unusual = self.reordering_seen || self.probe_end.is_some();
         !unusual && self.pending == Pending::Nothing && self.far | self.extra | self.persist | self.duplicates == 0
     }
 
-    /// As it was when everything up to `snd_una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
+    /// Restores the state of a sender for which everything up to `snd_una` is acknowledged. The time of the last delivery is lost, but all later
+    /// segments are newer.
     pub(in crate::tcp) fn resume(&mut self, rtt: Time, snd_una: u64) {
         (self.rtt, self.fack) = (rtt, snd_una);
     }
@@ -97,8 +98,8 @@ impl Rack {
         }
     }
 
-    /// The same of several of which this is the last one, where each was sent once, none before one that had been delivered, and nothing beyond the
-    /// cumulative ACK was delivered; losses need not be looked for.
+    /// Takes several newly acknowledged segments, of which `last` is the last. Each was sent once, none before one that had been delivered, and
+    /// nothing beyond the cumulative ACK was delivered. No search for losses is necessary.
     #[inline(always)]
     pub(in crate::tcp) fn on_delivered_in_order(&mut self, last: &Seg, now: Time) {
         debug_assert!(last.end() >= self.fack && (last.sent(), last.end()) >= (self.xmit, self.end));
@@ -107,17 +108,17 @@ impl Rack {
         self.advanced = false;
     }
 
-    /// Whether packets have been out of order.
+    /// Returns true if packets have been out of order.
     pub(in crate::tcp) fn reordering_seen(&self) -> bool {
         self.reordering_seen
     }
 
-    /// What begins at `late` has been delivered behind what is SACKed, or acknowledged up to `snd_una`.
+    /// Notes that the segment at `late` was delivered after data behind it: SACKed data, or data up to `snd_una`.
     pub(in crate::tcp) fn note_late(&mut self, board: &Scoreboard, snd_una: u64, late: u64, c: &TcpConfig) {
         self.note_reordering(board.behind_sacked().unwrap_or(snd_una).saturating_sub(late), c);
     }
 
-    /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
+    /// Notes that packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
     pub(in crate::tcp) fn note_reordering(&mut self, distance: u64, c: &TcpConfig) {
         if distance == 0 {
             return;
@@ -128,13 +129,13 @@ impl Rack {
         }
     }
 
-    /// So many segments are reported as duplicates; whether they can be repetitions of ours, of which there were so many.
+    /// Counts segments that are reported as duplicates. Returns true if our `repetitions` retransmissions can explain all of them.
     pub(in crate::tcp) fn count_duplicates(&mut self, segments: u32, repetitions: u64) -> bool {
         self.duplicates += segments;
         u64::from(self.duplicates) <= repetitions
     }
 
-    /// A D-SACK widens the reordering window, once per round trip (section 6.2 step 4).
+    /// Widens the reordering window for a D-SACK, once per round trip (section 6.2 step 4).
     pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
         if snd_una >= self.dsack_round {
             self.dsack_round = snd_nxt;
@@ -143,12 +144,13 @@ impl Rack {
         }
     }
 
-    /// A kernel widens the window with the next ACK that delivers something which was sent since it did so last (tcp_dsack_seen).
+    /// Linux: the window grows with the next ACK that delivers data which was sent after the last growth (tcp_dsack_seen).
     pub(in crate::tcp) fn note_dsack(&mut self) {
         self.pending = Pending::Widen;
     }
 
-    /// An ACK has delivered segments of which the last one left at `sent` (tcp_rack_update_reo_wnd: `prior_delivered` is what had been delivered then).
+    /// Linux: takes an ACK that delivered segments, of which the last one left at `sent` (tcp_rack_update_reo_wnd; `prior_delivered` is the state at
+    /// that time).
     pub(in crate::tcp) fn widen(&mut self, now: Time, sent: Time) {
         match std::mem::take(&mut self.pending) {
             Pending::Nothing => {}
@@ -161,12 +163,12 @@ impl Rack {
         }
     }
 
-    /// All repetitions of an episode were reported as duplicates (tcp_try_undo_dsack).
+    /// Keeps the reordering window for longer, after all retransmissions of an episode were reported as duplicates (tcp_try_undo_dsack).
     pub(in crate::tcp) fn persist_longer(&mut self) {
         self.persist = (self.persist + 1).min(PERSISTS);
     }
 
-    /// After 16 recoveries without D-SACK the window is back at a quarter of the smallest RTT; `linux`: with the next ACK.
+    /// Counts a recovery. After 16 of them without D-SACK the window is a quarter of the smallest RTT again; `linux`: with the next ACK.
     pub fn on_recovery_end(&mut self, linux: bool) {
         self.persist = self.persist.saturating_sub(1);
         match (self.persist, linux, self.pending) {
@@ -176,25 +178,25 @@ impl Rack {
         }
     }
 
-    /// How long to wait for reordered segments (section 6.2 step 4).
+    /// Reordering window: time to wait for reordered segments (section 6.2 step 4).
     pub fn reordering_window(&self, rtt: &Rtt, recovering: bool, sacked_segs: u32, c: &TcpConfig) -> Time {
         if !self.reordering_seen && (recovering || (c.dup_thresh > 0 && sacked_segs >= c.dup_thresh)) {
             return Time::ZERO;
         }
         let srtt = rtt.smoothed().get().unwrap_or(Time::ZERO);
-        // In whole microseconds, as far as the RTTs are (tcp_rack_reo_wnd).
+        // Whole microseconds, as the RTTs of Linux (tcp_rack_reo_wnd).
         let quarter = |min: Time| if c.is_linux() { Time::from_us((min / 4).as_us()) } else { min / 4 };
         rtt.min().get().map_or(srtt, |min| (quarter(min) * u64::from(1 + self.extra)).min(srtt))
     }
 
-    /// Whether the oldest outstanding segment is younger than the newest delivered one, so that time tells nothing yet.
+    /// Returns true if the oldest outstanding segment was sent after the newest delivered one, so that no segment can be lost yet.
     #[inline]
     pub fn nothing_older(&self, board: &Scoreboard) -> bool {
         board.first().is_none_or(|seg| !seg.is(EVER_RETX) && (seg.sent(), seg.end()) >= (self.xmit, self.end))
     }
 
-    /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to
-    /// wait for those that may still be reordered, if there are any. `once`: the age of a segment counts once.
+    /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns the time to wait for segments
+    /// that may still be reordered. `once`: the age of a segment counts once.
     pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time, once: bool) -> Option<Time> {
         board.pass(self.xmit, self.end);
         let patience = self.rtt + wait;
@@ -210,8 +212,8 @@ impl Rack {
         board.youngest_candidate().map(|index| board.get(index).sent() + patience - now)
     }
 
-    /// Looks whether an ACK settles the outstanding probe (section 7.4.2). True when the probe repaired a loss, to which the
-    /// congestion control must react.
+    /// Checks if an ACK settles the outstanding probe (section 7.4.2). Returns true if the probe repaired a loss, to which the congestion control
+    /// must react.
     pub fn settle_probe(&mut self, snd_una: u64, plain_duplicate: bool, dsack_end: Option<u64>) -> bool {
         let Some(end) = self.probe_end.map(NonZeroU64::get) else { return false };
         if snd_una < end {

@@ -1,4 +1,4 @@
-//! What an ACK tells of the segments that it newly acknowledges or SACKs: to the law, to RACK, and how old they are.
+//! Segments that an ACK newly acknowledges or SACKs: notifications of the congestion control, evidence for RACK, and RTT samples (tcp_rate.c).
 
 use crate::cc::{Arrival, Cc};
 use crate::tcp::common::rack::Rack;
@@ -6,7 +6,7 @@ use crate::tcp::common::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::common::undo::older;
 use forebay_units::Time;
 
-/// How long ago segments that were sent once had left: the first and the last one that the ACK tells of.
+/// Ages of segments that were sent once: of the first and the last one that the ACK covers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::tcp) struct Ages {
     pub first: Option<Time>,
@@ -20,37 +20,37 @@ impl Ages {
     }
 }
 
-/// Takes segments as the scoreboard hands them out.
+/// Visitor of the newly acknowledged segments of a scoreboard.
 pub(in crate::tcp) struct AckedSegments<'a> {
-    /// The law that hears of every segment.
+    /// Congestion control that is notified of each segment.
     pub law: Option<&'a mut Cc>,
     pub rack: &'a mut Rack,
-    /// The clock of the scoreboard.
+    /// Time by the clock of the scoreboard.
     pub now: Time,
     /// Smallest RTT before this ACK.
     pub min_rtt: Option<Time>,
-    /// By the kernel's rules.
+    /// True in Linux.
     pub linux: bool,
-    /// What the ACK echoes, where an echo tells an original from its repetition, and the tick of its clock.
+    /// Echoed timestamp, where it distinguishes an original from its retransmission, and the tick of its clock.
     pub echo: Option<(Time, Time)>,
-    /// The episode ends here.
+    /// End of the episode.
     pub recover: u64,
-    /// The lowest of them that was sent once and arrived after data behind it.
+    /// Lowest segment that was sent once and arrived after data behind it.
     pub late: Option<u64>,
-    /// When the last one of them left.
+    /// Send time of the latest of the segments.
     pub newest: Option<Time>,
-    /// Data from before that, sent once, is among them (Linux FLAG_ORIG_SACK_ACKED).
+    /// True if data from before the end of the episode, sent once, is among them (Linux FLAG_ORIG_SACK_ACKED).
     pub original: bool,
-    /// The cumulative ACK covers news that was sent more than once.
+    /// True if the cumulative ACK newly covers data that was sent more than once.
     pub repeated: bool,
-    /// Of what the cumulative ACK covers, and of what is SACKed.
+    /// Ages of the segments that the ACK acknowledges, and of those that it SACKs.
     pub acked: Ages,
     pub sacked: Ages,
 }
 
 impl AckedSegments<'_> {
-    /// One segment; `beyond`: data up to there had been delivered before it, which makes it late.
-    /// `sacked`: not by the cumulative ACK.
+    /// Takes one segment. Data up to `beyond` had been delivered before it; a segment below is late. `sacked`: it is not covered by the cumulative
+    /// ACK.
     fn take(&mut self, number: u64, seg: &Seg, beyond: u64, sacked: bool) {
         let again = seg.is(EVER_RETX);
         if let Some(law) = &mut self.law {
@@ -68,7 +68,7 @@ impl AckedSegments<'_> {
         self.rack.on_delivered(seg, self.now, self.min_rtt.filter(|_| !earlier), beyond);
     }
 
-    /// Everything below `snd_una` is acknowledged. True if some of it had been sent more than once.
+    /// Takes the cumulative ACK up to `snd_una`. Returns true if some of the data had been sent more than once.
     pub(in crate::tcp) fn acknowledge(&mut self, board: &mut Scoreboard, snd_una: u64, beyond: Option<u64>) -> bool {
         board.acknowledge(snd_una, |number, seg| {
             if seg.is(EVER_RETX) {
@@ -81,7 +81,7 @@ impl AckedSegments<'_> {
         })
     }
 
-    /// What is in `blocks` is SACKed. True if there is news.
+    /// Takes SACK blocks. Returns true if they report something new.
     pub(in crate::tcp) fn sack(&mut self, board: &mut Scoreboard, blocks: &[(u64, u64)]) -> bool {
         let mut news = false;
         for &(start, end) in blocks {

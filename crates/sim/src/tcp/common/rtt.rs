@@ -1,4 +1,4 @@
-//! RTT filter and retransmission timeout (RFC 6298).
+//! RTT estimator and retransmission timeout (RFC 6298; Linux tcp_rtt_estimator).
 
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
@@ -9,83 +9,95 @@ use forebay_units::{Time, TimeOrNever};
 pub struct Rtt {
     srtt: TimeOrNever,
     /// RTT variation.
-    pub(crate) rttvar: Time,
+    rttvar: Time,
     min: TimeOrNever,
     /// RTO without back-off.
-    pub(crate) base_rto: Time,
+    pub(in crate::tcp) base_rto: Time,
     /// Number of doublings in force.
-    pub(crate) backoff: u32,
+    backoff: u32,
     deviation: Deviation,
 }
 
-/// What a kernel keeps of deviations beside their mean, in microseconds.
+/// Deviations of the RTT that Linux keeps beside their mean, in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Deviation {
     /// Largest mean deviation of this round trip, four times that, or the smallest timeout if it is more (`mdev_max_us`).
     largest: u32,
-    /// What the timeout adds to SRTT (`rttvar_us`).
+    /// Part of the timeout beside SRTT (`rttvar_us`).
     bound: u32,
     /// Stream offset whose acknowledgement ends the round trip (`rtt_seq`), its low bits as there.
     end: u32,
 }
 
-/// The segment whose round trip is being timed, of a stack without timestamps: when it was sent, and the low 32 bits of the stream offset that must be
+/// Segment whose round trip is timed, in a stack without timestamps: its send time, and the low 32 bits of the stream offset that must be
 /// acknowledged.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, packed(4))]
-pub(in crate::tcp) struct Timed {
+pub(in crate::tcp) struct TimedSegment {
     sent: TimeOrNever,
     end: u32,
 }
 
-impl Timed {
-    /// None is.
-    pub(in crate::tcp) const NONE: Timed = Timed { sent: TimeOrNever::NEVER, end: 0 };
+impl TimedSegment {
+    /// No segment is timed.
+    pub(in crate::tcp) const NONE: TimedSegment = TimedSegment { sent: TimeOrNever::NEVER, end: 0 };
 
-    /// One that ends at stream offset `end` was sent.
+    /// Times a segment that ends at stream offset `end`.
     #[inline(always)]
-    pub(in crate::tcp) fn segment(end: u64, sent: Time) -> Timed {
-        Timed { sent: sent.into(), end: end as u32 }
+    pub(in crate::tcp) fn segment(end: u64, sent: Time) -> TimedSegment {
+        TimedSegment { sent: sent.into(), end: end as u32 }
     }
 
-    /// Whether none is.
+    /// Returns true if no segment is timed.
     #[inline(always)]
     pub(in crate::tcp) fn is_free(&self) -> bool {
         let sent = self.sent;
         sent.is_never()
     }
 
-    /// When it was sent, if everything up to `ack` is acknowledged and it with that; then it is no longer timed. What is outstanding is less than
-    /// half of the numbers.
+    /// Returns the send time if `ack` acknowledges the segment; then it is no longer timed. The flight is less than half of the sequence space.
     #[inline(always)]
     pub(in crate::tcp) fn take(&mut self, ack: u64) -> Option<Time> {
         let sent = self.sent.get()?;
         ((ack as u32).wrapping_sub(self.end) < 1 << 31).then(|| {
-            *self = Timed::NONE;
+            *self = TimedSegment::NONE;
             sent
         })
     }
 
 }
 
-/// What of the stream is acknowledged, and what has been sent, when a sample is taken (`snd_una`, `snd_nxt`).
+/// Acknowledged and sent data at the time of a sample (`snd_una`, `snd_nxt`).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sent {
-    /// Up to here everything is acknowledged.
+    /// Everything up to here is acknowledged.
     pub snd_una: u64,
-    /// Up to here segments have been sent.
+    /// Segments up to here have been sent.
     pub snd_nxt: u64,
 }
 
 impl Rtt {
     /// RTT variation.
+    #[inline]
     pub fn rttvar(&self) -> Time {
         self.rttvar
     }
 
     /// RTO without back-off.
+    #[inline]
     pub fn base_rto(&self) -> Time {
         self.base_rto
+    }
+
+    /// Sets the RTO without back-off, at most the largest one.
+    pub(in crate::tcp) fn set_base_rto(&mut self, c: &TcpConfig, rto: Time) {
+        self.base_rto = rto.min(c.rto_max);
+    }
+
+    /// Ends the back-off.
+    #[inline(always)]
+    pub(in crate::tcp) fn reset_backoff(&mut self) {
+        self.backoff = 0;
     }
 
     /// Doubles the timeout.
@@ -94,6 +106,7 @@ impl Rtt {
     }
 
     /// Number of doublings of the timeout in force.
+    #[inline(always)]
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
@@ -132,7 +145,7 @@ impl Rtt {
         self.sample_of(c, rtt, rtt, sent);
     }
 
-    /// Takes a sample, of several segments: the oldest counts, but for the smallest RTT the newest.
+    /// Takes a sample of several segments: the oldest counts, except that the smallest RTT is that of the newest.
     #[inline(always)]
     pub(in crate::tcp) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time, sent: Sent) {
         self.min = self.min.min(newest.into());
@@ -263,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_is_the_minimum_for_ever() {
+    fn fixed_rto_never_changes() {
         let mut c = config("ns2", "newreno");
         (c.rto_rule, c.rto_min) = (RtoRule::Fixed, Time::from_us(45));
         let mut r = Rtt::new(&c);
@@ -274,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_adds_the_minimum_to_srtt() {
+    fn linux_rto_adds_minimum_to_srtt() {
         let c = config("linux", "newreno");
         let mut r = Rtt::new(&c);
         r.sample(&c, Time::from_us(100), Sent::default());
@@ -283,7 +296,7 @@ mod tests {
     }
     /// tcp_rtt_estimator: the deviation that bounds the timeout is the largest of a round trip, and falls by a quarter of the way a round trip.
     #[test]
-    fn linux_lets_go_of_a_deviation_once_a_round_trip() {
+    fn linux_deviation_falls_each_round_trip() {
         let mut c = config("linux", "newreno");
         c.rto_min = Time::from_ms(5);
         let mut r = Rtt::new(&c);

@@ -1,4 +1,4 @@
-//! What a sender with a scoreboard has besides what every sender has.
+//! State of senders with a scoreboard.
 
 use super::cold::{Cold, Initial};
 use super::cwnd_validation::CwndUsage;
@@ -15,35 +15,35 @@ pub struct SackState {
     pub board: Scoreboard,
     /// Time-based loss detection.
     pub rack: Rack,
-    /// Where duplicate ACKs are counted instead of SACKs, how many of them are a loss (Linux `reordering`); 0 with SACK.
+    /// Number of duplicate ACKs that are a loss, where they are counted instead of SACKs (Linux `reordering`); 0 with SACK.
     pub reordering: u32,
-    /// When the timer that runs was set.
+    /// Time at which the running timer was set.
     pub timer_set: Time,
-    /// How the window has been used.
+    /// Use of the window.
     pub usage: CwndUsage,
-    /// The last episode, if there has been one.
+    /// Last episode, if there has been one.
     pub episode: Cold<Episode>,
 }
 
 impl SackState {
-    /// Whether retransmissions of the last episode may still be reported as duplicates.
+    /// Returns true if retransmissions of the last episode may still be reported as duplicates.
     pub(in crate::tcp) fn expects_dsacks(&self) -> bool {
         self.episode.undo.retransmissions > 0
     }
 
-    /// Forgets everything but the scoreboard's memory.
+    /// Resets everything, and keeps the scoreboard's memory.
     pub fn clear(&mut self) {
         self.board.clear();
         *self = SackState { board: std::mem::take(&mut self.board), ..SackState::default() };
     }
 }
 
-/// A time in which the window is reduced, or losses are repaired.
+/// Time in which the window is reduced, or losses are repaired.
 #[derive(Debug, Clone, Default)]
 pub struct Episode {
-    /// Rate reduction in progress.
+    /// Proportional rate reduction.
     pub prr: Prr,
-    /// What it can be taken back with.
+    /// State to undo it.
     pub undo: Undo,
     /// RFC 6675 rescue retransmission done.
     pub rescued: bool,

@@ -1,8 +1,7 @@
-//! What a SACK sender knows about each outstanding segment, with the byte counts that `pipe` needs (RFC 6675 section 3).
+//! State of each outstanding segment of a SACK sender, with the byte counts that `pipe` needs (RFC 6675 section 3).
 //!
-//! Windows of 100 000 segments are usual on fast long paths, so no operation of an ACK looks at all of them. Whatever is searched is
-//! searched once: places up to which it was done are remembered, and runs of SACKed segments are leapt over. Only what happens once an
-//! episode at most (a timeout, an undo) walks the whole window.
+//! Windows of 100 000 segments are common on fast long paths, so no operation of an ACK visits all segments. Searches continue where they ended last
+//! time, and skip runs of SACKed segments. Only operations that happen at most once an episode (a timeout, an undo) visit the whole window.
 
 mod audit;
 mod by_count;
@@ -31,25 +30,25 @@ pub struct Scoreboard {
     pub(crate) base: u64,
     /// Bytes of SACKed segments.
     pub(crate) sacked: u64,
-    /// Number of SACKed segments; without SACK of duplicate ACKs, each of which stands for one.
+    /// Number of SACKed segments; without SACK, number of duplicate ACKs, each of which stands for one.
     pub(crate) sacked_segs: u32,
     /// Number of outstanding retransmissions.
     pub(crate) retx_segs: u32,
-    /// Number of segments deemed lost, and of those that are not retransmitted.
+    /// Number of segments deemed lost, and of those that are not retransmitted yet.
     lost_segs: u32,
     waiting: u32,
-    /// Number of segments that have any flag: of all others nothing is known but that they were sent.
+    /// Number of segments that have any flag. The others were sent once, and nothing more is known.
     flagged: u32,
     /// Bytes of segments deemed lost.
     pub(crate) lost: u64,
     /// Bytes of outstanding retransmissions.
     pub(crate) retx: u64,
-    /// Times that a segment was deemed lost.
+    /// Number of times that a segment was deemed lost.
     pub(crate) marked: u32,
-    /// Numbers of segments deemed lost that the law has not been notified of; `None` if it wants none.
-    #[expect(clippy::box_collection, reason = "a scoreboard whose law wants none carries 8 bytes instead of 24")]
+    /// Numbers of lost segments of which the congestion control has not been notified yet; `None` if it takes no notifications.
+    #[expect(clippy::box_collection, reason = "a scoreboard without it carries 8 bytes instead of 24")]
     pub(crate) losses: Option<Box<Vec<u64>>>,
-    /// What was found in it; most connections lose nothing, and search for nothing.
+    /// Results of searches. Most connections lose nothing, and have none.
     search: Cold<SearchHints>,
 }
 
@@ -70,22 +69,22 @@ impl Scoreboard {
         self.segs.len()
     }
 
-    /// Whether there is none, and no duplicate ACK stands for one.
+    /// Returns true if there is no segment, and no duplicate ACK stands for one.
     pub fn is_clear(&self) -> bool {
         self.segs.is_empty() && self.sacked_segs == 0
     }
 
-    /// Number of segments that the receiver is not known to have.
+    /// Number of segments neither acknowledged nor SACKed.
     pub fn missing(&self) -> u32 {
         self.segs.len() as u32 - self.sacked_segs
     }
 
-    /// Whether a retransmission is outstanding, or the oldest segment was sent more than once (Linux tcp_any_retrans_done).
+    /// Returns true if a retransmission is outstanding, or the oldest segment was sent more than once (Linux tcp_any_retrans_done).
     pub(in crate::tcp) fn repeats(&self) -> bool {
         self.retx_segs > 0 || self.segs.front().is_some_and(|s| s.is(EVER_RETX))
     }
 
-    /// Number of SACKed segments that follow another one, where losses are found by time: marking them by count forgets runs.
+    /// Number of SACKed segments that follow another one, where losses are found by time. Marking by count does not keep this number.
     pub(in crate::tcp) fn merged(&self) -> u32 {
         self.sacked_segs.saturating_sub(self.search.above.0)
     }
@@ -100,18 +99,18 @@ impl Scoreboard {
         flight + self.retx - self.sacked - self.lost
     }
 
-    /// The same in segments (Linux tcp_packets_in_flight).
+    /// Segments considered to be in the network (Linux tcp_packets_in_flight).
     #[inline]
     pub fn in_network(&self) -> u32 {
         self.segs.len() as u32 + self.retx_segs - self.sacked_segs - self.lost_segs
     }
 
-    /// Whether the cumulative ACK is all there is to know.
+    /// Returns true if no segment is SACKed, lost or retransmitted.
     pub fn is_plain(&self) -> bool {
         self.sacked | self.lost | self.retx == 0
     }
 
-    /// Forgets everything but its memory.
+    /// Removes everything, and keeps the memory.
     pub fn clear(&mut self) {
         self.segs.clear();
         if let Some(search) = self.search.made() {
@@ -124,12 +123,12 @@ impl Scoreboard {
         };
     }
 
-    /// A new segment was sent.
+    /// Adds a new segment.
     pub fn push(&mut self, start: u64, len: u32, now: Time) {
         self.segs.push_back(Seg::new(start, len, now));
     }
 
-    /// Segments below `snd_una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number. True if one of
+    /// Removes the segments below `snd_una`. Each that was not SACKed before is passed to `newly` with its absolute number. Returns true if one of
     /// them, SACKed or not, had been sent more than once.
     pub fn acknowledge(&mut self, snd_una: u64, mut newly: impl FnMut(u64, &Seg)) -> bool {
         let mut repeated = false;
@@ -207,8 +206,8 @@ impl Scoreboard {
         self.segs.get(index).is_some_and(|s| s.is(SACKED))
     }
 
-    /// Marks segments inside [start, end) as SACKed; each newly SACKed one is handed to `newly` with its absolute number. Returns the bytes
-    /// newly SACKed.
+    /// Marks segments inside [start, end) as SACKed. Each newly SACKed one is passed to `newly` with its absolute number. Returns the bytes newly
+    /// SACKed.
     pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(u64, &Seg)) -> u64 {
         let mut bytes = 0;
         let known = self.search.blocks.iter().position(|b| b.0 == start);
@@ -244,7 +243,7 @@ impl Scoreboard {
         bytes
     }
 
-    /// Index behind the run of SACKed segments that the one at `index` is in. Halves the way for who comes next (as in the union of sets).
+    /// Index behind the run of SACKed segments that contains `index`. Halves the path for the next search (as in union-find).
     fn behind_run(&mut self, mut index: usize) -> usize {
         loop {
             let next = (self.segs[index].sacked_up_to() - self.base) as usize;
@@ -269,13 +268,13 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the segment at `index` as lost because of its age, for good.
+    /// Marks the segment at `index` as lost because of its age, permanently.
     pub fn give_up(&mut self, index: usize) {
         self.mark_lost(index);
         self.segs[index].flags |= GIVEN_UP;
     }
 
-    /// The segment at `index` was deemed lost.
+    /// Counts that the segment at `index` was deemed lost.
     fn note_loss(&mut self, index: usize) {
         self.marked += 1;
         if let Some(losses) = &mut self.losses {
@@ -283,16 +282,22 @@ impl Scoreboard {
         }
     }
 
-    /// Where the segment behind the highest SACKed one begins (tcp_highest_sack_seq: `highest_sack` is the one just after it).
+    /// End of the highest SACKed segment (tcp_highest_sack_seq; `highest_sack` is the segment just after it).
     pub fn behind_sacked(&self) -> Option<u64> {
         let top = self.search.top_sacked.checked_sub(1).filter(|top| *top >= self.base)?;
         self.segs.get(self.index(top)).map(Seg::end)
     }
 
-    /// A D-SACK reports [start, end), of which not all had been acknowledged before: how many repetitions that end behind `from` are in it, and where
-    /// the first one begins that had been SACKed before (tcp_sacktag_one).
-    pub fn reported_again(&self, (start, end): (u64, u64), from: u64) -> (u32, Option<u64>) {
-        let first = self.segs.partition_point(|s| s.start < start);
+    /// Number of retransmissions, of the episode that began at `from`, in a reported duplicate of `len` bytes up to `end`. It is all of the duplicate
+    /// if earlier ACKs covered it (up to `acknowledged`), else its segments that were sent again (tcp_check_dsack). Also returns the start of the
+    /// first of those that was SACKed before: packets are out of order by at least that distance (tcp_sacktag_one).
+    #[cold]
+    #[inline(never)]
+    pub fn dsack_retransmissions(&self, (end, len): (u64, u64), acknowledged: u64, from: u64, mss: u32) -> (u32, Option<u64>) {
+        if end <= acknowledged {
+            return (if end > from { len.div_ceil(u64::from(mss)) as u32 } else { 0 }, None);
+        }
+        let first = self.segs.partition_point(|s| s.start < end.saturating_sub(len));
         let inside = self.segs.range(first..).take_while(|s| s.end() <= end).filter(|s| s.is(EVER_RETX));
         let late = inside.clone().find(|s| s.is(SACKED)).map(|s| s.start);
         (inside.filter(|s| s.end() > from).count() as u32, late)
@@ -303,7 +308,7 @@ impl Scoreboard {
         self.lost_segs
     }
 
-    /// Marks the oldest segment as lost, unless it is (tcp_newreno_mark_lost).
+    /// Marks the oldest segment as lost, unless it is marked (tcp_newreno_mark_lost).
     pub fn mark_first_lost(&mut self) {
         if !self.segs[0].is(LOST) {
             self.mark_lost(0);
@@ -333,7 +338,7 @@ impl Scoreboard {
         Some(index)
     }
 
-    /// The segment at `index` was retransmitted.
+    /// Notes that the segment at `index` was retransmitted.
     pub fn retransmitted(&mut self, index: usize, now: Time) {
         let flags = (self.segs[index].flags | RETX | EVER_RETX) & !GIVEN_UP;
         self.set_flags(index, flags);
@@ -341,21 +346,21 @@ impl Scoreboard {
         self.note_retransmission(index);
     }
 
-    /// The segment at `index` was sent again as a probe.
+    /// Notes that the segment at `index` was sent again as a probe.
     pub fn probed(&mut self, index: usize, now: Time) {
         let seg = &mut self.segs[index];
         self.flagged += u32::from(seg.flags == 0);
         seg.flags = (seg.flags | EVER_RETX) & !GIVEN_UP;
-        // The last one outstanding, whatever the receiver has said of it.
+        // This is the last segment, which the receiver may have SACKed.
         if !seg.is(SACKED) {
             seg.send_again(now);
             self.note_retransmission(index);
         }
     }
 
-    /// After a timeout: every segment `lost` says is lost, and no retransmission is outstanding any more.
+    /// Marks segments after a timeout: every segment for which `lost` is true is lost, and no retransmission is outstanding.
     pub fn mark_after_timeout(&mut self, mut lost: impl FnMut(usize, &Seg) -> bool) {
-        // All are looked at, so the search may as well begin anew.
+        // All segments are visited, so searches start again.
         self.search.lost_hint = self.base;
         self.search.below_hint.clear();
         for index in 0..self.segs.len() {
@@ -366,8 +371,7 @@ impl Scoreboard {
         }
     }
 
-    /// Clears the loss marks of segments that are still outstanding: the reduction was spurious. Repetitions stay under way (Linux
-    /// tcp_undo_cwnd_reduction).
+    /// Clears the loss marks of outstanding segments, after a spurious reduction. Retransmissions stay outstanding (Linux tcp_undo_cwnd_reduction).
     pub fn unmark_lost(&mut self) {
         for index in 0..self.segs.len() {
             let flags = self.segs[index].flags;

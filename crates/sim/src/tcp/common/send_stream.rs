@@ -90,19 +90,19 @@ impl SendStream {
         self.phase
     }
 
-    /// Whether a FIN follows the last byte.
+    /// Returns true if a FIN follows the last byte.
     #[inline(always)]
     pub(in crate::tcp) fn fin(&self) -> bool {
         self.fin
     }
 
-    /// Whether a FIN waits for the send buffer.
+    /// Returns true if a FIN waits for the send buffer.
     #[inline(always)]
     pub(in crate::tcp) fn closing(&self) -> bool {
         self.closing
     }
 
-    /// Whether full new segments are copies of the template.
+    /// Returns true if full new segments are copies of the template.
     #[inline(always)]
     pub(in crate::tcp) fn plain(&self) -> bool {
         self.plain
@@ -131,7 +131,7 @@ impl SendStream {
         self.written + u64::from(self.fin)
     }
 
-    /// Whether everything up to the end is acknowledged.
+    /// Returns true if everything up to the end is acknowledged.
     #[inline]
     pub(in crate::tcp) fn all_acked(&self) -> bool {
         self.snd_una >= self.end()
@@ -169,7 +169,7 @@ impl SendStream {
         self.snd_wnd_edge = edge;
     }
 
-    /// Whether the receiver scales its window.
+    /// Returns true if the receiver scales its window.
     #[inline(always)]
     pub(in crate::tcp) fn scales_window(&self) -> bool {
         self.snd_wscale > 0

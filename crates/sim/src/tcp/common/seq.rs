@@ -3,7 +3,7 @@
 use crate::net::generation::Generation;
 use forebay_units::ConnSlot;
 
-/// What an endpoint writes into the packets it sends.
+/// Fields that an endpoint writes into its packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Address {
     /// Connection slot.
@@ -26,7 +26,7 @@ impl Address {
     }
 }
 
-/// The sequence numbers of a stream, which follow from the initial one.
+/// Sequence numbers of a stream, which follow from the initial one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbers(u32);
 
@@ -37,13 +37,13 @@ impl Numbers {
         Numbers(isn)
     }
 
-    /// The first one, which is the SYN's.
+    /// Initial number, which is that of the SYN.
     #[inline]
     pub fn initial(self) -> u32 {
         self.0
     }
 
-    /// That of stream offset `offset`; the SYN takes the number before offset 0.
+    /// Sequence number of stream offset `offset`; the SYN takes the number before offset 0.
     #[inline]
     pub fn wire(self, offset: u64) -> u32 {
         self.0.wrapping_add(1).wrapping_add(offset as u32)

@@ -1,6 +1,6 @@
 //! The sender's timers: one retransmission timer (RTO, probe or reordering), the alarm of paced senders, and the engine's entries for both.
 
-use super::rtt::Timed;
+use super::rtt::TimedSegment;
 use crate::net::generation::Generation;
 use crate::tcp::sender::Timer;
 use forebay_units::{Time, TimeOrNever};
@@ -15,7 +15,7 @@ pub(in crate::tcp) struct Timers {
     /// Time of the alarm in the engine, for congestion controls that pace and for the interface of the host.
     alarm: TimeOrNever,
     /// Segment whose round trip is timed, in stacks without timestamps.
-    timed_segment: Timed,
+    timed_segment: TimedSegment,
     /// Running timer.
     kind: Timer,
     /// Generation of the endpoint in its connection slot. Entries of an earlier one are stale.
@@ -29,7 +29,7 @@ impl Timers {
             due: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
             alarm: TimeOrNever::NEVER,
-            timed_segment: Timed::NONE,
+            timed_segment: TimedSegment::NONE,
             kind: Timer::Idle,
             generation,
         }
@@ -75,7 +75,7 @@ impl Timers {
         self.kind = Timer::Probe;
     }
 
-    /// Whether the timer expires before the engine's entry.
+    /// Returns true if the timer expires before the engine's entry.
     #[inline(always)]
     pub(in crate::tcp) fn needs_entry(&self) -> bool {
         self.due < self.armed
@@ -120,7 +120,7 @@ impl Timers {
     #[inline(always)]
     pub(in crate::tcp) fn time_segment(&mut self, end: u64, now: Time) {
         if self.timed_segment.is_free() {
-            self.timed_segment = Timed::segment(end, now);
+            self.timed_segment = TimedSegment::segment(end, now);
         }
     }
 
@@ -133,7 +133,7 @@ impl Timers {
     /// No segment is timed any more (Karn's algorithm, RFC 6298 section 3).
     #[inline(always)]
     pub(in crate::tcp) fn forget_timed(&mut self) {
-        self.timed_segment = Timed::NONE;
+        self.timed_segment = TimedSegment::NONE;
     }
 
 }

@@ -3,7 +3,7 @@
 use crate::net::packet::{Codepoint, Packet};
 use crate::tcp::common::seq::Numbers;
 use crate::tcp::linux::send_buffer::SendBuffer;
-use crate::tcp::linux::small_queue::SmallQueue;
+use crate::tcp::linux::tsq::SmallQueue;
 use forebay_units::{Time, TimeOrNever};
 
 /// Packets of one sender on their way out.

@@ -111,8 +111,8 @@ impl Sender {
         }
     }
 
-    /// Whether D-SACKs allow an undo (tcp_may_undo), also where the last one came before this ACK. During the repair after a timeout the ACK must
-    /// make progress (tcp_process_loss). While marks reduce the window, nothing is undone.
+    /// Returns true if D-SACKs allow an undo (tcp_may_undo), also if the last one came before this ACK. During the repair after a timeout the ACK
+    /// must make progress (tcp_process_loss). While marks reduce the window, nothing is undone.
     fn dsacks_allow_undo(&self, s: &mut SackState, ack: &Ack, dubious: bool) -> bool {
         let state = self.loss.ca_state();
         let spurious = s.episode.undo.open
@@ -148,7 +148,7 @@ impl Sender {
         out: &mut impl Wire,
     ) {
         let plain = self.loss.sack.as_ref().is_none_or(|s| s.board.is_plain() && !s.board.repeats());
-        // tcp_time_to_recover: any loss is enough, also one that the recovery which ends here has repaired and that has not arrived yet.
+        // tcp_time_to_recover: any loss is enough. A recovery that ends here may have repaired a segment that has not arrived yet.
         let evident = self.loss.sack.as_ref().is_some_and(|s| s.board.lost > 0);
         if (losses.found || evident) && self.loss.ca_state() < CaState::Recovery || losses.found && losses.retransmissions {
             self.enter_recovery(c, ack.now, ack.ece, out);
@@ -168,7 +168,7 @@ impl Sender {
         }
     }
 
-    /// tcp_try_to_open: without retransmissions under way, the time of the first one is forgotten (`retrans_stamp`).
+    /// Drops the time of the first retransmission when none is outstanding (tcp_try_to_open, `retrans_stamp`).
     fn clear_retrans_stamp(&mut self) {
         if self.loss.ca_state() < CaState::Recovery
             && let Some(s) = &mut self.loss.sack
@@ -179,9 +179,9 @@ impl Sender {
         }
     }
 
-    /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
-    /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
-    /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
+    /// Takes RTT samples (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was sent
+    /// twice, else of the first that it SACKs. Else an ACK that advances gives the age of its echo in ticks, at least one. The congestion control
+    /// gets the newest sample. Returns true if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
     pub(in crate::tcp) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
         let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
         let by_echo = || echo.map(|echo| whole_ticks(c, ack.now, echo));
@@ -198,9 +198,9 @@ impl Sender {
             newest.max(Time::from_us(1)),
             Sent { snd_una: self.stream.snd_una(), snd_nxt: self.stream.snd_nxt() },
         );
-        self.rtt.backoff = 0;
+        self.rtt.reset_backoff();
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
-        // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since.
+        // An ACK that only SACKs restarts the timer if the oldest segment was sent later than the SACKed one.
         let now = self.stamp(c, ack.now);
         let head = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
         let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
@@ -212,8 +212,8 @@ impl Sender {
 }
 
 impl SackState {
-    /// Takes in a D-SACK (tcp_dsack_seen). Duplicates of a probe, or by the network, are no sign of reordering, nor is any before reordering was
-    /// seen.
+    /// Processes a D-SACK (tcp_dsack_seen). Duplicates of a probe, or by the network, are no sign of reordering. Nor is any duplicate before
+    /// reordering was seen.
     fn dsack_seen(&mut self, c: &TcpConfig, info: &mut SackInfo, ack: &mut Ack, reordered: bool) {
         if !info.dsack_plausible {
             return;
@@ -222,7 +222,7 @@ impl SackState {
         if reordered && !probe {
             self.rack.note_dsack();
         }
-        // A retransmission that was not needed is delivered.
+        // A spurious retransmission is delivered.
         info.segments += info.duplicates;
         ack.delivered += u64::from(info.duplicates * c.mss);
         if self.expects_dsacks() {

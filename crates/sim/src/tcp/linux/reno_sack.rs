@@ -1,6 +1,6 @@
-//! Recovery of Linux without SACK: a duplicate ACK says that a segment has left the network, though not which, and is counted as if that
-//! one had been SACKed (`sacked_out`, tcp_add_reno_sack). Everything else follows from the count as it follows from SACKs: limited transmit,
-//! proportional rate reduction, undoing by timestamps and F-RTO. Only the first outstanding segment is ever called lost.
+//! Recovery of Linux without SACK. A duplicate ACK shows that some segment has left the network, and counts as the SACK of one (`sacked_out`,
+//! tcp_add_reno_sack). The rest follows from the count as from SACKs: limited transmit, proportional rate reduction, undo by timestamps, and F-RTO.
+//! Only the first outstanding segment is ever marked as lost.
 
 use crate::cc::{Ack, Event};
 use crate::net::packet::Wire;
@@ -9,28 +9,28 @@ use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender};
 
-/// What is left to do of an ACK when its recovery has been looked at.
+/// Remaining steps of an ACK after its recovery state is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Look for losses, and for what they and marks ask for.
+    /// Search for losses, and react to losses and marks.
     Losses,
-    /// Look for losses alone: tcp_fastretrans_alert returns after tcp_try_undo_partial if there are none.
+    /// Search for losses only: tcp_fastretrans_alert returns after tcp_try_undo_partial if there are none.
     LossesAlone,
-    /// Nothing: the state is held (tcp_fastretrans_alert returns).
+    /// None: the state is kept (tcp_fastretrans_alert returns).
     Nothing,
 }
 
 impl Sender {
-    /// tcp_ack without SACK. `duplicate`: it brings no data, acknowledges nothing and opens no window, while data is outstanding.
+    /// Processes an ACK (tcp_ack without SACK). `duplicate`: it brings no data, acknowledges nothing and opens no window, while data is outstanding.
     #[inline(never)]
     pub(in crate::tcp) fn on_ack_without_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
         let Some(mut s) = self.loss.sack.take() else { return };
         let marked = s.board.marked;
         let counted = std::mem::take(&mut s.board.sacked_segs);
-        let news = self.update_scoreboard(c, &mut s, ack, None);
-        let mut delivered = s.remove_reno_sacks(counted, news.segments);
+        let info = self.update_scoreboard(c, &mut s, ack, None);
+        let mut delivered = s.remove_reno_sacks(counted, info.segments);
         self.loss.sack = Some(s);
-        let _ = self.sample_ages(c, ack, news.ages);
+        let _ = self.sample_ages(c, ack, info.ages);
         ack.absent = self.absent();
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
@@ -40,8 +40,8 @@ impl Sender {
         if self.cc.wants_new_acks() {
             self.pkts_acked(ack);
         }
-        // tcp_clean_rtx_queue: of an ACK that also covers repetitions nobody can say which had arrived.
-        let next = self.reno_sack_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
+        // tcp_clean_rtx_queue: if the ACK also covers retransmissions, the originals cannot be distinguished.
+        let next = self.reno_sack_state(c, ack, duplicate, info.original && !info.repeated, &mut delivered);
         if delivered > covered {
             self.cc.cwnd_event(Event::Counted { ece: ack.ece });
         }
@@ -58,7 +58,7 @@ impl Sender {
         }
     }
 
-    /// tcp_fastretrans_alert, D and E: what the ACK means to the episode that it finds. Adds what it delivers to `delivered`.
+    /// Effect of the ACK on the current episode (tcp_fastretrans_alert, D and E). Adds newly delivered segments to `delivered`.
     fn reno_sack_state(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
         let advanced = ack.acked > 0;
         let state = self.loss.ca_state();
@@ -88,7 +88,7 @@ impl Sender {
                 if next == Next::Nothing || self.loss.ca_state() == CaState::Loss {
                     return next;
                 }
-                // tcp_identify_packet_loss comes before the duplicates are forgotten, and finds enough of them in a state that is open again.
+                // tcp_identify_packet_loss comes before the duplicates are reset, and finds enough of them in a state that is open again.
                 self.mark_lost_by_dupacks(false);
             }
             CaState::Open | CaState::Disorder => {}
@@ -101,8 +101,8 @@ impl Sender {
         Next::Losses
     }
 
-    /// Whether the ACK shows that what is repeated had arrived (tcp_may_undo). At the end of an episode without repetitions under way there
-    /// is nothing left that it could show it of (tcp_packet_delayed).
+    /// Returns true if the ACK shows that retransmitted data had arrived (tcp_may_undo). At the end of an episode without outstanding retransmissions
+    /// it cannot show that (tcp_packet_delayed).
     fn originals_arrived(&self, c: &TcpConfig, ack: &Ack) -> bool {
         let Some(s) = &self.loss.sack else { return false };
         let undo = &s.episode.undo;
@@ -113,8 +113,9 @@ impl Sender {
             && undo.original_echoed(ack, c.timestamp_clock, true)
     }
 
-    /// Everything of before the episode is acknowledged (tcp_try_undo_recovery). The state is held until something above its end is, or the
-    /// duplicates that repetitions cause would start a recovery (tcp_is_non_sack_preventing_reopen, RFC 6582 section 3.2 step 2). True if it is.
+    /// Ends an episode when everything from before it is acknowledged (tcp_try_undo_recovery). The state is kept until data above its end is
+    /// acknowledged, or duplicates caused by retransmissions would start a recovery (tcp_is_non_sack_preventing_reopen, RFC 6582 section 3.2 step 2).
+    /// Returns true if it is kept.
     fn held_after_recovery(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
         if self.originals_arrived(c, ack) {
             self.restore_window();
@@ -146,19 +147,19 @@ impl Sender {
         self.stream.snd_una() == self.cold.recover
     }
 
-    /// A partial acknowledgement in fast recovery (tcp_try_undo_partial).
+    /// Handles a partial acknowledgement in fast recovery (tcp_try_undo_partial).
     fn reno_sack_partial_ack(&mut self, c: &TcpConfig, ack: &Ack) -> Next {
         if !self.originals_arrived(c, ack) {
             return Next::Losses;
         }
         let Some(s) = &mut self.loss.sack else { return Next::Nothing };
-        // tcp_check_sack_reordering: without SACK the highest that is known to have arrived is what this ACK covers.
+        // tcp_check_sack_reordering: without SACK, this ACK covers the highest data that is known to have arrived.
         let mss = u64::from(c.mss);
         if ack.acked > u64::from(s.reordering) * mss {
             s.reordering = (ack.acked.div_ceil(mss) as u32).min(MAX_REORDERING);
         }
         if s.board.retx_segs > 0 {
-            // Until the fate of the repetitions under way is known, only new data leaves.
+            // Until the fate of the outstanding retransmissions is clear, only new data leaves.
             s.episode.undo.hold = true;
             return Next::Nothing;
         }
@@ -175,7 +176,7 @@ impl Sender {
     fn reno_sack_loss(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
         let (advanced, recovered) = (ack.acked > 0, self.stream.snd_una() >= self.cold.recover);
         if advanced && self.originals_arrived(c, ack) {
-            // tcp_try_undo_loss: the window is back, the state stays.
+            // tcp_try_undo_loss: the window is restored, the state stays.
             self.restore_window();
             self.unmark();
             self.holds_state();
@@ -198,7 +199,7 @@ impl Sender {
                 // Step 3.a: the loss was real.
                 s.episode.undo.frto = !duplicate;
             } else if advanced && !recovered {
-                // Step 2.b: new data instead of repetitions, if there is any; see `transmit_until`.
+                // Step 2.b: new data instead of retransmissions, if there is any; see `transmit_until`.
                 s.episode.undo.hold = true;
                 return Next::Nothing;
             }
@@ -225,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// The same, and what losses ask for, and marks if they may. True if the window was reduced.
+    /// Marks losses and reacts to them, and to marks if `marks`. Returns true if the window was reduced.
     fn reno_sack_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
         self.mark_lost_by_dupacks(ack.acked > 0);
         if self.loss.ca_state() == CaState::Recovery {
@@ -252,7 +253,7 @@ impl Sender {
         reduced
     }
 
-    /// Nothing is lost after all.
+    /// Clears all loss marks.
     fn unmark(&mut self) {
         if let Some(s) = &mut self.loss.sack {
             s.board.unmark_lost();
@@ -268,7 +269,7 @@ impl Sender {
 }
 
 impl SackState {
-    /// One more duplicate, if this is one. Segments newly known to be delivered.
+    /// Counts a duplicate. Returns the segments newly known to be delivered.
     fn add_reno_sack(&mut self, duplicate: bool) -> u32 {
         if !duplicate {
             return 0;
@@ -279,8 +280,8 @@ impl SackState {
         self.board.sacked_segs.saturating_sub(before)
     }
 
-    /// tcp_remove_reno_sacks: after so many `counted` duplicates the cumulative ACK covers so many `segments`. One of them was missing, the
-    /// others are those that duplicates have announced. Segments newly known to be delivered.
+    /// Takes an ACK that covers `segments` after `counted` duplicates (tcp_remove_reno_sacks). One of the segments was missing, duplicates have
+    /// announced the others. Returns the segments newly known to be delivered.
     fn remove_reno_sacks(&mut self, counted: u32, segments: u32) -> u32 {
         self.board.sacked_segs = counted.saturating_sub(segments.saturating_sub(1));
         if segments == 0 {
@@ -290,7 +291,7 @@ impl SackState {
         segments.saturating_sub(counted).max(1)
     }
 
-    /// tcp_check_reno_reordering: more duplicates than segments that could have caused them say by how much packets are out of order.
+    /// Limits the count of duplicates. More duplicates than outstanding segments give the degree of reordering (tcp_check_reno_reordering).
     fn check_reno_reordering(&mut self, acknowledged: u32) {
         let out = self.board.len() as u32;
         // tcp_limit_reno_sacked.

@@ -8,13 +8,13 @@ use forebay_experiment::transport::Recovery;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
-    /// Whether this is such a stack.
+    /// Returns true if the timers follow Linux with RACK.
     #[inline(always)]
     pub(in crate::tcp) fn uses_linux_timers(&self, c: &TcpConfig) -> bool {
         c.is_linux() && c.recovery == Recovery::Rack && self.loss.sack.is_some()
     }
 
-    /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).
+    /// Restarts the timer after an ACK with new information, if the reordering timer was not set for it (tcp_set_xmit_timer).
     pub(in crate::tcp) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
         if self.stream.snd_una() == self.stream.snd_nxt() {
             return;
@@ -26,12 +26,12 @@ impl Sender {
         }
     }
 
-    /// New data has left (tcp_event_new_data_sent, and then the end of tcp_write_xmit).
+    /// Sets the timer after new data was sent (tcp_event_new_data_sent, and then the end of tcp_write_xmit).
     pub(in crate::tcp) fn after_new_data(&mut self, c: &TcpConfig, now: Time) {
         if self.may_probe() {
-            // In the place of any other timer.
+            // It replaces any other timer.
             let (probe, wait) = (self.probe_timeout(c), self.head_wait(c, now));
-            // What is later than the probe need not be rounded.
+            // A wait longer than that of the probe need not be rounded.
             let wait = if wait < probe { wait.round_up(c.rto_granularity) } else { wait };
             if wait < probe && self.expires_anyway(c, now, wait) {
                 self.timers.turn_into_probe();
@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// Whether a timer that runs already expires `wait` from now, in whole ticks: it stays in its slot (__mod_timer).
+    /// Returns true if the running timer expires `wait` from now, in whole ticks: it stays in its slot (__mod_timer).
     #[cold]
     #[inline(never)]
     fn expires_anyway(&self, c: &TcpConfig, now: Time, wait: Time) -> bool {
@@ -55,7 +55,8 @@ impl Sender {
         s.timer_set / tick + due.saturating_sub(s.timer_set) / tick == now / tick + wait / tick
     }
 
-    /// The retransmission timer: all of the timeout, but in the place of another timer what of the oldest segment's is left (tcp_rearm_rto).
+    /// Starts the retransmission timer: with the full timeout, or in place of another timer with the rest of the timeout of the oldest segment
+    /// (tcp_rearm_rto).
     pub(in crate::tcp) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
         let delay = match self.timers.kind() {
             Timer::Idle | Timer::Rto => self.rtt.rto(c),
@@ -64,27 +65,27 @@ impl Sender {
         self.set_timer(Timer::Rto, now, delay + self.pacing_delay(c, now));
     }
 
-    /// A probe, or a timeout if that is due before (tcp_schedule_loss_probe); one that is overdue does not count.
+    /// Starts the probe timer, or a timeout if that is due before (tcp_schedule_loss_probe); one that is overdue does not count.
     fn schedule_probe(&mut self, c: &TcpConfig, now: Time, probe: Time, rto: Time) {
         let delay = if rto > Time::ZERO { probe.min(rto) } else { probe };
-        // By way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
+        // By tcp_reset_xmit_timer: the probed segment may still wait for its departure.
         self.set_timer(Timer::Probe, now, delay + self.pacing_delay(c, now));
     }
 
-    /// tcp_schedule_loss_probe: in these states alone.
+    /// Returns true in the states that allow a probe (tcp_schedule_loss_probe).
     fn may_probe(&self) -> bool {
         matches!(self.loss.ca_state(), CaState::Open | CaState::Cwr)
     }
 
-    /// How long from now the oldest outstanding segment has until it times out, not in whole ticks; zero if that is over (tcp_rto_delta_us).
+    /// Time left until the oldest outstanding segment times out, not in whole ticks; zero if it is over (tcp_rto_delta_us).
     fn head_wait(&self, c: &TcpConfig, now: Time) -> Time {
         let stamp = self.stamp(c, now);
         let sent = self.loss.sack.as_ref().and_then(|s| s.board.first()).map_or(stamp, |head| head.sent());
         sent.saturating_add(self.rtt.rto(c)).saturating_sub(stamp)
     }
 
-    /// tcp_rack_reo_timeout: of what is lost as much is sent again as the window has room for, also while a timeout is repaired, and no new
-    /// data.
+    /// Handles the reordering timer (tcp_rack_reo_timeout): retransmits lost segments as far as the window allows, also while a timeout is repaired,
+    /// and sends no new data.
     pub(in crate::tcp) fn on_reorder_timer_linux(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.loss.sack.as_ref().map_or(0, |s| s.board.in_network());
         let _ = self.detect_losses(c, now);
@@ -93,7 +94,7 @@ impl Sender {
             if self.loss.ca_state() != CaState::Recovery {
                 self.enter_recovery(c, now, false, out);
                 if c.prr && !self.cc.hooks().control() {
-                    // No ACK brought us here: one segment counts as delivered.
+                    // Without an ACK, one segment counts as delivered.
                     self.proportional_window(c, u64::from(c.mss), 1, false);
                 }
             }
@@ -104,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
+    /// Moves the expiry to a tick of the clock and a slot of the timer wheel. Returns true if the timer expires later than now.
     pub(in crate::tcp) fn wait_for_wheel_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
         if !c.is_linux() || self.put_off() {
             return false;
@@ -112,7 +113,7 @@ impl Sender {
         let due = self.timers.due().or_never();
         let set = match &self.loss.sack {
             Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
-            // A SYN, or a closed window: for all of the timeout.
+            // For a SYN or a closed window: the full timeout.
             _ => due.saturating_sub(self.rto(c)),
         };
         let delay = due.saturating_sub(set);
@@ -128,7 +129,7 @@ impl Sender {
         true
     }
 
-    /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
+    /// Returns true if the running timer has come due and waits for its slot of the timer wheel.
     pub fn put_off(&self) -> bool {
         !self.timers.due().is_never() && self.timers.due() == self.cold.put_off
     }

@@ -1,26 +1,27 @@
-//! When a timer of Linux expires (kernel/time/timer.c, calc_wheel_index): never early, at a tick of the clock, and the later the farther away
-//! it was when it was set, because the wheel's slots grow wider with their distance.
+//! Expiry of timers in Linux (kernel/time/timer.c, calc_wheel_index): never early, at a tick of the clock. Far timers expire later, because the slots
+//! of the wheel grow with their distance.
 
 use forebay_units::Time;
 
-/// Slots of a level but one, and by how much each level is coarser than the one before, as powers of two (LVL_SIZE, LVL_CLK_SHIFT).
+/// Number of slots of a level less one, and the factor by which each level is coarser than the one before, as a power of two (LVL_SIZE,
+/// LVL_CLK_SHIFT).
 const SLOTS: u64 = 63;
 const COARSER: u32 = 3;
 const LEVELS: u32 = 9;
-/// Clocks that tick faster than this are no kernel's: their timers are exact.
+/// Clocks with a shorter tick are not those of a kernel: their timers are exact.
 const TICK: Time = Time::from_ms(1);
 
-/// Whether a clock that ticks every `tick` has a wheel.
+/// Returns true if a clock that ticks every `tick` has a wheel.
 pub(in crate::tcp) fn has_slots(tick: Time) -> bool {
     tick >= TICK
 }
 
-/// When a timer expires that is set at `now` to `delay` later, with a clock that ticks every `tick`.
+/// Expiry of a timer that is set at `now` to `delay` later, with a clock that ticks every `tick`.
 pub(in crate::tcp) fn expiry(now: Time, delay: Time, tick: Time) -> Time {
     slot(now, delay, tick, 0)
 }
 
-/// The same of one that is set as another expires: the wheel's clock is one tick ahead then (__run_timers).
+/// Expiry of a timer that is set when another expires: the clock of the wheel is one tick ahead then (__run_timers).
 pub(in crate::tcp) fn next_expiry(now: Time, delay: Time, tick: Time) -> Time {
     slot(now, delay, tick, 1)
 }
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_timers_are_a_tick_late_and_far_ones_a_slot() {
+    fn expiry_is_rounded_to_slots() {
         let at = |now: Time, delay: u64| expiry(now, Time::from_ms(delay), TICK);
         assert_eq!(at(Time::from_us(10_300), 40), Time::from_ms(51));
         assert_eq!(at(Time::from_us(300), 62), Time::from_ms(63));

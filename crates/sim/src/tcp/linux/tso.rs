@@ -1,6 +1,6 @@
-//! Segmentation offload (Linux tcp_write_xmit): new data is handed to the interface in bursts, whose segments follow each other at line
-//! rate. All that the window allows leaves at one instant here anyway; what offload adds is that a sender waits for a larger burst rather
-//! than use every ACK (tcp_tso_should_defer), and that its interface holds whole bursts (tcp_small_queue_check).
+//! Segmentation offload (Linux tcp_write_xmit): the interface takes new data in bursts, whose segments follow each other at line rate. All that the
+//! window allows leaves at one instant here anyway. With offload a sender also waits for a larger burst rather than use every ACK
+//! (tcp_tso_should_defer), and its interface holds whole bursts (tcp_small_queue_check).
 
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender};
@@ -8,24 +8,24 @@ use forebay_units::Time;
 
 /// `tcp_min_tso_segs`.
 const FEWEST: u64 = 2;
-/// `sk_pacing_shift`: the burst is what the pacing rate sends in 1/1024 s.
+/// `sk_pacing_shift`: a burst lasts 1/1024 s at the pacing rate.
 const PER_SECOND: u64 = 1024;
 /// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
 const RTT_LOG: u32 = 9;
-/// `tcp_tso_win_divisor`: a third of the window is worth sending.
+/// `tcp_tso_win_divisor`: a third of the window is sent at once.
 const WINDOW_DIVISOR: u64 = 3;
 const MS: Time = Time::from_ms(1);
 
-/// What new data may leave now.
+/// New data that may leave now.
 pub(in crate::tcp) struct Burst {
-    /// Up to this stream offset.
+    /// End of the data, a stream offset.
     pub end: u64,
-    /// The window leaves room for more, but the sender waits until it has more still.
+    /// True if the window has space for more, but the sender waits for still more space.
     pub deferred: bool,
 }
 
 impl Sender {
-    /// Bytes of one burst, whole segments (tcp_tso_autosize): what the pacing rate sends in a millisecond, and near peers a full one.
+    /// Bytes of one burst in whole segments (tcp_tso_autosize): the pacing rate for a millisecond, and a full burst near peers.
     pub(in crate::tcp) fn burst_size(&self, c: &TcpConfig) -> u64 {
         let Some(most) = c.tso.map(u64::from) else { return u64::from(c.mss) };
         let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len());
@@ -37,8 +37,8 @@ impl Sender {
         (paced.saturating_add(near).min(most) / mss).max(FEWEST) * mss
     }
 
-    /// How far new data may go now, of that up to stream offset `end` which the window of `window` bytes allows: burst after burst, until
-    /// the sender had better wait.
+    /// Extent of new data that may leave now. The window of `window` bytes allows data up to stream offset `end`, burst after burst, until it is
+    /// better to wait.
     pub(in crate::tcp) fn bursts(&self, c: &TcpConfig, now: Time, window: u64, end: u64) -> Burst {
         let (mss, size) = (u64::from(c.mss), self.burst_size(c));
         let (mut at, mut pipe) = (self.stream.snd_nxt(), self.pipe());
@@ -46,7 +46,7 @@ impl Sender {
             let congestion = window.saturating_sub(pipe) / mss * mss;
             let space = congestion.min(self.stream.snd_wnd_edge().saturating_sub(at));
             if space < mss.min(end - at) {
-                // Less than a segment: for the sender's own rules.
+                // For less than a segment, other rules of the sender decide.
                 return Burst { end, deferred: false };
             }
             if self.defers(c, now, at, end, congestion, size) {
@@ -59,11 +59,11 @@ impl Sender {
         Burst { end, deferred: false }
     }
 
-    /// Whether a burst of up to `size` bytes at `at`, of data up to `end`, had better wait, as the congestion window has room for
-    /// `congestion` bytes (tcp_tso_should_defer).
+    /// Returns true if a burst of up to `size` bytes at `at`, of data up to `end`, should wait. The congestion window has space for `congestion`
+    /// bytes (tcp_tso_should_defer).
     fn defers(&self, c: &TcpConfig, now: Time, at: u64, end: u64, congestion: u64, size: u64) -> bool {
         let mss = u64::from(c.mss);
-        // What would be one buffer of the kernel; behind the last one nothing more comes.
+        // One buffer of the kernel; behind the last one nothing more comes.
         let buffer = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
         let (last, receive) = (at + buffer >= end, self.stream.snd_wnd_edge().saturating_sub(at));
         let limit = congestion.min(receive);
@@ -80,7 +80,7 @@ impl Sender {
         if limit >= window / WINDOW_DIVISOR || (at == self.stream.snd_una() && self.flight() == 0) {
             return false;
         }
-        // The next ACK, for the oldest segment, is too far away. Our choice: without a list of segments it is taken to be near.
+        // The next ACK, for the oldest segment, is too far away. Our choice: without a scoreboard it is near.
         let oldest = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.sent());
         let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
         let expected = oldest.map_or(now, |sent| sent + srtt);

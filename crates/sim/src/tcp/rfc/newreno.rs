@@ -1,4 +1,4 @@
-//! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582). That of Linux is in `counted`.
+//! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582). That of Linux is in `linux/reno_sack.rs`.
 
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
@@ -8,7 +8,7 @@ use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::Time;
 
 impl Sender {
-    /// The ACK advanced `snd_una`.
+    /// Processes an ACK that advanced `snd_una`.
     #[inline(always)]
     pub(in crate::tcp) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         match self.loss.ca_state() {
@@ -26,7 +26,7 @@ impl Sender {
             return;
         }
         if counted > 0 && c.growth == (Growth::PerSegment { limit: u32::MAX }) {
-            // Linux tcp_remove_reno_sacks: what duplicates have announced does not count again; the segment that was missing does.
+            // Linux tcp_remove_reno_sacks: segments that duplicates have announced do not count again; the missing segment does.
             return self.grow(c, &Ack { grow: (ack.grow - f64::from(counted)).max(1.0), ..*ack });
         }
         self.grow(c, ack);
@@ -51,7 +51,7 @@ impl Sender {
         //# In this case, retransmit the first unacknowledged segment.
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# Deflate the congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment field.
-        // Partial acknowledgement: retransmit the next hole, deflate by what was acknowledged, add back one segment.
+        // Partial acknowledgement: retransmit the next hole, deflate by the acknowledged data, add back one segment.
         let mss = f64::from(c.mss);
         self.cc.window.cwnd -= ack.acked as f64 / mss;
         if ack.acked >= u64::from(c.mss) {
@@ -61,7 +61,7 @@ impl Sender {
         self.retransmit_first(c, ack.now, out);
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# For the first partial ACK that arrives during fast recovery, also reset the retransmit timer.
-        // Only the first partial acknowledgement resets the timer ("impatient", section 4); Linux lets each do it (FLAG_SET_XMIT_TIMER).
+        // Only the first partial acknowledgement resets the timer ("impatient", section 4); in Linux each does (FLAG_SET_XMIT_TIMER).
         if c.is_linux() {
             return;
         }
@@ -73,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// A duplicate ACK.
+    /// Processes a duplicate ACK.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
@@ -91,15 +91,15 @@ impl Sender {
         }
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# If not, the TCP does not enter fast retransmit and does not reset ssthresh.
-        // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
-        // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
+        // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno does the same
+        // after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
         if self.loss.dupacks() == c.dup_thresh && (self.cold.recover == 0 || self.stream.snd_una() > self.cold.recover) {
             if self.cold.tag.is_some() && self.delay_fast_retransmit(ack.now) {
                 return;
             }
             return self.enter_fast_recovery(c, ack.now, out);
         }
-        // The reaction to loss wins over one to marks on the same ACK.
+        // The reaction to loss takes precedence over one to marks on the same ACK.
         self.reduce_on_ece(c, ack);
         if self.loss.dupacks() < c.dup_thresh {
             self.loss.set_ca_state(CaState::Disorder);
@@ -117,17 +117,17 @@ impl Sender {
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
             self.stats.at(self.stream.snd_una(), &mut self.cold).losses.loss_cuts += 1;
         }
-        // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
-        // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,
-        // unless a timeout lies between (ns-2 `allow_fast_retransmit`).
+        // NewReno stores the highest offset sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno does not
+        // (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction, unless a timeout lies
+        // between (ns-2 `allow_fast_retransmit`).
         self.cold.recover = if c.recovery == Recovery::Reno { self.stream.snd_una() } else { self.stream.snd_max() };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
         self.begin_reduction(self.stream.snd_max());
         self.cold.limited = 0;
         self.cold.first_partial = true;
         self.retransmit_first(c, now, out);
-        // The retransmission has all of its timeout before it (ns-2 `reset_rtx_timer`, BSD, Linux): RFC 6298 (5.1) would leave the timer to
-        // the last ACK that advanced, and with a timeout near the RTT it expires before the retransmission could be acknowledged.
+        // The retransmission gets a full timeout (ns-2 `reset_rtx_timer`, BSD, Linux). By RFC 6298 (5.1) the timer would be that of the last ACK that
+        // advanced, and a timeout near the RTT would expire before the retransmission could be acknowledged.
         self.arm_rto(c, now);
         self.cc.window.fall();
         self.cc.window.cwnd += f64::from(c.dup_thresh);

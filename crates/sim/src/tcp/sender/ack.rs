@@ -1,4 +1,4 @@
-//! What every ACK does, whatever the recovery: window update, RTT sample, ECN, growth.
+//! Steps that every ACK needs: window update, RTT sample, ECN, growth of the window.
 
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Ack;
@@ -10,7 +10,7 @@ use forebay_experiment::transport::{Ecn, Growth, Reduce};
 use forebay_units::Time;
 
 impl Sender {
-    /// A packet of the ACK direction arrived.
+    /// Processes a packet of the ACK direction.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.fast_path_ack(p) {
@@ -23,7 +23,7 @@ impl Sender {
         }
     }
 
-    /// The same, whatever it is.
+    /// Processes a packet that is no fast-path ACK of a sender without a scoreboard.
     #[inline(always)]
     pub(crate) fn on_packet_with_scoreboard(
         &mut self,
@@ -58,7 +58,7 @@ impl Sender {
             return;
         }
         let ack = offset as u64;
-        self.ensure_scoreboard(c);
+        self.loss.ensure_scoreboard(c, self.stream.snd_una());
         if ack < self.stream.snd_una() {
             self.on_old_ack(c, now, ack, sack, out);
             return self.release_scoreboard(c);
@@ -67,18 +67,18 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
         //# (e) the advertised window in the incoming acknowledgment equals the advertised window in the last incoming
         //# acknowledgment.
-        // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable where others are scaled, as it was
-        // not (RFC 7323 section 2.2); it says no more than 65 535.
+        // RFC 5681 section 2 (e): an ACK with a new window is no duplicate. The window of the SYN-ACK is not scaled (RFC 7323 section 2.2), so it is
+        // at most 65 535 and cannot be compared with scaled ones.
         let comparable = ack > 0 || !self.stream.scales_window() || self.stream.snd_wnd_edge() > 65_535;
         let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable;
-        // tcp_may_update_window: one that closes is a new window, and so is the first one after the SYN-ACK, which has another sequence number
-        // (our choice: it is known by its value, which is not scaled on a SYN); one that shrinks is none.
+        // tcp_may_update_window: a window that closes is new, one that shrinks is not. The first window after the SYN-ACK is new too, because it has
+        // another sequence number (our choice: it is recognised by its value).
         let linux = c.is_linux();
         let widens = edge > self.stream.snd_wnd_edge()
             || (linux && (p.window() == 0 || (self.stream.snd_una() == 0 && edge != self.stream.snd_wnd_edge())));
-        // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
-        // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Applications read at once, but data that wait for something
-        // before them can fill a buffer. Linux does not see a window shrink by an ACK that acknowledges nothing, unless it closes.
+        // RFC 9293 section 3.10.7.4: the window is that of the newest ACK, also when its right edge has moved left. Data outstanding beyond it stays
+        // outstanding, and nothing new is sent there (section 3.8.6). Applications read at once, but data that waits for a hole can fill the buffer.
+        // Linux ignores a smaller window of an ACK that acknowledges nothing, unless it closes.
         if widens || ack > self.stream.snd_una() || !linux {
             self.stream.set_wnd_edge(edge);
         }
@@ -95,7 +95,7 @@ impl Sender {
         let facts = self.ack_facts(c, now, acked, ece, rtt);
         self.count_ece(ece, acked);
         if let Some(s) = &self.loss.sack {
-            // Copies for the rare branches keep the facts of the usual one in registers.
+            // Copies for the rare branches keep the facts of the common one in registers.
             if s.reordering == 0 {
                 self.on_ack_sack(c, &mut { facts }, sack, (ack, widens), out);
             } else {
@@ -130,7 +130,7 @@ impl Sender {
         }
     }
 
-    /// What the law gets of an ACK of `acked` bytes.
+    /// Facts about an ACK of `acked` bytes for the congestion control.
     #[inline(always)]
     pub(in crate::tcp) fn ack_facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
         Ack {
@@ -146,7 +146,7 @@ impl Sender {
             ece,
             grow: match c.growth {
                 Growth::PerAck => 1.0,
-                // Without limit by segments: as many as these bytes need; a scoreboard will know better.
+                // Without limit: as many segments as these bytes need. A scoreboard has the exact number.
                 Growth::PerSegment { limit: u32::MAX } => acked.div_ceil(u64::from(c.mss)) as f64,
                 Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(self.growth_limit(limit)),
             },
@@ -158,8 +158,9 @@ impl Sender {
         }
     }
 
-    /// How many segments an ACK may count for, of a rule with a limit: one while a timeout is repaired (RFC 3465 section 2.3), because an ACK
-    /// then covers much that had arrived before. RFC 3465 limits slow start (section 2.2), and counts all bytes above the threshold (section 2.1).
+    /// Number of segments that an ACK may count for, by a rule with a limit. It is one while a timeout is repaired (RFC 3465 section 2.3), because an
+    /// ACK then covers much that had arrived before. RFC 3465 limits slow start (section 2.2), and counts all bytes above the threshold (section
+    /// 2.1).
     #[inline(always)]
     pub(in crate::tcp) fn growth_limit(&self, limit: u32) -> f64 {
         if self.loss.ca_state() == CaState::Loss {
@@ -168,7 +169,7 @@ impl Sender {
         if limit > 1 && !self.cc.window.in_slow_start() { f64::INFINITY } else { f64::from(limit) }
     }
 
-    /// Counts what was acknowledged with ECE.
+    /// Counts bytes that were acknowledged with ECE.
     #[inline(always)]
     pub(in crate::tcp) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
@@ -181,8 +182,8 @@ impl Sender {
         self.stats.update_cwnd_max(self.cc.window.cwnd);
     }
 
-    /// An ACK that another one has overtaken: it acknowledges nothing and its window is of the past, but its SACK blocks are news
-    /// (Linux tcp_ack, `old_ack`).
+    /// Processes an ACK that arrives after a later one: it acknowledges nothing and its window is out of date, but its SACK blocks may be new (Linux
+    /// tcp_ack, `old_ack`).
     #[cold]
     #[inline(never)]
     fn on_old_ack(&mut self, c: &TcpConfig, now: Time, number: u64, sack: Option<&SackBlocks>, out: &mut impl Wire) {
@@ -214,12 +215,12 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
     //# When an ACK is received that acknowledges new data, restart the retransmission timer so that it will expire after
     //# RTO seconds (for the current value of RTO).
-    /// Moves `snd_una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
+    /// Advances `snd_una`, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
     #[inline(always)]
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         self.stream.acknowledge_any(ack);
         let rtt = if self.loss.sack.is_some() && c.is_linux() {
-            // The sample is that of segments (`sample_ages`).
+            // The sample is taken from segments (`sample_ages`).
             self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.current_mut().note_rtt(*rtt))
         } else {
             self.sample_rtt(c, now, ack, echo)
@@ -235,7 +236,7 @@ impl Sender {
         rtt
     }
 
-    /// How long ago what an ACK up to stream offset `ack` answers was sent, if that is known.
+    /// Age of the data or timestamp that an ACK up to stream offset `ack` answers, if it is known.
     #[inline(always)]
     pub(in crate::tcp) fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = if c.timestamps {
@@ -247,17 +248,17 @@ impl Sender {
         if c.is_linux() { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt }
     }
 
-    /// The RTT sample of an ACK up to stream offset `ack`, if it gives one.
+    /// RTT sample of an ACK up to stream offset `ack`, if it gives one.
     #[inline(always)]
     pub(in crate::tcp) fn sample_rtt(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = self.echoed(c, now, ack, echo);
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
-        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress, and so do senders that count
-        // consecutive timeouts. With timestamps every advance is a sample.
+        // RFC 6298 section 5 keeps the back-off until a new sample. Linux ends it with any progress, and so do senders that count consecutive
+        // timeouts. With timestamps every advance is a sample.
         if rtt.is_some() || c.recovery == forebay_experiment::transport::Recovery::Rack || c.probe_after > 0 {
-            self.rtt.backoff = 0;
+            self.rtt.reset_backoff();
         }
         rtt
     }
@@ -268,7 +269,7 @@ impl Sender {
         self.stats.current_mut().note_rtt(rtt);
     }
 
-    /// Growth on an ACK that advanced and reduced nothing.
+    /// Lets the window grow for an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(in crate::tcp) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
         if self.cc.wants_new_acks() && !(self.loss.sack.is_some() && c.is_linux()) {
@@ -277,36 +278,37 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK
         //# packet.
-        // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
-        // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
+        // RFC 3168 section 6.1.2: no increase on an ACK with ECE, except with DCTCP, which decides by itself. After a timeout the echo continues
+        // until new data can carry CWR, which must not delay the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry CWR, the echo ends by
+        // itself.
         let held = ack.ece && c.ecn == Ecn::Classic && (self.loss.ca_state() != CaState::Loss || c.cwr_on_any);
         if !held && (!c.cwnd_validation || self.is_cwnd_limited(c)) {
             self.cc.cong_avoid(ack);
         }
     }
 
-    /// Whether the window limits sending.
+    /// Returns true if the window limits sending.
     #[inline(always)]
     fn is_cwnd_limited(&mut self, c: &TcpConfig) -> bool {
         if self.cc.cwnd_limited() == Some(true) {
             return true;
         }
         if c.reduce == Reduce::Flight {
-            // RFC 9438 section 5.8: a flow is limited by its application when it sends less than the window allows. While a timeout is
-            // repaired, what is lost may wait for the window.
+            // RFC 9438 section 5.8: the application limits a flow that sends less than the window allows. While a timeout is repaired, lost segments
+            // may wait for the window.
             return self.loss.ca_state() == CaState::Loss
                 && self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         }
-        // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
+        // Linux tcp_is_cwnd_limited: in slow start, a window that is more than half used counts.
         self.cc.window.in_slow_start() && self.cc.window.cwnd < 2.0 * f64::from(self.max_packets_out())
     }
 
-    /// Most segments outstanding in the window of data under way.
+    /// Largest number of segments outstanding in the current flight.
     pub(in crate::tcp) fn max_packets_out(&self) -> u32 {
         self.loss.sack.as_ref().map_or(self.cold.usage.most_out, |s| s.usage.most_out)
     }
 
-    /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
+    /// Notifies slow start and the congestion control of an ACK that advanced and starts no reduction.
     pub(in crate::tcp) fn pkts_acked(&mut self, ack: &Ack) {
         self.cc.pkts_acked(ack);
     }

@@ -1,17 +1,17 @@
-//! What the application does with a connection: it opens it, writes messages, and stops. Where receivers look at what is handed over at once, the
-//! application fills a send buffer as a process does that blocks in `write`.
+//! Calls of the application: open, write and stop. Where receivers depend on PSH, the application fills a send buffer like a process that blocks in
+//! `write`.
 
 use super::{Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::send_buffer::{SendBuffer, Sending};
+use crate::tcp::linux::send_buffer::{SendBuffer, SenderView};
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::Time;
 
 impl Sender {
-    /// Opens the connection: sends a SYN, or is established at once in a stack without handshake.
+    /// Opens the connection: sends a SYN, or establishes it at once in a stack without handshake.
     pub fn open(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if !c.handshake {
             self.stream.set_phase(Phase::Established);
@@ -24,8 +24,8 @@ impl Sender {
     pub(in crate::tcp) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut syn = self.packet(c, now);
         syn.seq = self.tx.numbers().initial();
-        // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN. Linux does not ask again: what lost the SYN may be a host that drops such
-        // ones (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
+        // RFC 3168 section 6.1.1: ECE and CWR on the SYN request ECN. Linux requests it only once, because a host that drops such SYNs may have
+        // caused the loss (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
         let asks = c.ecn != Ecn::Off && !(self.cold.syn_retx && c.is_linux());
         syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
         self.tx.count_sent(1);
@@ -34,8 +34,7 @@ impl Sender {
         self.set_timer(Timer::Rto, now, self.rto(c));
     }
 
-    /// The application hands over a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind
-    /// it.
+    /// Takes a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind it.
     pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
         let begin = self.stream.written();
         let starved = if self.cc.hooks().records() { self.check_app_limited(c, now) } else { None };
@@ -61,14 +60,14 @@ impl Sender {
         }
     }
 
-    /// The application hands over what it has, and then closes if it has no more: a FIN travels alone, unless its segment has not left. That
-    /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
-    /// (tcp_should_autocork): until the first of those has left, or an ACK comes.
+    /// Fills the send buffer, sends, and closes if the application has no more data. The FIN travels alone unless the last segment has not left. That
+    /// segment stays if the window has no space. A short last segment also waits while others of the connection are in the interface
+    /// (tcp_should_autocork), until the first of those has left or an ACK comes.
     #[cold]
     pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.fill_buffer(c, now);
         if self.stream.closing() && self.is_waiting() {
-            // The rest has to be handed over first.
+            // The rest of the data must enter the buffer first.
             return self.transmit(c, now, out);
         }
         let (written, short) =
@@ -91,7 +90,8 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
-    /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::fill_and_transmit`]'s.
+    /// Fills the send buffer if the application waits for space or has more data. Returns true if the stream closes now;
+    /// [`Sender::fill_and_transmit`] does the rest.
     #[inline]
     pub(in crate::tcp) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
         let Some(b) = &self.tx.send_buffer else { return false };
@@ -105,17 +105,17 @@ impl Sender {
         self.stream.closing() && !self.is_waiting()
     }
 
-    /// Whether it waits for space for something that has not left.
+    /// Returns true if the application waits for space for data that has not left.
     fn is_waiting(&self) -> bool {
         self.stream.snd_nxt() < self.stream.written() && self.tx.send_buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
     }
 
-    /// By how many segments packets have been out of order, as far as seen.
+    /// Degree of reordering seen so far, in segments.
     fn reordering_degree(&self) -> u32 {
         self.loss.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).min(MAX_REORDERING))
     }
 
-    /// The application hands over what there is space for.
+    /// Moves data from the application into the send buffer, as far as there is space.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
@@ -133,7 +133,7 @@ impl Sender {
         let merged = self.loss.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
         let reordering = self.reordering_degree().into();
         let Some(b) = &mut self.tx.send_buffer else { return };
-        b.fill(&Sending {
+        b.fill(&SenderView {
             mss: c.mss.into(),
             snd_una: self.stream.snd_una(),
             snd_nxt: self.stream.snd_nxt(),
@@ -148,7 +148,7 @@ impl Sender {
         });
     }
 
-    /// The application of an endless flow stops: the stream ends with what has been sent.
+    /// Ends the stream of an endless flow with the data that has been sent.
     pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.stream.set_written(self.stream.snd_max().max(self.stream.snd_una()));
         if let Some(b) = &mut self.tx.send_buffer {

@@ -1,4 +1,4 @@
-//! What a law is notified of about single segments: those that record each of them, and those that own their window.
+//! Notifications of congestion controls that record single segments or own their window.
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
@@ -6,7 +6,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 impl Sender {
-    /// The segment at `index` of the scoreboard leaves, for the first time or again.
+    /// Notifies of a transmission of the segment at `index` of the scoreboard; `again`: a retransmission.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn record(&mut self, now: Time, index: usize, again: bool) {
@@ -16,7 +16,7 @@ impl Sender {
         self.cc.algorithm_mut().segment_sent(s.board.base + index as u64, &at);
     }
 
-    /// Tells a law that records segments which are newly deemed lost.
+    /// Notifies of segments that are newly deemed lost.
     #[inline]
     pub(in crate::tcp) fn report_losses(&mut self, now: Time) {
         if self.cc.hooks().records() {
@@ -37,11 +37,11 @@ impl Sender {
         s.board.losses = Some(losses);
     }
 
-    /// A law that owns its window sets it: `segments` were delivered by this ACK, before which `before` bytes were in the network.
+    /// Lets a congestion control that owns its window set it. This ACK delivered `segments`; `before` bytes were in the network before it.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
-        // Something may have been sent again since the losses were found.
+        // A segment may have been retransmitted since the losses were found.
         ack.absent = self.absent();
         let outcome = Outcome {
             segments,
@@ -57,8 +57,7 @@ impl Sender {
         self.cc.control(ack, &outcome);
     }
 
-    /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux
-    /// tcp_rate_check_app_limited).
+    /// Bytes in the network, if the application has less than a segment to send although the window has space (Linux tcp_rate_check_app_limited).
     #[cold]
     pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
         if let Some(q) = &mut self.tx.tsq {

@@ -1,4 +1,4 @@
-//! What a sender knows of losses, their repair and other things that most connections never meet. It is made when it is first needed.
+//! State for losses, their repair and rare features. It exists only after its first change.
 
 use crate::shim::tag_shims::Tagger;
 use crate::tcp::common::cold::{Cold, Initial};
@@ -7,38 +7,38 @@ use crate::tcp::common::message_stats::PendingMessages;
 use crate::tcp::common::pacer::Pacer;
 use forebay_units::TimeOrNever;
 
-/// State that most connections do without.
+/// State that most connections do not need.
 #[derive(Debug, Clone)]
 pub(crate) struct ColdState {
-    /// Recovery ends here; 0 when there was none yet.
+    /// End of the recovery; 0 before the first.
     pub(in crate::tcp) recover: u64,
-    /// Bytes sent by limited transmit that the flight size must not count.
+    /// Bytes sent by limited transmit, which the flight size does not count.
     pub(in crate::tcp) limited: u64,
     /// `snd_una` at the last timeout, `u64::MAX` before the first.
     pub(in crate::tcp) timed_out: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(in crate::tcp) held_due: TimeOrNever,
-    /// When the running timer expires, where that has been put off to the slot of a timer wheel.
+    /// Expiry of the running timer, if it was moved to a slot of the timer wheel.
     pub(in crate::tcp) put_off: TimeOrNever,
-    /// Retransmissions of the connection.
+    /// Number of retransmissions of the connection.
     pub(crate) retransmitted: u64,
-    /// Round trip that the host remembers of the path, if any, and if it is asked for.
+    /// Round trip of earlier connections on the path, if any, in stacks that use it.
     pub(in crate::tcp) remembered: TimeOrNever,
-    /// First byte of the message now being acknowledged, where a law or shim looks at that.
+    /// First byte of the message that is being acknowledged, for congestion controls and shims that use it.
     pub(in crate::tcp) begin: u64,
-    /// No partial acknowledgement has come in this recovery.
+    /// True if no partial acknowledgement has come in this recovery.
     pub(in crate::tcp) first_partial: bool,
-    /// The SYN was sent again.
+    /// True if the SYN was retransmitted.
     pub(in crate::tcp) syn_retx: bool,
-    /// When it was sent first, if it was sent again.
+    /// Time of the first SYN, if it was retransmitted.
     pub(in crate::tcp) first_syn: TimeOrNever,
-    /// Departure times, for laws that give a rate.
+    /// Departure times, for congestion controls that pace.
     pub(in crate::tcp) pacer: Option<Box<Pacer>>,
-    /// Tags the packets of transports with such a shim.
+    /// Tags for packets of transports with such a shim.
     pub(in crate::tcp) tag: Option<Box<Tagger>>,
-    /// How the window has been used, of senders without scoreboard.
+    /// Use of the window, in senders without a scoreboard.
     pub(in crate::tcp) usage: CwndUsage,
-    /// The messages behind the oldest unacknowledged one, with their statistics.
+    /// Messages behind the oldest unacknowledged one, with their statistics.
     pub(in crate::tcp) pending: PendingMessages,
 }
 
@@ -74,12 +74,12 @@ impl Initial for ColdState {
 }
 
 impl Cold<ColdState> {
-    /// What tags the packets, if anything does.
+    /// Tags of the packets, if there are any.
     pub(in crate::tcp) fn tag_mut(&mut self) -> Option<&mut Tagger> {
         self.made()?.tag.as_deref_mut()
     }
 
-    /// What gives the segments their departure times, if anything does.
+    /// Departure times of the segments, if they are paced.
     pub(in crate::tcp) fn pacer_mut(&mut self) -> Option<&mut Pacer> {
         self.made()?.pacer.as_deref_mut()
     }

@@ -1,4 +1,4 @@
-//! ECE: what marks do to the window, and which reduction answers what.
+//! ECN: reductions of the window for ECE (RFC 3168, RFC 8257).
 
 use super::{CaState, ReductionCause, Sender};
 use crate::cc::{Ack, Event, Trigger};
@@ -10,10 +10,11 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
     //# TCP should not react to congestion indications more than once every window of data (or more loosely, more than
     //# once every round-trip time).
-    /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
+    /// Reduces the window for ECE, at most once per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). Returns true if this ACK reduced
+    /// it.
     #[inline(always)]
     pub(in crate::tcp) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
-        // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
+        // tcp_try_to_open: Linux keeps the state until data above its end is acknowledged, so the state alone decides.
         let reduces = ack.ece
             && self.loss.ca_state() < CaState::Cwr
             && (ack.snd_una > self.cc.cwr_end() || (c.reduce == Reduce::Cwnd && self.loss.sack.is_some()));
@@ -25,7 +26,7 @@ impl Sender {
 
     #[inline(never)]
     pub(in crate::tcp) fn reduce_for_ecn(&mut self, c: &TcpConfig, ack: &Ack) {
-        // What was in the network when the mark was set: with what this ACK has taken out of it.
+        // Data in the network when the mark was set: it includes the data that this ACK has removed.
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
         let one = self.cc.window.cwnd <= 1.0 || self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment;
@@ -39,7 +40,7 @@ impl Sender {
         if c.prr {
             self.begin_cwr(c);
         } else {
-            // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
+            // RFC 3168 section 6.1.2: down to one segment, as in ns-2 (TcpAgent::slowdown). Linux stops at the threshold.
             let kernel = c.reduce == Reduce::Cwnd;
             let window = if kernel {
                 self.cc.window.ssthresh
@@ -57,8 +58,8 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
     //# Therefore, the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window
     //# is one. The sending TCP will then be able to send a new packet only when the retransmit timer expires.
-    /// ECE at a window of one segment (RFC 3168 section 6.1.2). ns-2 goes on at one segment a round trip (TcpAgent::ecn), and a kernel's window
-    /// ends at two (tcp_reno_ssthresh; tcp_cwnd_reduction sends on in any case).
+    /// Waits for the timeout after ECE at a window of one segment (RFC 3168 section 6.1.2). ns-2 continues at one segment a round trip
+    /// (TcpAgent::ecn). The window of Linux ends at two (tcp_reno_ssthresh), and tcp_cwnd_reduction sends in any case.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
@@ -66,22 +67,21 @@ impl Sender {
         self.arm_rto(c, now);
     }
 
-    /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
-    /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
+    /// Starts a reduction for any cause (RFC 3168 section 6.1.2): ECE is ignored until `end` is acknowledged, and CWR travels on the next new data.
     #[inline]
     pub(in crate::tcp) fn begin_reduction(&mut self, end: u64) {
         self.cc.begin_reduction(end);
     }
 
-    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
-    /// lets a loss in it rest with that.
+    /// Returns true if marks have reduced the window of the oldest outstanding byte, or their reduction is still in progress, and the congestion
+    /// control does not reduce it again for a loss.
     pub(in crate::tcp) fn reduced_by_ecn(&self) -> bool {
         self.cc.reduction_cause() != ReductionCause::Loss
             && (self.stream.snd_una() < self.cc.cwr_end() || self.loss.ca_state() == CaState::Cwr)
             && !self.cc.algorithm().reduces_on_loss_after_ecn()
     }
 
-    /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
+    /// Returns true if a reduction is in progress, and not only kept until CWR has arrived (see `leave_episode`).
     pub(in crate::tcp) fn reducing(&self) -> bool {
         matches!(self.loss.ca_state(), CaState::Cwr | CaState::Recovery) && self.stream.snd_una() < self.cc.cwr_end()
     }

@@ -1,4 +1,4 @@
-//! How a connection opens and ends at its sender, beside the SYN itself: the answer to it, and the FIN.
+//! Handshake and close at the sender: SYN-ACK, ACK and FIN.
 
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
@@ -12,7 +12,7 @@ impl Sender {
     pub(in crate::tcp) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.stream.set_phase(Phase::Established);
         self.timers.stop();
-        // RFC 3168 section 6.1.1: ECE alone agrees; with CWR it is a peer that reflects what it does not know.
+        // RFC 3168 section 6.1.1: ECE alone agrees to ECN; with CWR the peer reflects unknown flags.
         self.cc.agree_on_ecn(p.has(flag::ECE) && !p.has(flag::CWR));
         if !self.cc.ecn() {
             self.tx.clear_ect();
@@ -21,7 +21,7 @@ impl Sender {
         self.stream.set_wscale(p.window_shift());
         //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
-        // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
+        // RFC 7323 section 2.2: the window is not scaled, so it is at most 65 535 until the first ACK of data.
         self.stream.set_wnd_edge(u64::from(p.window()));
         let linux = c.is_linux();
         // tcp_try_undo_spurious_syn: the first SYN had arrived.
@@ -31,7 +31,7 @@ impl Sender {
         let rtt = match (linux, sent) {
             (false, sent) => echoed.or(sent.map(|sent| now - sent)),
             (true, Some(sent)) => Some(microseconds(now, now - sent)),
-            // Of a SYN that was sent again, what the echo says in ticks, one at least (tcp_ack_update_rtt, tcp_rtt_tsopt_us).
+            // After a retransmitted SYN, the echo counts, in ticks, at least one (tcp_ack_update_rtt, tcp_rtt_tsopt_us).
             (true, None) => echoed.map(|rtt| whole_ticks(c, now, now.saturating_sub(rtt))),
         };
         if let Some(rtt) = rtt {
@@ -40,14 +40,14 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN
         //# MUST be one segment consisting of at most SMSS bytes.
-        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
-        // as the initial RTO of one second is short, and leaves the window as it is when the first SYN is answered after all.
+        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment. Linux (tcp_init_transfer) reduces it only after a second loss,
+        // because the initial RTO of one second is short, and keeps it when the first SYN is answered after all.
         let forgiven = u32::from(linux);
-        if self.rtt.backoff > forgiven && first.is_none() {
+        if self.rtt.backoff() > forgiven && first.is_none() {
             self.cc.window.cwnd = 1.0;
         }
         if linux && self.cold.syn_retx && c.counts_duplicates() {
-            // The timeout of a SYN is one like any other (tcp_enter_loss), whose state is held until something behind the SYN is acknowledged
+            // The timeout of a SYN counts as any other (tcp_enter_loss). Its state is kept until data behind the SYN is acknowledged
             // (tcp_is_non_sack_preventing_reopen).
             self.loss.set_ca_state(CaState::Loss);
             self.cold.recover = self.stream.snd_una();
@@ -62,7 +62,7 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
-    /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
+    /// Sends a packet without data that acknowledges the SYN-ACK or the FIN of the peer.
     pub(in crate::tcp) fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
         ack.seq = self.tx.numbers().wire(self.stream.snd_una());

@@ -1,77 +1,25 @@
-//! A sender with nothing outstanding has no scoreboard: it is made for the next segment or packet. What of it outlives the segments in it is the
-//! last round trip that RACK saw, as long as nothing unusual has happened.
+//! Idle senders: they have no scoreboard, and their window shrinks (RFC 5681 section 4.1; Linux tcp_cwnd_restart).
 
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
-use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::Idle;
 use forebay_units::Time;
 
 impl Sender {
-    /// What a scoreboard is at first; `lent`: memory of another one.
-    pub(in crate::tcp) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
-        let mut state = lent.unwrap_or_default();
-        state.clear();
-        state.board.losses = c.law.hooks().records().then(Box::default);
-        state.reordering = Sender::first_reordering(c);
-        state
-    }
-
-    /// How many duplicate ACKs are a loss at first, where they are counted.
-    fn first_reordering(c: &TcpConfig) -> u32 {
-        // None at all where no number of duplicates is a loss.
-        match c.dup_thresh {
-            _ if !c.counts_duplicates() => 0,
-            0 => u32::MAX,
-            duplicates => duplicates,
-        }
-    }
-
-    /// Something is to be sent, or a packet has come.
-    #[inline]
-    pub(in crate::tcp) fn ensure_scoreboard(&mut self, c: &TcpConfig) {
-        if self.loss.uses_scoreboard() && self.loss.sack.is_none() {
-            self.make_scoreboard(c);
-        }
-    }
-
-    #[inline(never)]
-    fn make_scoreboard(&mut self, c: &TcpConfig) {
-        let mut state = Sender::scoreboard(c, None);
-        state.rack.resume(self.loss.rack_rtt(), self.stream.snd_una());
-        self.loss.sack = Some(state);
-    }
-
-    /// An ACK has been dealt with.
+    /// Drops the scoreboard after an ACK that leaves nothing outstanding.
     #[inline]
     pub(in crate::tcp) fn release_scoreboard(&mut self, c: &TcpConfig) {
         if self.stream.snd_una() == self.stream.snd_nxt()
             && self.stream.phase() == Phase::Established
             && !self.cc.hooks().records()
         {
-            self.drop_scoreboard_if_unused(c);
+            self.loss.drop_unused_scoreboard(c, self.stream.snd_una());
         }
     }
 
-    #[inline(never)]
-    fn drop_scoreboard_if_unused(&mut self, c: &TcpConfig) {
-        let snd_una = self.stream.snd_una();
-        let as_new = |s: &mut Box<SackState>| {
-            s.board.is_clear() && s.episode.made().is_none() && s.reordering == Sender::first_reordering(c)
-        };
-        if let Some(s) = self.loss.sack.take_if(|s| as_new(s) && s.rack.is_usual(snd_una)) {
-            self.loss.set_rack_rtt(s.rack.rtt);
-        }
-    }
-
-    /// The round trip that was seen last.
-    fn last_rtt(&self) -> Time {
-        self.loss.sack.as_ref().map_or(self.loss.rack_rtt(), |s| s.rack.rtt)
-    }
-
-    /// For a timeout no ACK has raised the window: half of what the application has left unused goes (tcp_cwnd_application_limited). Our choice: what
-    /// was used is the most that was outstanding in the last window.
+    /// Halves the unused part of a window that no ACK has raised for a timeout (tcp_cwnd_application_limited). Our choice: the used part is the
+    /// largest number of segments outstanding in the last flight.
     #[cold]
     fn validate_window(&mut self, c: &TcpConfig) {
         let used = if self.cc.cwnd_limited() == Some(true) { 0 } else { self.max_packets_out() };
@@ -82,7 +30,7 @@ impl Sender {
         }
     }
 
-    /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
+    /// Adapts the window before data is sent after an idle time; `closed`: the data has waited for the receive window.
     pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.tx.last_tx().get() else { return };
         let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
@@ -97,13 +45,13 @@ impl Sender {
             return;
         }
         if idle <= rto {
-            if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.last_rtt())) >= rto {
+            if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.loss.last_rtt())) >= rto {
                 self.validate_window(c);
             }
             return;
         }
-        // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
-        // receive window has no room yet.
+        // RFC 5681 restarts when the transmission begins. Linux (tcp_slow_start_after_idle_check) also restarts when the application writes data for
+        // which the receive window has no space yet.
         if shut && (closed || c.idle != Idle::Halve) {
             return;
         }
@@ -116,7 +64,7 @@ impl Sender {
             Idle::Keep => {}
             Idle::Restart => self.cc.window.cwnd = restart,
             Idle::Halve => {
-                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
+                // Linux tcp_cwnd_restart; the threshold keeps three quarters of the old window, in whole segments (tcp_current_ssthresh).
                 let cwnd = self.cc.window.cwnd as u32;
                 self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
                 let mut left = idle - rto;

@@ -1,23 +1,19 @@
-//! The sending endpoint: what it knows, and how it begins and ends. The work is in the files beside this one: `application` (opening, writing,
-//! stopping), `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative`, `sack` and `counted` (recovery), `probes` (tail loss
-//! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a law limits or paces them), `retransmit`. State that has rules of its
-//! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
+//! The sending endpoint. [`Sender`] consists of data types that are in `tcp/common` with their rules. Files here hold the steps that both stacks
+//! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `timers`, `transmit`, `paced_send`,
+//! `retransmit`, `idle`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
 
 mod ack;
 mod app;
-mod audit;
 mod cc_events;
 mod cold_state;
 mod ecn;
 mod handshake;
 mod idle;
 mod paced_send;
-mod pacing;
 mod packet_tags;
 mod recovery;
 mod retransmit;
 pub(super) mod sack;
-mod sack_option;
 mod state;
 mod timers;
 mod tlp;
@@ -57,7 +53,7 @@ pub struct Sender {
     /// Connection and send sequence space.
     pub(in crate::tcp) stream: SendStream,
     /// RTT estimator and RTO.
-    pub(crate) rtt: Rtt,
+    pub(super) rtt: Rtt,
     /// Timers, and the entries that the engine holds for them.
     pub(in crate::tcp) timers: Timers,
     /// Congestion control and ECN.
@@ -70,7 +66,7 @@ pub struct Sender {
     pub(crate) cold: Cold<ColdState>,
 }
 
-/// A full segment of new data from `addr`, without timestamp and tag. Its sequence number is the initial one.
+/// Full segment of new data from `addr`, without timestamp and tag. Its sequence number is the initial one.
 fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
     Packet {
         conn: addr.conn,
@@ -84,11 +80,11 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
     }
 }
 
-// Six lines of the cache.
+// Six cache lines.
 const _: () = assert!(size_of::<Sender>() <= 384);
 
 impl Sender {
-    /// Where the connection is in its life.
+    /// State of the connection.
     #[inline(always)]
     pub fn phase(&self) -> Phase {
         self.stream.phase()
@@ -100,12 +96,12 @@ impl Sender {
         self.loss.ca_state()
     }
 
-    /// Which timer runs.
+    /// Running timer.
     pub fn timer(&self) -> Timer {
         self.timers.kind()
     }
 
-    /// When that timer expires; never when idle.
+    /// Expiry of the timer; never when idle.
     #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
         self.timers.due()
@@ -140,32 +136,32 @@ impl Sender {
         self.cc.window
     }
 
-    /// What the host remembers of the path's round trip, if anything, and if it is asked for.
+    /// Round trip of earlier connections on the path, if any, in stacks that use it.
     pub fn remembered(&self) -> Option<Time> {
         self.cold.remembered.get()
     }
 
-    /// RTT filter.
+    /// RTT estimator.
     pub fn rtt(&self) -> Rtt {
         self.rtt
     }
 
-    /// The window, to set it.
+    /// Window, to set it.
     pub fn window_mut(&mut self) -> &mut Window {
         &mut self.cc.window
     }
 
-    /// The RTT filter, to give it samples.
+    /// RTT estimator, to give it samples.
     pub fn rtt_mut(&mut self) -> &mut Rtt {
         &mut self.rtt
     }
 
-    /// The law learns what the path is that packets will take.
+    /// Passes the path of the packets to the congestion control.
     pub fn enter_path(&mut self, path: Path) {
         self.cc.algorithm_mut().path(path);
     }
 
-    /// The law.
+    /// Congestion control.
     #[inline(always)]
     pub fn law(&self) -> &Cc {
         self.cc.algorithm()
@@ -175,11 +171,6 @@ impl Sender {
     #[inline(always)]
     pub fn stats(&self) -> &SendStats {
         self.stats.current()
-    }
-
-    /// Statistics, to correct them.
-    pub(crate) fn stats_mut(&mut self) -> &mut SendStats {
-        self.stats.current_mut()
     }
 
     /// Offset behind the last byte of the message that is being acknowledged.
@@ -229,22 +220,22 @@ impl Sender {
         self.timers.set_armed(at);
     }
 
-    /// Whether the timer expires before the engine's entry.
+    /// Returns true if the timer expires before the engine's entry.
     #[inline(always)]
     pub(crate) fn needs_timer_entry(&self) -> bool {
         self.timers.needs_entry()
     }
 
-    /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
+    /// Closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     ///
     /// # Panics
-    /// If full segments have no payload, because no data would ever be sent.
+    /// If full segments have no payload, because no data could be sent.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         assert!(c.mss > 0, "a segment has at least one byte of payload");
         let hooks = c.law.hooks();
         let uses_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        // Laws that record segments know them by the scoreboard's numbers.
-        let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
+        // Congestion controls that record segments use the numbers of the scoreboard.
+        let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| LossState::scoreboard(c, lent));
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
@@ -272,35 +263,35 @@ impl Sender {
         }
     }
 
-    /// The transport it belongs to.
+    /// Transport of the connection.
     #[inline(always)]
     pub fn group(&self) -> GroupId {
         self.stream.group()
     }
 
-    /// Makes it one of `group`. Panics beyond the 65536th transport.
+    /// Sets the transport. Panics beyond the 65536th.
     pub fn join(&mut self, group: GroupId) {
         self.stream.set_group(group);
     }
 
-    /// A packet reached it.
+    /// Counts a packet that arrived.
     #[inline(always)]
     pub fn note_received(&mut self) {
         self.tx.count_received();
     }
 
-    /// Its generation in its connection slot.
+    /// Generation in the connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
         self.timers.generation()
     }
 
-    /// The connection has ended: no packet or timer belongs to this endpoint any more.
+    /// Marks the end of the connection: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
         self.timers.retire();
     }
 
-    /// Gives its scoreboard away; the connection has ended.
+    /// Returns the scoreboard of a connection that has ended, for another one.
     pub fn lend(&mut self) -> Option<Box<SackState>> {
         self.loss.sack.take()
     }
@@ -311,7 +302,7 @@ impl Sender {
         self.stream.end()
     }
 
-    /// Whether everything written, and the FIN if there is one, is acknowledged.
+    /// Returns true if everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
         self.stream.all_acked()
     }
@@ -324,8 +315,8 @@ impl Sender {
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
     //# Hence, for DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
-    /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too
-    /// (RFC 8257 section 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
+    /// Packet of this endpoint without sequence number and flags. All packets of DCTCP are ECN-capable, also SYN, pure ACK and FIN (RFC 8257 section
+    /// 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
     #[inline]
     pub(in crate::tcp) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {

@@ -1,5 +1,5 @@
-//! Sending where not the windows alone decide: a law limits or paces new data, a sender waits for bursts, the host's interface holds data back.
-//! The engine wakes such a sender by an alarm.
+//! Sending that does not depend on the windows alone: a congestion control limits or paces new data, a sender waits for bursts, or the interface of
+//! the host is full. The engine wakes such a sender by an alarm.
 
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Opportunity;
@@ -9,8 +9,8 @@ use crate::tcp::linux::tso::Burst;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
-    /// As `transmit`, for laws that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
-    /// so that asking once does for all segments.
+    /// Sends as `transmit` does, for congestion controls that limit or pace new data and for senders that wait for bursts. The time does not change
+    /// within one opportunity, so the congestion control decides once for all segments.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
@@ -31,7 +31,7 @@ impl Sender {
         };
         let allowed = self.cc.may_send(&at).saturating_mul(u64::from(c.mss));
         if self.cc.hooks().gate() && self.cold.begin == first && first >= high {
-            // The first window of the message is the one that the law leaves it.
+            // The first window of the message is the one that the congestion control leaves it.
             self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
@@ -41,7 +41,7 @@ impl Sender {
             self.extend_timer(c, now);
         }
         if burst.deferred && c.cwnd_validation {
-            // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
+            // The window counts as used, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
             self.validate_cwnd(c, true);
         }
         if self.stream.snd_nxt() > first && first >= high {
@@ -50,7 +50,7 @@ impl Sender {
         self.set_alarm(now, out);
     }
 
-    /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
+    /// Time at which the congestion control, the pacer or the interface lets the sender continue.
     pub fn due(&self) -> TimeOrNever {
         let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
         self.cc.algorithm().due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
@@ -67,7 +67,7 @@ impl Sender {
         }
     }
 
-    /// An alarm came due, possibly one that has been put off since.
+    /// Handles an alarm, which may have been moved to a later time since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.timers.alarm() != now.into() || self.stream.phase() != Phase::Established {
             return;
@@ -75,15 +75,44 @@ impl Sender {
         self.timers.set_alarm(TimeOrNever::NEVER);
         if self.due().has_come(now) {
             if c.is_linux() {
-                // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.
+                // tcp_tsq_write: lost segments leave first, even if the last ACK has held them back.
                 self.clear_hold();
             }
-            // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
+            // Segments that leave may let the buffer grow and the application write (tcp_event_new_data_sent).
             match self.refill_buffer(c, now) {
                 true => self.fill_and_transmit(c, now, out),
                 false => self.transmit(c, now, out),
             }
         }
         self.set_alarm(now, out);
+    }
+
+    /// Returns true if the next segment must wait for its departure. Then an alarm is set.
+    #[inline]
+    pub(in crate::tcp) fn pacing_check(&mut self, now: Time) -> bool {
+        self.cold.pacer_mut().is_some_and(|p| p.holds_back(now))
+    }
+
+    /// Delay that the pacer adds to a timer that is set now.
+    #[inline]
+    pub(in crate::tcp) fn pacing_delay(&self, c: &TcpConfig, now: Time) -> Time {
+        self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.delay(now, c.rto_granularity))
+    }
+
+    /// Adds the delay of the pacer to the retransmission timer, if it was set at this very instant (tcp_rearm_rto and tcp_xmit_retransmit_queue by
+    /// way of tcp_reset_xmit_timer). Doing this here costs nothing for senders without a pacer.
+    pub(in crate::tcp) fn extend_timer(&mut self, c: &TcpConfig, now: Time) {
+        if self.timers.kind() == Timer::Rto && self.timers.due() == now.saturating_add(self.rtt.rto(c)).into() {
+            let delay = self.pacing_delay(c, now);
+            self.timers.set_due(now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into());
+        }
+    }
+
+    /// Notes that a data segment of `bytes` left.
+    #[inline]
+    pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
+        if let Some(p) = self.cold.pacer_mut() {
+            p.sent(now, bytes, self.cc.algorithm().pacing_rate(c.mss));
+        }
     }
 }

@@ -1,5 +1,4 @@
-//! What a shim that tags a sender's packets may change beside the tags (`shim/tag.rs`): the window at the start of a message, and how long
-//! a fast retransmission waits.
+//! Effects of a shim that tags packets (`shim/tag.rs`): the window at the start of a message, and a delay of fast retransmissions.
 
 use super::{CaState, Sender, Timer};
 use crate::cc::Event;
@@ -9,8 +8,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
-    /// Immediately before the segment at `snd_nxt` is sent: if it is the first new one of a message, the shim may set the window. True if it
-    /// did.
+    /// Lets the shim set the window before the first segment of a message, at `snd_nxt`. Returns true if it did.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
@@ -25,25 +23,25 @@ impl Sender {
             return false;
         };
         self.cc.window.cwnd = restart.cwnd;
-        // Statistics: the first window of the message is the new one.
+        // Statistics: the new window is the first window of the message.
         if self.cold.begin == self.stream.snd_nxt() {
             self.stats.set_first_window_end(self.stream.snd_nxt() + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         if let Some(limit) = restart.ssthresh_limit {
             self.cc.window.ssthresh = self.cc.window.ssthresh.lowered_to(limit);
         }
-        // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
+        // Our choice: for the congestion control this is a restart, as after an idle period.
         self.cc.cwnd_event(Event::Restart);
         true
     }
 
-    /// At the duplicate ACK that would start a fast retransmission: waits instead if the shim asks for that. Any ACK that advances restarts
-    /// the retransmission timer and so cancels the wait.
+    /// Delays a fast retransmission if the shim requires it. Any ACK that advances restarts the retransmission timer and cancels the delay. Returns
+    /// true if it is delayed.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
         let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max())) else { return false };
-        // Not if the retransmission timer is due before.
+        // The retransmission timer must not expire before.
         if self.timers.kind() != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due() {
             return false;
         }
@@ -52,11 +50,11 @@ impl Sender {
         true
     }
 
-    /// The wait is over and no ACK has advanced: it was a loss.
+    /// Starts the fast retransmission after the delay: no ACK has advanced, so a segment is lost.
     pub(in crate::tcp) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.timers.run(Timer::Rto, self.cold.held_due);
         self.enter_fast_recovery(c, now, out);
-        // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
+        // RFC 5681 section 3.2 step 4, for duplicates that arrived during the delay.
         self.cc.window.cwnd += f64::from(self.loss.dupacks().saturating_sub(c.dup_thresh));
         self.transmit(c, now, out);
     }

@@ -1,4 +1,4 @@
-//! Episodes of a sender with a scoreboard: how recovery and reductions begin, what window they have meanwhile, and how they end.
+//! Recovery and reductions of senders with a scoreboard: start, window and end.
 
 use super::{CaState, ReductionCause, Sender, Timer};
 use crate::cc::{Event, Trigger, Window};
@@ -9,7 +9,7 @@ use forebay_experiment::transport::Reduce;
 use forebay_units::Time;
 
 impl Sender {
-    /// `marks`: the ACK that brought us here carries ECE.
+    /// Starts a recovery. `marks`: the ACK carries ECE.
     pub(in crate::tcp) fn enter_recovery(&mut self, c: &TcpConfig, now: Time, marks: bool, out: &mut impl Wire) {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
@@ -22,7 +22,7 @@ impl Sender {
             self.init_undo(c, marks);
         }
         let reduction = self.start_of_reduction(c);
-        // tcp_enter_recovery: a reduction that is under way goes on, also with the threshold that DCTCP sets for a loss (dctcp_react_to_loss).
+        // tcp_enter_recovery: a reduction in progress continues, also with the threshold that DCTCP sets for a loss (dctcp_react_to_loss).
         let running = (answered || c.reduce == Reduce::Cwnd) && self.loss.ca_state() == CaState::Cwr;
         self.loss.set_ca_state(CaState::Recovery);
         if !answered {
@@ -34,14 +34,14 @@ impl Sender {
                 s.episode.prr = reduction;
             }
             s.episode.rescued = false;
-            // RFC 8985 section 7.4.2 is about losses that nothing else answers. A kernel forgets the probe where a reduction begins
-            // (tcp_init_cwnd_reduction), and reduces once more after one that went on.
+            // RFC 8985 section 7.4.2 covers losses to which nothing else reacts. Linux drops the probe where a reduction begins
+            // (tcp_init_cwnd_reduction), and reduces once more after one that continued.
             if !running || c.reduce != Reduce::Cwnd {
                 s.rack.probe_end = None;
             }
         }
         if running && c.reduce == Reduce::Cwnd {
-            // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
+            // The end is that of the reduction in progress (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
             self.cold.recover = self.cc.cwr_end();
             self.cc.set_reduction_cause(ReductionCause::Loss);
         } else {
@@ -57,8 +57,8 @@ impl Sender {
         }
         //= https://www.rfc-editor.org/rfc/rfc6675#section-5
         //# Retransmit the first data segment presumed dropped -- the segment starting with sequence number HighACK + 1.
-        // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. Linux lets the window of the reduction decide,
-        // which has room for one (tcp_cwnd_reduction).
+        // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. In Linux the window of the reduction decides, which
+        // has space for one (tcp_cwnd_reduction).
         let at_once = !(c.prr && c.reduce == Reduce::Cwnd);
         if at_once
             && let Some(index) = self.loss.sack.as_mut().and_then(|s| s.board.next_lost())
@@ -71,7 +71,7 @@ impl Sender {
     /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged.
     pub(in crate::tcp) fn leave_episode(&mut self, c: &TcpConfig) {
         let done = match self.loss.ca_state() {
-            // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
+            // tcp_fastretrans_alert: kept until data above it is acknowledged, so that CWR reaches the receiver.
             CaState::Cwr if c.reduce == Reduce::Cwnd => self.stream.snd_una() > self.cc.cwr_end(),
             CaState::Cwr => self.stream.snd_una() >= self.cc.cwr_end(),
             CaState::Recovery | CaState::Loss => self.stream.snd_una() >= self.cold.recover,
@@ -93,8 +93,7 @@ impl Sender {
         }
     }
 
-    /// A proportional reduction that starts now: RecoverFS of RFC 6937 section 3 is the data outstanding, where Linux has the window
-    /// (tcp_init_cwnd_reduction).
+    /// Starts a proportional reduction. RecoverFS of RFC 6937 section 3 is the data outstanding; Linux uses the window (tcp_init_cwnd_reduction).
     fn start_of_reduction(&self, c: &TcpConfig) -> Prr {
         match c.reduce {
             Reduce::Cwnd => Prr::begin_linux((self.cc.window.cwnd * f64::from(c.mss)) as u64),
@@ -108,7 +107,7 @@ impl Sender {
         match &mut self.loss.sack {
             Some(s) => {
                 s.episode.prr = reduction;
-                // Marks are no mistake that a D-SACK could reveal.
+                // A reduction for marks cannot be undone by a D-SACK.
                 s.episode.undo.forbid();
                 s.rack.probe_end = None;
                 self.loss.set_ca_state(CaState::Cwr);
@@ -117,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network, in so many `segments`.
+    /// Sets the window of a reduction in progress (RFC 6937), after an ACK delivered `delivered` bytes in so many `segments`.
     pub(in crate::tcp) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, segments: u32, progress: bool) {
         let mss = u64::from(c.mss);
         let (pipe, threshold) = (self.pipe(), self.cc.window.ssthresh);
@@ -131,7 +130,7 @@ impl Sender {
                 let more = s.episode.prr.on_segments(segments.into(), pipe.into(), threshold.bytes(c.mss) / mss, mss, progress);
                 f64::from(pipe) + more as f64
             }
-            // Never below a segment: of short ones, fewer bytes than that may be all that is under way.
+            // At least one segment: the flight may consist of short ones, with fewer bytes.
             Reduce::Window | Reduce::Flight => {
                 let allowance = s.episode.prr.on_ack(delivered, pipe, threshold.bytes(c.mss), mss);
                 Window::of_bytes(pipe + allowance, c.mss).max(1.0)

@@ -1,4 +1,4 @@
-//! What is sent again by the scoreboard: what it calls lost, and holes when there is nothing else to send.
+//! Retransmissions by the scoreboard: lost segments, and holes when there is nothing else to send.
 
 use super::{CaState, Sender, Timer};
 use crate::net::packet::Wire;
@@ -8,7 +8,7 @@ use forebay_experiment::transport::Reduce;
 use forebay_units::Time;
 
 impl Sender {
-    /// Retransmits what the scoreboard calls lost, as far as the window allows.
+    /// Retransmits lost segments, as far as the window allows.
     pub(in crate::tcp) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
         if self.loss.ca_state() < CaState::Recovery {
             return;
@@ -27,7 +27,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
+    /// Retransmits holes by NextSeg rules 3 and 4 of RFC 6675, when there is nothing lost and nothing new to send.
     pub(in crate::tcp) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
         if self.stream.snd_nxt() < self.stream_end()
             && self.stream.snd_nxt() + self.segment_len(c, self.stream.snd_nxt()) <= self.stream.snd_wnd_edge()
@@ -45,7 +45,7 @@ impl Sender {
                 Some(index) => index,
                 None if !s.episode.rescued && s.board.len() > 0 => {
                     // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
-                    // Our choice: not if that segment has been retransmitted in this very episode.
+                    // Our choice: not if that segment has been retransmitted in this episode.
                     let last = s.board.len() - 1;
                     if s.board.get(last).is(SACKED | LOST | RETX) {
                         return;
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// The same when a timer has found it.
+    /// Retransmits lost segments that a timer has found.
     pub(in crate::tcp) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
@@ -75,8 +75,8 @@ impl Sender {
         self.set_alarm(now, out);
     }
 
-    /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under
-    /// way, nor one of an episode; only what it delivers tells no RTT.
+    /// Retransmits segment `index` of the scoreboard as a probe. In Linux (tcp_send_loss_probe) it does not count as a retransmission of an episode,
+    /// but gives no RTT sample.
     pub(in crate::tcp) fn retransmit_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         if !self.uses_linux_timers(c) {
             return self.retransmit_index(c, now, index, out);
@@ -104,7 +104,7 @@ impl Sender {
         self.count_in_reduction(c, seg.len.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timers.kind() != Timer::Reorder {
-            // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
+            // The oldest segment gets a full timeout again (Linux tcp_xmit_retransmit_queue, ns-2).
             self.arm_rto(c, now);
         }
     }

@@ -1,10 +1,10 @@
 //! Steps of ACK processing with a SACK scoreboard that both stacks share.
 
-use super::sack_option::SackReport;
 use super::{CaState, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::common::rate_sample::{AckedSegments, Ages};
+use crate::tcp::common::sack_option::SackReport;
 use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Flavor, Growth, Recovery};
@@ -37,7 +37,7 @@ pub(in crate::tcp) struct SackInfo {
 }
 
 impl Sender {
-    /// The time as the scoreboard and laws that record segments know it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
+    /// Time for the scoreboard and for congestion controls that record segments: in Linux whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
     #[inline]
     pub(in crate::tcp) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
         if c.is_linux() { Time::from_us(now.as_us()) } else { now }
@@ -60,7 +60,8 @@ impl Sender {
         }
     }
 
-    /// How many segments the window may grow by. Data that SACK reported before does not count again when the cumulative ACK covers it.
+    /// Sets the number of segments by which the window may grow. Data that SACK reported before does not count again when the cumulative ACK covers
+    /// it.
     pub(in crate::tcp) fn credit_growth(&self, c: &TcpConfig, ack: &mut Ack, info: &SackInfo) {
         match c.growth {
             // tcp_cong_avoid: `acked` are segments of any size.
@@ -92,7 +93,7 @@ impl Sender {
         ack.lost = self.loss.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
     }
 
-    /// Takes in what the ACK says; `blocks`: what it SACKs, and its number.
+    /// Updates the scoreboard; `blocks`: SACK blocks of the ACK, and its number.
     pub(in crate::tcp) fn update_scoreboard(
         &mut self,
         c: &TcpConfig,
@@ -102,14 +103,16 @@ impl Sender {
     ) -> SackInfo {
         let before = s.board.sacked;
         let missing = s.board.missing();
-        let reported = blocks.map_or_else(SackReport::default, |(blocks, number)| self.reported(blocks, number));
+        let reported = blocks.map_or_else(SackReport::default, |(blocks, number)| {
+            SackReport::read(blocks, number, self.tx.numbers(), &self.stream)
+        });
         let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
         let linux = c.is_linux();
-        let duplicates = reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
+        let duplicates = reported.dsack().map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
         let dsack_plausible = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.cold.retransmitted));
-        let (repetitions, late) = match reported.dsack.filter(|_| linux && dsack_plausible) {
-            Some(dsack) => self.repetitions(c, board, episode.undo.from, dsack, ack.acked),
+        let (repetitions, late) = match reported.dsack().filter(|_| linux && dsack_plausible) {
+            Some(dsack) => board.dsack_retransmissions(dsack, self.stream.snd_una() - ack.acked, episode.undo.from, c.mss),
             None => (0, None),
         };
         let mut delivered = AckedSegments {
@@ -130,8 +133,8 @@ impl Sender {
             acked: Ages::default(),
             sacked: Ages::default(),
         };
-        // Linux takes the blocks in before the cumulative ACK (tcp_ack): RACK's RTT is then that of the latter, and what this ACK SACKs makes
-        // nothing below it late.
+        // Linux processes the blocks before the cumulative ACK (tcp_ack): the RTT of RACK is then that of the latter, and segments below blocks of
+        // this ACK are not late.
         let mut early = false;
         if linux {
             early = delivered.sack(board, reported.above());
@@ -144,7 +147,7 @@ impl Sender {
         let sacked = early || (!linux && delivered.sack(board, reported.above()));
         let AckedSegments { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
         if let Some(late) = late.filter(|_| linux) {
-            // tcp_clean_rtx_queue: a hole that was not sent again is filled.
+            // tcp_clean_rtx_queue: a hole is filled that was not sent again.
             rack.note_late(board, self.stream.snd_una(), late, c);
         }
         let spoilt = if linux { again } else { repeated };
@@ -153,8 +156,8 @@ impl Sender {
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         SackInfo {
-            dsack: reported.dsack.is_some(),
-            dsack_end: reported.dsack.map_or(0, |d| d.0),
+            dsack: reported.dsack().is_some(),
+            dsack_end: reported.dsack().map_or(0, |d| d.0),
             duplicates,
             dsack_plausible,
             repetitions,
@@ -167,20 +170,20 @@ impl Sender {
         }
     }
 
-    /// Marks losses: by count (RFC 6675) or by time (RFC 8985). Whether there is a lost segment that was not retransmitted yet, and how long
-    /// those are waited for that may still be reordered.
+    /// Marks losses by count (RFC 6675) or by time (RFC 8985). Returns true if a lost segment has not been retransmitted yet, and the time to wait
+    /// for segments that may still be reordered.
     pub(in crate::tcp) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
         let state = self.loss.ca_state();
         let (mut wait, dupacks) = (None, self.loss.dupacks());
         let linux = self.uses_linux_timers(c);
         let Some(s) = &mut self.loss.sack else { return (false, None) };
         if linux {
-            // tcp_rack_mark_lost: nothing delivered, nothing to look for.
+            // tcp_rack_mark_lost: without a delivery there is nothing to find.
             if std::mem::take(&mut s.rack.advanced) {
                 wait = self.detect_losses(c, now);
             }
             if let Some(wait) = wait {
-                // TCP_TIMEOUT_MIN more, in whole ticks, and no longer than the timeout.
+                // TCP_TIMEOUT_MIN more, in whole ticks, and at most the timeout.
                 let tick = c.rto_granularity;
                 self.set_timer(Timer::Reorder, now, (wait + tick * 2).round_up(tick).min(self.rtt.rto(c)));
             }
@@ -189,7 +192,7 @@ impl Sender {
                 return (false, None);
             }
             wait = self.detect_losses(c, now);
-            // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
+            // RFC 8985 section 8: there is one timer, and segments that may be lost come before a probe.
             if let Some(wait) = wait
                 && (TimeOrNever::at(now + wait) < self.timers.due() || self.timers.kind() == Timer::Probe)
             {
@@ -197,7 +200,7 @@ impl Sender {
             }
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
-            // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
+            // RFC 6675 section 5, (4): enough duplicate ACKs start it too, if SACK blocks were lost or are missing.
             if state < CaState::Recovery
                 && dupacks >= c.dup_thresh
                 && s.board.lost == 0
@@ -212,7 +215,7 @@ impl Sender {
         (found, wait)
     }
 
-    /// Marks by time what is lost (tcp_rack_detect_loss). How long to wait for the others.
+    /// Marks losses by time (tcp_rack_detect_loss). Returns the time to wait for the other segments.
     pub(in crate::tcp) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
         let (stamp, recovering) = (self.stamp(c, now), self.loss.ca_state() >= CaState::Recovery);
         let s = self.loss.sack.as_mut()?;

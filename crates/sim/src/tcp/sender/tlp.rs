@@ -23,7 +23,7 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
     //# If both conditions are met, then the sender SHOULD transmit a previously unsent data segment, if one exists and
     //# the receive window allows, and increment the FlightSize accordingly.
-    /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
+    /// Handles the probe timer (section 7.3): sends new data if there is any, else the last segment again.
     pub(in crate::tcp) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.uses_linux_timers(c) {
             if self.loss.sack.as_ref().is_some_and(|s| s.rack.probe_end.is_some()) {
@@ -31,15 +31,15 @@ impl Sender {
                 return self.rearm_rto(c, now);
             }
         } else if self.loss.ca_state() >= CaState::Recovery || self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
-            // Holes showed up since; recovery is at work.
+            // There are holes now, and recovery repairs them.
             return self.arm_rto(c, now);
         }
         let len = if self.stream.snd_nxt() < self.end_of_send_buffer() { self.segment_len(c, self.stream.snd_nxt()) } else { 0 };
-        // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
+        // Our choice: where the congestion control limits new data, the probe is a retransmission.
         let fresh = len > 0 && self.stream.snd_nxt() + len <= self.stream.snd_wnd_edge() && !self.cc.hooks().gate();
         if fresh && self.pacing_check(now) {
-            // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
-            // probed has its timeout. A segment that is sent again is not held back.
+            // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check). Without a probe the timeout
+            // runs. Retransmissions are not held back.
             match self.uses_linux_timers(c) {
                 true => self.rearm_rto(c, now),
                 false => {
@@ -62,7 +62,7 @@ impl Sender {
             self.stream.advance_nxt(len);
             self.send_segment(c, now, offset, len, out);
             if c.cwnd_validation && self.uses_linux_timers(c) {
-                // tcp_write_xmit, also for a probe: the window is in use that it fills.
+                // tcp_write_xmit, also for a probe: a window that it fills counts as used.
                 let full = self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.cc.window.cwnd as u32);
                 self.validate_cwnd(c, full);
             }
@@ -76,7 +76,7 @@ impl Sender {
         self.arm_rto(c, now);
     }
 
-    /// Whether the last segment still waits in the interface of its host, so that there is no point in sending it again (skb_still_in_host_queue).
+    /// Returns true if the last segment is still in the interface of its host, so that a retransmission is pointless (skb_still_in_host_queue).
     fn is_last_in_host_queue(&self, c: &TcpConfig, now: Time) -> bool {
         let Some(board) = self.loss.sack.as_ref().map(|s| &s.board).filter(|board| board.len() > 0) else { return false };
         let last = board.get(board.len() - 1);
@@ -84,7 +84,7 @@ impl Sender {
         newest && self.tx.tsq.as_ref().is_some_and(|q| q.holds_last(now))
     }
 
-    /// The reordering timer expired: what is still missing is lost.
+    /// Handles the reordering timer: missing segments are lost.
     pub(in crate::tcp) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         match self.uses_linux_timers(c) {
             true => self.on_reorder_timer_linux(c, now, out),
@@ -94,16 +94,16 @@ impl Sender {
 
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2
     //# (Invoke congestion control to react to the loss event the probe has repaired)
-    /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
+    /// Reduces the window as for any loss, after a probe repaired the loss of the tail (section 7.4.2).
     pub(in crate::tcp) fn on_probe_loss(&mut self, c: &TcpConfig) {
         let before = self.reduction_base(c);
         if let Some(s) = &mut self.loss.sack {
             s.episode.undo.forbid();
         }
-        // A kernel's DCTCP hears of a loss when its recovery begins (dctcp_state), of which there is none here: it cuts as for marks.
+        // DCTCP of Linux is notified of a loss when its recovery begins (dctcp_state). Here none begins: it reduces as for marks.
         let by_marks = c.is_linux() && self.cc.algorithm().alpha().is_some();
         let trigger = if by_marks { Trigger::Ecn } else { Trigger::Loss };
-        // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
+        // The reduction ends at once (Linux tcp_process_tlp_ack).
         self.loss.set_ca_state(CaState::Recovery);
         self.cc.window.ssthresh = self.ssthresh_after(c, trigger, before);
         self.stats.current_mut().losses.loss_cuts += 1;

@@ -1,4 +1,4 @@
-//! What may be sent now, and sending it: new segments, and all segments' way to the wire.
+//! Transmission of new segments, and of all segments to the wire.
 
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
@@ -10,7 +10,7 @@ use crate::tcp::linux::tsq::memory;
 use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_units::Time;
 
-/// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
+/// Whole bytes of a window. Windows above 2^62 count as 2^62, so that the conversion needs no checks.
 #[inline(always)]
 fn whole_bytes(window: f64) -> u64 {
     /// 2^62.
@@ -18,8 +18,7 @@ fn whole_bytes(window: f64) -> u64 {
     debug_assert!(window >= 0.0);
     // One instruction, unlike `f64::min`.
     let window = if window < WIDEST { window } else { WIDEST };
-    // SAFETY: not NaN, as that is not below anything, nor above the largest whole number; and windows are never negative (`debug_assert`),
-    // not even by more than there are negative numbers.
+    // SAFETY: the value is not NaN, because NaN is not below the limit, and not above the limit; windows are never negative (`debug_assert`).
     unsafe { window.to_int_unchecked::<i64>() as u64 }
 }
 
@@ -30,7 +29,7 @@ impl Sender {
         self.transmit_after(c, now, false, out);
     }
 
-    /// The same; `closed`: what is to be sent has waited for the receive window.
+    /// Sends as [`Sender::transmit`] does; `closed`: the data has waited for the receive window.
     pub(in crate::tcp) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
         if self.stream.phase() != Phase::Established
             || (self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
@@ -44,7 +43,7 @@ impl Sender {
             self.after_idle(c, now, closed);
         }
         if self.stream.snd_nxt() < self.stream_end() {
-            self.ensure_scoreboard(c);
+            self.loss.ensure_scoreboard(c, self.stream.snd_una());
         }
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
@@ -62,8 +61,8 @@ impl Sender {
         }
     }
 
-    /// Nothing new is sent before the timer expires ([`Sender::wait_for_rto`]), which therefore runs on when all is acknowledged. A recovery
-    /// that begins meanwhile ends that.
+    /// Returns true if nothing new is sent before the timer expires ([`Sender::wait_for_rto`]). The timer keeps running when all is acknowledged. A
+    /// recovery that begins meanwhile ends the wait.
     #[cold]
     #[inline(never)]
     fn still_waits_for_rto(&mut self, c: &TcpConfig, now: Time) -> bool {
@@ -77,7 +76,7 @@ impl Sender {
         true
     }
 
-    /// New data ends here: with the stream, or with what the send buffer has taken so far.
+    /// End of new data: the end of the stream, or of the data in the send buffer.
     pub(in crate::tcp) fn end_of_send_buffer(&self) -> u64 {
         let end = self.stream_end();
         match &self.tx.send_buffer {
@@ -86,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// Sees to what the limit on the interface holds back; when everything has been acknowledged it is forgotten.
+    /// Sets the alarm for segments that the limit on the interface holds back, and drops the queue when everything is acknowledged.
     fn after_tsq(&mut self, now: Time, out: &mut impl Wire) {
         if self.all_acked() && self.tx.tsq.as_ref().is_some_and(|q| q.is_empty()) {
             self.tx.tsq = None;
@@ -96,7 +95,7 @@ impl Sender {
         self.set_alarm(now, out);
     }
 
-    /// As `transmit`, with new data up to stream offset `end`.
+    /// Sends lost segments, and new data up to stream offset `end`.
     #[inline(always)]
     pub(in crate::tcp) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
         let part = (self.stream.snd_nxt(), end);
@@ -136,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
+    /// Congestion window in bytes. The FIN takes a sequence number but no space: once it is outstanding, `pipe` counts one too many.
     #[inline]
     pub(in crate::tcp) fn window_bytes(&self, c: &TcpConfig) -> u64 {
         whole_bytes(self.cc.window.cwnd * f64::from(c.mss)) + u64::from(self.stream.snd_max() > self.stream.written())
@@ -151,7 +150,7 @@ impl Sender {
         }
     }
 
-    /// What of the flight size is not in the network, bytes.
+    /// Bytes of the flight size that are not in the network.
     #[inline]
     pub(in crate::tcp) fn absent(&self) -> i64 {
         self.flight().wrapping_sub(self.pipe()) as i64
@@ -161,34 +160,34 @@ impl Sender {
     //# When a TCP sender has previously unsent data queued for transmission it SHOULD use the Limited Transmit
     //# algorithm, which calls for a TCP sender to transmit new data upon the arrival of the first two consecutive
     //# duplicate ACKs when the following conditions are satisfied:
-    /// RFC 3042: the first two duplicate ACKs let one new segment out each, so many bytes beyond the window. With SACK they do so by making the
-    /// pipe smaller (RFC 6675 section 5, step 3).
+    /// Bytes that limited transmit allows beyond the window (RFC 3042): one segment for each of the first two duplicate ACKs. With SACK they make the
+    /// pipe smaller instead (RFC 6675 section 5, step 3).
     #[inline(always)]
     pub(in crate::tcp) fn beyond_window(&self, c: &TcpConfig) -> u64 {
         let limited = self.loss.ca_state() == CaState::Disorder && c.limited_transmit && self.loss.sack.is_none();
         if limited { u64::from(self.loss.dupacks().min(2) * c.mss) } else { 0 }
     }
 
-    /// What `fast_send` has left.
+    /// Sends the data that `fast_send` has left.
     #[inline(never)]
     pub(in crate::tcp) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         self.send_new(c, now, part, out);
     }
 
-    /// Sends new data up to stream offset `end`. At this opportunity it began at `first`.
+    /// Sends new data up to stream offset `end`. This opportunity began at offset `first`.
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: Time, (first, end): (u64, u64), out: &mut impl Wire) {
         let (disorder, extra) = (self.loss.ca_state() == CaState::Disorder, self.beyond_window(c));
         let (mut window, mut pipe) = (self.window_bytes(c), self.pipe());
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
-        // tcp_cwnd_test counts segments, a short one as much as a full one.
+        // tcp_cwnd_test counts segments, short ones as full ones.
         let (mut full, mut by_segments) = (u64::from(c.mss), false);
         if let Some(s) = &self.loss.sack
             && c.reduce == Reduce::Cwnd
         {
             (pipe, window, full, by_segments) = (s.board.in_network().into(), self.cc.window.cwnd as u64, 1, true);
         }
-        // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
+        // Mostly nothing is left: another full segment waits for the window. The next segment of a tagged transport may be shorter.
         let full_waits = self.stream.snd_nxt() + u64::from(c.mss) <= self.stream.written() && pipe + full > window + extra;
         let mut limited = full_waits && self.cold.tag.is_none();
         while self.stream.snd_nxt() < end && !limited {
@@ -202,8 +201,8 @@ impl Sender {
             }
             let mut len = len;
             if self.stream.snd_nxt() + len > self.stream.snd_wnd_edge() {
-                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding. Data that fits all but its FIN
-                // is none: the FIN follows (as from an application that writes and then closes).
+                // RFC 9293 section 3.8.6.2.1: no part of a segment is sent while anything is outstanding. A segment without its FIN may be sent: the
+                // FIN follows, as from an application that writes and then closes.
                 let data = self.stream.written().saturating_sub(self.stream.snd_nxt()).min(u64::from(c.mss));
                 len = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
                 if len == 0 || (self.flight() > 0 && len < data) {
@@ -211,7 +210,7 @@ impl Sender {
                 }
             }
             if self.cold.tag.is_some() && self.restart_for_message(c) {
-                // The window is another now: look again.
+                // The window has changed.
                 window = if by_segments { self.cc.window.cwnd as u64 } else { self.window_bytes(c) };
                 continue;
             }
@@ -232,7 +231,7 @@ impl Sender {
         }
     }
 
-    /// At most so many bytes of limited transmit are still outstanding.
+    /// Limits the count of outstanding bytes of limited transmit.
     #[inline(always)]
     pub(in crate::tcp) fn cap_limited_transmit(&mut self, most: u64) {
         if let Some(s) = self.cold.made() {
@@ -240,7 +239,7 @@ impl Sender {
         }
     }
 
-    /// Segments outstanding (`packets_out`), a short one as much as a full one; an estimate where there is no list of them.
+    /// Segments outstanding (`packets_out`), short ones as full ones; an estimate where there is no scoreboard.
     pub(in crate::tcp) fn segments_out(&self, c: &TcpConfig) -> u32 {
         match &self.loss.sack {
             Some(s) => s.board.len() as u32,
@@ -248,8 +247,8 @@ impl Sender {
         }
     }
 
-    /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
-    /// has nothing more to send.
+    /// Notes the use of the window (Linux tcp_cwnd_validate). The largest use counts for one flight, also when the application has nothing more to
+    /// send.
     pub(in crate::tcp) fn validate_cwnd(&mut self, c: &TcpConfig, limited: bool) {
         let segments = self.segments_out(c);
         let (snd_una, snd_nxt, unlimited) = (self.stream.snd_una(), self.stream.snd_nxt(), self.cc.cwnd_limited() != Some(true));
@@ -263,11 +262,10 @@ impl Sender {
         }
     }
 
-    /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
-    /// and everything unusual, is `send_new`'s.
+    /// Sends full segments of new data within the window, in stacks without SACK. Returns the bytes sent. `send_new` sends the rest.
     #[inline(always)]
     pub(in crate::tcp) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
-        // The last segment may be short or carry the FIN: it is not for here.
+        // The last segment may be short or carry the FIN, so it is not sent here.
         self.send_full_until(
             c,
             now,
@@ -279,7 +277,7 @@ impl Sender {
         )
     }
 
-    /// The same up to stream offset `limit`, which is before the last byte written.
+    /// Sends full segments of new data up to stream offset `limit`, which is before the last byte written. Returns the bytes sent.
     #[inline(always)]
     pub(in crate::tcp) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
@@ -289,7 +287,7 @@ impl Sender {
         }
         let ts = now.timestamp();
         let (mut next, mut sent) = (first, 0);
-        // The first segment answers for a reduction (RFC 3168 section 6.1.2).
+        // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
         let mut flags = if self.cc.cwr_pending() { flag::CWR } else { 0 };
         self.cc.clear_cwr();
         while next + mss <= limit {
@@ -308,7 +306,7 @@ impl Sender {
         self.stream.snd_nxt() - first
     }
 
-    /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
+    /// Sequence space of the segment at `offset`: a full payload or the rest, with the FIN on the segment of the last byte.
     #[inline]
     pub(in crate::tcp) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
         let mut data = self.stream.written().saturating_sub(offset).min(u64::from(c.mss));
@@ -333,8 +331,8 @@ impl Sender {
         self.stream.sent_up_to(offset + len);
     }
 
-    /// What leaves counts in a proportional reduction (`prr_out`), but for what a kernel repeats as a probe (tcp_send_loss_probe, which does not come
-    /// by tcp_write_xmit nor tcp_xmit_retransmit_queue).
+    /// Counts a segment in a proportional reduction (`prr_out`). Probes of Linux do not count, because tcp_send_loss_probe does not call
+    /// tcp_write_xmit or tcp_xmit_retransmit_queue.
     #[inline]
     pub(in crate::tcp) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
         if matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr)
@@ -344,7 +342,7 @@ impl Sender {
         }
     }
 
-    /// Puts a data segment on the wire and starts the timer if none runs.
+    /// Sends a data segment, and starts the timer if none runs.
     pub(in crate::tcp) fn emit_data(
         &mut self,
         c: &TcpConfig,
@@ -384,7 +382,7 @@ impl Sender {
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# the TCP sender sets the CWR flag in the TCP header of the first new data packet sent after the window reduction.
-        // A FIN alone is none (tcp_ecn_send).
+        // A FIN alone does not count (tcp_ecn_send).
         if self.cc.cwr_pending() && data > 0 && (!again || c.cwr_on_any) {
             p.flags |= flag::CWR;
             self.cc.clear_cwr();
@@ -400,7 +398,7 @@ impl Sender {
         if again {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
             //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
-            // Karn: a retransmission spoils the timing of everything outstanding.
+            // Karn: a retransmission invalidates the timing of everything outstanding.
             self.timers.forget_timed();
         } else if !c.timestamps {
             self.timers.time_segment(offset + len, now);

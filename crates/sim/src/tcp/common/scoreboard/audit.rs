@@ -4,7 +4,7 @@ use super::Scoreboard;
 use super::segment::{LOST, RETX, SACKED, Seg};
 
 impl Scoreboard {
-    /// Recounts; see `Sender::audit`. `counted`: duplicate ACKs stand for segments that nobody knows.
+    /// Compares all counters with the segments; see `Sender::audit`. `counted`: duplicate ACKs stand for segments.
     pub fn audit(&self, counted: bool) {
         let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
         assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
@@ -17,6 +17,6 @@ impl Scoreboard {
         assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
         let mut numbered = (self.base..).zip(&self.segs);
         let found = |n: u64| n >= self.search.lost_hint || self.search.below_hint.iter().any(|b| b.0 == n);
-        assert!(numbered.all(|(n, s)| !s.waits() || found(n)), "a lost segment that nobody will find");
+        assert!(numbered.all(|(n, s)| !s.waits() || found(n)), "a lost segment that no search will find");
     }
 }

@@ -1,4 +1,4 @@
-//! Losses by count (RFC 6675): what it says about all segments at once, in one pass over each.
+//! Losses by count (RFC 6675), for all segments in one pass.
 
 use super::{EVER_RETX, LOST, RETX, SACKED, Scoreboard};
 

@@ -1,19 +1,19 @@
-//! What the scoreboard remembers of its searches. Nothing is searched for before something was reported, deemed lost or sent again.
+//! Results of searches in the scoreboard. There are none before a segment is SACKed, deemed lost or sent again.
 
 use super::order::Order;
 use crate::tcp::common::cold::Initial;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many SACK blocks are remembered: an option has at most four, which the next one mostly repeats.
+/// Number of SACK blocks that are kept: an option has at most four, and the next one mostly repeats them.
 pub(super) const BLOCKS: usize = 4;
 
-/// Places up to which was searched.
+/// Positions up to which searches are complete.
 #[derive(Debug, Clone)]
 pub(super) struct SearchHints {
-    /// Blocks seen lately: (start, absolute number up to which everything behind the start is SACKed).
+    /// Last blocks: (start, absolute number up to which everything behind the start is SACKed).
     pub blocks: [(u64, u64); BLOCKS],
-    /// The block to forget next.
+    /// Index of the block that is replaced next.
     pub oldest_block: usize,
     /// Absolute number behind the highest SACKed segment.
     pub top_sacked: u64,
@@ -27,7 +27,7 @@ pub(super) struct SearchHints {
     pub marked_below: u64,
     /// Runs of SACKed segments from there on, and their bytes.
     pub above: (u32, u64),
-    /// When what was sent.
+    /// Order of transmission.
     pub order: Order,
 }
 
@@ -44,7 +44,7 @@ impl SearchHints {
         order: Order::NEW,
     };
 
-    /// Forgets everything but its memory.
+    /// Removes everything, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.below_hint.clear();
         self.order.clear();

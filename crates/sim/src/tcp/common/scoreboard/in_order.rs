@@ -1,27 +1,28 @@
-//! A scoreboard of which nothing is known but when each segment was sent, as it is as long as nothing is lost: the usual one.
+//! Scoreboard in which no segment is SACKed, lost or sent twice, as long as no packet is lost.
 
 use super::{Scoreboard, Seg};
 use forebay_units::Time;
 
-/// The segments that a cumulative ACK has covered.
+/// Segments that a cumulative ACK has covered.
 #[derive(Debug, Clone, Copy)]
 pub struct Covered {
-    /// When the oldest was sent.
+    /// Send time of the oldest.
     pub first: Time,
-    /// The youngest.
+    /// Youngest segment.
     pub last: Seg,
-    /// How many there are.
+    /// Number of segments.
     pub segments: u32,
 }
 
 impl Scoreboard {
-    /// Whether all that is known of the outstanding segments is that each was sent once.
+    /// Returns true if each outstanding segment was sent once, and none is SACKed or lost.
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.flagged == 0
     }
 
-    /// As [`Scoreboard::acknowledge`], of such a scoreboard. `None`: no whole segment is acknowledged, and nothing has changed.
+    /// Removes the segments below `snd_una`, as [`Scoreboard::acknowledge`], of such a scoreboard. Returns `None` if no whole segment is acknowledged;
+    /// then nothing has changed.
     #[inline(always)]
     pub fn acknowledge_in_order(&mut self, snd_una: u64) -> Option<Covered> {
         debug_assert!(self.is_in_order());

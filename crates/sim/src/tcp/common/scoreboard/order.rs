@@ -1,31 +1,30 @@
-//! The order of transmission, which RACK goes by (RFC 8985 section 6.2 step 5; `tsorted_sent_queue` in Linux).
+//! Order of transmission, by which RACK finds losses (RFC 8985 section 6.2 step 5; `tsorted_sent_queue` in Linux).
 //!
-//! First transmissions are in order as they stand in the scoreboard, and retransmissions as they are made. As RACK's newest delivery moves
-//! on, transmissions before it are taken from both into one queue, in which they wait for the reordering window to pass. So each is
-//! looked at when it enters and when it leaves. What was delivered, or sent again, meanwhile is recognised when it comes to an end of a
-//! queue.
+//! First transmissions are ordered in the scoreboard, retransmissions in a queue. When RACK's newest delivery advances, transmissions before it move
+//! from both into one queue, in which they wait for the reordering window to pass. So each is visited when it enters and when it leaves. Segments
+//! that were delivered or sent again in between are recognised at the ends of a queue.
 
 use super::{EVER_RETX, GIVEN_UP, LOST, SACKED, Scoreboard};
 use forebay_units::Time;
 use std::collections::VecDeque;
 
-/// One transmission of a segment, ordered as RFC 8985's RACK_sent_after has it.
+/// One transmission of a segment, ordered as by RACK_sent_after of RFC 8985.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sent {
-    /// When.
+    /// Send time.
     pub(super) time: Time,
     /// Absolute number of the segment.
     pub(super) number: u64,
 }
 
-/// The queues.
+/// Queues of transmissions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Order {
-    /// No first transmission of a segment below this absolute number is still to be passed.
+    /// First transmissions of segments below this absolute number have been passed.
     pub(super) first: u64,
-    /// Retransmissions still to be passed.
+    /// Retransmissions that have not been passed.
     pub(super) again: VecDeque<Sent>,
-    /// Sent before the newest delivery.
+    /// Transmissions before the newest delivery.
     pub(super) passed: VecDeque<Sent>,
 }
 
@@ -40,16 +39,16 @@ impl Order {
 }
 
 impl Scoreboard {
-    /// Whether this is the last transmission of its segment, and may still arrive.
+    /// Returns true if this is the last transmission of its segment, and may still arrive.
     fn under_way(&self, sent: &Sent) -> bool {
         let seg = || self.segs[(sent.number - self.base) as usize];
         sent.number >= self.base && !seg().is(SACKED) && !seg().waits() && seg().sent() == sent.time
     }
 
-    /// The segment at `index` was retransmitted.
+    /// Notes that the segment at `index` was retransmitted.
     pub(super) fn note_retransmission(&mut self, index: usize) {
         let sent = Sent { time: self.segs[index].sent(), number: self.base + index as u64 };
-        // Not every recovery asks for the order: what has been delivered leaves here too.
+        // Not every recovery uses the order: delivered segments are removed here too.
         while self.search.order.again.front().is_some_and(|s| !self.under_way(s)) {
             self.search.order.again.pop_front();
         }
@@ -59,7 +58,7 @@ impl Scoreboard {
         again.insert(again.len() - later, sent);
     }
 
-    /// The first transmission that is next to be passed.
+    /// First transmission that is next to be passed.
     fn next_first(&mut self) -> Option<Sent> {
         let mut index = self.index(self.search.order.first);
         while self.segs.get(index).is_some_and(|s| s.is(SACKED | LOST | EVER_RETX | GIVEN_UP)) {
@@ -69,7 +68,7 @@ impl Scoreboard {
         self.segs.get(index).map(|s| Sent { time: s.sent(), number: self.search.order.first })
     }
 
-    /// The retransmission that is next to be passed.
+    /// Retransmission that is next to be passed.
     fn next_again(&mut self) -> Option<Sent> {
         while let Some(&sent) = self.search.order.again.front() {
             if self.under_way(&sent) {
@@ -80,7 +79,7 @@ impl Scoreboard {
         None
     }
 
-    /// The newest transmission known to be delivered is that of the segment that ends at `end`, at `time`: passes all before it.
+    /// Passes all transmissions before that of the segment that ends at `end`, sent at `time`, which is the newest delivered one.
     pub fn pass(&mut self, time: Time, end: u64) {
         loop {
             let (first, again) = (self.next_first(), self.next_again());
@@ -97,7 +96,7 @@ impl Scoreboard {
         }
     }
 
-    /// Index of the segment whose transmission, of those passed and still under way, is the oldest.
+    /// Index of the segment with the oldest passed transmission that may still arrive.
     pub fn oldest_candidate(&mut self) -> Option<usize> {
         while let Some(sent) = self.search.order.passed.front() {
             if self.under_way(sent) {
@@ -108,7 +107,7 @@ impl Scoreboard {
         None
     }
 
-    /// The same for the youngest.
+    /// Index of the segment with the youngest one.
     pub fn youngest_candidate(&mut self) -> Option<usize> {
         while let Some(sent) = self.search.order.passed.back() {
             if self.under_way(sent) {
@@ -119,7 +118,7 @@ impl Scoreboard {
         None
     }
 
-    /// Loss marks were cleared: what had been given up may be under way after all. Finds the order anew.
+    /// Rebuilds the order after loss marks were cleared: segments that had been given up may still arrive.
     pub(super) fn find_order(&mut self) {
         self.search.order.first = self.base;
         self.search.order.passed.clear();

@@ -1,4 +1,4 @@
-//! One outstanding segment, and what can be known of it.
+//! One outstanding segment.
 
 use forebay_units::Time;
 
@@ -10,8 +10,8 @@ pub(in crate::tcp) const LOST: u8 = 2;
 pub(in crate::tcp) const RETX: u8 = 4;
 /// Retransmitted at least once: gives no RTT sample and no evidence of reordering.
 pub(in crate::tcp) const EVER_RETX: u8 = 8;
-/// Deemed lost by its age, and not sent again since: its age is not looked at again, whatever becomes of the loss (tcp_rack_detect_loss takes
-/// it off `tsorted_sent_queue`).
+/// Deemed lost by its age, and not sent again since. Its age does not count again, whatever becomes of the loss (tcp_rack_detect_loss takes it off
+/// `tsorted_sent_queue`).
 pub(in crate::tcp) const GIVEN_UP: u8 = 16;
 
 /// One outstanding segment.
@@ -19,7 +19,7 @@ pub(in crate::tcp) const GIVEN_UP: u8 = 16;
 pub struct Seg {
     /// Stream offset of its first byte.
     pub(crate) start: u64,
-    /// One field with two lives: read through [`Seg::sent`] and `Seg::sacked_up_to`.
+    /// Send time, or number of a segment; read through [`Seg::sent`] and `Seg::sacked_up_to`.
     pub(super) sent_or_number: u64,
     /// Sequence space it takes (FIN counts one).
     pub(crate) len: u32,
@@ -32,7 +32,7 @@ impl Seg {
     pub(super) fn new(start: u64, len: u32, now: Time) -> Seg {
         Seg { start, sent_or_number: now.0, len, flags: 0 }
     }
-    /// Time of its last transmission, which is no longer known once it is SACKed: nothing asks for it then.
+    /// Time of its last transmission. It is lost when the segment is SACKed, because nothing needs it then.
     #[inline]
     pub fn sent(&self) -> Time {
         debug_assert!(!self.is(SACKED));
@@ -54,7 +54,7 @@ impl Seg {
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
-    /// Whether any flag of `mask` is set.
+    /// Returns true if any flag of `mask` is set.
     pub fn is(&self, mask: u8) -> bool {
         self.flags & mask != 0
     }

@@ -45,7 +45,7 @@ fn partial_acknowledgement_trims() {
     assert_eq!((b.get(0).start, b.get(0).len, b.pipe(70)), (130, 70, 70));
 }
 
-/// What RACK takes for the newest delivery: time and end of the segment.
+/// Newest delivery by RACK: time and end of the segment.
 #[derive(Default)]
 struct Newest(Time, u64);
 
@@ -68,7 +68,7 @@ fn detect(b: &mut Scoreboard, newest: &Newest, patience: Time, now: Time) -> Opt
     b.youngest_candidate().map(|index| b.get(index).sent() + patience - now)
 }
 
-/// What happens to the scoreboard in one random history, both ways.
+/// Changes of the scoreboard in one random history, in both implementations.
 struct Both {
     rng: Rng,
     fast: Scoreboard,
@@ -192,7 +192,7 @@ impl Both {
                 }
             }
             12 if self.fast.len() > 0 => {
-                // A probe of the tail, or a loss that somebody else knows of.
+                // A probe of the tail, or a loss found by other means.
                 let index = self.fast.len() - 1;
                 if !self.fast.get(index).is(SACKED) && self.chance(2) {
                     self.retransmit(index);

@@ -1,14 +1,14 @@
-//! What a host remembers of the paths to its peers (Linux net/ipv4/tcp_metrics.c): a connection that closes leaves its RTT and its threshold
-//! behind, and the next one to the same peer begins with them. The kernel saves the RTT's variation and the window too, but uses neither;
-//! its degree of reordering has no counterpart here. Entries do not age: a run is shorter than the hour after which the kernel drops them.
+//! Metrics of paths that a host keeps (Linux net/ipv4/tcp_metrics.c): a connection that closes stores its RTT and threshold, and the next one to the
+//! same peer begins with them. The kernel also saves the variation of the RTT and the window, but uses neither. Its degree of reordering is not
+//! modelled. Entries do not age: a run is shorter than the hour after which the kernel drops them.
 
-use super::sender::{CaState, Sender};
 use crate::cc::Threshold;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender};
 use forebay_experiment::transport::{Metrics, RtoRule};
 use forebay_units::Time;
 
-/// What is remembered of one path.
+/// Metrics of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Remembered {
     /// Smoothed RTT, if known.
@@ -18,9 +18,9 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// A connection on this path closes (tcp_update_metrics).
+    /// Takes the metrics of a connection that closes (tcp_update_metrics).
     pub fn update(&mut self, c: &TcpConfig, s: &Sender) {
-        let Some(srtt) = s.rtt.smoothed().get().filter(|_| s.rtt.backoff == 0) else {
+        let Some(srtt) = s.rtt.smoothed().get().filter(|_| s.rtt.backoff() == 0) else {
             self.rtt = None;
             return;
         };
@@ -39,8 +39,8 @@ impl Remembered {
 }
 
 impl Sender {
-    /// Before it opens, a connection takes over what its host remembers of the path (tcp_init_metrics): the threshold, and an RTT that is
-    /// used when the handshake shows a shorter one.
+    /// Takes over the metrics of the path before the connection opens (tcp_init_metrics): the threshold, and an RTT that is used if the handshake
+    /// shows a shorter one.
     pub fn remember(&mut self, c: &TcpConfig, path: &Remembered) {
         if let Some(threshold) = path.ssthresh.filter(|_| c.metrics == Metrics::All) {
             self.cc.window.ssthresh = Threshold::at(threshold as f64);
@@ -53,9 +53,9 @@ impl Sender {
         }
     }
 
-    /// The first timeout of data, where the handshake was faster than what is remembered: SYNs are small. The estimate stays, and makes the
-    /// timeout from the first sample of data on.
-    pub(super) fn first_timeout(&mut self, c: &TcpConfig) {
+    /// Sets the first timeout of data, if the handshake was faster than the stored RTT: SYNs are small. The estimate stays, and gives the timeout
+    /// from the first sample of data on.
+    pub(in crate::tcp) fn first_timeout(&mut self, c: &TcpConfig) {
         let (remembered, r) = (self.remembered(), &mut self.rtt);
         if remembered > r.smoothed().get()
             && let Some(remembered) = remembered
@@ -63,7 +63,7 @@ impl Sender {
         {
             // In ticks, rounded down.
             let rtt = remembered - remembered % c.rto_granularity;
-            r.base_rto = (rtt + (rtt * 2).max(c.rto_min)).min(c.rto_max);
+            r.set_base_rto(c, rtt + (rtt * 2).max(c.rto_min));
         }
     }
 }
