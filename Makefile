@@ -182,9 +182,9 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 bench-hosts: setup ## what the BPF programs cost per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
 	$(CARGO) bench --locked -p forebay-hosts --features forebay-hosts/bpf --bench cost -- --rounds $(BENCH_RUNS) --out $(abspath $(TARGET))/hosts-cost.md
 
-peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/peers.md
+peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/internals/peers.md
 	$(RELEASE) -p forebay-bench
-	$(TARGET)/release/forebay-bench agree --out docs/peers.md
+	$(TARGET)/release/forebay-bench agree --out docs/internals/peers.md
 
 # SOAK="trim dctcp" picks laws, SOAK_SECONDS=60 is shorter.
 SOAK_SECONDS ?= 600

@@ -120,15 +120,15 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_the_pages_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every block of Python in docs/python.md, one after the other."""
-    page = (ROOT / "docs" / "python.md").read_text()
+    """Every block of Python in docs/reference/python.md, one after the other."""
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
     blocks = [b.split("```")[0] for b in page.split("```python\n")[1:]]
     assert len(blocks) >= 3
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), scope)
+        exec(compile(block, "docs/reference/python.md", "exec"), scope)
 
 
 def test_the_command_does_not_wait_for_numpy() -> None:

@@ -1,4 +1,4 @@
-//! The page `docs/conformance.md`: rules, the code that follows them, the scripts that hold it to them, and what came of those.
+//! The page `docs/internals/conformance.md`: rules, the code that follows them, the scripts that hold it to them, and what came of those.
 //!
 //! Rules are cited in duvet's format, at the code and in the scripts: `//= https://www.rfc-editor.org/rfc/rfc5681#section-3.1`, and below it
 //! the sentence on lines that begin with `//#`.
@@ -132,7 +132,7 @@ pub fn differences(linux: &[Other]) -> String {
         let cell = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
         let _ = writeln!(
             out,
-            "| [`{}`](../tests/conform/{}) | {} | {} | {} |",
+            "| [`{}`](../../tests/conform/{}) | {} | {} | {} |",
             o.script,
             o.script,
             o.line,
@@ -180,7 +180,7 @@ pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere], lin
         let kernel = linux.iter().find(|o| o.script == name).map_or("unknown", |o| &o.result);
         let _ = writeln!(
             out,
-            "| {} | {text} | {code} | [`{name}`](../{}) | {result} | {kernel} | {a} | {b} | {c} |",
+            "| {} | {text} | {code} | [`{name}`](../../{}) | {result} | {kernel} | {a} | {b} | {c} |",
             rule.section, script.path
         );
     }

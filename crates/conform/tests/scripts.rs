@@ -185,7 +185,7 @@ fn the_page_is_current() {
         .collect();
     let (all, linux) = (checked(), in_linux());
     let code = places(&root().join("crates/sim/src"), "crates/sim/src").unwrap();
-    let page = root().join("docs/conformance.md");
+    let page = root().join("docs/internals/conformance.md");
     let old = std::fs::read_to_string(&page).unwrap();
     let mark = "<!-- generated below -->\n";
     let head = old.split(mark).next().unwrap();
@@ -202,5 +202,5 @@ fn the_page_is_current() {
         std::fs::write(&page, &new).unwrap();
     }
     let current = std::fs::read_to_string(&page).unwrap();
-    assert!(current == new, "docs/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
+    assert!(current == new, "docs/internals/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
 }

@@ -1,4 +1,4 @@
-//! The generated part of docs/scenario.md is what the registries say. `FOREBAY_UPDATE=1 cargo test` writes it anew.
+//! The generated part of docs/reference/scenario.md is what the registries say. `FOREBAY_UPDATE=1 cargo test` writes it anew.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ const END: &str = "<!-- generated: end -->\n";
 
 #[test]
 fn reference_has_not_drifted() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once(BEGIN).expect("the begin marker");
     let (_, tail) = rest.split_once(END).expect("the end marker");
@@ -15,7 +15,7 @@ fn reference_has_not_drifted() {
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         std::fs::write(&path, wanted).unwrap();
     } else {
-        assert!(text == wanted, "docs/scenario.md is out of date: run `FOREBAY_UPDATE=1 cargo test -p forebay-scenario`");
+        assert!(text == wanted, "docs/reference/scenario.md is out of date: run `FOREBAY_UPDATE=1 cargo test -p forebay-scenario`");
     }
 }
 
@@ -32,7 +32,7 @@ fn every_choice_is_described() {
 /// The files and tables that the reference shows are right.
 #[test]
 fn examples_in_the_reference_resolve() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let mut seen = 0;
     for block in text.split("```toml scenario\n").skip(1) {

@@ -1,4 +1,4 @@
-//! What the stack `linux` does as the kernel does and no RFC says: seen first in packets of Linux 6.12 beside ours (`docs/linux.md`).
+//! What the stack `linux` does as the kernel does and no RFC says: seen first in packets of Linux 6.12 beside ours (`docs/how-to/check-against-linux.md`).
 
 use crate::scripted::config;
 use crate::scripted::receiver::Script as Receiver;
