@@ -1,0 +1,529 @@
+#!/usr/bin/env python3
+"""Builds the documentation site, checks its links, and runs the examples in its pages.
+
+    tools/docs.py site FOREBAY [--out FOLDER]     builds the site (target/site)
+    tools/docs.py examples FOREBAY [PAGE ...]     runs the examples of README.md and docs/, or of these pages
+
+The sources are plain Markdown in docs/, papers/ and the root folder. The reference of names, tables and commands is generated from FOREBAY when
+the site is built. docs/index.md lists all pages: the navigation follows its order, and a page that it does not list is an error.
+
+An example is a fenced block:
+
+    ```console    lines that begin with "$ " are commands; they run in order, all of a page in one scratch folder with scenarios/ and papers/
+    ```toml       a scenario: it is checked and its first 20 ms are run
+
+A comment on the line before the block changes that:
+
+    <!-- file: NAME -->          the block is also written to NAME in the scratch folder
+    <!-- part of: FILE -->       the block is a part of a scenario: it is merged into FILE and checked
+    <!-- not run: REASON -->     the block is not run; the reason is listed
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = "https://github.com/forebay/forebay/blob/main/"
+PROJECT_PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+
+# Registries by the notation of their use: folder, title, the line of a scenario that names an entry.
+REGISTRIES = {
+    "[transport] cc": ("congestion-controls", "Congestion controls", '[transport]\ncc = "{}"'),
+    "[transport] shim": ("shims", "Shims", '[transport]\nshim = "{}"'),
+    "queue": ("queues", "Queues", 'queue = "{}"'),
+    "[topology] kind": ("topologies", "Topologies", '[topology]\nkind = "{}"'),
+    "[[workload]] kind": ("workloads", "Workloads", '[[workload]]\nkind = "{}"'),
+}
+
+
+# ---------------------------------------------------------------------------------------------------------------- Markdown
+
+
+@dataclass
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    line: int
+    text: str
+    marks: dict[str, str]
+
+
+def blocks(text: str) -> list[Block]:
+    """Returns the fenced blocks of a page, with the comment on the line before each."""
+    found: list[Block] = []
+    marks: dict[str, str] = {}
+    open_fence, language, start, lines = "", "", 0, []
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = re.match(r"\s*(```+)(\S*)", line)
+        if open_fence:
+            if fence and fence[1] == open_fence and not fence[2]:
+                found.append(Block(language, start, "\n".join(lines) + "\n", marks))
+                open_fence, marks = "", {}
+            else:
+                lines.append(line.strip() if language == "console" else line)
+        elif fence:
+            open_fence, language, start, lines = fence[1], fence[2], number, []
+        elif mark := re.fullmatch(r"\s*<!-- (file|part of|not run): (.*) -->", line):
+            marks[mark[1]] = mark[2]
+        elif line.strip():
+            marks = {}
+    return found
+
+
+def outside_code(text: str) -> list[tuple[int, str]]:
+    """Returns the lines of a page that are not in fenced blocks, without code spans."""
+    lines, fenced = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            lines.append((number, re.sub(r"`[^`]*`", lambda m: "`" + " " * (len(m[0]) - 2) + "`", line)))
+    return lines
+
+
+def slug(heading: str) -> str:
+    """Returns the anchor of a heading."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+
+
+def anchors(text: str) -> set[str]:
+    """Returns the anchors of a page."""
+    fenced, found = False, set()
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced and (heading := re.match(r"#+ (.*)", line)):
+            found.add(slug(heading[1]))
+    return found
+
+
+def title_of(text: str) -> str:
+    """Returns the first heading of a page."""
+    return next(line[2:].strip() for line in text.splitlines() if line.startswith("# "))
+
+
+def summary_of(text: str) -> str:
+    """Returns the first sentence below the first heading."""
+    body = text.split("\n# ", 1)[-1] if not text.startswith("# ") else text
+    paragraph = next((p for p in body.split("\n\n")[1:] if re.match(r"[A-Z`*\d]", p)), "")
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph.replace("\n", " "))
+    return re.split(r"(?<=[.:]) (?=[A-Z`])", plain)[0].rstrip(":")
+
+
+# --------------------------------------------------------------------------------------------------------- generated pages
+
+
+def output(forebay: Path, *args: str) -> str:
+    """Returns the output of a command of forebay, at the width of a page."""
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    return subprocess.run([forebay, *args], check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def cell(text: str) -> str:
+    """Returns text for a cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def parameters(params: list[dict[str, str | None]]) -> str:
+    """Returns the table of an entry's parameters."""
+    if not params:
+        return "It has no parameters.\n"
+    rows = ["| key | legal | default | meaning |", "|---|---|---|---|"]
+    for p in params:
+        default = {None: "required", "": "none"}.get(p["default"], f"`{p['default']}`")
+        rows.append(f"| `{p['key']}` | {cell(str(p['legal']))} | {default} | {cell(str(p['meaning']))} |")
+    return "\n".join(rows) + "\n"
+
+
+def examples_of(name: str, key: str) -> list[str]:
+    """Returns the names of scenarios that use an entry."""
+    word = re.compile(rf'\b(?:{key}|kind)\b[^#\n]*"{re.escape(name)}"')
+    return [p.name for p in sorted((ROOT / "scenarios").glob("*.toml")) if word.search(p.read_text())]
+
+
+def registry_pages(forebay: Path) -> dict[str, str]:
+    """Returns a page for each entry of the registries, and one for each registry."""
+    pages: dict[str, str] = {}
+    for section in json.loads(output(forebay, "list", "--format", "json")):
+        usage = section["usage"].split(" = ")[0].strip("{ ")
+        if usage not in REGISTRIES:
+            continue
+        folder, title, notation = REGISTRIES[usage]
+        index = [f"# {title}\n", f"`forebay list {section['kind']}` prints this list.\n", "| name | summary |", "|---|---|"]
+        for item in section["items"]:
+            name = item["name"]
+            index.append(f"| [`{name}`]({name}.md) | {cell(item['summary'])} |")
+            page = [f"# `{name}`\n", item["summary"][0].upper() + item["summary"][1:] + ".\n"]
+            page += ["```toml", notation.format(name), "```\n", "## Parameters\n", parameters(item["parameters"])]
+            if used := examples_of(name, usage.split()[-1]):
+                links = ", ".join(f"[`{u}`]({SOURCE}scenarios/{u})" for u in used)
+                page += [f"## Scenarios that use it\n\n{links}\n"]
+            pages[f"reference/{folder}/{name}.md"] = "\n".join(page)
+        pages[f"reference/{folder}/index.md"] = "\n".join(index) + "\n"
+    return pages
+
+
+def split_generated(text: str, level: str) -> tuple[str, dict[str, str], str]:
+    """Splits a page at its generated part, and that part at its headings."""
+    begin = re.search(r"<!-- generated.*begin -->\n", text)
+    end = re.search(r"<!-- generated.*end -->\n?", text)
+    assert begin and end
+    parts = re.split(rf"^{level} (.*)\n", text[begin.end() : end.start()], flags=re.MULTILINE)
+    return text[: begin.start()], dict(zip(parts[1::2], parts[2::2], strict=True)), text[end.end() :]
+
+
+def table_pages(pages: dict[str, str]) -> None:
+    """Replaces the generated parts of two reference pages, which a test compares, by links to a page for each entry."""
+    head, tables, tail = split_generated(pages["reference/results.md"], "###")
+    index = ["| table | rows |", "|---|---|"]
+    for heading, body in tables.items():
+        name = heading.split("`")[1]
+        pages[f"reference/tables/{name}.md"] = f"# {heading}\n{body}"
+        index.append(f"| [`{name}`](tables/{name}.md) | {body.strip().splitlines()[0]} |")
+    pages["reference/results.md"] = head + "\n".join(index) + "\n" + tail
+    head, sections, tail = split_generated(pages["reference/scenario.md"], "###")
+    folders = {title.lower(): folder for folder, title, _ in REGISTRIES.values()} | {"laws": "congestion-controls"}
+    rest = [f"### {title}\n{body}" for title, body in sections.items() if title.lower() not in folders]
+    links = "".join(f"* [{title}]({folder}/index.md)\n" for folder, title, _ in REGISTRIES.values())
+    pages["reference/scenario.md"] = head + links + "\n" + "".join(rest) + tail
+
+
+def command_pages(forebay: Path) -> dict[str, str]:
+    """Returns a page for each command."""
+    pages: dict[str, str] = {}
+    index = ["# Commands\n", "Each page is the output of `forebay COMMAND --help`.\n", "| command | purpose |", "|---|---|"]
+    commands = output(forebay, "--help").split("Commands:\n")[1].split("\n\nOptions")[0]
+    joined = re.sub(r"\n {6,}", " ", commands)
+    for line in joined.splitlines():
+        name, summary = line.split(None, 1)
+        if name == "help":
+            continue
+        text = output(forebay, name, "--help").rstrip()
+        pages[f"reference/commands/{name}.md"] = f"# `forebay {name}`\n\n{summary}.\n\n```text\n{text}\n```\n"
+        index.append(f"| [`{name}`]({name}.md) | {cell(summary)} |")
+    pages["reference/commands/index.md"] = "\n".join(index) + "\n"
+    return pages
+
+
+# -------------------------------------------------------------------------------------------------------------- the site
+
+
+def site_path(path: PurePosixPath) -> str | None:
+    """Returns the place on the site of a file of the repository, or None if it is not on the site."""
+    name = str(path)
+    if path.parts[0] == "docs":
+        return str(PurePosixPath(*path.parts[1:]))
+    if name in PROJECT_PAGES:
+        return f"project/{name.lower()}"
+    if path.parts[0] == "papers" and path.suffix == ".md":
+        return str(path.with_name("index.md") if path.name == "README.md" else path)
+    return None
+
+
+class Site:
+    """Sources of the site, with links rewritten to their place on it."""
+
+    def __init__(self, forebay: Path) -> None:
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard", "docs", "papers", *PROJECT_PAGES],
+            cwd=ROOT, check=True, capture_output=True, text=True,
+        ).stdout.split()
+        self.places = {n: p for n in listed if (ROOT / n).is_file() and (p := site_path(PurePosixPath(n))) is not None}
+        self.errors: list[str] = []
+        self.pages: dict[str, str] = {}
+        texts = {n: (ROOT / n).read_text() for n in self.places if n.endswith(".md")}
+        self.anchors = {n: anchors(t) for n, t in texts.items()}
+        for name, text in texts.items():
+            self.pages[self.places[name]] = self.links(name, text)
+        table_pages(self.pages)
+        self.pages |= registry_pages(forebay) | command_pages(forebay)
+
+    def links(self, name: str, text: str) -> str:
+        """Checks the links of a page of the repository and rewrites them for the site."""
+
+        def rewrite(match: re.Match[str]) -> str:
+            target = match[2]
+            if re.match(r"[a-z]+:", target):
+                return match[0]
+            path, _, anchor = target.partition("#")
+            file = os.path.normpath(PurePosixPath(name).parent / path) if path else name
+            if not (ROOT / file).exists():
+                # Pages that are generated have no source.
+                if file.startswith("docs/reference/"):
+                    return match[0]
+                self.errors.append(f"{name}: no file {target}")
+            elif anchor and file in self.anchors and anchor not in self.anchors[file]:
+                self.errors.append(f"{name}: no heading {target}")
+            elif file not in self.places:
+                return f"{match[1]}({SOURCE}{file})"
+            if not path:
+                return match[0]
+            here = PurePosixPath(self.places[name]).parent
+            there = os.path.relpath(self.places.get(file, file), here)
+            return f"{match[1]}({there}{'#' + anchor if anchor else ''})"
+
+        lines, fenced = [], False
+        for line in text.split("\n"):
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            lines.append(line if fenced else re.sub(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)", rewrite, line))
+        return "\n".join(lines)
+
+    def navigation(self) -> list[dict[str, object]]:
+        """Returns the navigation: the lists of docs/index.md, with the generated pages below their indexes."""
+        navigation: list[dict[str, object]] = [{"Home": "index.md"}]
+        listed = {"index.md"}
+        for heading, body in re.findall(r"^## (.*)\n((?:(?!^## ).*\n)*)", self.pages["index.md"], flags=re.MULTILINE):
+            entries: list[dict[str, object]] = []
+            for title, target in re.findall(r"\[([^\]]*)\]\(([^)\s#]+\.md)\)", body):
+                page = os.path.normpath(target)
+                listed.add(page)
+                below = sorted(p for p in self.pages if page.endswith("/index.md") and p.startswith(page[:-8]) and p not in listed)
+                if below and "/" in page[:-9]:
+                    listed.update(below)
+                    entries.append({title: [page, *({title_of(self.pages[p]).strip("`"): p} for p in below)]})
+                elif not any(target in str(e) for e in entries):
+                    entries.append({title: page})
+            if entries:
+                navigation.append({heading: entries})
+        tables = sorted(p for p in self.pages if p.startswith("reference/tables/"))
+        listed.update(tables)
+        for section in navigation:
+            if isinstance(entries := next(iter(section.values())), list) and {"Results": "reference/results.md"} in entries:
+                below = [{title_of(self.pages[p]).split("`")[1]: p} for p in tables]
+                entries.insert(entries.index({"Results": "reference/results.md"}) + 1, {"Result tables": below})
+        self.errors += [f"docs/index.md does not list {p}" for p in sorted(set(self.pages) - listed) if not p.startswith("papers/")]
+        return navigation
+
+    def check_generated(self) -> None:
+        """Checks the links to pages that exist on the site alone."""
+        for page, text in self.pages.items():
+            for number, line in outside_code(text):
+                for target in re.findall(r"\]\(([^)\s#]+)", line):
+                    if re.match(r"[a-z]+:", target):
+                        continue
+                    file = os.path.normpath(PurePosixPath(page).parent / target)
+                    if file not in self.pages and file not in self.places.values():
+                        self.errors.append(f"{page}:{number}: no page {target}")
+
+    def llms(self) -> str:
+        """Returns llms.txt: the pages of the site with a sentence on each, for language models."""
+        text = ["# forebay\n", f"> {summary_of(self.pages['index.md'])}\n"]
+        for section in self.navigation()[1:]:
+            ((heading, entries),) = section.items()
+            text.append(f"## {heading}\n")
+            for page in flat(entries):
+                text.append(f"- [{title_of(self.pages[page]).replace('`', '')}]({page}): {summary_of(self.pages[page])}")
+            text.append("")
+        return "\n".join(text)
+
+
+def flat(entries: object) -> list[str]:
+    """Returns the pages of a part of the navigation."""
+    if isinstance(entries, str):
+        return [entries]
+    values = entries.values() if isinstance(entries, dict) else entries
+    return [page for e in values for page in flat(e)]  # type: ignore[union-attr]
+
+
+def build(forebay: Path, out: Path) -> int:
+    """Writes the sources of the site beside `out` and builds it."""
+    site = Site(forebay)
+    site.check_generated()
+    work = out.parent / "site-sources"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(out, ignore_errors=True)
+    for name, place in site.places.items():
+        if not name.endswith(".md"):
+            (work / "pages" / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, work / "pages" / place)
+    for page, text in site.pages.items():
+        (work / "pages" / page).parent.mkdir(parents=True, exist_ok=True)
+        (work / "pages" / page).write_text(text)
+    (work / "pages/llms.txt").write_text(site.llms())
+    configuration = {
+        "site_name": "forebay",
+        "docs_dir": "pages",
+        "site_dir": os.path.relpath(out, work),
+        "repo_url": SOURCE.split("/blob/")[0],
+        "nav": site.navigation(),
+        # No fonts from another server: the site works without a network.
+        "theme": {
+            "font": False,
+            "features": ["navigation.tabs", "navigation.indexes", "navigation.top", "search.highlight", "content.code.copy", "toc.follow"],
+            "palette": [
+                {"media": "(prefers-color-scheme: light)", "scheme": "default", "toggle": {"icon": "lucide/sun", "name": "Dark"}},
+                {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "toggle": {"icon": "lucide/moon", "name": "Light"}},
+            ],
+        },
+        "markdown_extensions": ["tables", "sane_lists", {"toc": {"permalink": True}}, "pymdownx.superfences", "pymdownx.highlight"],
+    }
+    # JSON is YAML: both Zensical and MkDocs read it.
+    (work / "mkdocs.yml").write_text(json.dumps(configuration, indent=1))
+    for error in site.errors:
+        print(f"docs: {error}", file=sys.stderr)
+    if site.errors:
+        return 1
+    generator = Path(sys.executable).with_name("zensical")
+    subprocess.run([generator, "build", "--strict", "--clean", "--config-file", "mkdocs.yml"], cwd=work, check=True)
+    print(f"docs: {len(site.pages)} pages in {out}; python3 -m http.server --directory {out} shows them")
+    return 0
+
+
+# -------------------------------------------------------------------------------------------------------------- examples
+
+# "make test" runs this check: without this function it would run itself.
+PRELUDE = """
+make() { case "${1:-}" in demo) command make --no-print-directory -C "$REPOSITORY" FOREBAY="$FOREBAY" demo ;; *) true ;; esac; }
+"""
+
+
+def value(item: object) -> str:
+    """Returns a value in TOML."""
+    if isinstance(item, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in item.items()) + " }"
+    if isinstance(item, list):
+        return "[" + ", ".join(value(v) for v in item) + "]"
+    return json.dumps(item)
+
+
+def merged(base: dict[str, object], part: dict[str, object]) -> dict[str, object]:
+    """Returns a scenario with the tables of a part; a table of another kind replaces the one there."""
+    result = dict(base)
+    for key, new in part.items():
+        old = result.get(key)
+        same = isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind")
+        result[key] = merged(old, new) if same else new  # type: ignore[arg-type]
+    return result
+
+
+def toml_error(text: str) -> str | None:
+    """Returns the error in a text that is not TOML."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return str(error)
+    return None
+
+
+class Examples:
+    """The examples of pages, and their results."""
+
+    def __init__(self, forebay: Path) -> None:
+        self.forebay = forebay
+        self.passed, self.failures, self.not_run = 0, [], []
+
+    def page(self, path: Path) -> None:
+        """Runs the examples of a page in a scratch folder."""
+        name = path.relative_to(ROOT)
+        with tempfile.TemporaryDirectory() as folder:
+            scratch = Path(folder)
+            for shared in ["scenarios", "papers", "docs", "tests"]:
+                (scratch / shared).symlink_to(ROOT / shared)
+            (scratch / "bin").mkdir()
+            (scratch / "bin/forebay").symlink_to(self.forebay)
+            self.environment = {
+                **os.environ,
+                "PATH": f"{scratch / 'bin'}:{os.environ['PATH']}",
+                "DEMO_ARGS": f"--progress none --out {scratch / 'demo'}",
+                "REPOSITORY": str(ROOT),
+                "FOREBAY": str(self.forebay),
+            }
+            for block in blocks(path.read_text()):
+                if block.language not in ("console", "toml"):
+                    continue
+                where = f"{name}:{block.line}"
+                if block.language == "toml" and (error := toml_error(block.text)):
+                    self.failures.append(f"{where}: {error}")
+                    continue
+                if "file" in block.marks:
+                    (scratch / block.marks["file"]).write_text(block.text)
+                if "not run" in block.marks:
+                    self.not_run.append(f"{where}: {block.marks['not run']}")
+                elif block.language == "console":
+                    self.commands(scratch, where, block)
+                elif "part of" in block.marks:
+                    self.part(scratch, where, block)
+                else:
+                    self.scenario(scratch, where, block)
+
+    def run(self, scratch: Path, where: str, command: str) -> None:
+        """Runs a command; one that fails is a failure of its example."""
+        script = f"set -euo pipefail\n{PRELUDE}\n{command}"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=scratch, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        if done.returncode == 0:
+            self.passed += 1
+        else:
+            self.failures.append(f"{where}: {command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+    def commands(self, scratch: Path, where: str, block: Block) -> None:
+        """Runs the commands of a block."""
+        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block.text, flags=re.MULTILINE):
+            self.run(scratch, where, command)
+
+    def part(self, scratch: Path, where: str, block: Block) -> None:
+        """Checks a scenario that a part is merged into."""
+        base = tomllib.loads((scratch / block.marks["part of"]).read_text())
+        whole = merged(base, tomllib.loads(block.text))
+        # A scenario finds the files that it names beside itself.
+        (scratch / "whole.toml").write_text("\n".join(f"{json.dumps(k)} = {value(v)}" for k, v in whole.items()))
+        self.run(scratch, where, "forebay check whole.toml")
+
+    def scenario(self, scratch: Path, where: str, block: Block) -> None:
+        """Checks a scenario and runs its beginning."""
+        (scratch / "example.toml").write_text(block.text)
+        self.run(scratch, where, "forebay check example.toml")
+        if "sweep" not in tomllib.loads(block.text):
+            sets = "--set duration=20ms --set observe.warmup=0s --runs 1"
+            self.run(scratch, where, f"forebay run example.toml {sets} --quiet --no-report --out example --force")
+
+
+def examples(forebay: Path, pages: list[Path]) -> int:
+    """Runs the examples of pages and prints the result."""
+    if not pages:
+        pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    all_of_them = Examples(forebay)
+    for path in [p.resolve() for p in pages]:
+        began, before = time.monotonic(), all_of_them.passed
+        all_of_them.page(path)
+        if all_of_them.passed > before:
+            print(f"{time.monotonic() - began:6.1f} s  {all_of_them.passed - before:3}  {path.relative_to(ROOT)}")
+    for failure in all_of_them.failures:
+        print(f"this example fails: {failure}", file=sys.stderr)
+    print("\nnot run:\n" + "\n".join(f"  {n}" for n in all_of_them.not_run))
+    print(f"examples: {all_of_them.passed} passed, {len(all_of_them.failures)} failed, {len(all_of_them.not_run)} blocks not run")
+    return int(bool(all_of_them.failures) or all_of_them.passed == 0)
+
+
+def main() -> int:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["site", "examples"])
+    parser.add_argument("forebay", type=Path)
+    parser.add_argument("pages", type=Path, nargs="*")
+    parser.add_argument("--out", type=Path, default=ROOT / "target/site")
+    args = parser.parse_args()
+    forebay = args.forebay.absolute()
+    return build(forebay, args.out.absolute()) if args.action == "site" else examples(forebay, args.pages)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
