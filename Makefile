@@ -203,8 +203,9 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 	rm -rf $(TARGET)/readme && $(TARGET)/release/forebay run scenarios/quickstart.toml --quiet --out $(TARGET)/readme
 	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
-docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
-	$(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
+docs: $(BUILT) $(VENV)/docs.installed ## build the documentation site, target/site/html/index.html
+	$(VENV)/bin/python tools/docs.py site $(FOREBAY) --out $(TARGET)/site
+$(VENV)/docs.installed: docs/requirements.txt
 
 clean: ## remove everything that was built, and the results in out/
 	$(CARGO) clean

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the documentation site, checks its links, and runs the examples in its pages.
 
-    tools/docs.py site FOREBAY [--out FOLDER]     builds the site (target/site)
+    tools/docs.py site FOREBAY [--out FOLDER]     builds the site (target/site/html)
     tools/docs.py examples FOREBAY [PAGE ...]     runs the examples of README.md and docs/, or of these pages
 
 The sources are plain Markdown in docs/, papers/ and the root folder. The reference of names, tables and commands is generated from FOREBAY when
@@ -84,17 +84,6 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def outside_code(text: str) -> list[tuple[int, str]]:
-    """Returns the lines of a page that are not in fenced blocks, without code spans."""
-    lines, fenced = [], False
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif not fenced:
-            lines.append((number, re.sub(r"`[^`]*`", lambda m: "`" + " " * (len(m[0]) - 2) + "`", line)))
-    return lines
-
-
 def slug(heading: str) -> str:
     """Returns the anchor of a heading."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
@@ -120,8 +109,8 @@ def title_of(text: str) -> str:
 
 def summary_of(text: str) -> str:
     """Returns the first sentence below the first heading."""
-    body = text.split("\n# ", 1)[-1] if not text.startswith("# ") else text
-    paragraph = next((p for p in body.split("\n\n")[1:] if re.match(r"[A-Z`*\d]", p)), "")
+    paragraphs = re.sub(r"```.*?```", "", text.split("# ", 1)[-1], flags=re.DOTALL).split("\n\n")[1:]
+    paragraph = next((p.strip() for p in paragraphs if re.match(r"\s*[^\s<|!#*-]", p)), "")
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph.replace("\n", " "))
     return re.split(r"(?<=[.:]) (?=[A-Z`])", plain)[0].rstrip(":")
 
@@ -131,13 +120,19 @@ def summary_of(text: str) -> str:
 
 def output(forebay: Path, *args: str) -> str:
     """Returns the output of a command of forebay, at the width of a page."""
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": "84", "NO_COLOR": "1"}
     return subprocess.run([forebay, *args], check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def cell(text: str) -> str:
     """Returns text for a cell of a table."""
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def sentence(summary: str) -> str:
+    """Returns a summary as a sentence; a name such as pFabric keeps its small letter."""
+    first = summary.split(None, 1)[0]
+    return (summary[0].upper() if first.islower() else summary[0]) + summary[1:] + "."
 
 
 def parameters(params: list[dict[str, str | None]]) -> str:
@@ -169,7 +164,7 @@ def registry_pages(forebay: Path) -> dict[str, str]:
         for item in section["items"]:
             name = item["name"]
             index.append(f"| [`{name}`]({name}.md) | {cell(item['summary'])} |")
-            page = [f"# `{name}`\n", item["summary"][0].upper() + item["summary"][1:] + ".\n"]
+            page = [f"# `{name}`\n", sentence(item["summary"]) + "\n"]
             page += ["```toml", notation.format(name), "```\n", "## Parameters\n", parameters(item["parameters"])]
             if used := examples_of(name, usage.split()[-1]):
                 links = ", ".join(f"[`{u}`]({SOURCE}scenarios/{u})" for u in used)
@@ -199,9 +194,22 @@ def table_pages(pages: dict[str, str]) -> None:
     pages["reference/results.md"] = head + "\n".join(index) + "\n" + tail
     head, sections, tail = split_generated(pages["reference/scenario.md"], "###")
     folders = {title.lower(): folder for folder, title, _ in REGISTRIES.values()} | {"laws": "congestion-controls"}
+    pages["reference/transport.md"] = transport_page(sections.pop("Keys of `[transport]`"))
     rest = [f"### {title}\n{body}" for title, body in sections.items() if title.lower() not in folders]
     links = "".join(f"* [{title}]({folder}/index.md)\n" for folder, title, _ in REGISTRIES.values())
-    pages["reference/scenario.md"] = head + links + "\n" + "".join(rest) + tail
+    pages["reference/scenario.md"] = head + links + "* [Keys of `[transport]`](transport.md)\n\n" + "".join(rest) + tail
+
+
+def transport_page(table: str) -> str:
+    """Returns a page with a section for each key of [transport], so that the search finds them."""
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in table.strip().splitlines()]
+    stacks = [stack.strip() for stack in rows[0][2:-1]]
+    page = ["# Keys of `[transport]`\n", "Properties of a transport. The stack chooses the defaults.\n"]
+    for key, legal, *defaults, meaning in rows[2:]:
+        shown = [f"`{default.strip()}` with {stack}" for stack, default in zip(stacks, defaults, strict=True) if default.strip()]
+        line = f"Default: {', '.join(shown)}. " if shown else ""
+        page.append(f"## {key.strip()}\n\n{sentence(meaning.strip())}\n\n{line}Legal: {legal.strip()}.\n")
+    return "\n".join(page)
 
 
 def command_pages(forebay: Path) -> dict[str, str]:
@@ -214,7 +222,7 @@ def command_pages(forebay: Path) -> dict[str, str]:
         name, summary = line.split(None, 1)
         if name == "help":
             continue
-        text = output(forebay, name, "--help").rstrip()
+        text = output(forebay, name, "--help").split("\n\n", 1)[1].rstrip()
         pages[f"reference/commands/{name}.md"] = f"# `forebay {name}`\n\n{summary}.\n\n```text\n{text}\n```\n"
         index.append(f"| [`{name}`]({name}.md) | {cell(summary)} |")
     pages["reference/commands/index.md"] = "\n".join(index) + "\n"
@@ -227,7 +235,7 @@ def command_pages(forebay: Path) -> dict[str, str]:
 def site_path(path: PurePosixPath) -> str | None:
     """Returns the place on the site of a file of the repository, or None if it is not on the site."""
     name = str(path)
-    if path.parts[0] == "docs":
+    if path.parts[0] == "docs" and path.name != "requirements.txt":
         return str(PurePosixPath(*path.parts[1:]))
     if name in PROJECT_PAGES:
         return f"project/{name.lower()}"
@@ -253,6 +261,7 @@ class Site:
             self.pages[self.places[name]] = self.links(name, text)
         table_pages(self.pages)
         self.pages |= registry_pages(forebay) | command_pages(forebay)
+        self.navigation = self.navigate()
 
     def links(self, name: str, text: str) -> str:
         """Checks the links of a page of the repository and rewrites them for the site."""
@@ -285,7 +294,7 @@ class Site:
             lines.append(line if fenced else re.sub(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)", rewrite, line))
         return "\n".join(lines)
 
-    def navigation(self) -> list[dict[str, object]]:
+    def navigate(self) -> list[dict[str, object]]:
         """Returns the navigation: the lists of docs/index.md, with the generated pages below their indexes."""
         navigation: list[dict[str, object]] = [{"Home": "index.md"}]
         listed = {"index.md"}
@@ -294,7 +303,7 @@ class Site:
             for title, target in re.findall(r"\[([^\]]*)\]\(([^)\s#]+\.md)\)", body):
                 page = os.path.normpath(target)
                 listed.add(page)
-                below = sorted(p for p in self.pages if page.endswith("/index.md") and p.startswith(page[:-8]) and p not in listed)
+                below = [p for p in self.pages if page.endswith("/index.md") and p.startswith(page[:-8]) and p not in listed]
                 if below and "/" in page[:-9]:
                     listed.update(below)
                     entries.append({title: [page, *({title_of(self.pages[p]).strip("`"): p} for p in below)]})
@@ -302,7 +311,7 @@ class Site:
                     entries.append({title: page})
             if entries:
                 navigation.append({heading: entries})
-        tables = sorted(p for p in self.pages if p.startswith("reference/tables/"))
+        tables = [p for p in self.pages if p.startswith("reference/tables/")]
         listed.update(tables)
         for section in navigation:
             if isinstance(entries := next(iter(section.values())), list) and {"Results": "reference/results.md"} in entries:
@@ -311,21 +320,10 @@ class Site:
         self.errors += [f"docs/index.md does not list {p}" for p in sorted(set(self.pages) - listed) if not p.startswith("papers/")]
         return navigation
 
-    def check_generated(self) -> None:
-        """Checks the links to pages that exist on the site alone."""
-        for page, text in self.pages.items():
-            for number, line in outside_code(text):
-                for target in re.findall(r"\]\(([^)\s#]+)", line):
-                    if re.match(r"[a-z]+:", target):
-                        continue
-                    file = os.path.normpath(PurePosixPath(page).parent / target)
-                    if file not in self.pages and file not in self.places.values():
-                        self.errors.append(f"{page}:{number}: no page {target}")
-
     def llms(self) -> str:
         """Returns llms.txt: the pages of the site with a sentence on each, for language models."""
         text = ["# forebay\n", f"> {summary_of(self.pages['index.md'])}\n"]
-        for section in self.navigation()[1:]:
+        for section in self.navigation[1:]:
             ((heading, entries),) = section.items()
             text.append(f"## {heading}\n")
             for page in flat(entries):
@@ -343,26 +341,25 @@ def flat(entries: object) -> list[str]:
 
 
 def build(forebay: Path, out: Path) -> int:
-    """Writes the sources of the site beside `out` and builds it."""
+    """Writes the sources of the site to `out`/pages and builds it in `out`/html."""
     site = Site(forebay)
-    site.check_generated()
-    work = out.parent / "site-sources"
+    work = out
     shutil.rmtree(work, ignore_errors=True)
-    shutil.rmtree(out, ignore_errors=True)
     for name, place in site.places.items():
         if not name.endswith(".md"):
             (work / "pages" / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, work / "pages" / place)
     for page, text in site.pages.items():
         (work / "pages" / page).parent.mkdir(parents=True, exist_ok=True)
-        (work / "pages" / page).write_text(text)
+        # Details of single papers would hide the other pages in the search.
+        detail = re.match(r"papers/[^/]+/|papers/SCORECARD|project/changelog", page)
+        (work / "pages" / page).write_text(("---\nsearch:\n  exclude: true\n---\n\n" if detail else "") + text)
     (work / "pages/llms.txt").write_text(site.llms())
     configuration = {
         "site_name": "forebay",
         "docs_dir": "pages",
-        "site_dir": os.path.relpath(out, work),
-        "repo_url": SOURCE.split("/blob/")[0],
-        "nav": site.navigation(),
+        "site_dir": "html",
+        "nav": site.navigation,
         # No fonts from another server: the site works without a network.
         "theme": {
             "font": False,
@@ -382,7 +379,7 @@ def build(forebay: Path, out: Path) -> int:
         return 1
     generator = Path(sys.executable).with_name("zensical")
     subprocess.run([generator, "build", "--strict", "--clean", "--config-file", "mkdocs.yml"], cwd=work, check=True)
-    print(f"docs: {len(site.pages)} pages in {out}; python3 -m http.server --directory {out} shows them")
+    print(f"docs: {len(site.pages)} pages in {out}/html; python3 -m http.server --directory {out}/html shows them")
     return 0
 
 
