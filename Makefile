@@ -204,7 +204,7 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
 docs: $(BUILT) $(VENV)/docs.installed ## build the documentation site, target/site/html/index.html
-	$(VENV)/bin/python tools/docs.py site $(FOREBAY) --out $(TARGET)/site
+	$(VENV)/bin/python tools/docs.py $(FOREBAY) --out $(TARGET)/site
 $(VENV)/docs.installed: docs/requirements.txt
 
 clean: ## remove everything that was built, and the results in out/

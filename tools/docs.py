@@ -1,22 +1,11 @@
 #!/usr/bin/env python3
-"""Builds the documentation site, checks its links, and runs the examples in its pages.
+"""Builds the documentation site and checks its links.
 
-    tools/docs.py site FOREBAY [--out FOLDER]     builds the site (target/site/html)
-    tools/docs.py examples FOREBAY [PAGE ...]     runs the examples of README.md and docs/, or of these pages
+    tools/docs.py FOREBAY [--out FOLDER]
 
-The sources are plain Markdown in docs/, papers/ and the root folder. The reference of names, tables and commands is generated from FOREBAY when
-the site is built. docs/index.md lists all pages: the navigation follows its order, and a page that it does not list is an error.
-
-An example is a fenced block:
-
-    ```console    lines that begin with "$ " are commands; they run in order, all of a page in one scratch folder with scenarios/ and papers/
-    ```toml       a scenario: it is checked and its first 20 ms are run
-
-A comment on the line before the block changes that:
-
-    <!-- file: NAME -->          the block is also written to NAME in the scratch folder
-    <!-- part of: FILE -->       the block is a part of a scenario: it is merged into FILE and checked
-    <!-- not run: REASON -->     the block is not run; the reason is listed
+The sources are plain Markdown in docs/, papers/ and the root folder. The reference of names, tables and commands is generated
+from FOREBAY. docs/index.md lists all pages: the navigation follows its order, and a page that it does not list is an error.
+Links to files that are not on the site lead to the repository.
 """
 
 from __future__ import annotations
@@ -28,12 +17,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
-import tomllib
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = "https://github.com/forebay/forebay/blob/main/"
@@ -47,41 +33,6 @@ REGISTRIES = {
     "[topology] kind": ("topologies", "Topologies", '[topology]\nkind = "{}"'),
     "[[workload]] kind": ("workloads", "Workloads", '[[workload]]\nkind = "{}"'),
 }
-
-
-# ---------------------------------------------------------------------------------------------------------------- Markdown
-
-
-@dataclass
-class Block:
-    """A fenced block of a page."""
-
-    language: str
-    line: int
-    text: str
-    marks: dict[str, str]
-
-
-def blocks(text: str) -> list[Block]:
-    """Returns the fenced blocks of a page, with the comment on the line before each."""
-    found: list[Block] = []
-    marks: dict[str, str] = {}
-    open_fence, language, start, lines = "", "", 0, []
-    for number, line in enumerate(text.splitlines(), 1):
-        fence = re.match(r"\s*(```+)(\S*)", line)
-        if open_fence:
-            if fence and fence[1] == open_fence and not fence[2]:
-                found.append(Block(language, start, "\n".join(lines) + "\n", marks))
-                open_fence, marks = "", {}
-            else:
-                lines.append(line.strip() if language == "console" else line)
-        elif fence:
-            open_fence, language, start, lines = fence[1], fence[2], number, []
-        elif mark := re.fullmatch(r"\s*<!-- (file|part of|not run): (.*) -->", line):
-            marks[mark[1]] = mark[2]
-        elif line.strip():
-            marks = {}
-    return found
 
 
 def slug(heading: str) -> str:
@@ -113,9 +64,6 @@ def summary_of(text: str) -> str:
     paragraph = next((p.strip() for p in paragraphs if re.match(r"\s*[^\s<|!#*-]", p)), "")
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph.replace("\n", " "))
     return re.split(r"(?<=[.:]) (?=[A-Z`])", plain)[0].rstrip(":")
-
-
-# --------------------------------------------------------------------------------------------------------- generated pages
 
 
 def output(forebay: Path, *args: str) -> str:
@@ -212,24 +160,23 @@ def transport_page(table: str) -> str:
     return "\n".join(page)
 
 
+def commands(forebay: Path) -> dict[str, str]:
+    """Returns the commands of forebay with their summaries."""
+    listed = output(forebay, "--help").split("Commands:\n")[1].split("\n\nOptions")[0]
+    names = dict(line.split(None, 1) for line in re.sub(r"\n {6,}", " ", listed).splitlines())
+    return {name: summary for name, summary in names.items() if name != "help"}
+
+
 def command_pages(forebay: Path) -> dict[str, str]:
     """Returns a page for each command."""
     pages: dict[str, str] = {}
     index = ["# Commands\n", "Each page is the output of `forebay COMMAND --help`.\n", "| command | purpose |", "|---|---|"]
-    commands = output(forebay, "--help").split("Commands:\n")[1].split("\n\nOptions")[0]
-    joined = re.sub(r"\n {6,}", " ", commands)
-    for line in joined.splitlines():
-        name, summary = line.split(None, 1)
-        if name == "help":
-            continue
+    for name, summary in commands(forebay).items():
         text = output(forebay, name, "--help").split("\n\n", 1)[1].rstrip()
         pages[f"reference/commands/{name}.md"] = f"# `forebay {name}`\n\n{summary}.\n\n```text\n{text}\n```\n"
         index.append(f"| [`{name}`]({name}.md) | {cell(summary)} |")
     pages["reference/commands/index.md"] = "\n".join(index) + "\n"
     return pages
-
-
-# -------------------------------------------------------------------------------------------------------------- the site
 
 
 def site_path(path: PurePosixPath) -> str | None:
@@ -250,7 +197,10 @@ class Site:
     def __init__(self, forebay: Path) -> None:
         listed = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard", "docs", "papers", *PROJECT_PAGES],
-            cwd=ROOT, check=True, capture_output=True, text=True,
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout.split()
         self.places = {n: p for n in listed if (ROOT / n).is_file() and (p := site_path(PurePosixPath(n))) is not None}
         self.errors: list[str] = []
@@ -294,12 +244,12 @@ class Site:
             lines.append(line if fenced else re.sub(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)", rewrite, line))
         return "\n".join(lines)
 
-    def navigate(self) -> list[dict[str, object]]:
+    def navigate(self) -> list[dict[str, Any]]:
         """Returns the navigation: the lists of docs/index.md, with the generated pages below their indexes."""
-        navigation: list[dict[str, object]] = [{"Home": "index.md"}]
+        navigation: list[dict[str, Any]] = [{"Home": "index.md"}]
         listed = {"index.md"}
         for heading, body in re.findall(r"^## (.*)\n((?:(?!^## ).*\n)*)", self.pages["index.md"], flags=re.MULTILINE):
-            entries: list[dict[str, object]] = []
+            entries: list[dict[str, Any]] = []
             for title, target in re.findall(r"\[([^\]]*)\]\(([^)\s#]+\.md)\)", body):
                 page = os.path.normpath(target)
                 listed.add(page)
@@ -315,9 +265,11 @@ class Site:
         listed.update(tables)
         for section in navigation:
             if isinstance(entries := next(iter(section.values())), list) and {"Results": "reference/results.md"} in entries:
-                below = [{title_of(self.pages[p]).split("`")[1]: p} for p in tables]
-                entries.insert(entries.index({"Results": "reference/results.md"}) + 1, {"Result tables": below})
-        self.errors += [f"docs/index.md does not list {p}" for p in sorted(set(self.pages) - listed) if not p.startswith("papers/")]
+                named = [{title_of(self.pages[p]).split("`")[1]: p} for p in tables]
+                entries.insert(entries.index({"Results": "reference/results.md"}) + 1, {"Result tables": named})
+        self.errors += [
+            f"docs/index.md does not list {p}" for p in sorted(set(self.pages) - listed) if not p.startswith("papers/")
+        ]
         return navigation
 
     def llms(self) -> str:
@@ -332,12 +284,12 @@ class Site:
         return "\n".join(text)
 
 
-def flat(entries: object) -> list[str]:
+def flat(entries: Any) -> list[str]:
     """Returns the pages of a part of the navigation."""
     if isinstance(entries, str):
         return [entries]
     values = entries.values() if isinstance(entries, dict) else entries
-    return [page for e in values for page in flat(e)]  # type: ignore[union-attr]
+    return [page for e in values for page in flat(e)]
 
 
 def build(forebay: Path, out: Path) -> int:
@@ -363,13 +315,26 @@ def build(forebay: Path, out: Path) -> int:
         # No fonts from another server: the site works without a network.
         "theme": {
             "font": False,
-            "features": ["navigation.tabs", "navigation.indexes", "navigation.top", "search.highlight", "content.code.copy", "toc.follow"],
+            "features": [
+                "navigation.tabs",
+                "navigation.indexes",
+                "navigation.top",
+                "search.highlight",
+                "content.code.copy",
+                "toc.follow",
+            ],
             "palette": [
-                {"media": "(prefers-color-scheme: light)", "scheme": "default", "toggle": {"icon": "lucide/sun", "name": "Dark"}},
-                {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "toggle": {"icon": "lucide/moon", "name": "Light"}},
+                {"media": "(prefers-color-scheme: light)", "scheme": "default", "toggle": {"icon": "material/brightness-7", "name": "Dark"}},
+                {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "toggle": {"icon": "material/brightness-4", "name": "Light"}},
             ],
         },
-        "markdown_extensions": ["tables", "sane_lists", {"toc": {"permalink": True}}, "pymdownx.superfences", "pymdownx.highlight"],
+        "markdown_extensions": [
+            "tables",
+            "sane_lists",
+            {"toc": {"permalink": True}},
+            "pymdownx.superfences",
+            "pymdownx.highlight",
+        ],
     }
     # JSON is YAML: both Zensical and MkDocs read it.
     (work / "mkdocs.yml").write_text(json.dumps(configuration, indent=1))
@@ -383,143 +348,13 @@ def build(forebay: Path, out: Path) -> int:
     return 0
 
 
-# -------------------------------------------------------------------------------------------------------------- examples
-
-# "make test" runs this check: without this function it would run itself.
-PRELUDE = """
-make() { case "${1:-}" in demo) command make --no-print-directory -C "$REPOSITORY" FOREBAY="$FOREBAY" demo ;; *) true ;; esac; }
-"""
-
-
-def value(item: object) -> str:
-    """Returns a value in TOML."""
-    if isinstance(item, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in item.items()) + " }"
-    if isinstance(item, list):
-        return "[" + ", ".join(value(v) for v in item) + "]"
-    return json.dumps(item)
-
-
-def merged(base: dict[str, object], part: dict[str, object]) -> dict[str, object]:
-    """Returns a scenario with the tables of a part; a table of another kind replaces the one there."""
-    result = dict(base)
-    for key, new in part.items():
-        old = result.get(key)
-        same = isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind")
-        result[key] = merged(old, new) if same else new  # type: ignore[arg-type]
-    return result
-
-
-def toml_error(text: str) -> str | None:
-    """Returns the error in a text that is not TOML."""
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return str(error)
-    return None
-
-
-class Examples:
-    """The examples of pages, and their results."""
-
-    def __init__(self, forebay: Path) -> None:
-        self.forebay = forebay
-        self.passed, self.failures, self.not_run = 0, [], []
-
-    def page(self, path: Path) -> None:
-        """Runs the examples of a page in a scratch folder."""
-        name = path.relative_to(ROOT)
-        with tempfile.TemporaryDirectory() as folder:
-            scratch = Path(folder)
-            for shared in ["scenarios", "papers", "docs", "tests"]:
-                (scratch / shared).symlink_to(ROOT / shared)
-            (scratch / "bin").mkdir()
-            (scratch / "bin/forebay").symlink_to(self.forebay)
-            self.environment = {
-                **os.environ,
-                "PATH": f"{scratch / 'bin'}:{os.environ['PATH']}",
-                "DEMO_ARGS": f"--progress none --out {scratch / 'demo'}",
-                "REPOSITORY": str(ROOT),
-                "FOREBAY": str(self.forebay),
-            }
-            for block in blocks(path.read_text()):
-                if block.language not in ("console", "toml"):
-                    continue
-                where = f"{name}:{block.line}"
-                if block.language == "toml" and (error := toml_error(block.text)):
-                    self.failures.append(f"{where}: {error}")
-                    continue
-                if "file" in block.marks:
-                    (scratch / block.marks["file"]).write_text(block.text)
-                if "not run" in block.marks:
-                    self.not_run.append(f"{where}: {block.marks['not run']}")
-                elif block.language == "console":
-                    self.commands(scratch, where, block)
-                elif "part of" in block.marks:
-                    self.part(scratch, where, block)
-                else:
-                    self.scenario(scratch, where, block)
-
-    def run(self, scratch: Path, where: str, command: str) -> None:
-        """Runs a command; one that fails is a failure of its example."""
-        script = f"set -euo pipefail\n{PRELUDE}\n{command}"
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=scratch, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
-        if done.returncode == 0:
-            self.passed += 1
-        else:
-            self.failures.append(f"{where}: {command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-
-    def commands(self, scratch: Path, where: str, block: Block) -> None:
-        """Runs the commands of a block."""
-        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block.text, flags=re.MULTILINE):
-            self.run(scratch, where, command)
-
-    def part(self, scratch: Path, where: str, block: Block) -> None:
-        """Checks a scenario that a part is merged into."""
-        base = tomllib.loads((scratch / block.marks["part of"]).read_text())
-        whole = merged(base, tomllib.loads(block.text))
-        # A scenario finds the files that it names beside itself.
-        (scratch / "whole.toml").write_text("\n".join(f"{json.dumps(k)} = {value(v)}" for k, v in whole.items()))
-        self.run(scratch, where, "forebay check whole.toml")
-
-    def scenario(self, scratch: Path, where: str, block: Block) -> None:
-        """Checks a scenario and runs its beginning."""
-        (scratch / "example.toml").write_text(block.text)
-        self.run(scratch, where, "forebay check example.toml")
-        if "sweep" not in tomllib.loads(block.text):
-            sets = "--set duration=20ms --set observe.warmup=0s --runs 1"
-            self.run(scratch, where, f"forebay run example.toml {sets} --quiet --no-report --out example --force")
-
-
-def examples(forebay: Path, pages: list[Path]) -> int:
-    """Runs the examples of pages and prints the result."""
-    if not pages:
-        pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    all_of_them = Examples(forebay)
-    for path in [p.resolve() for p in pages]:
-        began, before = time.monotonic(), all_of_them.passed
-        all_of_them.page(path)
-        if all_of_them.passed > before:
-            print(f"{time.monotonic() - began:6.1f} s  {all_of_them.passed - before:3}  {path.relative_to(ROOT)}")
-    for failure in all_of_them.failures:
-        print(f"this example fails: {failure}", file=sys.stderr)
-    print("\nnot run:\n" + "\n".join(f"  {n}" for n in all_of_them.not_run))
-    print(f"examples: {all_of_them.passed} passed, {len(all_of_them.failures)} failed, {len(all_of_them.not_run)} blocks not run")
-    return int(bool(all_of_them.failures) or all_of_them.passed == 0)
-
-
 def main() -> int:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["site", "examples"])
     parser.add_argument("forebay", type=Path)
-    parser.add_argument("pages", type=Path, nargs="*")
     parser.add_argument("--out", type=Path, default=ROOT / "target/site")
     args = parser.parse_args()
-    forebay = args.forebay.absolute()
-    return build(forebay, args.out.absolute()) if args.action == "site" else examples(forebay, args.pages)
+    return build(args.forebay.absolute(), args.out.absolute())
 
 
 if __name__ == "__main__":

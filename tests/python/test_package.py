@@ -121,7 +121,7 @@ def test_everything_public_is_documented() -> None:
 
 
 def python_blocks(page: Path) -> list[str]:
-    """Return the blocks of Python of a page, without those that a comment excludes (tools/docs.py)."""
+    """Return the blocks of Python of a page, without those that a comment excludes (tools/examples.py)."""
     text = re.sub(r"<!-- not run: .* -->\n```python\n.*?```", "", page.read_text(), flags=re.DOTALL)
     return [b.split("```")[0] for b in text.split("```python\n")[1:]]
 

@@ -29,7 +29,7 @@ fn every_choice_is_described() {
     }
 }
 
-/// The scenarios that the reference shows are valid. Parts of scenarios are checked with the examples of all pages (tools/docs.py).
+/// The scenarios that the reference shows are valid. Parts of scenarios are checked with the examples of all pages (tools/examples.py).
 #[test]
 fn examples_in_the_reference_resolve() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md");
