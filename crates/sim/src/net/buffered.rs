@@ -4,7 +4,7 @@
 //!
 //! Decisions are made late, but not differently: before an arrival, all transmissions that start before it ([`Port::serve`]); at the end
 //! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
-//! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
+//! simultaneous events). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
 //!
 //! All that an arrival does is compiled for each discipline by itself (`forebay_queues::Work`), so that what one of them does not look at
 //! is not put together for it.
