@@ -122,12 +122,12 @@ pub struct Other {
 pub fn differences(linux: &[Other]) -> String {
     let count = |result: &str| linux.iter().filter(|o| o.result == result).count();
     let mut out = format!(
-        "## Where Linux differs\n\n{} scripts pass with the kernel as well, {} are not applicable to one, {} differ, at this line first:\n\n",
+        "## Differences of Linux\n\n{} scripts pass with the kernel as well, {} are not applicable to it, {} differ. The table has the first line that differs:\n\n",
         count("passed"),
         count("not applicable"),
         count("differs")
     );
-    let _ = writeln!(out, "| script | line | it says | Linux does |\n|---|---|---|---|");
+    let _ = writeln!(out, "| script | line | expected | Linux |\n|---|---|---|---|");
     for o in linux.iter().filter(|o| o.result == "differs") {
         let cell = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
         let _ = writeln!(

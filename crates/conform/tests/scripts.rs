@@ -193,7 +193,7 @@ fn the_page_is_current() {
     let sources: String =
         elsewhere.iter().map(|e| format!("* RFC {} {}: {}\n", e.rfc, e.script, e.source)).collect::<Vec<_>>().join("");
     let new = format!(
-        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## What is known of the others\n\n{sources}",
+        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## Sources on the other simulators\n\n{sources}",
         all.len(),
         table(&all, &code, &elsewhere, &linux),
         differences(&linux)
