@@ -5,7 +5,8 @@
 
 An example is a fenced block:
 
-    ```console    lines that begin with "$ " are commands; those of a page run in order in one scratch folder
+    ```console    lines that begin with "$ " are commands, which run in order in one scratch folder for the page; the lines
+                  below a command must be lines of its output, apart from spaces
     ```toml       a scenario: it is checked, and its first 20 ms are run
 
 A comment on the line before the block changes that:
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,21 +149,26 @@ class Examples:
                 else:
                     self.scenario(scratch, where, block)
 
-    def run(self, scratch: Path, where: str, command: str) -> None:
-        """Runs a command; one that fails is a failure of its example."""
+    def run(self, scratch: Path, where: str, command: str, shown: Iterable[str] = ()) -> None:
+        """Runs a command. It must succeed and print the lines that the page shows."""
         script = f"set -euo pipefail\n{PRELUDE}\n{command}"
         done = subprocess.run(
             ["bash", "-c", script], cwd=scratch, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
-        if done.returncode == 0:
+        printed = {" ".join(line.split()) for line in done.stdout.splitlines()}
+        missing = [line for line in shown if " ".join(line.split()) not in printed]
+        if done.returncode == 0 and not missing:
             self.passed += 1
         else:
-            self.failures.append(f"{where}: {command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            problem = f"does not print: {missing}" if missing else f"exit code {done.returncode}"
+            self.failures.append(f"{where}: {command}\n{problem}\n{done.stdout[-4000:]}{done.stderr[-2000:]}")
 
     def shell(self, scratch: Path, where: str, block: Block) -> None:
         """Runs the commands of a block."""
-        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block.text, flags=re.MULTILINE):
-            self.run(scratch, where, command)
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            command = re.match(r"(?:.*\\\n)*.*", part)
+            assert command
+            self.run(scratch, where, command[0], filter(None, part[command.end() :].splitlines()))
 
     def part(self, scratch: Path, where: str, block: Block) -> None:
         """Checks a scenario that a part is merged into."""
