@@ -251,7 +251,7 @@ class Site:
         for heading, body in re.findall(r"^## (.*)\n((?:(?!^## ).*\n)*)", self.pages["index.md"], flags=re.MULTILINE):
             entries: list[dict[str, Any]] = []
             for title, target in re.findall(r"\[([^\]]*)\]\(([^)\s#]+\.md)\)", body):
-                page = os.path.normpath(target)
+                page, title = os.path.normpath(target), title.replace("`", "")
                 listed.add(page)
                 below = [p for p in self.pages if page.endswith("/index.md") and p.startswith(page[:-8]) and p not in listed]
                 if below and "/" in page[:-9]:
@@ -324,8 +324,16 @@ def build(forebay: Path, out: Path) -> int:
                 "toc.follow",
             ],
             "palette": [
-                {"media": "(prefers-color-scheme: light)", "scheme": "default", "toggle": {"icon": "material/brightness-7", "name": "Dark"}},
-                {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "toggle": {"icon": "material/brightness-4", "name": "Light"}},
+                {
+                    "media": "(prefers-color-scheme: light)",
+                    "scheme": "default",
+                    "toggle": {"icon": "material/brightness-7", "name": "Dark"},
+                },
+                {
+                    "media": "(prefers-color-scheme: dark)",
+                    "scheme": "slate",
+                    "toggle": {"icon": "material/brightness-4", "name": "Light"},
+                },
             ],
         },
         "markdown_extensions": [
