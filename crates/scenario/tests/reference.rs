@@ -15,7 +15,10 @@ fn reference_has_not_drifted() {
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         std::fs::write(&path, wanted).unwrap();
     } else {
-        assert!(text == wanted, "docs/reference/scenario.md is out of date: run `FOREBAY_UPDATE=1 cargo test -p forebay-scenario`");
+        assert!(
+            text == wanted,
+            "docs/reference/scenario.md is out of date: run `FOREBAY_UPDATE=1 cargo test -p forebay-scenario`"
+        );
     }
 }
 
