@@ -182,9 +182,9 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 bench-hosts: setup ## what the BPF programs cost per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
 	$(CARGO) bench --locked -p forebay-hosts --features forebay-hosts/bpf --bench cost -- --rounds $(BENCH_RUNS) --out $(abspath $(TARGET))/hosts-cost.md
 
-peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/peers.md
+peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/internals/peers.md
 	$(RELEASE) -p forebay-bench
-	$(TARGET)/release/forebay-bench agree --out docs/peers.md
+	$(TARGET)/release/forebay-bench agree --out docs/internals/peers.md
 
 # SOAK="trim dctcp" picks laws, SOAK_SECONDS=60 is shorter.
 SOAK_SECONDS ?= 600
@@ -203,8 +203,9 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 	rm -rf $(TARGET)/readme && $(TARGET)/release/forebay run scenarios/quickstart.toml --quiet --out $(TARGET)/readme
 	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
-docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
-	$(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
+docs: $(BUILT) $(VENV)/docs.installed ## build the documentation site, target/site/html/index.html
+	$(VENV)/bin/python tools/docs.py $(FOREBAY) --out $(TARGET)/site
+$(VENV)/docs.installed: docs/requirements.txt
 
 clean: ## remove everything that was built, and the results in out/
 	$(CARGO) clean

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Tables(Generic[T]):
-    """Results with the tables of ``docs/results.md``, whatever holds one."""
+    """Results with the tables of ``docs/reference/results.md``, whatever holds one."""
 
     def table(self, name: str) -> T:
         """Return the table of that name."""

@@ -1,4 +1,4 @@
-//! How far the runs are: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/results.md`), or
+//! How far the runs are: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/reference/results.md`), or
 //! nothing.
 
 use crate::failure::Failure;

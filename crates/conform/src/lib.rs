@@ -1,5 +1,5 @@
 //! Packet scripts in packetdrill's language, run against TCP endpoints, simulated or a kernel's, in virtual time: timed packets in and out, socket
-//! calls, assertions. `docs/conformance.md` says which part of the language is known, and lists the scripts of the project.
+//! calls, assertions. `docs/internals/conformance.md` says which part of the language is known, and lists the scripts of the project.
 
 mod code;
 mod command;

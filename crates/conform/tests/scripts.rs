@@ -185,7 +185,7 @@ fn the_page_is_current() {
         .collect();
     let (all, linux) = (checked(), in_linux());
     let code = places(&root().join("crates/sim/src"), "crates/sim/src").unwrap();
-    let page = root().join("docs/conformance.md");
+    let page = root().join("docs/internals/conformance.md");
     let old = std::fs::read_to_string(&page).unwrap();
     let mark = "<!-- generated below -->\n";
     let head = old.split(mark).next().unwrap();
@@ -193,7 +193,7 @@ fn the_page_is_current() {
     let sources: String =
         elsewhere.iter().map(|e| format!("* RFC {} {}: {}\n", e.rfc, e.script, e.source)).collect::<Vec<_>>().join("");
     let new = format!(
-        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## What is known of the others\n\n{sources}",
+        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## Sources on the other simulators\n\n{sources}",
         all.len(),
         table(&all, &code, &elsewhere, &linux),
         differences(&linux)
@@ -202,5 +202,5 @@ fn the_page_is_current() {
         std::fs::write(&page, &new).unwrap();
     }
     let current = std::fs::read_to_string(&page).unwrap();
-    assert!(current == new, "docs/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
+    assert!(current == new, "docs/internals/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
 }

@@ -1,4 +1,4 @@
-//! The tables of `docs/results.md`, written from the schema.
+//! The tables of `docs/reference/results.md`, written from the schema.
 
 use crate::column::TableSchema;
 use crate::{schema, summary_table};

@@ -1,6 +1,6 @@
 """What runs the simulations of a reproduction: the plan, the pool and the store of results that sweeps have.
 
-A finished run is kept by the hash of everything it depends on (docs/results.md, "What a run is known by"), so that an interrupted
+A finished run is kept by the hash of everything it depends on (docs/reference/results.md, "Sweeps"), so that an interrupted
 reproduction goes on where it stopped and two at once do no harm.
 """
 

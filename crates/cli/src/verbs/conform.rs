@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Run packet scripts (packetdrill's language) against TCP endpoints, in virtual time
 ///
-/// The endpoints are the simulator's, or a Linux kernel's (--world linux; both: --world sim,linux). docs/conformance.md says which part of the
+/// The endpoints are the simulator's, or a Linux kernel's (--world linux; both: --world sim,linux). docs/internals/conformance.md says which part of the
 /// language is known. A script that uses what they do not have is not applicable, and says why. Exit code 0: at least one passed and none failed; 1: some failed; 2: some is no script, or none was applicable.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,4 +1,4 @@
-//! `forebay explain`: what a key of a scenario means, from the reference (`docs/scenario.md`); and of results, why messages were late.
+//! `forebay explain`: what a key of a scenario means, from the reference (`docs/reference/scenario.md`); and of results, why messages were late.
 
 use super::check::Printed;
 use super::reference::{self, Entry, everything};

@@ -1,9 +1,9 @@
-//! The keys of a scenario, read from the reference (`docs/scenario.md`) and from the registries.
+//! The keys of a scenario, read from the reference (`docs/reference/scenario.md`) and from the registries.
 
 use std::collections::HashSet;
 
 /// The reference; what it says of registries is generated from them.
-const REFERENCE: &str = include_str!("../../../../docs/scenario.md");
+const REFERENCE: &str = include_str!("../../../../docs/reference/scenario.md");
 
 /// A key in one place.
 pub(super) struct Entry {

@@ -1,4 +1,4 @@
-//! The reference tables of `docs/scenario.md`, generated so that they cannot drift from the registries.
+//! The reference tables of `docs/reference/scenario.md`, generated so that they cannot drift from the registries.
 
 use crate::schema::choice;
 use crate::schema::cx::Cx;

@@ -1,4 +1,4 @@
-//! The one list of result tables and columns, a file for each table. Parquet and CSV files, their metadata and `docs/results.md` come from
+//! The one list of result tables and columns, a file for each table. Parquet and CSV files, their metadata and `docs/reference/results.md` come from
 //! here.
 //!
 //! To add a column: one line in the file of its table; then `UPDATE_DOCS=1 cargo test -p forebay-store` refreshes the documentation.

@@ -124,7 +124,7 @@ impl Rules {
     /// The rules with these parameters under this transport.
     pub fn new(c: &Config, stack: &Stack) -> Rules {
         // Where not every packet is acknowledged a single segment waits for the receiver's timer: 40 ms in Linux, measured on a running kernel
-        // (`shim-proboscis-floor`, docs/hosts.md).
+        // (`shim-proboscis-floor`, docs/how-to/deploy-on-hosts.md).
         let floor = c.floor.unwrap_or(if stack.ack_every > 1 { 2 } else { 1 });
         let probe_size = c.probe_size.unwrap_or(stack.ack_size as u16);
         Rules { c: c.clone(), mss: stack.mss, probe_size, least: u64::from(floor) * u64::from(stack.mss) }
