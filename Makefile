@@ -29,7 +29,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint notices kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
+.PHONY: help setup build demo test fmt lint words notices kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
 	readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels installed stubs clean
 
 help: ## list the targets
@@ -57,6 +57,10 @@ fmt: setup
 lint: setup
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
+	tools/words.py
+
+words: ## findings of the linter for words, per folder and rule ("tools/words.py --all PATH" shows them)
+	@tools/words.py --count
 
 notices: setup ## renew THIRD-PARTY-NOTICES after a change of dependencies
 	tools/notices.py
