@@ -1,12 +1,10 @@
 //! Whole connections over a pipe that loses, marks, delays and duplicates at random. Whatever it does, the bytes arrive in order and
 //! the connection closes; the pipe checks the counters and the timers after each step.
 
-mod scripted;
-
+use crate::scripted::pipe::{Fate, PASS, Pipe, Seen};
+use crate::scripted::{US, combinations, config_with, shim_lists};
 use forebay_param::Value;
 use proptest::prelude::*;
-use scripted::pipe::{Fate, PASS, Pipe, Seen};
-use scripted::{US, combinations, config_with, shim_lists};
 
 /// How bad the pipe is. Chances in 1/256.
 #[derive(Debug, Clone)]
