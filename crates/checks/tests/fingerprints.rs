@@ -1,6 +1,6 @@
 //! Trajectories of small scenarios, recorded in `tests/fingerprints.csv`: a change of behaviour is seen in the diff, wanted or not.
 //!
-//! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
+//! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test main fingerprints::` writes the file.
 
 use forebay_checks::processes::execute_among;
 use forebay_checks::{execute, repository, resolve, rows};

@@ -98,7 +98,7 @@ fn release() -> Option<String> {
             |c: &forebay_doctor::Check| matches!((c.look)(), forebay_doctor::Finding::Fails { .. }) && c.title != "kernel";
         let cannot = forebay_kernel::doctor::PART.checks.iter().any(fails);
         assert!(cannot, "this machine can build a kernel: {why}");
-        eprintln!("skipped: this machine cannot build a kernel: {why}");
+        forebay_doctor::required::skip("kernel", &why);
         return None;
     }
     Some(forebay_conform::release().unwrap())
@@ -112,8 +112,7 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
     }
     let current = std::fs::read_to_string(&path).unwrap();
     if current.lines().next() != Some(&format!("# {release}")) {
-        eprintln!("{file} is of another kernel than {release}, whose TCP may differ");
-        return;
+        return forebay_doctor::required::skip("kernel", &format!("{file} is of another kernel than {release}"));
     }
     let differs = current.lines().zip(new.lines()).find(|(a, b)| a != b);
     assert!(

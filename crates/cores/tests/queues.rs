@@ -1,7 +1,6 @@
 //! Every C core decides as its Rust discipline does, to the bit: random parameters, random arrivals, the same marks, drops, reasons and order.
 
-mod parameters;
-
+use crate::parameters;
 use forebay_cores::{Core, Effect, Seen};
 use forebay_kernel::queue::Discipline;
 use forebay_queues::{

@@ -1,8 +1,6 @@
 //! What the publications claim of their models; a test is called as the claim.
 
-mod common;
-
-use common::{base, close, model};
+use crate::common::{base, close, model};
 use forebay_model::aimd::{Aimd, throughput_ratio};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule::First, Params, Regime, TailMode};
 use forebay_model::{Pipe, ceilings, dctcp, trim};

@@ -1,9 +1,7 @@
 //! The printed tables of the incast model: base configuration, both branches, other cases, and what the defects of the printed
 //! equations amount to.
 
-mod common;
-
-use common::{base, close, model};
+use crate::common::{base, close, model};
 use forebay_model::incast::{Branch, FirstWindow, NstarRule::First, TailMode};
 use forebay_units::{Rate, Time};
 

@@ -1,4 +1,4 @@
-//! The generated part of docs/reference/scenario.md is what the registries say. `FOREBAY_UPDATE=1 cargo test` writes it anew.
+//! The generated part of docs/reference/scenario.md is what the registries say. `FOREBAY_UPDATE=1 cargo test` writes it.
 
 use std::path::Path;
 

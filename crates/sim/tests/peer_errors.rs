@@ -1,14 +1,12 @@
 //! Errors of other simulators in DCTCP, and the corner cases of its specification: one test each, on whole connections, over every stack.
 
-mod scripted;
-
+use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};
+use crate::scripted::{US, config, config_with};
 use forebay_param::Value;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::PROFILES;
 use forebay_sim::tcp::sender::CaState;
-use scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};
-use scripted::{US, config, config_with};
 
 const SECONDS: u64 = 1_000_000_000_000;
 

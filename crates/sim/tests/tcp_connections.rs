@@ -3,11 +3,9 @@
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
-mod scripted;
-
+use crate::scripted::pipe::{Fate, LOSE, PASS, Pipe, Seen};
+use crate::scripted::{combinations, config};
 use forebay_sim::net::packet::flag;
-use scripted::pipe::{Fate, LOSE, PASS, Pipe, Seen};
-use scripted::{combinations, config};
 
 const SECONDS: u64 = 1_000_000_000_000;
 /// Sizes around the segment (1000 bytes), including a FIN on a full segment.

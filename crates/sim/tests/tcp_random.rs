@@ -1,12 +1,10 @@
 //! Whole connections over a pipe that loses, marks, delays and duplicates at random. The bytes must arrive in order and the connection must close;
 //! the pipe checks counters and timers after each step.
 
-mod scripted;
-
+use crate::scripted::pipe::{Fate, PASS, Pipe, Seen};
+use crate::scripted::{US, combinations, config_with, shim_lists};
 use forebay_param::Value;
 use proptest::prelude::*;
-use scripted::pipe::{Fate, PASS, Pipe, Seen};
-use scripted::{US, combinations, config_with, shim_lists};
 
 /// Rates of the impairments, in 1/256.
 #[derive(Debug, Clone)]

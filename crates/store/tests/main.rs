@@ -1,6 +1,7 @@
 //! All tests of results on disk in one program, one file a subject: `cargo test -p forebay-store --test main units::` runs one of them.
 
 mod common;
+mod docs;
 mod old_results;
 mod run_directory;
 mod summary;

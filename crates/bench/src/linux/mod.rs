@@ -68,8 +68,7 @@ mod tests {
     #[test]
     fn what_the_table_calls_identical_is() {
         if forebay_worlds::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
-            return;
+            return forebay_doctor::required::skip("kernel", "build it with `forebay kernel build`");
         }
         let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linux-agreement.csv")).unwrap();
         let whole: Vec<&str> =

@@ -73,13 +73,3 @@ fn sections_in_the_order_in_which_they_are_read() {
     let terms: Vec<&str> = page.glossary.iter().map(|t| t.name.as_str()).collect();
     assert!(terms.contains(&"goodput") && terms.contains(&"slowdown") && terms.contains(&"mark"), "{terms:?}");
 }
-
-/// How long a table of a million messages takes: printed, as seconds are noise where others work too.
-#[test]
-#[ignore = "a measurement"]
-fn a_million_messages() {
-    let d = large(1_000_000, 20_000);
-    let clock = std::time::Instant::now();
-    let page = from_data(&d);
-    println!("{:?}, {} sections", clock.elapsed(), page.sections.len());
-}
