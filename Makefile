@@ -20,20 +20,35 @@ MPI := $(shell command -v mpicc >/dev/null && tools/has-libclang.sh && echo mpi)
 FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/mpi)
 ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf)
 
+# Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/src/required.rs).
+comma := ,
+REQUIRED := $(subst $(comma), ,$(FOREBAY_REQUIRE))
+$(if $(BPF),,$(if $(filter bpf,$(REQUIRED)),$(error FOREBAY_REQUIRE contains bpf, and clang or the headers of libelf and zlib are missing)))
+$(if $(MPI),,$(if $(filter mpi,$(REQUIRED)),$(error FOREBAY_REQUIRE contains mpi, and mpicc or libclang is missing)))
+
+# Checks that depend on their input alone are not repeated.
+UNCHANGED := tools/unchanged.sh
+
 RELEASE := $(CARGO) build --release --locked --quiet
-# The command that demo, scenarios and readme run: the release build, unless another one is named.
-FOREBAY ?= $(TARGET)/release/forebay
-BUILT := $(if $(filter $(TARGET)/release/forebay,$(FOREBAY)),build)
+# Optimised, but compiled and linked in a fraction of the time of a release build. All of these packages are named, whichever of them a target needs,
+# because cargo selects features for the packages of a command: so each crate is compiled once.
+FAST := $(CARGO) build --profile fast --locked -p forebay -p forebay-bench -p forebay-py
+# The command that demo, scenarios and readme run: the fast build, unless another one is named.
+FOREBAY ?= $(TARGET)/fast/forebay
+BUILT := $(if $(filter $(TARGET)/fast/forebay,$(FOREBAY)),fast)
 PYTHON ?= python3
 VENV := $(TARGET)/venv
+# The installed package; the command forebay in the same environment is a few lines that import it.
+PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint notices kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
-	readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels installed stubs clean
+.PHONY: help setup build fast demo test fmt lint words notices tests kernel unit test-hosts doc scenarios readme style python repro report guard bench bench-hosts soak \
+	emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
+	stubs clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
 setup:
 	@tools/setup.sh
@@ -41,43 +56,67 @@ setup:
 build: setup ## build the release binary, target/release/forebay
 	$(CARGO) build --release --locked -p forebay $(FEATURES)
 
+fast: setup
+	$(FAST) --bin forebay
+
 demo: $(BUILT) ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
 	$(FOREBAY) run scenarios/quickstart.toml $(DEMO_ARGS)
 
-# Two rows of steps side by side: tools/side-by-side.mk.
-test: ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, instruction counts
-	@echo "make test: two rows of steps side by side; what a step prints is shown when it ends"
+# Three rows of steps side by side: tools/side-by-side.mk.
+test: ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, real hosts, instruction counts
+	@echo "make test: three rows of steps side by side; what a step prints is shown when it ends"
 	@mkdir -p $(TARGET) && echo step,seconds,line >$(TARGET)/test-times.csv
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --file=tools/side-by-side.mk every-step
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --file=tools/side-by-side.mk every-step
 	@echo "make test: all steps passed. Seconds of each step (of each line: $(TARGET)/test-times.csv):" && tools/timed.sh table
 
 fmt: setup
 	$(CARGO) fmt --all --check
 
 lint: setup
+	tools/words.py
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
+
+words: ## findings of the linter for words, per folder and rule ("tools/words.py --all PATH" shows them)
+	@tools/words.py --count
 
 notices: setup ## renew THIRD-PARTY-NOTICES after a change of dependencies
 	tools/notices.py
 
-# Names of tests are printed where one fails.
+# Of the whole workspace, as everything else that is built for development: for a crate by itself cargo selects other features of its dependencies, and
+# compiles all of them once more.
+CARGO_TEST := $(CARGO) test --workspace --locked --quiet $(ALL_FEATURES)
+
+# Programs of the tests and examples, and the command.
+tests: setup
+	$(CARGO_TEST) --no-run
+
+# Crates with examples in their documentation: rustdoc would read the others for nothing.
+DOCUMENTED := $(addprefix -p path+file://$(CURDIR)/,$(shell grep -rlE '//[/!] *```(compile_fail|should_panic|no_run|$$)' crates/*/src | cut -d/ -f1,2 | sort -u))
+# Names of tests are printed where one fails. Tests that wait for the running kernel are in "make test-hosts".
 unit: setup
-	$(CARGO) test --workspace --locked --no-fail-fast --quiet $(ALL_FEATURES)
+	$(CARGO_TEST) --no-fail-fast --tests -- --skip $(REAL_TIME)
+	$(CARGO) test --locked --quiet --doc $(DOCUMENTED)
+
+# These tests take turns, because they look at everything that is attached on this machine, and most of their time they wait. What fails is repeated once
+# by the tests themselves, which print each attempt. Real time needs the processor at once: where this may be had, they precede what runs beside them.
+REAL_TIME := real_time::
+URGENT := $(shell nice -n -5 true 2>/dev/null && echo nice -n -5)
+test-hosts: setup ## tests of programs attached to the running kernel, in real time (Linux, root; five minutes)
+	$(URGENT) $(CARGO_TEST) --no-fail-fast --tests $(REAL_TIME)
 
 # Before the tests that run guests. A kernel that is there is left alone.
-# Of the whole workspace: a crate asked for by itself gets other features of what it depends on, and all of that is compiled once more.
-kernel: setup ## build the kernel of the world linux (minutes, once), unless it is there
+kernel: tests ## build the kernel of the world linux (minutes, once), unless it is there
 	@tools/setup.sh --with-kernel
-	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then \
-	$(CARGO) build --quiet --locked --workspace --bin forebay $(ALL_FEATURES) && $(TARGET)/debug/forebay kernel build; \
+	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then $(TARGET)/debug/forebay kernel build; \
 	else echo "No kernel: the world linux needs Linux on x86-64."; fi
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
 
 scenarios: $(BUILT) ## check every file in scenarios/ and run it for a short time
-	tools/check-scenarios.sh $(FOREBAY)
+	$(UNCHANGED) scenarios $(FOREBAY) $(if $(filter $(VENV)/%,$(FOREBAY)),$(PACKAGE)) scenarios benches/scenarios data tools/check-scenarios.sh -- \
+	  tools/check-scenarios.sh $(FOREBAY)
 
 readme: $(BUILT) ## run the commands of README.md
 	tools/check-readme.sh $(FOREBAY)
@@ -92,9 +131,16 @@ $(VENV)/python.installed: python/requirements-dev.txt
 $(VENV)/report.installed: tests/report/requirements.txt
 $(VENV)/wheels.installed: python/requirements-wheels.txt
 
-wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/forebay-*.whl
-	rm -f $(TARGET)/wheels/*.whl
-	$(MATURIN) build --quiet --out $(TARGET)/wheels
+# The profile of the package that is installed for tests and papers; what is measured in full takes the optimised one.
+PROFILE := fast
+wheel repro-full repro-linux repro-document evidence: PROFILE := wheel
+WHEELS = $(TARGET)/wheels$(if $(filter wheel,$(PROFILE)),,/$(PROFILE))
+
+wheel: package ## build the Python wheel, target/wheels/forebay-*.whl
+
+package: setup $(VENV)/python.installed
+	rm -f $(WHEELS)/*.whl
+	$(MATURIN) build --quiet --profile $(PROFILE) --out $(WHEELS)
 
 # Older systems than this one: zig links against the symbol versions of glibc 2.28 (Debian 10, RHEL 8), whatever is here; auditwheel says so.
 wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## the source archive, and from it a wheel for manylinux_2_28 and later, tried in a fresh environment
@@ -106,8 +152,8 @@ wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## the source ar
 	$(VENV)/bin/python -m auditwheel show $(TARGET)/archive/forebay-*.whl
 	PYTHON=$(abspath $(VENV))/bin/python tools/check-wheel.sh $(TARGET)/archive/forebay-*.whl
 
-installed: wheel # the package in the environment that tests it
-	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
+installed: package # in the environment that tests it
+	$(PIP) install --force-reinstall --no-deps $(WHEELS)/forebay-*.whl
 
 style: $(VENV)/python.installed ## style and types of the Python code
 	$(VENV)/bin/ruff check python tests/python papers
@@ -115,16 +161,15 @@ style: $(VENV)/python.installed ## style and types of the Python code
 	$(VENV)/bin/mypy
 
 python: installed ## the Python package as installed from the wheel: stubs, tests, examples
-	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
+	$(MATURIN) generate-stubs --quiet --profile $(PROFILE) --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
 	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
 	$(VENV)/bin/python -m pytest -q
 
-# The package as "make python" installed it; verdicts are the same on every machine.
+# The package as "make python" installed it; verdicts are the same on every machine. Finished runs are kept under the hash of their sources.
 REPRO := $(VENV)/bin/python -m forebay.repro all --cache $(TARGET)/repro/cache
 repro: installed ## every claim of the papers, few seeds: the verdicts are those of papers/quick.csv
-	$(REPRO) --quick --out $(TARGET)/repro/quick
-	diff -u papers/quick.csv $(TARGET)/repro/quick/verdicts.csv || { echo 'verdicts changed: understand why, then "make repro-refresh"' >&2; exit 1; }
+	$(UNCHANGED) repro $(PACKAGE) papers tools/check-verdicts.sh -- tools/check-verdicts.sh $(REPRO) --quick
 
 repro-full: installed ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
@@ -152,27 +197,25 @@ repro-refresh: ## renew papers/quick.csv from the last "make repro"
 	cp $(TARGET)/repro/quick/verdicts.csv papers/quick.csv
 
 stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py
-	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
+	$(MATURIN) generate-stubs --quiet --profile $(PROFILE) --out $(TARGET)/stubs
 	cp $(TARGET)/stubs/forebay/_native.pyi python/forebay/
 
 PAGES := $(abspath $(TARGET))/tmp/pages
-report: setup $(VENV)/report.installed ## the report in a headless Chromium
+report: tests $(VENV)/report.installed ## the report in a headless Chromium
 	@tools/setup.sh --with-browser
-	$(CARGO) build --quiet --locked --workspace --example sample $(ALL_FEATURES)
 	rm -rf $(PAGES) && mkdir -p $(PAGES) && $(TARGET)/debug/examples/sample $(PAGES)
-	FOREBAY_PAGES=$(PAGES) $(VENV)/bin/python -m pytest -q tests/report
+	FOREBAY_PAGES=$(PAGES) $(UNCHANGED) report $(PAGES) tests/report -- $(VENV)/bin/python -m pytest -q tests/report
 
-# Without what makes tables: a third of the compiling.
-GUARD := $(RELEASE) --no-default-features
-guard: ## instructions and cache misses per packet-hop against benches/instructions.csv
+GUARD := $(TARGET)/fast/forebay-bench
+guard: setup ## instructions and cache misses per packet-hop against benches/instructions.csv
 	@tools/setup.sh --with-valgrind
-	$(GUARD) -p forebay-bench
-	$(TARGET)/release/forebay-bench guard
+	$(FAST) --quiet --bin forebay-bench
+	$(UNCHANGED) guard $(GUARD) $$(command -v valgrind) benches/instructions.csv benches/scenarios data -- $(GUARD) guard
 
-bench-baseline: ## renew benches/instructions.csv after a change of speed that is meant
+bench-baseline: setup ## renew benches/instructions.csv after a change of speed that is meant
 	@tools/setup.sh --with-valgrind
-	$(GUARD) -p forebay-bench
-	$(TARGET)/release/forebay-bench guard --update
+	$(FAST) --quiet --bin forebay-bench
+	$(GUARD) guard --update
 
 bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	@tools/setup.sh --with-valgrind
@@ -182,9 +225,9 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 bench-hosts: setup ## what the BPF programs cost per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
 	$(CARGO) bench --locked -p forebay-hosts --features forebay-hosts/bpf --bench cost -- --rounds $(BENCH_RUNS) --out $(abspath $(TARGET))/hosts-cost.md
 
-peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/peers.md
+peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/internals/peers.md
 	$(RELEASE) -p forebay-bench
-	$(TARGET)/release/forebay-bench agree --out docs/peers.md
+	$(TARGET)/release/forebay-bench agree --out docs/internals/peers.md
 
 # SOAK="trim dctcp" picks laws, SOAK_SECONDS=60 is shorter.
 SOAK_SECONDS ?= 600
@@ -193,6 +236,12 @@ soak: setup ## ten minutes for each law over a link that loses, doubles and re-o
 
 emulated: build ## attach every program in Debian's Linux 6.1 and 6.12 under emulation (qemu-system-x86, busybox-static, cpio; minutes)
 	tools/emulated-kernels.sh $(TARGET)/release/forebay
+
+# Every mutation that cargo-mutants finds in TCP, the congestion controls and the queues: hours. SHARD=3/8 takes the third of eight parts.
+SHARD ?=
+mutants-nightly: setup ## does a test fail for each mutation by cargo-mutants (.cargo/mutants.toml)? Hours; the score is printed at the end
+	command -v cargo-mutants >/dev/null || $(CARGO) install --locked --quiet cargo-mutants
+	tools/mutants-nightly.sh $(TARGET)/mutants-nightly $(SHARD)
 
 mutants: setup ## does a test fail for each planted fault? An hour; goes on where it was (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
 	$(PYTHON) tools/mutants.py $(MUTANTS_ARGS) $(MUTANTS)
@@ -203,8 +252,9 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 	rm -rf $(TARGET)/readme && $(TARGET)/release/forebay run scenarios/quickstart.toml --quiet --out $(TARGET)/readme
 	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
-docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
-	$(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
+docs: $(BUILT) $(VENV)/docs.installed ## build the documentation site, target/site/html/index.html
+	$(VENV)/bin/python tools/docs.py $(FOREBAY) --out $(TARGET)/site
+$(VENV)/docs.installed: docs/requirements.txt
 
 clean: ## remove everything that was built, and the results in out/
 	$(CARGO) clean

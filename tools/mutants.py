@@ -51,7 +51,7 @@ class Planted(Exception):
 
 def connections():
     """Stages of tests: (name, package, cargo's words for it)."""
-    return FIRST + [(name, "forebay-sim", ["--test", name]) for name in CONNECTIONS]
+    return FIRST + [(name, "forebay-sim", ["--test", "main", "--", f"{name}::"]) for name in CONNECTIONS]
 
 
 def networks():

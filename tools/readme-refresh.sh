@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews the blocks of README.md that show real output: the demo's table, and the first table of the last "make bench".
+# Renews the blocks of docs/internals/speed.md that show real output: the demo's table, and the first table of the last "make bench".
 #
 #   tools/readme-refresh.sh FOREBAY [BENCH.md]
 set -euo pipefail
@@ -7,6 +7,7 @@ forebay=$(realpath "$1")
 bench=${2:-}
 if [ -n "$bench" ]; then bench=$(realpath "$bench"); fi
 cd "$(dirname "$0")/.."
+page=docs/internals/speed.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -15,8 +16,8 @@ replace() {
     awk -v name="$1" -v file="$2" '
         index($0, "<!-- " name ": begin") == 1 { print; while ((getline line < file) > 0) print line; skip = 1; next }
         index($0, "<!-- " name ": end") == 1 { skip = 0 }
-        !skip' README.md >"$scratch/README.md"
-    cp "$scratch/README.md" README.md
+        !skip' "$page" >"$scratch/page.md"
+    cp "$scratch/page.md" "$page"
 }
 
 # In a directory of its own, so that the results' path reads as it does for a newcomer.
@@ -27,9 +28,9 @@ repo=$PWD
 replace demo "$scratch/demo"
 
 if [ -n "$bench" ] && [ -f "$bench" ]; then
-    # The first table only; docs/performance.md is the place for the rest.
+    # The first table only.
     awk '/^Median/ { print; print "" } /^\|/ { print; seen = 1; next } seen { exit }' "$bench" >"$scratch/bench"
     replace bench "$scratch/bench"
 else
-    echo "no results of make bench here: its block in README.md stays as it is"
+    echo "no results of make bench here: its block in $page stays as it is"
 fi

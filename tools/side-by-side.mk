@@ -1,8 +1,8 @@
-# The steps of "make test" in two rows that run side by side: one begins with what cargo builds for development, the other with the optimised wheel, so
-# that neither waits for the other's build folder. In both rows cheap checks come first. A step begins when the one before it in its row has passed;
-# what it prints is shown when it ends. When one fails, the other row stops behind the step it is at.
+# The steps of "make test" in three rows that run side by side. The first begins with what cargo builds for development, the second with the optimised
+# package, so that neither waits for the other's build folder. The third begins when the tests are built and waits most of the time. A step begins when the
+# one before it in its row has passed; what it prints is shown when it ends. When one fails, the other rows stop behind the step they are at.
 #
-# The optimised command is the one that the wheel carries: the release build would compile everything once more.
+# The optimised command is the one that the package carries: another one would be linked once more.
 FOREBAY = $(VENV)/bin/forebay
 include Makefile
 
@@ -14,9 +14,11 @@ SHELL := tools/timed.sh
 unexport MAKEFLAGS MFLAGS
 
 .PHONY: every-step
-every-step: doc guard
+every-step: doc report test-hosts
 
-lint: | fmt
+# The tests are built before they are linted: the third row, which takes as long as any of these steps, waits for them.
+tests: | fmt
+lint: | tests
 kernel: | lint
 unit: | kernel
 doc: | unit
@@ -24,13 +26,15 @@ doc: | unit
 # Both fill one folder.
 $(VENV)/report.installed: | $(VENV)/python.installed
 
-wheel: | style
-installed: | wheel
-scenarios: | installed
+package: | style
+installed: | package
+# What it counts does not depend on what runs beside it.
+guard: | installed
+scenarios: | guard
 readme: | scenarios
 python: | readme
 repro: | python
 # Of what is built for development, but a browser is what takes the time.
-report: | repro
-# Of an optimised build that nothing else needs; what it counts does not depend on what runs beside it.
-guard: | report
+report: | repro tests
+
+test-hosts: | tests

@@ -1,4 +1,4 @@
-"""Draws the figures of docs/python.md: `python docs/snippets/figures.py [FOLDER]`, in the root of the repository."""
+"""Draws the figures of docs/reference/python.md: `python docs/snippets/figures.py [FOLDER]`, in the root of the repository."""
 
 import sys
 from pathlib import Path

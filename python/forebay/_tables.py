@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Tables(Generic[T]):
-    """Mixin for results with the tables of ``docs/results.md``."""
+    """Mixin for results with the tables of ``docs/reference/results.md``."""
 
     def table(self, name: str) -> T:
         """Return the table of that name."""

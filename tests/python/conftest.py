@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,32 @@ os.environ.pop("COLUMNS", None)
 
 #: Longest wait for a condition, also on a busy machine.
 PATIENCE_S = 120
+
+
+#: Things that must not be missing on this machine (crates/platform/src/doctor/src/required.rs). If there are any, skipped tests fail.
+REQUIRED = os.environ.get("FOREBAY_REQUIRE", "")
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn a report of a skip into a failure that states the reason of the skip."""
+    if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"FOREBAY_REQUIRE={REQUIRED} forbids skips: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    refuse_skip(report)
+    return report
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

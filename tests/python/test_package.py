@@ -6,6 +6,7 @@ import doctest
 import importlib
 import importlib.metadata
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -119,16 +120,23 @@ def test_everything_public_is_documented() -> None:
                     assert value.__doc__, f"{name}.{member}"
 
 
-def test_the_pages_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every block of Python in docs/python.md, one after the other."""
-    page = (ROOT / "docs" / "python.md").read_text()
-    blocks = [b.split("```")[0] for b in page.split("```python\n")[1:]]
-    assert len(blocks) >= 3
+def python_blocks(page: Path) -> list[str]:
+    """Return the blocks of Python of a page, without those that a comment excludes (tools/examples.py)."""
+    text = re.sub(r"<!-- not run: .* -->\n```python\n.*?```", "", page.read_text(), flags=re.DOTALL)
+    return [b.split("```")[0] for b in text.split("```python\n")[1:]]
+
+
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if python_blocks(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_code_of_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block of Python of a page, in order."""
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), scope)
+    for block in python_blocks(page):
+        exec(compile(block, str(page), "exec"), scope)
 
 
 def test_command_does_not_import_numpy() -> None:

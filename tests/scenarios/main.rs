@@ -21,6 +21,7 @@ mod dctcp;
 mod determinism;
 mod examples;
 mod faults;
+mod fingerprints;
 mod fuzz;
 mod goodput;
 mod groups;

@@ -92,7 +92,7 @@ fn a_hundred_thousand_connections() {
 }
 
 #[test]
-#[ignore = "takes a gigabyte: ARCHITECTURE.md has what it measured"]
+#[ignore = "takes a gigabyte: docs/internals/memory.md has its results"]
 fn a_million_connections() {
     measure("linux", 10);
 }
@@ -142,7 +142,7 @@ occupancy = "none"
     assert_eq!((r.peak_connections, r.flows.iter().filter(|f| !f.end.is_never()).count() as u64), (connections, connections));
     let allocated = PEAK.load(Relaxed) - base;
     let each = allocated / connections;
-    // Resident memory is printed for ARCHITECTURE.md, without the pages of this program itself. It has no bound: it depends on the system's
+    // Resident memory is printed for docs/internals/memory.md, without the pages of this program itself. It has no bound: it depends on the system's
     // allocator and on huge pages.
     let resident = peak().zip(before).map_or(0, |(after, before)| after - before);
     println!("peak {allocated} B allocated, {each} B a connection; {} B resident", resident / connections);

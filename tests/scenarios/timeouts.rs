@@ -79,3 +79,44 @@ fn timeout_recording_does_not_change_results() {
     assert_eq!(on.report.fingerprint, off.report.fingerprint);
     assert_eq!(on.report.flows, off.report.flows);
 }
+
+/// Packets that arrive out of order are repaired without a timeout: `rto-min` is longer than the run.
+const SPRAYED: &str = r#"
+duration = "20ms"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 4
+hosts-per-leaf = 4
+host = { rate = "10Gbps", delay = "1us", buffer = "500pkt" }
+fabric = { rate = "10Gbps", delay = "1us", buffer = "500pkt" }
+balance = "packet"
+[transport]
+rto-min = "1s"
+[[workload]]
+kind = "long"
+from = "rack0"
+to = "rack1"
+pattern = "pairwise"
+"#;
+
+/// `rto-rule` is a formula: it does not decide which stack a sender follows.
+#[test]
+fn rto_rule_changes_no_run_without_timeouts() {
+    for (stack, recoveries) in [("rfc", ["rack", "sack"]), ("ns2", ["newreno", "rack"]), ("linux", ["rack", "newreno"])] {
+        for recovery in recoveries {
+            let [stack, recovery] = [format!("transport.stack={stack}"), format!("transport.recovery={recovery}")];
+            let run = |rule: &str| {
+                let rule = format!("transport.rto-rule={rule}");
+                let o = one(SPRAYED, &[&stack, "transport.cc=cubic", "transport.rto-min=1s", &recovery, &rule]);
+                assert_eq!(
+                    o.report.timeouts.iter().filter(|t| t.kind != TimeoutKind::Probe).count(),
+                    0,
+                    "{stack} {recovery} {rule}"
+                );
+                o.report.fingerprint
+            };
+            assert_eq!(run("rfc6298"), run("linux"), "{stack} {recovery}");
+        }
+    }
+}

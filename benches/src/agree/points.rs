@@ -93,18 +93,18 @@ pub(super) fn points() -> Vec<Point> {
 fn cause(p: &Point) -> &'static str {
     match p.setup.work {
         Work::Example => {
-            "not settled. The text of ns-3's example says 23, 471 and 74 Mbps, the publication 46, 475 and 54; of our runs of ns-3 one had \
-             46, 454 and 53 and others 1 to 2, 481 and 94: there the flows of S1 starve. forebay lies between."
+            "unknown. The text of ns-3's example has 23, 471 and 74 Mbps, the publication 46, 475 and 54. One run of ns-3 had 46, 454 and 53, \
+             others 1 to 2, 481 and 94, because the flows of S1 starve there. The results of forebay are between these."
         }
         Work::Incast(..) => {
-            "the processing time, which is not the same on both sides: forebay draws it for each packet, behind the interface's queue; ns-2 \
-             once for each opportunity to send, before the interface (`overhead_`, TcpAgent::send_much), so that the packets of a burst \
-             stay back to back. Without it (16 senders, five starts) forebay has 103, 1006, 149 and 396 timeouts with 64, 32 and 128 \
+            "the processing time, which differs between both sides. forebay draws it for each packet, behind the queue of the interface. ns-2 \
+             draws it once for each opportunity to send, before the interface (`overhead_`, TcpAgent::send_much), so that the packets of a \
+             burst stay back to back. Without it (16 senders, five starts) forebay has 103, 1006, 149 and 396 timeouts with 64, 32 and 128 \
              packets and with blocks of 175, ns-2 139, 1044, 137 and 437; with 1 us 182, 1109, 9 and 794, ns-2 110, 894, 2 and 288."
         }
         Work::Trains(_) => {
-            "at the edge: whether a connection times out once or twice follows from how the five first bursts interleave \
-             (specification of TRIM, A24: the pattern changes between 90 and 137 packets)."
+            "the interleaving of the five first bursts, which decides between one and two timeouts of a connection (specification of TRIM, \
+             A24: the pattern changes between 90 and 137 packets)."
         }
         _ => "",
     }

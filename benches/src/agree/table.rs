@@ -9,14 +9,14 @@ use std::fmt::Write;
 pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions: &str) -> String {
     let inside = rows.iter().filter(|r| r.inside).count();
     let mut t = format!(
-        "# Beside ns-2 and ns-3\n\n\
-         Written by `make peers`; the numbers are those of its last run, with {versions}. The peers are Debian's packages, unchanged; their\n\
-         programs are in `benches/peers`. Both sides have the same network, the same starts and the same packet sizes, forebay its stack `ns2`\n\
-         beside ns-2 (without handshake: ns-2's one-way agents have none) and `rfc` beside ns-3. Beside ns-2 each packet of several flows takes up\n\
-         to 1 us longer at its sender, on both sides: without, ns-2's figures are those of phase effects, and 100 ns are enough to change\n\
-         them (20 Reno flows with a minimum RTO of 1 ms: 301 timeouts without, 680 with up to 100 ns; incast of 16 senders with 64 packets\n\
-         of buffer and blocks of 22: 1 and 8; of 8 with blocks of 45: 78 and 16). Numbers are means over several starts where\n\
-         the set-up says so. **{inside} of {} figures lie inside their bands.**\n",
+        "# Comparison with ns-2 and ns-3\n\n\
+         `make peers` writes this page. The numbers are those of its last run, with {versions}. Both simulators are Debian's packages, unchanged,\n\
+         and their programs are in `benches/peers`. Both sides have the same network, the same starts and the same packet sizes. forebay uses its\n\
+         stack `ns2` beside ns-2, without handshake as in ns-2's one-way agents, and `rfc` beside ns-3.\n\n\
+         Beside ns-2, each packet of several flows takes up to 1 us longer at its sender, on both sides. Without that, phase effects determine the\n\
+         figures of ns-2, and 100 ns change them: 20 Reno flows with a minimum RTO of 1 ms have 301 timeouts without, and 680 with up to 100 ns.\n\
+         Incast of 16 senders (64 packets of buffer, blocks of 22) has 1 and 8, of 8 senders with blocks of 45 it has 78 and 16.\n\n\
+         Numbers are means over the given starts. **{inside} of {} figures lie inside their bands.**\n",
         rows.len()
     );
     let mut section = "";
@@ -48,7 +48,7 @@ pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions
             short(row.peer)
         );
     }
-    t.push_str("\n## What lies outside, and why\n\n");
+    t.push_str("\n## Figures outside, and their causes\n\n");
     let mut any = false;
     for (i, point) in points.iter().enumerate() {
         let outside: Vec<&str> = rows.iter().filter(|r| r.point == i && !r.inside).map(|r| r.figure.name()).collect();

@@ -1,20 +1,20 @@
 //! Exclusion of changes by the closed forms, before simulation.
 
 use crate::options::Choice;
-use forebay_model::backend::{Theory, Verdict, verdicts};
+use forebay_model::backend::{Applicability, ModelValue, applicability};
 use forebay_scenario::Resolved;
 
 /// Reason of the closed forms to exclude a change, if any.
 pub(crate) fn exclusion_reason(choice: &Choice, resolved: &Resolved) -> Option<String> {
     let config = &resolved.variants.first()?.config;
     let k = f64::from(choice.k?);
-    for verdict in verdicts(config) {
-        let Verdict::Applies(section) = verdict else { continue };
+    for verdict in applicability(config) {
+        let Applicability::Applies(section) = verdict else { continue };
         if section.model != "dctcp" {
             continue;
         }
         for line in section.lines.iter().filter(|l| l.name.starts_with("smallest K")) {
-            if let Theory::Scenario(least) = line.model
+            if let ModelValue::Scenario(least) = line.model
                 && k <= least
             {
                 return Some(format!(

@@ -5,7 +5,7 @@ use crate::head_of_line::BlockedMessages;
 use crate::names;
 use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
 use crate::time_series::{goodput, queues, senders, timeouts};
-use forebay_experiment::waits::{Cause, SEEN_IN};
+use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{RunDir, StoreError, event_lines};
 use forebay_types::QueueLen;
@@ -261,7 +261,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
-        data.waits |= batch.column_by_name("delay_cause").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
+        data.waits |= batch.column_by_name("delay_cause").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
         let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
         let mut place = RowContext::of(&rows, finder);
         data.flows.reserve(rows.len());

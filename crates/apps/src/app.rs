@@ -1,13 +1,13 @@
-//! Applications at run time: who writes what, when. One file a kind; kinds of workloads map to them in [`App::new`].
+//! Applications at run time, one file for each kind. [`App::new`] maps kinds of workloads to them.
 
-use crate::{Errand, Host, Notice, QueryIds};
+use crate::{Host, Notice, QueryIds, RemoteTimer};
 use crate::{arrivals, incast, long, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_types::{AppId, Time, WorkloadId};
 
-/// One workload at run time. Its calls, and when each is due, are described at [`Host`].
+/// A workload at run time. [`Host`] describes when each function is called.
 pub struct App {
     id: AppId,
     kind: Kind,
@@ -18,7 +18,7 @@ enum Kind {
     Long(long::Long),
     /// Barrier-synchronised blocks.
     Incast(incast::Incast),
-    /// Flows that arrive on their own: Poisson or replayed.
+    /// Open-loop flows: Poisson or replayed.
     Arrivals(arrivals::Arrivals),
     /// Trains on persistent connections.
     OnOff(on_off::OnOff),
@@ -46,8 +46,7 @@ macro_rules! each {
 }
 
 impl App {
-    /// The application of `workload` of an experiment that has been [checked](Experiment::check), under `seed`. Its queries get
-    /// their numbers from `ids`.
+    /// The application of `workload` of a [checked](Experiment::check) experiment with `seed`. Its queries get their numbers from `ids`.
     pub fn new(experiment: &Experiment, seed: u64, workload: WorkloadId, ids: &mut QueryIds) -> App {
         let w = &experiment.workloads[workload];
         let rng = |tag: u64| RngStream::Workload.stream(seed, &[u64::from(workload.get()), tag]);
@@ -65,22 +64,22 @@ impl App {
         App { id: AppId::new(workload.get()), kind }
     }
 
-    /// Opens what exists from the beginning.
+    /// Opens connections and sets timers at the start of the run.
     pub fn start(&mut self, host: &mut impl Host) {
         each!(&mut self.kind, a => a.start(host, self.id));
     }
 
-    /// The timer that it set with `tag` came due.
+    /// The timer set with `tag` is due.
     pub fn on_wake(&mut self, host: &mut impl Host, now: Time, tag: u64) {
         each!(&mut self.kind, a => a.on_wake(host, self.id, now, tag));
     }
 
-    /// Something happened on one of its connections.
+    /// An event occurred on one of its connections.
     pub fn on_notice(&mut self, host: &mut impl Host, now: Time, notice: Notice) {
         each!(&mut self.kind, a => a.on_notice(host, self.id, now, notice));
     }
 
-    /// Start of the next flow that arrives on its own, if there is one.
+    /// Start of the next open-loop flow, if there is one.
     pub fn next_arrival(&self) -> Option<Time> {
         match &self.kind {
             Kind::Arrivals(a) => a.next_arrival(),
@@ -88,53 +87,52 @@ impl App {
         }
     }
 
-    /// Opens the flows that arrive before `until`.
+    /// Opens the open-loop flows that arrive before `until`.
     pub fn inject(&mut self, host: &mut impl Host, until: Time) {
         if let Kind::Arrivals(a) = &mut self.kind {
             a.inject(host, self.id, until);
         }
     }
 
-    /// Whether it will write nothing more by itself.
+    /// Whether it has written its last message.
     pub fn finished(&self) -> bool {
-        self.left() == 0 && self.next_arrival().is_none()
+        self.remaining() == 0 && self.next_arrival().is_none()
     }
 
-    /// What keeps it from being finished, beside flows that arrive from outside: 0 when nothing does. A call changes it by the same number wherever
-    /// it is made, so that the changes add up where each of several processes makes the calls of its own hosts.
-    pub fn left(&self) -> u64 {
-        each!(&self.kind, a => a.left())
+    /// Remaining work without open-loop flows; 0 when it has finished. Each call changes it by the same amount in every process, so that the changes add
+    /// up when several processes make the calls of their own hosts.
+    pub fn remaining(&self) -> u64 {
+        each!(&self.kind, a => a.remaining())
     }
 
-    /// The timer that it has set with `tag`, for a host that another process has, goes there: with what the application would look up here when it
-    /// comes due.
-    pub fn pack(&mut self, tag: u64) -> Errand {
+    /// Moves the timer with `tag`, set for a host in another process, to that process, with the message to write when it is due.
+    pub fn export_timer(&mut self, tag: u64) -> RemoteTimer {
         let job = match &mut self.kind {
-            Kind::Incast(a) => a.pack(tag),
-            Kind::Queries(a) => a.pack(tag),
+            Kind::Incast(a) => a.export_timer(tag),
+            Kind::Queries(a) => a.export_timer(tag),
             Kind::Long(_) | Kind::Arrivals(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) => None,
         };
-        Errand { tag, job }
+        RemoteTimer { tag, job }
     }
 
-    /// A timer comes from another process, before it is due: the tag that it has here.
-    pub fn unpack(&mut self, errand: Errand) -> u64 {
-        match (&mut self.kind, errand.job) {
-            (Kind::Incast(a), Some((_, job))) => a.unpack(&job),
-            (Kind::Queries(a), Some(answer)) => return a.unpack(answer),
+    /// Takes over a timer from another process before it is due. Returns its tag in this process.
+    pub fn import_timer(&mut self, timer: RemoteTimer) -> u64 {
+        match (&mut self.kind, timer.job) {
+            (Kind::Incast(a), Some((_, job))) => a.import_timer(&job),
+            (Kind::Queries(a), Some(response)) => return a.import_timer(response),
             _ => {}
         }
-        errand.tag
+        timer.tag
     }
 
-    /// The connection that it calls `tag` leads from a host that another process has to one of this one, and a message was written to it at `start`.
-    pub fn written_elsewhere(&mut self, tag: u64, start: Time) {
+    /// A host in another process wrote a message at `start` on the connection `tag`, which leads to a host in this process.
+    pub fn on_remote_write(&mut self, tag: u64, start: Time) {
         if let Kind::Requests(a) = &mut self.kind {
-            a.asked(tag, start);
+            a.on_remote_request(tag, start);
         }
     }
 
-    /// Messages it will write in all, 0 when unknown.
+    /// Total number of messages, 0 if unknown.
     pub fn expected(&self) -> u64 {
         each!(&self.kind, a => a.expected())
     }

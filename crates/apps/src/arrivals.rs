@@ -1,13 +1,13 @@
-//! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
+//! Open-loop flows, from a Poisson process or a list, each on a connection of its own.
 
-use crate::{First, Host, Job, Notice, OpenSpec};
+use crate::{Host, InitialData, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, has_destination};
 use forebay_types::{AppId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
 
-/// Where the flows come from.
+/// Source of the flows.
 enum Source {
     Poisson(Poisson),
     List { flows: Vec<ReplayFlow>, next: usize },
@@ -20,7 +20,7 @@ struct Poisson {
     sizes: SizeDist,
     mean_gap: f64,
     stop: Time,
-    left: u64,
+    remaining: u64,
     /// Flows that each source may still start; empty for no limit.
     quota: Vec<u64>,
     racks: Option<IndexVec<NodeId, NodeId>>,
@@ -29,30 +29,30 @@ struct Poisson {
 }
 
 impl Poisson {
-    /// The flow behind one that arrived at `previous`.
+    /// The flow after one that arrived at `previous`.
     fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         let mut start = previous;
         loop {
             start = start.saturating_add(Time((self.rng.exponential() * self.mean_gap) as u64));
-            if self.left == 0 || start >= self.stop {
+            if self.remaining == 0 || start >= self.stop {
                 return None;
             }
             let (source, src, dst) = self.pair();
-            // What a source that has started all of its flows would send is left out: the others keep their rate.
+            // Flows of a source that has started all of its flows are skipped, so that the other sources keep their rate.
             if let Some(quota) = self.quota.get_mut(source) {
                 if *quota == 0 {
                     continue;
                 }
                 *quota -= 1;
             }
-            self.left -= 1;
+            self.remaining -= 1;
             let bytes = self.sizes.sample(&mut self.rng);
             let deadline = Deadline::due(self.deadline, start, bytes);
             return Some(ReplayFlow { start, src, dst, bytes, deadline });
         }
     }
 
-    /// Index of the source, source and destination: uniform over all legal pairs; the workload made sure that there is one.
+    /// Index of the source, source and destination, uniform over all legal pairs; the workload is checked to have one.
     fn pair(&mut self) -> (usize, NodeId, NodeId) {
         loop {
             let source = self.rng.below(self.from.len() as u64) as usize;
@@ -73,11 +73,11 @@ pub(crate) struct Arrivals {
     total: u64,
 }
 
-/// The flows of the `poisson` or `replay` workload `id` of an experiment under `seed`, ordered by start; none for other kinds.
+/// Flows of the `poisson` or `replay` workload `id` of an experiment with `seed`, ordered by start; none for other kinds.
 pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterator<Item = ReplayFlow> {
     let w = &experiment.workloads[id];
-    let of_its_own = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });
-    let mut all = of_its_own.then(|| Arrivals::new(w, experiment.duration, stream(seed, id)));
+    let open_loop = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });
+    let mut all = open_loop.then(|| Arrivals::new(w, experiment.duration, stream(seed, id)));
     std::iter::from_fn(move || {
         let arrivals = all.as_mut()?;
         let flow = arrivals.next?;
@@ -86,7 +86,7 @@ pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterato
     })
 }
 
-/// Random numbers of the workload `id` under `seed`.
+/// Random numbers of the workload `id` with `seed`.
 pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
     RngStream::Workload.stream(seed, &[u64::from(id.get()), 0])
 }
@@ -95,7 +95,7 @@ impl Arrivals {
     pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
             WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, per_source, racks, deadline, .. } => {
-                // A source that has no destination (all are in its own rack) has no flows either.
+                // A source without a destination, because all are in its own rack, has no flows.
                 let able = |f: NodeId| has_destination(f, to, racks.as_ref());
                 let quota: Vec<u64> =
                     per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
@@ -106,7 +106,7 @@ impl Arrivals {
                     sizes: sizes.clone(),
                     mean_gap: 1e12 / flows_per_sec,
                     stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
-                    left: limit,
+                    remaining: limit,
                     quota,
                     racks: racks.clone(),
                     deadline: *deadline,
@@ -122,7 +122,7 @@ impl Arrivals {
         a
     }
 
-    /// The flow behind one that arrived at `previous`.
+    /// The flow after one that arrived at `previous`.
     fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         match &mut self.source {
             Source::List { flows, next } => {
@@ -141,10 +141,10 @@ impl Arrivals {
 
     pub(crate) fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
         while let Some(f) = self.next.filter(|f| f.start < until) {
-            let first = First::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
+            let first = InitialData::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
             let group = self.transport.pick(f.src);
             host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first });
-            // It counts as open work from here on, though its message is written when it opens.
+            // The flow counts as open from here on, although its message is written when it opens.
             self.next = self.draw(f.start);
         }
     }
@@ -153,8 +153,8 @@ impl Arrivals {
 
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    /// What arrives from outside is no call of its host.
-    pub(crate) fn left(&self) -> u64 {
+    /// Open-loop flows do not count.
+    pub(crate) fn remaining(&self) -> u64 {
         0
     }
 

@@ -1,10 +1,10 @@
-//! Barrier-synchronised blocks: the receiver asks every sender for a block, and for the next ones when all have arrived.
+//! Barrier-synchronised blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
 //!
-//! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
-//! path) and are never lost, as in the incast literature.
+//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the incast
+//! literature.
 
 use crate::query_ids::QuerySource;
-use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Rng, Time};
@@ -33,7 +33,7 @@ pub(crate) struct Incast {
     ids: QuerySource,
     /// The current round.
     query: Option<QueryId>,
-    /// When its blocks should have arrived.
+    /// Deadline of its blocks.
     due: Time,
 }
 
@@ -68,7 +68,7 @@ impl Incast {
     pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
         for (i, &src) in self.senders.iter().enumerate() {
             let group = self.transport.pick(src);
-            let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: First::Nothing };
+            let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: InitialData::Nothing };
             self.conns.push(host.open(Time::ZERO, spec));
             let latency = self.latency.unwrap_or_else(|| host.request_latency(self.receiver, src, group));
             self.latencies.push(latency);
@@ -111,18 +111,18 @@ impl Incast {
         }
     }
 
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         u64::from(self.rounds.saturating_sub(self.round)) + u64::from(self.missing)
     }
 
-    /// The sender's timer `tag` is set: what it is to write then.
-    pub(crate) fn pack(&self, tag: u64) -> Option<(ConnSlot, Job)> {
+    /// Connection and message of the sender's timer `tag`.
+    pub(crate) fn export_timer(&self, tag: u64) -> Option<(ConnSlot, Job)> {
         let job = Job { query: self.query, deadline: self.due, ..Job::of(self.block) };
         (tag != REQUEST).then(|| (self.conns[tag as usize], job))
     }
 
-    /// The receiver, which another process has, began the round that this block belongs to.
-    pub(crate) fn unpack(&mut self, job: &Job) {
+    /// The receiver, in another process, began the round of this block.
+    pub(crate) fn import_timer(&mut self, job: &Job) {
         (self.query, self.due) = (job.query, job.deadline);
     }
 

@@ -1,5 +1,5 @@
-//! What generates traffic: applications that open connections, write messages and wait, without a clock, a network or a socket of their
-//! own. Whatever has those, a simulator or a machine with sockets, is their [`Host`].
+//! Applications that generate traffic: they open connections, write messages and wait. Clock, network and sockets are those of their [`Host`], which a
+//! simulator or a machine with sockets implements.
 
 mod app;
 mod arrivals;
@@ -17,6 +17,6 @@ mod udp;
 pub use app::App;
 pub use arrivals::flows;
 pub use host::{Host, Wake};
-pub use message::{Errand, First, Job, Notice, OpenSpec, QueryStart};
+pub use message::{InitialData, Job, Notice, OpenSpec, QueryStart, RemoteTimer};
 pub use query_ids::QueryIds;
 pub use query_rows::query_rows;

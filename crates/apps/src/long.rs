@@ -1,6 +1,6 @@
 //! One flow per pair, finite or endless.
 
-use crate::{First, Host, Job, Notice, OpenSpec, Wake};
+use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, Rng, Time};
@@ -8,7 +8,7 @@ use forebay_types::{AppId, ConnSlot, NodeId, Rng, Time};
 /// Runtime of a `long` workload.
 pub(crate) struct Long {
     flows: Vec<(Time, NodeId, NodeId)>,
-    first: First,
+    first: InitialData,
     stop_after: Option<Time>,
     transport: Assign,
     unstarted: usize,
@@ -26,7 +26,7 @@ impl Long {
         };
         Long {
             flows: pairs.iter().enumerate().map(flow).collect(),
-            first: size.map_or(First::Endless, |b| First::Only(Job::of(b))),
+            first: size.map_or(InitialData::Endless, |b| InitialData::Only(Job::of(b))),
             stop_after: *stop_after,
             transport: w.transport.clone(),
             unstarted: pairs.len(),
@@ -38,9 +38,9 @@ impl Long {
         for &(time, src, dst) in &self.flows {
             let group = self.transport.pick(src);
             let conn = host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
-            // The application is called when the flow starts, and stops it if it is to stop.
+            // The application is called at the start of the flow, and at its end if it has one.
             host.wake(Wake { app: id, tag: u64::MAX, origin: src, host: src, time });
-            if let (Some(after), First::Endless) = (self.stop_after, self.first) {
+            if let (Some(after), InitialData::Endless) = (self.stop_after, self.first) {
                 host.wake(Wake { app: id, tag: u64::from(conn.get()), origin: src, host: src, time: time.saturating_add(after) });
             }
         }
@@ -57,11 +57,11 @@ impl Long {
 
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         (self.unstarted + self.unstopped) as u64
     }
 
     pub(crate) fn expected(&self) -> u64 {
-        if self.first == First::Endless { 0 } else { self.flows.len() as u64 }
+        if self.first == InitialData::Endless { 0 } else { self.flows.len() as u64 }
     }
 }

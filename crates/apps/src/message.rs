@@ -1,25 +1,25 @@
-//! What an application hands to its host, and what the host reports back.
+//! Messages, connections and timers of applications, and the notices of their host.
 
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, QueryId, Time};
 
-/// Something that happened on a connection. `tag` is the one that the application gave it.
+/// An event on a connection. `tag` is that of its [`OpenSpec`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// The receiver has a message completely.
+    /// The receiver has the complete message.
     Delivered {
         /// The connection.
         tag: u64,
         /// Barrier round or request that the message belongs to.
         query: Option<QueryId>,
     },
-    /// The sender knows that a message was delivered.
+    /// The last byte of a message has been acknowledged.
     Acked {
         /// The connection.
         tag: u64,
     },
 }
 
-/// Where the next connection goes to and what carries it.
+/// A connection to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenSpec {
     /// Sending host.
@@ -30,63 +30,63 @@ pub struct OpenSpec {
     pub group: GroupId,
     /// Application that owns it.
     pub app: AppId,
-    /// The application's own name for it, which comes back in notices.
+    /// Number that the application has chosen for it, returned in notices.
     pub tag: u64,
-    /// What is written when it opens.
-    pub first: First,
+    /// Data written when it opens.
+    pub first: InitialData,
 }
 
-/// What an application hands over at once: one message.
+/// A message to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Payload; `None`: data without end.
+    /// Payload; `None`: endless data.
     pub bytes: Option<u64>,
     /// Barrier round or request it belongs to.
     pub query: Option<QueryId>,
-    /// When it should have arrived; [`Time::NEVER`] for no deadline.
+    /// Deadline of its delivery; [`Time::NEVER`] for none.
     pub deadline: Time,
 }
 
 impl Job {
-    /// A message that belongs to nothing and has no deadline.
+    /// A message without query and deadline.
     pub fn of(bytes: u64) -> Job {
         Job { bytes: Some(bytes), query: None, deadline: Time::NEVER }
     }
 
-    /// Data without end.
+    /// Endless data.
     pub const ENDLESS: Job = Job { bytes: None, query: None, deadline: Time::NEVER };
 }
 
 /// A barrier round or a request that an application has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryStart {
-    /// The number its messages carry.
+    /// Number that its messages carry.
     pub query: QueryId,
-    /// When it began.
+    /// Start time.
     pub start: Time,
     /// Application.
     pub app: AppId,
-    /// Messages that belong to it.
+    /// Number of its messages.
     pub parts: u32,
 }
 
-/// A timer of an application on its way to another process, with what the application would look up when it comes due.
+/// A timer of an application that moves to another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Errand {
-    /// What the application is reminded of.
+pub struct RemoteTimer {
+    /// Argument of the application's call.
     pub tag: u64,
-    /// The message that it is to write then, and where.
+    /// Message to write when it is due, and its connection.
     pub job: Option<(ConnSlot, Job)>,
 }
 
-/// What a connection's application writes when it opens.
+/// Data written when a connection opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum First {
-    /// Nothing yet.
+pub enum InitialData {
+    /// None.
     #[default]
     Nothing,
-    /// One message; the connection closes behind it.
+    /// One message, after which the connection closes.
     Only(Job),
-    /// Data without end.
+    /// Endless data.
     Endless,
 }

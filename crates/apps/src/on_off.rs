@@ -1,20 +1,19 @@
-//! Trains of data with pauses between them: write a train, pause, write the next; optionally one last train at a given time. All on one
-//! persistent connection, or each on a new one.
+//! Trains of data with pauses in between, and optionally a last train at a given time, on one persistent connection or each on a new one.
 
-use crate::{First, Host, Job, Notice, OpenSpec, Wake};
+use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, Rng, SizeDist, Time, TimeDist, split};
 
 /// Bit of a tag that stands for the last train.
-const LAST: u64 = 1 << 63;
+const LAST_TRAIN: u64 = 1 << 63;
 
 struct Source {
     src: NodeId,
     dst: NodeId,
     group: GroupId,
     conn: ConnSlot,
-    left: u32,
+    remaining: u32,
     /// Bytes written so far.
     written: u64,
     rng: Rng,
@@ -23,8 +22,8 @@ struct Source {
 /// Runtime of an `on-off` workload.
 pub(crate) struct OnOff {
     sources: Vec<Source>,
-    /// Sizes drawn beforehand, of each source, the last one first; empty when they are drawn as they come.
-    pieces: Vec<Vec<u64>>,
+    /// Sizes drawn at the start for each source, in reverse order; empty if they are drawn for each train.
+    presized: Vec<Vec<u64>>,
     sizes: SizeDist,
     gaps: TimeDist,
     after_completion: bool,
@@ -34,8 +33,8 @@ pub(crate) struct OnOff {
     last: Option<(Time, LastTrain)>,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Trains still to be written, where their number is known: `u64::MAX` when there is no end.
-    left: u64,
+    /// Trains still to be written; `u64::MAX` without limit.
+    remaining: u64,
     total: u64,
 }
 
@@ -46,23 +45,23 @@ impl OnOff {
         else {
             unreachable!("kind checked by the caller")
         };
-        let mut pieces = Vec::new();
+        let mut presized = Vec::new();
         let source = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
             let mut rng = rng(i as u64);
-            let left = trains.unwrap_or(u32::MAX);
-            if let Some((total, least)) = *total {
-                let drawn: Vec<u64> = (0..left).map(|_| sizes.sample(&mut rng)).collect();
-                let mut of_source = split(total, &drawn, least);
+            let remaining = trains.unwrap_or(u32::MAX);
+            if let Some((total, min)) = *total {
+                let drawn: Vec<u64> = (0..remaining).map(|_| sizes.sample(&mut rng)).collect();
+                let mut of_source = split(total, &drawn, min);
                 of_source.reverse();
-                pieces.push(of_source);
+                presized.push(of_source);
             }
-            Source { src, dst, group: GroupId::new(0), conn: ConnSlot::new(0), left, written: 0, rng }
+            Source { src, dst, group: GroupId::new(0), conn: ConnSlot::new(0), remaining, written: 0, rng }
         };
         let each = u64::from(trains.unwrap_or(0)) + u64::from(last.is_some());
         let total = each * pairs.len() as u64;
         OnOff {
             sources: pairs.iter().enumerate().map(source).collect(),
-            pieces,
+            presized,
             sizes: sizes.clone(),
             gaps: gaps.clone(),
             after_completion: *after_completion,
@@ -72,7 +71,7 @@ impl OnOff {
             last: *last,
             deadline: *deadline,
             transport: w.transport.clone(),
-            left: if total > 0 { total } else { u64::MAX },
+            remaining: if total > 0 { total } else { u64::MAX },
             total: if trains.is_some() { total } else { 0 },
         }
     }
@@ -84,23 +83,23 @@ impl OnOff {
         for i in 0..self.sources.len() {
             // All trains of a source have the same transport, also on new connections.
             self.sources[i].group = self.transport.pick(self.sources[i].src);
-            let spec = self.spec(id, i, First::Nothing);
+            let spec = self.spec(id, i, InitialData::Nothing);
             let late = Time(if self.jitter > Time::ZERO { self.sources[i].rng.below(self.jitter.0 + 1) } else { 0 });
             if !self.fresh {
-                // Handshakes are spread as well: those of a thousand connections at once would overflow a switch.
+                // Handshakes are spread too: those of a thousand connections at the same time would overflow a switch.
                 self.sources[i].conn = host.open(late, spec);
             }
             self.pause(host, id, self.start + late, i);
             if let Some((at, last)) = self.last {
-                host.wake(Wake { app: id, tag: LAST | i as u64, origin: spec.src, host: spec.src, time: at });
+                host.wake(Wake { app: id, tag: LAST_TRAIN | i as u64, origin: spec.src, host: spec.src, time: at });
                 if let (true, LastTrain::Bytes(bytes)) = (self.fresh, last) {
-                    host.open(at, OpenSpec { first: First::Only(self.job(at, bytes)), ..spec });
+                    host.open(at, OpenSpec { first: InitialData::Only(self.job(at, bytes)), ..spec });
                 }
             }
         }
     }
 
-    fn spec(&self, app: AppId, i: usize, first: First) -> OpenSpec {
+    fn spec(&self, app: AppId, i: usize, first: InitialData) -> OpenSpec {
         let Source { src, dst, group, .. } = self.sources[i];
         OpenSpec { src, dst, group, app, tag: i as u64, first }
     }
@@ -109,16 +108,16 @@ impl OnOff {
         Job { deadline: Deadline::due(self.deadline, now, bytes), ..Job::of(bytes) }
     }
 
-    /// Waits for the next train of source `i`.
+    /// Schedules the next train of source `i`.
     fn pause(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
         let s = &mut self.sources[i];
-        if s.left == 0 {
+        if s.remaining == 0 {
             return;
         }
         let mut at = now.saturating_add(self.gaps.sample(&mut s.rng));
         let src = s.src;
         if self.fresh {
-            // The connection is prepared now: none can be inside a window. A pause shorter than a link's delay may grow to that.
+            // The connection is created now, because none can be created inside a window. A pause shorter than a link's delay may grow to that.
             at = at.max(host.earliest_open());
         }
         if self.last.is_some_and(|(last, _)| at >= last) {
@@ -126,7 +125,7 @@ impl OnOff {
         }
         if self.fresh {
             let bytes = self.draw(i);
-            host.open_later(at, self.spec(id, i, First::Only(self.job(at, bytes))));
+            host.open_later(at, self.spec(id, i, InitialData::Only(self.job(at, bytes))));
         }
         host.wake(Wake { app: id, tag: i as u64, origin: src, host: src, time: at });
     }
@@ -134,20 +133,20 @@ impl OnOff {
     /// Size of the next train of source `i`.
     fn draw(&mut self, i: usize) -> u64 {
         let s = &mut self.sources[i];
-        let drawn = self.pieces.get_mut(i).and_then(Vec::pop);
+        let drawn = self.presized.get_mut(i).and_then(Vec::pop);
         drawn.unwrap_or_else(|| self.sizes.sample(&mut s.rng))
     }
 
     /// A train begins.
     pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
-        let i = (tag & !LAST) as usize;
-        if tag & LAST != 0 {
+        let i = (tag & !LAST_TRAIN) as usize;
+        if tag & LAST_TRAIN != 0 {
             return self.write_last(host, now, i);
         }
         let s = &mut self.sources[i];
-        if s.left != u32::MAX {
-            s.left -= 1;
-            self.left -= 1;
+        if s.remaining != u32::MAX {
+            s.remaining -= 1;
+            self.remaining -= 1;
         }
         let conn = s.conn;
         let bytes = if self.fresh { 0 } else { self.draw(i) };
@@ -160,11 +159,11 @@ impl OnOff {
         }
     }
 
-    /// The last train of source `i`: trains that have not begun are given up.
+    /// Writes the last train of source `i` and cancels those that have not begun.
     fn write_last(&mut self, host: &mut impl Host, now: Time, i: usize) {
         let s = &mut self.sources[i];
-        self.left -= 1 + if s.left == u32::MAX { 0 } else { u64::from(s.left) };
-        s.left = 0;
+        self.remaining -= 1 + if s.remaining == u32::MAX { 0 } else { u64::from(s.remaining) };
+        s.remaining = 0;
         let bytes = match self.last {
             Some((_, LastTrain::Bytes(bytes))) => bytes,
             Some((_, LastTrain::UpToTotal(total))) => total - s.written,
@@ -183,8 +182,8 @@ impl OnOff {
         }
     }
 
-    pub(crate) fn left(&self) -> u64 {
-        self.left
+    pub(crate) fn remaining(&self) -> u64 {
+        self.remaining
     }
 
     pub(crate) fn expected(&self) -> u64 {

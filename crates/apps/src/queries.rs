@@ -1,17 +1,17 @@
-//! Partition and aggregate: an aggregator asks several workers at once and waits for all answers. Queries of an aggregator come as a
-//! Poisson process and may overlap, or one after the other.
+//! Partition-aggregate: an aggregator sends a query to several workers and waits for all responses. Queries of an aggregator arrive as a Poisson process
+//! and may overlap, or follow one another.
 //!
-//! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
-//! path) and are never lost, as in the incast literature. Answers travel on persistent connections.
+//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the incast
+//! literature. Responses travel on persistent connections.
 
 use crate::query_ids::{QueryIds, QuerySource};
-use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Arrival, Deadline, ResponseSize, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Rng, Time};
 
-/// Bit of a tag that stands for an aggregator's own timer.
-const ASK: u64 = 1 << 63;
+/// Bit of a tag for an aggregator's own timer.
+const QUERY_TIMER: u64 = 1 << 63;
 
 /// The connection from a worker to an aggregator.
 struct Link {
@@ -25,42 +25,42 @@ struct Aggregator {
     links: Vec<Link>,
     /// Indices of `links`; the first of them are those of the current query.
     order: Vec<u32>,
-    left: u32,
+    remaining: u32,
     ids: QuerySource,
-    /// Queries under way and how many answers they miss.
+    /// Open queries with their number of missing responses.
     open: Vec<(QueryId, u32)>,
     rng: Rng,
 }
 
-/// An answer that a worker will write.
+/// A response that a worker will write.
 #[derive(Clone, Copy)]
-struct Answer {
+struct PendingResponse {
     conn: ConnSlot,
     job: Job,
 }
 
-/// Answers in places that are used again.
+/// Slab of pending responses.
 #[derive(Default)]
-struct Answers {
-    places: Vec<Answer>,
+struct PendingResponses {
+    slots: Vec<PendingResponse>,
     free: Vec<u32>,
 }
 
-impl Answers {
-    /// Keeps an answer until it is written: its place.
-    fn keep(&mut self, answer: Answer) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = answer;
-            return place;
+impl PendingResponses {
+    /// Stores a response until it is written. Returns its slot.
+    fn insert(&mut self, response: PendingResponse) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = response;
+            return slot;
         }
-        self.places.push(answer);
-        self.places.len() as u32 - 1
+        self.slots.push(response);
+        self.slots.len() as u32 - 1
     }
 
-    /// The answer at place `tag`, which is free from now on.
-    fn take(&mut self, tag: u64) -> Answer {
+    /// Removes the response at slot `tag`.
+    fn take(&mut self, tag: u64) -> PendingResponse {
         self.free.push(tag as u32);
-        self.places[tag as usize]
+        self.slots[tag as usize]
     }
 }
 
@@ -76,9 +76,9 @@ pub(crate) struct Queries {
     jitter: Time,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Answers asked for and not yet begun, by tag.
-    answers: Answers,
-    /// Queries that will still begin or are under way.
+    /// Responses requested and not yet written, by tag.
+    pending_responses: PendingResponses,
+    /// Queries that are scheduled or open.
     pending: u64,
     total: u64,
 }
@@ -109,8 +109,8 @@ impl Queries {
             });
             let links: Vec<Link> = links.collect();
             let order = (0..links.len() as u32).collect();
-            let left = count.unwrap_or(u32::MAX);
-            Aggregator { host, links, order, left, ids: ids.source(), open: Vec::new(), rng: rng(i as u64) }
+            let remaining = count.unwrap_or(u32::MAX);
+            Aggregator { host, links, order, remaining, ids: ids.source(), open: Vec::new(), rng: rng(i as u64) }
         };
         Queries {
             aggregators: aggregators.iter().enumerate().map(aggregator).collect(),
@@ -123,7 +123,7 @@ impl Queries {
             jitter: *jitter,
             deadline: *deadline,
             transport: w.transport.clone(),
-            answers: Answers::default(),
+            pending_responses: PendingResponses::default(),
             pending: 0,
             total: count.map_or(0, |n| u64::from(n) * u64::from(*fan_out) * aggregators.len() as u64),
         }
@@ -133,7 +133,7 @@ impl Queries {
         for i in 0..self.aggregators.len() {
             let a = &mut self.aggregators[i];
             for link in &mut a.links {
-                let first = First::Nothing;
+                let first = InitialData::Nothing;
                 let group = self.transport.pick(link.worker);
                 let spec = OpenSpec { src: link.worker, dst: a.host, group, app: id, tag: i as u64, first };
                 link.conn = host.open(Time::ZERO, spec);
@@ -147,34 +147,34 @@ impl Queries {
         }
     }
 
-    /// The next query of aggregator `i` begins at `time`, unless there is none.
+    /// Schedules the next query of aggregator `i` at `time`, unless it was the last.
     fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, time: Time) {
         let a = &self.aggregators[i];
-        if a.left > 0 && time < self.stop {
+        if a.remaining > 0 && time < self.stop {
             self.pending += 1;
-            host.wake(Wake { app: id, tag: ASK | i as u64, origin: a.host, host: a.host, time });
+            host.wake(Wake { app: id, tag: QUERY_TIMER | i as u64, origin: a.host, host: a.host, time });
         }
     }
 
     pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
-        if tag & ASK != 0 {
-            return self.ask(host, id, now, (tag & !ASK) as usize);
+        if tag & QUERY_TIMER != 0 {
+            return self.start_query(host, id, now, (tag & !QUERY_TIMER) as usize);
         }
-        let Answer { conn, job } = self.answers.take(tag);
+        let PendingResponse { conn, job } = self.pending_responses.take(tag);
         host.write(conn, now, job);
     }
 
-    /// Aggregator `i` asks its workers.
-    fn ask(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
+    /// Aggregator `i` sends a query to its workers.
+    fn start_query(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
         let a = &mut self.aggregators[i];
-        if a.left != u32::MAX {
-            a.left -= 1;
+        if a.remaining != u32::MAX {
+            a.remaining -= 1;
         }
         let query = a.ids.next();
         a.open.push((query, self.fan_out));
         host.begin_query(QueryStart { query, start: now, app: id, parts: self.fan_out });
         for k in 0..self.fan_out as usize {
-            // The first steps of a Fisher-Yates shuffle draw a set without repetition, whatever order the last query left.
+            // The first steps of a Fisher-Yates shuffle draw a set without repetition from any initial order.
             let rest = (a.order.len() - k) as u64;
             if (self.fan_out as usize) < a.order.len() {
                 let drawn = k + a.rng.below(rest) as usize;
@@ -187,15 +187,9 @@ impl Queries {
             };
             let late = Time(if self.jitter > Time::ZERO { a.rng.below(self.jitter.0 + 1) } else { 0 });
             let deadline = Deadline::due(self.deadline, now, bytes);
-            let answer = Answer { conn: link.conn, job: Job { query: Some(query), deadline, ..Job::of(bytes) } };
-            let place = self.answers.keep(answer);
-            host.wake(Wake {
-                app: id,
-                tag: u64::from(place),
-                origin: a.host,
-                host: link.worker,
-                time: now + link.latency + late,
-            });
+            let response = PendingResponse { conn: link.conn, job: Job { query: Some(query), deadline, ..Job::of(bytes) } };
+            let slot = self.pending_responses.insert(response);
+            host.wake(Wake { app: id, tag: u64::from(slot), origin: a.host, host: link.worker, time: now + link.latency + late });
         }
         if let Arrival::Rate(per_sec) = self.arrival {
             let next = now.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64));
@@ -220,22 +214,22 @@ impl Queries {
         }
     }
 
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         self.pending
     }
 
-    /// The worker's timer `tag` is set at a host that another process has: the answer that it is to write.
-    pub(crate) fn pack(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
-        if tag & ASK != 0 {
+    /// Removes the response of timer `tag`, which is set for a worker in another process.
+    pub(crate) fn export_timer(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
+        if tag & QUERY_TIMER != 0 {
             return None;
         }
-        let Answer { conn, job } = self.answers.take(tag);
+        let PendingResponse { conn, job } = self.pending_responses.take(tag);
         Some((conn, job))
     }
 
-    /// The tag here of a timer on behalf of an aggregator that another process has.
-    pub(crate) fn unpack(&mut self, (conn, job): (ConnSlot, Job)) -> u64 {
-        u64::from(self.answers.keep(Answer { conn, job }))
+    /// Stores a response for an aggregator in another process. Returns the tag of its timer.
+    pub(crate) fn import_timer(&mut self, (conn, job): (ConnSlot, Job)) -> u64 {
+        u64::from(self.pending_responses.insert(PendingResponse { conn, job }))
     }
 
     pub(crate) fn expected(&self) -> u64 {

@@ -1,11 +1,11 @@
 //! Numbers of queries, unique among all workloads of a run.
 //!
-//! Everything that begins queries (an incast, a client, an aggregator) has a source of its own, and so numbers of its own. They depend on
-//! nothing but the order in which the sources are made and how many queries each has begun: not on who runs when.
+//! Every incast, client and aggregator numbers its queries with a source of its own. Numbers depend only on the order in which sources are created and on
+//! the number of queries of each, not on the order of execution.
 
 use forebay_types::QueryId;
 
-/// Makes the sources of a run.
+/// Creates the sources of a run.
 #[derive(Debug, Default)]
 pub struct QueryIds {
     sources: u32,
@@ -16,7 +16,7 @@ impl QueryIds {
     pub(crate) fn source(&mut self) -> QuerySource {
         let source = self.sources;
         self.sources = source.checked_add(1).expect("fewer than 2^32 sources of queries");
-        QuerySource { source, begun: 0 }
+        QuerySource { source, started: 0 }
     }
 }
 
@@ -24,14 +24,14 @@ impl QueryIds {
 #[derive(Debug)]
 pub(crate) struct QuerySource {
     source: u32,
-    begun: u32,
+    started: u32,
 }
 
 impl QuerySource {
-    /// The number of the query that begins now. Those of one source grow, and all of a source made earlier are smaller.
+    /// Number of the query that begins now. Numbers of a source increase, and are larger than all of a source created earlier.
     pub(crate) fn next(&mut self) -> QueryId {
-        let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.begun));
-        self.begun = self.begun.checked_add(1).expect("fewer than 2^32 queries of one source");
+        let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.started));
+        self.started = self.started.checked_add(1).expect("fewer than 2^32 queries of one source");
         id
     }
 }
@@ -42,7 +42,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_number_comes_twice_in_whatever_order_the_sources_count() {
+    fn numbers_are_unique() {
         let mut ids = QueryIds::default();
         let mut sources: Vec<QuerySource> = (0..1_000).map(|_| ids.source()).collect();
         let mut seen = BTreeSet::new();

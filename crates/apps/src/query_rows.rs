@@ -1,11 +1,11 @@
-//! What a run leaves behind about its queries.
+//! Result rows of queries.
 
 use crate::QueryStart;
 use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_types::{QueryId, TimeOrNever, WorkloadId};
 use std::collections::BTreeMap;
 
-/// The rows of queries that have begun, from the messages that belong to them, which are numbered; renumbers the queries of both by start.
+/// Rows of the queries that have begun, from the rows of their messages. Renumbers the queries of both by start.
 pub fn query_rows(mut starts: Vec<QueryStart>, flows: &mut [FlowRow]) -> Vec<QueryRow> {
     starts.sort_by_key(|s| (s.start, s.query));
     let number: BTreeMap<QueryId, QueryId> = starts.iter().enumerate().map(|(i, s)| (s.query, QueryId::new(i as u64))).collect();
@@ -24,7 +24,7 @@ pub fn query_rows(mut starts: Vec<QueryStart>, flows: &mut [FlowRow]) -> Vec<Que
         waited: None,
     };
     let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
-    // Messages of one query start at about the same time, so that most belong to that of the one before.
+    // Messages of a query start at about the same time, so most belong to the same query as their predecessor.
     let mut last = None;
     for flow in flows.iter_mut() {
         let Some(query) = flow.query_id else { continue };
@@ -45,7 +45,7 @@ pub fn query_rows(mut starts: Vec<QueryStart>, flows: &mut [FlowRow]) -> Vec<Que
         q.rtos_max = q.rtos_max.max(flow.rtos);
         q.syn_rtos += flow.syn_rtos;
     }
-    // Some of its messages were never written: it is not complete, although those that were may be.
+    // A query of which some messages were never written is incomplete.
     for (q, _) in rows.iter_mut().zip(&starts).filter(|(q, s)| q.fan_in < s.parts) {
         q.end = TimeOrNever::NEVER;
     }

@@ -1,13 +1,13 @@
-//! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
+//! Closed loop: a client sends a request as data to the server, which responds; after a think time the client sends the next.
 
 use crate::query_ids::{QueryIds, QuerySource};
-use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, Rng, SizeDist, Time, TimeDist};
 
-/// Bit of a connection's tag that stands for the direction from server to client.
-const ANSWER: u64 = 1 << 63;
+/// Bit of a connection's tag for the direction from server to client.
+const RESPONSE: u64 = 1 << 63;
 
 struct Pair {
     client: NodeId,
@@ -15,10 +15,10 @@ struct Pair {
     /// Connections of the two directions.
     up: ConnSlot,
     down: ConnSlot,
-    left: u32,
+    remaining: u32,
     ids: QuerySource,
     /// When it sent its last request.
-    asked_at: Time,
+    requested_at: Time,
     client_rng: Rng,
     server_rng: Rng,
 }
@@ -32,11 +32,11 @@ pub(crate) struct Requests {
     start: Time,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Requests still to be sent; `u64::MAX` for no end.
-    left: u64,
+    /// Requests still to be sent; `u64::MAX` without limit.
+    remaining: u64,
     total: u64,
-    /// Answers still to come.
-    waiting: u64,
+    /// Responses still to arrive.
+    outstanding: u64,
 }
 
 impl Requests {
@@ -49,13 +49,13 @@ impl Requests {
             server,
             up: ConnSlot::new(0),
             down: ConnSlot::new(0),
-            left: count.unwrap_or(u32::MAX),
+            remaining: count.unwrap_or(u32::MAX),
             ids: ids.source(),
-            asked_at: Time::ZERO,
+            requested_at: Time::ZERO,
             client_rng: rng(2 * i as u64),
             server_rng: rng(2 * i as u64 + 1),
         };
-        let left = count.map_or(u64::MAX, |n| u64::from(n) * pairs.len() as u64);
+        let remaining = count.map_or(u64::MAX, |n| u64::from(n) * pairs.len() as u64);
         Requests {
             pairs: pairs.iter().enumerate().map(pair).collect(),
             request: request.clone(),
@@ -64,9 +64,9 @@ impl Requests {
             start: *start,
             deadline: *deadline,
             transport: w.transport.clone(),
-            left,
-            total: if left == u64::MAX { 0 } else { 2 * left },
-            waiting: 0,
+            remaining,
+            total: if remaining == u64::MAX { 0 } else { 2 * remaining },
+            outstanding: 0,
         }
     }
 
@@ -74,22 +74,22 @@ impl Requests {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
             let (there, back) = self.transport.pick_pair(client, server);
-            let spec = |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: First::Nothing };
+            let spec = |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: InitialData::Nothing };
             self.pairs[i].up = host.open(Time::ZERO, spec(client, server, there, i as u64));
-            self.pairs[i].down = host.open(Time::ZERO, spec(server, client, back, i as u64 | ANSWER));
+            self.pairs[i].down = host.open(Time::ZERO, spec(server, client, back, i as u64 | RESPONSE));
             host.wake(Wake { app: id, tag: i as u64, origin: client, host: client, time: self.start });
         }
     }
 
     pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let p = &mut self.pairs[tag as usize];
-        if p.left != u32::MAX {
-            p.left -= 1;
-            self.left -= 1;
+        if p.remaining != u32::MAX {
+            p.remaining -= 1;
+            self.remaining -= 1;
         }
-        self.waiting += 1;
+        self.outstanding += 1;
         let query = p.ids.next();
-        p.asked_at = now;
+        p.requested_at = now;
         host.begin_query(QueryStart { query, start: now, app: id, parts: 2 });
         let bytes = self.request.sample(&mut p.client_rng);
         host.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
@@ -97,28 +97,28 @@ impl Requests {
 
     pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         let Notice::Delivered { tag, query } = notice else { return };
-        let i = (tag & !ANSWER) as usize;
+        let i = (tag & !RESPONSE) as usize;
         let p = &mut self.pairs[i];
-        if tag & ANSWER == 0 {
+        if tag & RESPONSE == 0 {
             let bytes = self.response.sample(&mut p.server_rng);
-            let deadline = Deadline::due(self.deadline, p.asked_at, bytes);
+            let deadline = Deadline::due(self.deadline, p.requested_at, bytes);
             return host.write(p.down, now, Job { query, deadline, ..Job::of(bytes) });
         }
-        self.waiting -= 1;
-        if p.left > 0 {
+        self.outstanding -= 1;
+        if p.remaining > 0 {
             let at = now.saturating_add(self.think.sample(&mut p.client_rng));
             host.wake(Wake { app: id, tag: i as u64, origin: p.client, host: p.client, time: at });
         }
     }
 
-    pub(crate) fn left(&self) -> u64 {
-        self.left.saturating_add(self.waiting)
+    pub(crate) fn remaining(&self) -> u64 {
+        self.remaining.saturating_add(self.outstanding)
     }
 
-    /// A client that another process has wrote a request at `start`, if the connection `tag` carries those.
-    pub(crate) fn asked(&mut self, tag: u64, start: Time) {
-        if tag & ANSWER == 0 {
-            self.pairs[tag as usize].asked_at = start;
+    /// A client in another process wrote a message at `start`: a request if the connection `tag` carries those.
+    pub(crate) fn on_remote_request(&mut self, tag: u64, start: Time) {
+        if tag & RESPONSE == 0 {
+            self.pairs[tag as usize].requested_at = start;
         }
     }
 

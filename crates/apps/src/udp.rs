@@ -1,6 +1,6 @@
-//! Unresponsive sources: datagrams at a rate, all the time or on and off.
+//! Unresponsive sources: datagrams at a constant rate, or on and off.
 
-use crate::{First, Host, Notice, OpenSpec, Wake};
+use crate::{Host, InitialData, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Datagram, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, Rng, Time, TimeDist};
@@ -9,7 +9,7 @@ struct Source {
     src: NodeId,
     dst: NodeId,
     conn: ConnSlot,
-    /// When the next packet is due, before the jitter.
+    /// Time of the next packet, without jitter.
     due: Time,
     /// End of the current on period.
     on_until: Time,
@@ -60,7 +60,7 @@ impl Udp {
         for i in 0..self.sources.len() {
             let s = &mut self.sources[i];
             let group = self.transport.pick(s.src);
-            let spec = OpenSpec { src: s.src, dst: s.dst, group, app: id, tag: i as u64, first: First::Nothing };
+            let spec = OpenSpec { src: s.src, dst: s.dst, group, app: id, tag: i as u64, first: InitialData::Nothing };
             s.conn = host.open_datagrams(spec, self.datagram);
             s.due = self.start + Time(if self.jitter > Time::ZERO { s.rng.below(self.jitter.0 + 1) } else { 0 });
             if let Some((on, _)) = &self.periods {
@@ -70,7 +70,7 @@ impl Udp {
         }
     }
 
-    /// Waits for the packet of source `i` that is due next; `now` is when it sent its last.
+    /// Schedules the next packet of source `i`, which sent its last at `now`.
     fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, now: Time) {
         let s = &mut self.sources[i];
         if s.due >= self.stop {
@@ -85,7 +85,7 @@ impl Udp {
         let i = tag as usize;
         let s = &mut self.sources[i];
         host.send_datagram(s.conn, now);
-        // On the grid of the rate, so that the jitter does not add up.
+        // On the grid of the rate, so that jitter does not accumulate.
         s.due = s.due.saturating_add(self.gap);
         while let Some((on, off)) = self.periods.as_ref().filter(|_| s.due >= s.on_until) {
             s.due = s.on_until.saturating_add(off.sample(&mut s.rng)).max(s.due);
@@ -96,8 +96,8 @@ impl Udp {
 
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    /// A source without end is background: it does not keep a run going that has nothing else to do.
-    pub(crate) fn left(&self) -> u64 {
+    /// An endless source is background traffic, which does not prolong a run.
+    pub(crate) fn remaining(&self) -> u64 {
         if self.stop == Time::NEVER { 0 } else { self.running as u64 }
     }
 

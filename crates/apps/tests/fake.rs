@@ -1,7 +1,6 @@
-//! Applications driven by a host of a few lines: no network, every message arrives after ten microseconds. What each did, and when, is
-//! compared with a script.
+//! Applications with a minimal host without network, where every message arrives after ten microseconds. Their actions are compared with a script.
 
-use forebay_apps::{App, First, Host, Job, Notice, OpenSpec, QueryIds, QueryStart, Wake};
+use forebay_apps::{App, Host, InitialData, Job, Notice, OpenSpec, QueryIds, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
@@ -19,7 +18,7 @@ enum Event {
     Notice(Notice),
 }
 
-/// A world without a network.
+/// A host without network.
 #[derive(Default)]
 struct Fake {
     connections: Vec<OpenSpec>,
@@ -55,7 +54,7 @@ impl Fake {
         self.at(now + LATENCY + LATENCY, Event::Notice(Notice::Acked { tag }));
     }
 
-    /// Runs one workload until nothing is left to do, or to `end`.
+    /// Runs a workload until it has finished, or to `end`.
     fn run(kind: WorkloadKind, end: Time) -> Vec<String> {
         let workload = Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind };
         let experiment = Experiment {
@@ -73,20 +72,20 @@ impl Fake {
             let due = fake.events.keys().next().map(|k| k.0);
             let Some(now) = due.into_iter().chain(app.next_arrival()).min().filter(|&now| now < end) else { break };
             fake.now = now;
-            // Flows that arrive at this very time are opened before anything else happens at it.
+            // Flows that arrive at this time are opened before other events at it.
             app.inject(&mut fake, now + Time(1));
             let Some(first) = fake.events.first_entry().filter(|e| e.key().0 == now) else { continue };
             match first.remove() {
                 Event::Wake { tag } => app.on_wake(&mut fake, now, tag),
                 Event::Notice(notice) => app.on_notice(&mut fake, now, notice),
                 Event::Open { conn } => match fake.connections[conn.index()].first {
-                    First::Nothing => {}
-                    First::Only(job) => fake.write(conn, now, job),
-                    First::Endless => fake.write(conn, now, Job::ENDLESS),
+                    InitialData::Nothing => {}
+                    InitialData::Only(job) => fake.write(conn, now, job),
+                    InitialData::Endless => fake.write(conn, now, Job::ENDLESS),
                 },
             }
         }
-        assert_eq!(app.finished(), end == Time::NEVER, "it has ended when nothing is left to do, and only then");
+        assert_eq!(app.finished(), end == Time::NEVER, "finished exactly if no work remains");
         fake.script
     }
 }
@@ -154,7 +153,7 @@ fn pairs<const N: usize>(numbers: [(u32, u32); N]) -> Vec<(NodeId, NodeId)> {
 }
 
 #[test]
-fn incast_requests_the_next_blocks_when_all_have_arrived() {
+fn incast_starts_next_round_when_all_arrived() {
     let kind = WorkloadKind::Incast {
         senders: nodes([1, 2]),
         receiver: NodeId::new(0),
@@ -196,8 +195,8 @@ fn trains(after_completion: bool, fresh: bool, last: Option<(Time, LastTrain)>) 
 }
 
 #[test]
-fn trains_pause_from_start_or_completion_and_end_with_the_last() {
-    // A pause from the start of a train, and one from when its sender knows that it has arrived.
+fn trains_pause_and_end_with_the_last() {
+    // Pauses from the start of a train, and from its last ACK.
     let open = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "60us write 1>0#0 500 bytes"];
     assert_eq!(Fake::run(trains(false, false, None), Time::NEVER), open);
     let closed = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "80us write 1>0#0 500 bytes"];
@@ -215,7 +214,7 @@ fn fresh_trains_have_a_connection_each() {
 }
 
 #[test]
-fn queries_wait_for_all_answers() {
+fn queries_wait_for_all_responses() {
     let kind = WorkloadKind::Queries {
         aggregators: nodes([0]),
         workers: nodes([0, 1, 2]),
@@ -267,7 +266,7 @@ fn requests_travel_as_data_and_are_answered() {
 }
 
 #[test]
-fn replayed_flows_open_at_their_times_on_connections_of_their_own() {
+fn replayed_flows_have_own_connections() {
     let flow = |us, src, bytes| ReplayFlow {
         start: Time::from_us(us),
         src: NodeId::new(src),
@@ -288,7 +287,7 @@ fn replayed_flows_open_at_their_times_on_connections_of_their_own() {
 }
 
 #[test]
-fn long_flows_start_one_after_the_other_and_stop() {
+fn long_flows_are_staggered_and_stop() {
     let kind = |size| WorkloadKind::Long {
         pairs: pairs([(1, 0), (2, 0)]),
         size,
@@ -326,7 +325,7 @@ fn datagrams_keep_the_grid_of_their_rate() {
 }
 
 #[test]
-fn poisson_arrivals_are_those_of_the_seed_whatever_the_host_does() {
+fn poisson_arrivals_depend_on_the_seed_only() {
     let kind = WorkloadKind::Poisson {
         from: nodes([1, 2]),
         to: nodes([0]),

@@ -9,7 +9,7 @@ use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
 use forebay_sim::shim::proboscis::{Config, Host, Proboscis, ReceiverShim, Rules, SenderShim, State, Verdict};
-use forebay_sim::shim::{ShimConfig, build, layers};
+use forebay_sim::shim::{ShimConfig, build, endpoint_shims};
 use forebay_types::param::{Value, Values};
 use forebay_types::{Bytes, NodeId, Rate, Rng, Time};
 
@@ -56,7 +56,7 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
         ("peer-has-shim", Value::Bool(below(3) > 0)),
     ]);
     let shim = Chosen { name: "proboscis", values: Values(values) };
-    let Ok(ShimConfig::Endpoint(layers::Config::Proboscis(config))) = build(&shim) else { panic!("{shim:?}") };
+    let Ok(ShimConfig::Endpoint(endpoint_shims::Config::Proboscis(config))) = build(&shim) else { panic!("{shim:?}") };
     let mut stack = defaults(Profile::Linux);
     stack.ack_every = 1 + below(2) as u32;
     stack.mss = [536, 1_460][below(2) as usize];

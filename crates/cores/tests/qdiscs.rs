@@ -6,7 +6,6 @@
 
 use forebay_kernel::Source;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -157,9 +156,8 @@ fn prepare(sources: &Path, include: &Path) {
     }
 }
 
-/// Written to standard error directly, because the harness shows only the output of failed tests.
 fn skip(why: &str) -> Option<[PathBuf; 2]> {
-    let _ = writeln!(io::stderr(), "skipped: qdiscs are not compared with those of Linux: {why}");
+    forebay_platform::doctor::required::skip("kernel", &format!("qdiscs are not compared with those of Linux: {why}"));
     None
 }
 

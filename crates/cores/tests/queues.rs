@@ -1,7 +1,6 @@
 //! Every C core decides as its Rust discipline does, to the bit: random parameters, random arrivals, the same marks, drops, reasons and order.
 
-mod parameters;
-
+use crate::parameters;
 use forebay_cores::{Core, Effect, Seen};
 use forebay_kernel::queue::Discipline;
 use forebay_queues::{
@@ -202,7 +201,7 @@ fn sequence(entry: &QueueEntry, number: u64) -> Tally {
         _ => QueueLen::Packets(2 + rng.below(40)),
     };
     let mut queue = parameters::built(entry, buffer, traffic.rate, &mut rng);
-    queue.fit(1 + rng.below(4), traffic.largest);
+    queue.set_defaults(1 + rng.below(4), traffic.largest);
     let discipline = Discipline::of(&queue).expect("there is a core");
     let stream = Rng::stream(rng.next_u64(), &[]);
     let core = Core::new(&discipline, traffic.rate, stream.state());

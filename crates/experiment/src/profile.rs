@@ -2,7 +2,7 @@
 
 use crate::registry::CcEntry;
 use crate::transport::{
-    Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack, Transport,
+    Chosen, Ecn, Flavor, Growth, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack, Transport,
 };
 use forebay_types::Time;
 use forebay_types::param::{Kind, Param, Values, choices};
@@ -69,7 +69,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "recovery",
         Kind::Choice(&choices::<4, _>(RECOVERY)),
-        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `ssthresh-from = \"cwnd\"` and `rto-rule = \"linux\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
+        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `stack = \"linux\"` and `ssthresh-from = \"cwnd\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
     ),
     p(
         "ssthresh-from",
@@ -261,6 +261,7 @@ fn first_window(mss: u32) -> u32 {
 pub fn defaults(profile: Profile) -> Stack {
     let ns2 = Stack {
         profile: Profile::Ns2,
+        flavor: Flavor::Rfc,
         mss: 1460,
         header: 40,
         ack_size: 40,
@@ -307,6 +308,7 @@ pub fn defaults(profile: Profile) -> Stack {
     match profile {
         Profile::Linux => Stack {
             profile: Profile::Linux,
+            flavor: Flavor::Linux,
             mss: 1448,
             header: 52,
             ack_size: 52,

@@ -106,7 +106,18 @@ pub enum Ecn {
     Dctcp,
 }
 
-/// RTO formula, from the filtered RTT.
+/// Stack whose behaviour an endpoint follows where the RFCs and the Linux kernel differ and no key of the scenario decides.
+///
+/// It follows from the profile. ns-2 differs from the RFCs only where keys decide, so it has none of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    /// The RFCs.
+    Rfc,
+    /// The Linux kernel.
+    Linux,
+}
+
+/// Formula that computes the RTO from the filtered RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RtoRule {
     /// RFC 6298: max(minimum, SRTT + max(G, 4 RTTVAR)).
@@ -196,6 +207,8 @@ impl SlowStart {
 pub struct Stack {
     /// Profile the defaults came from.
     pub profile: Profile,
+    /// Behaviour where no other property decides.
+    pub flavor: Flavor,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// Bytes added to the payload on the wire, all layers.
@@ -282,9 +295,14 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Returns true if a sender without SACK counts duplicate ACKs as Linux does, as if each were a SACK of one segment (tcp_add_reno_sack), instead
-    /// of by RFC 6582. This holds if reductions and RTO are those of Linux.
+    /// Returns true if this is the Linux stack, where nothing more specific decides.
+    #[inline(always)]
+    pub fn is_linux(&self) -> bool {
+        self.flavor == Flavor::Linux
+    }
+
+    /// Returns true if a sender without SACK counts each duplicate ACK as the SACK of a segment (Linux tcp_add_reno_sack) rather than follow RFC 6582.
     pub fn counts_duplicates(&self) -> bool {
-        self.recovery == Recovery::NewReno && self.ssthresh_from == SsthreshFrom::Cwnd && self.rto_rule == RtoRule::Linux
+        self.is_linux() && self.recovery == Recovery::NewReno && self.ssthresh_from == SsthreshFrom::Cwnd
     }
 }

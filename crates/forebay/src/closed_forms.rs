@@ -4,7 +4,7 @@ use crate::terminal::style::{BOLD, DIM, paint};
 use crate::terminal::summary_table::{decimals, scale};
 use forebay_analysis::Cell;
 use forebay_experiment::report::Report;
-use forebay_model::backend::{Collected, Head, Line, Measured, Verdict, to_json, unmeasured, verdicts};
+use forebay_model::backend::{Samples, Header, Line, Measured, Applicability, to_json, no_samples, applicability};
 use forebay_scenario::Resolved;
 use forebay_store::summary::Dimension;
 use serde_json::Value;
@@ -15,15 +15,15 @@ const LABEL: usize = 50;
 
 /// Closed forms of all variants of a scenario, with measured values if its runs are added.
 pub(crate) struct ClosedForms {
-    verdicts: Vec<Vec<Verdict>>,
+    verdicts: Vec<Vec<Applicability>>,
     measured: Measured,
 }
 
 impl ClosedForms {
     /// Evaluates them.
     pub(crate) fn of(scenario: &Resolved) -> ClosedForms {
-        let verdicts: Vec<Vec<Verdict>> = scenario.variants.iter().map(|v| verdicts(&v.config)).collect();
-        let measured = unmeasured(&verdicts);
+        let verdicts: Vec<Vec<Applicability>> = scenario.variants.iter().map(|v| applicability(&v.config)).collect();
+        let measured = no_samples(&verdicts);
         ClosedForms { verdicts, measured }
     }
 
@@ -42,7 +42,7 @@ impl ClosedForms {
     /// For each variant an object with `models`, and `not_applicable` with the reasons.
     fn objects(&self) -> Vec<Value> {
         let labels = vec![""; self.verdicts.len()];
-        let head = Head { name: "", seed: 0, runs: 0, notes: &[], labels: &labels };
+        let head = Header { name: "", seed: 0, runs: 0, notes: &[], labels: &labels };
         let mut all = to_json(head, &self.verdicts, &self.measured);
         all["variants"].as_array_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -58,10 +58,10 @@ impl ClosedForms {
 }
 
 /// Draws the closed forms of a variant: one block a model, one line a value.
-fn table(verdicts: &[Verdict], collected: &[Vec<Collected>], simulated: bool, colour: bool) -> String {
+fn table(verdicts: &[Applicability], collected: &[Vec<Samples>], simulated: bool, colour: bool) -> String {
     let mut out = String::new();
     for (verdict, columns) in verdicts.iter().zip(collected) {
-        let Verdict::Applies(s) = verdict else { continue };
+        let Applicability::Applies(s) = verdict else { continue };
         let _ = writeln!(out, "{}: {}", paint(colour, BOLD, s.model), s.about);
         for (symbol, value) in &s.inputs {
             let _ = writeln!(out, "  {}", paint(colour, DIM, &format!("{symbol}: {value}")));
@@ -79,8 +79,8 @@ fn table(verdicts: &[Verdict], collected: &[Vec<Collected>], simulated: bool, co
     let not: Vec<String> = verdicts
         .iter()
         .filter_map(|v| match v {
-            Verdict::Not { model, why } => Some(format!("  {model}: {why}\n")),
-            Verdict::Applies(_) => None,
+            Applicability::NotApplicable { model, reason } => Some(format!("  {model}: {reason}\n")),
+            Applicability::Applies(_) => None,
         })
         .collect();
     if !not.is_empty() {
@@ -89,7 +89,7 @@ fn table(verdicts: &[Verdict], collected: &[Vec<Collected>], simulated: bool, co
     out
 }
 
-fn row(out: &mut String, line: &Line, c: &Collected, simulated: bool) {
+fn row(out: &mut String, line: &Line, c: &Samples, simulated: bool) {
     let (model, sim) = (c.model(line), c.sim());
     let shown = || model.iter().copied().chain(sim.as_ref().map(|e| e.mean)).map(f64::abs);
     let largest = shown().fold(0.0, f64::max);

@@ -335,18 +335,12 @@ fn clean() {
 }
 
 fn main() -> ExitCode {
-    if std::env::args().any(|a| a == "--list") {
-        println!("verbs-of-real-hosts: test");
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|a| a == "--list") {
+        println!("{}: test", check::full_name("verbs-of-real-hosts"));
         return ExitCode::SUCCESS;
     }
-    if let Some(reason) = lab::lacks() {
-        println!("skipped: {reason}");
-        return ExitCode::SUCCESS;
-    }
-    let _alone = lab::alone();
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder for this test");
     let topics: [(&str, &dyn Fn()); 20] = [
         ("one attachment", &|| one_attachment(&folder)),
         ("lost file", &lost_file),
@@ -369,9 +363,17 @@ fn main() -> ExitCode {
         ("without privileges", &without_privileges),
         ("recording", &|| recording(&folder)),
     ];
-    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
-    let chosen = topics.iter().filter(|(name, _)| wanted(name));
+    let mut chosen = topics.iter().filter(|(name, _)| check::selects(&args, name)).peekable();
+    if chosen.peek().is_none() {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(reason) = lab::lacks() {
+        forebay_platform::doctor::required::skip("bpf", &reason);
+        return ExitCode::SUCCESS;
+    }
+    let _alone = lab::alone();
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for this test");
     let repeated: Vec<&str> =
         chosen.filter(|(name, topic)| check::attempts(name, *topic, &clean)).map(|(name, _)| *name).collect();
     check::result(&repeated)

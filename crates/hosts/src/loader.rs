@@ -168,7 +168,7 @@ mod tests {
     fn what_the_verifier_says_is_passed_on() {
         // SAFETY: no arguments, no effects.
         if unsafe { libc::geteuid() } != 0 || !Path::new("/sys/kernel/btf/vmlinux").exists() {
-            return;
+            return forebay_platform::doctor::required::skip("bpf", "loading needs root and type information of the kernel");
         }
         let bytes = include_bytes!(env!("FOREBAY_TEST_REFUSED"));
         let shim = Program::named("pias").unwrap();

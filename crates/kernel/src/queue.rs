@@ -37,7 +37,7 @@ impl Discipline {
 
     /// The numbers of a queue that has been fitted to its network; `None`: the driver does not have it.
     pub fn of(queue: &Queue) -> Option<Discipline> {
-        let plain = queue.plain()?;
+        let plain = queue.raw_params()?;
         let number = CORES.iter().position(|name| *name == plain.core)? as u32;
         let mut param = [0; PARAMS];
         param.get_mut(..plain.numbers.len())?.copy_from_slice(&plain.numbers);

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
 use crate::shim_rows::Said;
 use crate::ways::Ways;
-use forebay_apps::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_apps::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;
@@ -184,9 +184,9 @@ impl<'a> Hosts<'a> {
         self.frames.put(open);
         self.opened.push(slot);
         match c.spec.first {
-            First::Nothing => {}
-            First::Only(job) => self.write(slot, time, job),
-            First::Endless => self.write(slot, time, Job::ENDLESS),
+            InitialData::Nothing => {}
+            InitialData::Only(job) => self.write(slot, time, job),
+            InitialData::Endless => self.write(slot, time, Job::ENDLESS),
         }
         for (written, job) in std::mem::take(&mut self.connections[slot].early) {
             self.write(slot, written, job);
@@ -222,7 +222,7 @@ impl Host for Hosts<'_> {
         let Some(conn) = c.guest else { return c.early.push((now, job)) };
         c.write(now, job, mss);
         self.unfinished += u64::from(job.bytes.is_some());
-        let last = matches!(c.spec.first, First::Only(_));
+        let last = matches!(c.spec.first, InitialData::Only(_));
         let (flags, deadline) = (if last { number::WRITE_LAST } else { 0 }, job.deadline.0);
         self.frames.put(protocol::Write { conn, flags, bytes: job.bytes.unwrap_or(0), deadline });
     }

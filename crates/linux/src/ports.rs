@@ -163,7 +163,7 @@ impl Ports {
         }
     }
 
-    /// What the network did to packets all the time: rows of events, as the simulator's (`engine/core/faults.rs`). Statistics count from `measured` on.
+    /// What the network did to packets all the time: rows of events, as the simulator's (`engine/state/report.rs`). Statistics count from `measured` on.
     pub(crate) fn events(&self, network: &Network, measured: Time) -> Vec<EventRow> {
         let mut rows = Vec::new();
         if network.faults.balance == Balance::Packet {
@@ -174,7 +174,7 @@ impl Ports {
         }
         for (id, port) in network.ports.enumerate() {
             let lost = self.list[id].dropped[2];
-            if port.queue.loses() && lost > 0 {
+            if port.queue.is_lossy() && lost > 0 {
                 rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(lost)));
             }
         }

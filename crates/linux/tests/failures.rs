@@ -1,8 +1,7 @@
 //! Links that fail in a guest's network, against the same links in the simulator: what is lost, who moves, and where no way is left. Sources of
 //! datagrams do not react, so that both networks have the same packets.
 
-mod guest;
-
+use crate::guest;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{EventKind, EventRow};
 use forebay_linux::world::Linux;

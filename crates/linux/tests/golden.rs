@@ -3,12 +3,10 @@
 //!
 //! Without a kernel these tests fail, and say how to get one; on a machine that cannot build one they are skipped, and say so.
 
-mod guest;
-
+use crate::guest::{experiment, kernel, run_in};
 use forebay_experiment::report::Report;
 use forebay_experiment::world::World;
 use forebay_linux::world::Linux;
-use guest::{experiment, kernel, run_in};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -86,8 +84,8 @@ fn every_case_has_its_trajectory() {
     }
     let (of, golden) = golden();
     if of != release() {
-        eprintln!("the fingerprints are those of {of}; here runs {}, whose TCP may differ", release());
-        return;
+        let here = release();
+        return forebay_platform::doctor::required::skip("kernel", &format!("{GOLDEN} is of {of}, and this kernel is {here}"));
     }
     let expected: Vec<(&str, String)> = cases().iter().map(|(n, _)| (*n, golden.get(*n).cloned().unwrap_or_default())).collect();
     assert_eq!(written(&found), written(&expected), "FOREBAY_UPDATE=1 writes new ones, if these are right");
@@ -134,8 +132,10 @@ fn for_all(file: &Path, folder: &Path) -> PathBuf {
 
 #[test]
 fn an_ordinary_user_has_the_same_trajectory() {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root || !kernel() {
+    if !rustix::process::geteuid().is_root() {
+        return forebay_platform::doctor::required::skip("root", "only root can run a program as another user");
+    }
+    if !kernel() {
         return;
     }
     let folder = env::temp_dir().join(format!("forebay-nobody-{}", std::process::id()));
@@ -144,7 +144,7 @@ fn an_ordinary_user_has_the_same_trajectory() {
     let program = for_all(&env::current_exe().unwrap(), &folder);
     let kernel = for_all(&forebay_linux::kernel::program().unwrap(), &folder);
     let nobody = Command::new(program)
-        .args(["--exact", "print_fingerprint", "--ignored", "--nocapture"])
+        .args(["--exact", "golden::print_fingerprint", "--ignored", "--nocapture"])
         .env_clear()
         .env("FOREBAY_KERNEL", kernel)
         .current_dir("/")

@@ -1,7 +1,6 @@
 //! ProBoSCIS in a guest: whole runs against the simulator, packet by packet, and what their tables say of the shim.
 
-mod guest;
-
+use crate::guest;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PacketRow;
 use forebay_linux::world::Linux;

@@ -1,7 +1,6 @@
 //! Classes of service in a guest: which packets of real connections are urgent, against the same connections in the simulator.
 
-mod guest;
-
+use crate::guest;
 use forebay_experiment::report::Report;
 use forebay_linux::world::Linux;
 use forebay_sim::world::Simulator;

@@ -1,10 +1,8 @@
 //! What a kernel is told of a scenario, its TCP does.
 
-mod guest;
-
+use crate::guest::{experiment, kernel, run_in};
 use forebay_linux::world::Linux;
 use forebay_types::Time;
-use guest::{experiment, kernel, run_in};
 
 /// A metric of a route that is not locked means nothing to the kernel (tcp_rto_min): here what it does with it is looked at.
 #[test]

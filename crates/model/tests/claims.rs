@@ -1,8 +1,6 @@
 //! What the publications claim of their models; a test is called as the claim.
 
-mod common;
-
-use common::{base, close, model};
+use crate::common::{base, close, model};
 use forebay_model::aimd::{Aimd, throughput_ratio};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule::First, Params, Regime, TailMode};
 use forebay_model::{Pipe, ceilings, dctcp, trim};
@@ -167,7 +165,7 @@ fn nstar_insensitive_to_capacity() {
     close(mean(&mut differences.iter().map(|d| d.abs())), 3.0, 0.05);
 }
 
-fn limited(n: u64) -> forebay_model::incast::Limited {
+fn limited(n: u64) -> forebay_model::incast::LimitedGoodput {
     model(base()).limited(n, 10, TailMode::Literal, First).unwrap()
 }
 

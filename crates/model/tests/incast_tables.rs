@@ -1,9 +1,7 @@
 //! The printed tables of the incast model: base configuration, both branches, other cases, and what the defects of the printed
 //! equations amount to.
 
-mod common;
-
-use common::{base, close, model};
+use crate::common::{base, close, model};
 use forebay_model::incast::{Branch, FirstWindow, NstarRule::First, TailMode};
 use forebay_types::{Rate, Time};
 
@@ -37,7 +35,7 @@ const ROWS: &[Row] = &[
 #[test]
 fn base_configuration() {
     let m = model(base());
-    assert_eq!((m.block(), m.pipe().bdp(), m.held().to_f64(), m.nstar(First)), (256, 12.5, 76.5, Some(13)));
+    assert_eq!((m.block(), m.pipe().bdp(), m.pipe_and_buffer().to_f64(), m.nstar(First)), (256, 12.5, 76.5, Some(13)));
     for &(n, integers, t_c, k, q, p, [a_b, d_b, n_o], g) in ROWS {
         let (ca, head) = (m.ca(n).unwrap(), m.head(n, FirstWindow::Inherited).unwrap());
         let w = ca.windows;
@@ -161,7 +159,7 @@ fn sufficient_condition_for_no_loss() {
         let m = model(p);
         for n in 1..=buffer {
             let head = m.head(n, FirstWindow::Halved { floor: 0.0 }).unwrap();
-            let bound = 0.75 * (m.held().to_f64() + 1.5 * n as f64);
+            let bound = 0.75 * (m.pipe_and_buffer().to_f64() + 1.5 * n as f64);
             assert!(head.offered <= bound, "{buffer} {n}: {} {bound}", head.offered);
             if bound <= buffer as f64 + head.served {
                 certain += 1;

@@ -38,7 +38,7 @@ proptest! {
         prop_assert!(w.overflow >= 2 && w.overflow_of_losers >= w.overflow);
         prop_assert!(w.mean_peak() >= w.overflow as f64 && w.mean_peak() <= (w.overflow + 1) as f64);
         // N W_m = floor(Z) + N_m with Z = X + N/2: in integers, 0 <= 2 (N W_m - N_m) - 2 Z + 2 <= 2.
-        let (num, den) = (m.held().num(), m.held().den());
+        let (num, den) = (m.pipe_and_buffer().num(), m.pipe_and_buffer().den());
         let floor_z = i128::from(n) * i128::from(w.overflow) - i128::from(w.losers);
         let z2 = 2 * num + i128::from(n) * den;
         prop_assert!(floor_z * 2 * den <= z2 && (floor_z + 1) * 2 * den > z2);

@@ -4,7 +4,9 @@
 
 use crate::errors;
 use forebay_model::aimd::{self, Aimd};
-use forebay_model::incast::{Branch, Ca, FirstWindow, Head, Incast, NstarRule, Params, Regime, TailMode};
+use forebay_model::incast::{
+    Branch, CongestionAvoidance, FirstWindow, HeadTimeouts, Incast, NstarRule, Params, Regime, TailMode,
+};
 use forebay_model::{ModelError, Pipe, ceilings, dctcp, trim};
 use forebay_types::{Rate, Time};
 use pyo3::prelude::*;
@@ -54,15 +56,15 @@ type Windows = (u64, u64, u64, f64);
 /// Y_C, Y_C before the floor, T_C.
 type Period = (u64, f64, f64);
 /// Both k_alpha, q, E(k_min), P^O.
-type Tail = (Option<u64>, Option<u64>, f64, Option<f64>, f64);
+type TailTimeouts = (Option<u64>, Option<u64>, f64, Option<f64>, f64);
 /// A_b, C tau, D_b unclipped, P_p, N_t, N^O.
 type FirstRound = (f64, f64, f64, f64, f64, f64);
 /// N', Y_F, T_F, T_B.
 type Beyond = (u64, f64, f64, f64);
 /// Goodput in bit/s and as a share, regime, timeouts a block, Y_B, intermediates.
-type Goodput = (f64, f64, &'static str, f64, u64, Windows, Period, Tail, FirstRound, Option<Beyond>);
+type Goodput = (f64, f64, &'static str, f64, u64, Windows, Period, TailTimeouts, FirstRound, Option<Beyond>);
 
-fn first_round(h: Head) -> FirstRound {
+fn first_round(h: HeadTimeouts) -> FirstRound {
     (h.offered, h.served, h.excess, h.loss, h.late_flows, h.flows_in_timeout)
 }
 
@@ -97,7 +99,7 @@ pub(crate) fn model_incast(
         "run3" => NstarRule::Run3,
         other => return Err(refused("nstar", format!("is `{other}`; legal: `first`, `run3`"))),
     };
-    let Ca { windows: w, packets, packets_exact, duration, .. } = m.ca(senders)?;
+    let CongestionAvoidance { windows: w, packets, packets_exact, duration, .. } = m.ca(senders)?;
     let t = m.tail(senders, mode)?;
     let free = m.goodput(senders, mode, rule)?;
     let mut beyond = match &free.branch {

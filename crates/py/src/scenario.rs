@@ -2,7 +2,7 @@
 
 use crate::detach::detached;
 use crate::errors;
-use forebay_model::backend::{Head, evaluate};
+use forebay_model::backend::{Header, evaluate};
 use forebay_runner::sweep::explain;
 use forebay_scenario::Resolved;
 use forebay_store::Host;
@@ -100,7 +100,7 @@ impl Scenario {
         detached(py, || {
             let labels: Vec<&str> = resolved.variants.iter().map(|v| v.label.as_str()).collect();
             let experiments: Vec<_> = resolved.variants.iter().map(|v| &v.config).collect();
-            let head = Head { name: &resolved.name, seed: resolved.seed, runs: 0, notes: &resolved.notes, labels: &labels };
+            let head = Header { name: &resolved.name, seed: resolved.seed, runs: 0, notes: &resolved.notes, labels: &labels };
             evaluate(head, &experiments).to_string()
         })
     }

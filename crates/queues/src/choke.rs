@@ -1,16 +1,16 @@
 //! CHOKe (Pan, Prabhakar and Psounis, 2000) with ECN, and its modification with several samples: `coexistence.md` 1.4 and 1.5.
 //!
-//! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
+//! An arriving packet is compared with packets drawn at random from the queue. The larger the share of its flow in the queue, the likelier is a match.
 
-use crate::line::Line;
+use crate::ring_buffer::RingBuffer;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, QueueState, Queued, Verdict, red,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
+    QueueError, QueueState, Queued, RawParams, Verdict, red,
 };
 use forebay_types::param::{Entry, Kind, Param, Values, choices};
 use forebay_types::{QueueLen, Rate, Rng, Time};
 
-/// When samples count as a match.
+/// Condition for a match.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Match {
     All,
@@ -21,65 +21,65 @@ enum Match {
 const MATCHES: &[(&str, Match)] = &[("all", Match::All), ("majority", Match::Majority), ("any", Match::Any)];
 const MATCH_WORDS: [&str; 3] = choices(MATCHES);
 
-/// What is known of a packet that waits and may be drawn.
+/// A packet of the backlog, which may be drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Candidate {
     handle: Handle,
-    /// Whether it can be marked.
+    /// Whether it is ECN-capable.
     capable: bool,
     flow: u64,
 }
 
 impl Candidate {
-    fn of(packet: &Queued) -> Candidate {
+    fn new(packet: &Queued) -> Candidate {
         Candidate { handle: packet.handle, capable: packet.packet.ecn.is_capable(), flow: packet.packet.flow }
     }
 }
 
-/// RED, asked only about packets that met no (or not enough) packets of their flow.
+/// CHOKe. RED decides about packets without a match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choke {
-    law: red::Law,
+    control: red::RedControl,
     samples: usize,
     rule: Match,
     mark_samples: bool,
-    backlog: Line<Candidate>,
-    /// Places in the queue that were drawn.
+    backlog: RingBuffer<Candidate>,
+    /// Positions in the queue that were drawn.
     drawn: Vec<usize>,
-    /// They match the packet that was offered last.
+    /// Whether they match the packet of the last `try_push`.
     matched: bool,
     rng: Rng,
 }
 
 impl Choke {
-    fn new(law: red::Law, samples: usize, rule: Match, mark_samples: bool) -> Choke {
-        let (backlog, drawn, rng) = (Line::default(), Vec::new(), Rng::stream(0, &[]));
-        Choke { law, samples, rule, mark_samples, backlog, drawn, matched: false, rng }
+    fn new(control: red::RedControl, samples: usize, rule: Match, mark_samples: bool) -> Choke {
+        let (backlog, drawn, rng) = (RingBuffer::default(), Vec::new(), Rng::stream(0, &[]));
+        Choke { control, samples, rule, mark_samples, backlog, drawn, matched: false, rng }
     }
 
-    /// The decision about a packet; `None` if it has met packets of its flow.
+    /// Decision about a packet; `None` if it matches.
     #[inline(always)]
     fn decide(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
-        self.law.update(port);
+        self.control.update(port);
         if !port.fits(packet.wire) {
-            self.law.overflow(port);
+            self.control.on_overflow(port);
             return Some(Verdict::Drop(DropReason::Overflow));
         }
-        if !self.law.reaches_min() {
-            return Some(self.law.decide_below_min());
+        if !self.control.reaches_min() {
+            return Some(self.control.decide_below_min());
         }
-        // With fewer than m packets there is too little evidence ([R] 1.5). The packet in service is not a candidate.
+        // No match with fewer than m packets ([R] 1.5). The packet in service cannot be drawn.
         if self.backlog.len() >= self.samples && self.matches(packet.flow) {
             return None;
         }
-        Some(self.law.decide_above_min(port, packet.ecn))
+        Some(self.control.decide_above_min(port, packet.ecn))
     }
 
-    /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
+    /// RngStream distinct packets. True if enough of them are of `flow`; these stay in `drawn`.
     #[inline(never)]
     fn matches(&mut self, flow: u64) -> bool {
         if self.samples == 1 {
-            // What follows, without lists for one.
+            // As below, for a single sample.
             let pick = self.rng.below(self.backlog.len() as u64) as usize;
             let matches = self.backlog.get(pick).is_some_and(|c| c.flow == flow);
             self.drawn.clear();
@@ -87,13 +87,13 @@ impl Choke {
             return matches;
         }
         self.drawn.clear();
-        // Floyd's algorithm: every set of m places is equally likely.
+        // Floyd's algorithm: every set of m positions is equally likely.
         for i in self.backlog.len() - self.samples..self.backlog.len() {
             let pick = self.rng.below(i as u64 + 1) as usize;
             self.drawn.push(if self.drawn.contains(&pick) { i } else { pick });
         }
         let backlog = &self.backlog;
-        // Only packets of the flow are to blame, also where the rule is content with some (our choice).
+        // Our choice: only packets of the flow are marked, also if fewer than all match.
         self.drawn.retain(|&i| backlog.get(i).is_some_and(|c| c.flow == flow));
         match self.rule {
             Match::All => self.drawn.len() == self.samples,
@@ -102,9 +102,9 @@ impl Choke {
         }
     }
 
-    /// Marks the drawn packets; those that cannot be marked leave the queue.
+    /// Marks the drawn packets, or drops those that are not ECN-capable.
     fn signal_samples(&mut self, effects: &mut impl Effects) {
-        // From the back, so that the places of the others stay.
+        // From the back, so that the positions of the others stay valid.
         self.drawn.sort_unstable_by_key(|&i| std::cmp::Reverse(i));
         for &i in &self.drawn {
             let Some(Candidate { handle, capable, .. }) = self.backlog.get(i) else { continue };
@@ -120,23 +120,23 @@ impl Choke {
 
 impl Discipline for Choke {
     fn start(&mut self, rate: Rate, rng: Rng) {
-        // The samples have a stream of their own, so that the law's is that of `red`.
+        // The samples have a stream of their own, so that RED draws the same numbers as in `red`.
         self.rng = Rng::stream(rng.clone().next_u64(), &[1]);
-        self.law.start(rate, rng);
+        self.control.start(rate, rng);
     }
 
     fn marks(&self) -> bool {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.law.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.control.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        let mut numbers = self.law.plain().to_vec();
+    fn raw_params(&self) -> Option<RawParams> {
+        let mut numbers = self.control.raw_params().to_vec();
         numbers.extend([self.samples as u64, self.rule as u64, u64::from(self.mark_samples)]);
-        Plain::new("choke", numbers)
+        RawParams::new("choke", numbers)
     }
 }
 
@@ -152,46 +152,46 @@ impl Buffered for Choke {
             Verdict::signal(packet.packet.ecn)
         });
         if packet.admit(verdict, effects) {
-            self.backlog.push_back(Candidate::of(&packet));
+            self.backlog.push_back(Candidate::new(&packet));
         }
     }
 
-    const QUICK: bool = true;
+    const HAS_FAST_PUSH: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
-        self.law.stays_below_min(port) && self.backlog.has_room() && port.fits(packet.packet.wire)
+    fn takes_fast_push(&self, port: &PortState, packet: &Queued) -> bool {
+        self.control.stays_below_min(port) && self.backlog.has_capacity() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         let verdict = self.decide(port, &packet.packet);
         match verdict {
             None => self.matched = true,
             Some(Verdict::Drop(_)) => {}
-            Some(Verdict::Accept | Verdict::Mark) => self.backlog.push_back(Candidate::of(packet)),
+            Some(Verdict::Accept | Verdict::Mark) => self.backlog.push_back(Candidate::new(packet)),
         }
         verdict
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
-        // Nobody waits to be drawn.
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+        // No packet waits that could be drawn.
         port.fits(packet.wire).then(|| {
-            self.law.update(port);
-            self.law.decide(port, packet.ecn)
+            self.control.update(port);
+            self.control.decide(port, packet.ecn)
         })
     }
 
-    fn lets_pass(&self) -> bool {
-        self.law.is_at_rest()
+    fn accepts_idle(&self) -> bool {
+        self.control.is_idle_safe()
     }
 
-    const VARIES: bool = true;
+    const IDLE_VARIES: bool = true;
 
     #[inline(always)]
-    fn passed(&mut self, idle: Time) {
-        self.law.was_idle(idle);
+    fn add_idle(&mut self, idle: Time) {
+        self.control.add_idle(idle);
     }
 
     #[inline(always)]
@@ -207,29 +207,29 @@ impl Buffered for Choke {
 fn build_multi(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     let m = v.int("m");
     if let Some(QueueLen::Packets(b)) = buffer.filter(|b| matches!(b, QueueLen::Packets(n) if m as u64 >= *n)) {
-        let message = format!("{m} samples need {m} waiting packets beside the one in service, and the buffer holds {b}");
+        let message = format!("{m} samples require {m} waiting packets besides the one in service, but the buffer holds {b}");
         return Err(QueueError::new("m", format!("{message}; legal: below {b}")));
     }
     let rule = v.choice("match", MATCHES);
     let mark_samples = v.text("victims") == "samples";
-    red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, m as usize, rule, mark_samples))))
+    red::control(v).map(|control| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(control, m as usize, rule, mark_samples))))
 }
 
 /// RED's parameters and those of the samples.
 const fn multi_params() -> [Param; 12] {
     let samples = [
-        Param { key: "m", kind: Kind::Int(1, 1000), default: Some("7"), doc: "packets that are drawn, all different" },
+        Param { key: "m", kind: Kind::Int(1, 1000), default: Some("7"), doc: "number of distinct packets drawn" },
         Param {
             key: "match",
             kind: Kind::Choice(&MATCH_WORDS),
             default: Some("all"),
-            doc: "how many of them must be of the arriving packet's flow",
+            doc: "how many of the drawn packets must belong to the arriving packet's flow",
         },
         Param {
             key: "victims",
             kind: Kind::Choice(&["samples", "none"]),
             default: Some("samples"),
-            doc: "whether the samples of that flow are marked together with the arriving packet, or it alone",
+            doc: "whether the drawn packets of that flow are marked together with the arriving packet, or only the latter",
         },
     ];
     let mut all = [samples[0]; 12];
@@ -244,19 +244,21 @@ const fn multi_params() -> [Param; 12] {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "choke",
-        summary: "RED, and an arriving packet that meets its own flow in a random waiting packet is marked with it (CHOKe with ECN)",
+        summary: "RED; an arriving packet and a random waiting packet are both marked if they belong to the same flow (CHOKe with ECN)",
         params: &red::PARAMS,
     },
     marking: Marking::Always,
     thresholds: &["min", "max"],
     example: "{ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
-    build: |v, _| red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, 1, Match::All, true)))),
+    build: |v, _| {
+        red::control(v).map(|control| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(control, 1, Match::All, true))))
+    },
 };
 
 pub(crate) const MULTI: QueueEntry = QueueEntry {
     entry: Entry {
         name: "choke-multi",
-        summary: "CHOKe with several samples: flows that do not dominate the queue are left to RED (modified CHOKe)",
+        summary: "CHOKe with several samples, which affects only flows that dominate the queue (modified CHOKe)",
         params: &multi_params(),
     },
     marking: Marking::Always,
@@ -271,11 +273,11 @@ mod tests {
     use crate::testing::{Effect, Port, packet};
     use crate::{Codepoint, QueueState};
 
-    /// A port whose average lies just above `min`, where the law hardly ever signals, with these flows waiting behind a packet in service.
+    /// A port whose average is just above `min`, where RED hardly ever signals, with these flows waiting behind a packet in service.
     fn port(samples: usize, rule: Match, flows: &[u64], ecn: Codepoint) -> Port {
-        let mut law = red::tests::example();
-        law.avg = 30.5;
-        let mut choke = Choke::new(law, samples, rule, true);
+        let mut control = red::tests::example();
+        control.avg = 30.5;
+        let mut choke = Choke::new(control, samples, rule, true);
         choke.start(Rate(1_000_000_000), Rng::stream(5, &[samples as u64]));
         let mut p = Port::new(BufferedDiscipline::Choke(choke), QueueState { packets: 250, bytes: u64::MAX });
         p.serving = Some(Queued { handle: Handle(u32::MAX), since: Time(0), packet: packet(1500, 0, 0, 99) });
@@ -284,12 +286,12 @@ mod tests {
             let queued = Queued { handle: Handle(1_000_000 + i as u32), since: Time(0), packet };
             p.backlog.push(queued);
             let BufferedDiscipline::Choke(choke) = &mut p.discipline else { unreachable!() };
-            choke.backlog.push_back(Candidate::of(&queued));
+            choke.backlog.push_back(Candidate::new(&queued));
         }
         p
     }
 
-    /// Share of arrivals of flow 1 that match, each at the same queue, without marks by the law.
+    /// Fraction of arrivals of flow 1 that match, each at the same queue.
     fn matched(samples: usize, rule: Match, of_flow: usize, others: usize) -> f64 {
         let flows: Vec<u64> = (0..of_flow + others).map(|i| u64::from(i < of_flow)).collect();
         let n = 40_000;
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_marks_both_and_nothing_below_min() {
+    fn match_marks_both_above_min_only() {
         let mut p = port(1, Match::All, &[1, 1, 1], Codepoint::Ect0);
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Mark);
         assert!(matches!(p.effects[..], [Effect::Mark(Handle(1_000_000..=1_000_002))]));
@@ -322,12 +324,12 @@ mod tests {
         assert_eq!(p.effects, []);
         let mut p = port(1, Match::All, &[1, 1, 1], Codepoint::Ect0);
         let BufferedDiscipline::Choke(c) = &mut p.discipline else { unreachable!() };
-        c.law.avg = 29.0;
+        c.control.avg = 29.0;
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
     }
 
     #[test]
-    fn packets_that_cannot_be_marked_are_dropped_from_the_middle() {
+    fn non_ect_samples_are_dropped() {
         let mut p = port(3, Match::All, &[1, 1, 1], Codepoint::NotEct);
         let verdict = p.arrive(Arrival { ecn: Codepoint::NotEct, ..packet(1500, 0, 0, 1) });
         assert_eq!(verdict, Verdict::Drop(DropReason::Early));

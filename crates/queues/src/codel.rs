@@ -1,31 +1,31 @@
-//! CoDel (RFC 8289): packets are dropped, or marked, when they leave, once the waiting time has stayed above a target for an interval; then
-//! again and again, ever faster, until it falls below. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
+//! CoDel (RFC 8289): once the sojourn time has stayed above a target for an interval, packets are dropped or marked as they leave, at increasing frequency,
+//! until it falls below the target. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
+    Queued, RawParams, Verdict,
 };
 use forebay_types::Time;
 use forebay_types::param::{Entry, Kind, Param, Values};
 use std::collections::VecDeque;
 
-/// The parameters of the law.
+/// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Params {
     target: Time,
     interval: Time,
     ecn: bool,
-    /// Packets that waited longer are marked, whatever the law says.
+    /// Packets with a longer sojourn time are marked in any state.
     ce_threshold: Time,
-    /// A full packet on the wire; `None` until the network is known.
+    /// Size of a full packet on the wire; `None` until the network is known.
     mtu: Option<u64>,
 }
 
-/// A full packet where nothing is known of the network: Ethernet's, as RFC 8290 section 5.2.4 counts it for the quantum.
+/// Size of a full packet where the network is unknown: Ethernet's, as counted for the quantum in RFC 8290 section 5.2.4.
 const ETHERNET: u64 = 1514;
 
 impl Params {
-    /// What checked parameters say.
+    /// Reads checked parameters.
     pub(crate) fn new(v: &Values) -> Result<Params, QueueError> {
         let time = |key: &'static str| match v.time(key) {
             Time::ZERO => Err(QueueError::new(key, "is zero; it must be longer")),
@@ -40,12 +40,12 @@ impl Params {
         })
     }
 
-    /// Full packets have `packet` bytes, unless the scenario says otherwise.
-    pub(crate) fn fit(&mut self, packet: u64) {
+    /// Sets the size of full packets, unless the scenario does.
+    pub(crate) fn set_defaults(&mut self, packet: u64) {
         self.mtu = self.mtu.or(Some(packet));
     }
 
-    pub(crate) fn plain(&self) -> [u64; 5] {
+    pub(crate) fn raw_params(&self) -> [u64; 5] {
         [self.target.0, self.interval.0, u64::from(self.ecn), self.ce_threshold.0, self.mtu.unwrap_or(ETHERNET)]
     }
 
@@ -53,43 +53,43 @@ impl Params {
         self.ecn || self.ce_threshold != Time::NEVER
     }
 
-    /// RFC 8289 section 5.6, `control_law`: the time of the drop after the one that was due at `t`, the `count`th in a row.
+    /// RFC 8289 section 5.6, `control_law`: time of the drop after the one at `t`, the `count`th in a row.
     fn control_law(&self, t: Time, count: u32) -> Time {
-        // Square root and quotient are exact to the last bit on every machine; Linux approximates the root by Newton steps.
+        // Square root and quotient are correctly rounded on every machine; Linux approximates the root by Newton steps.
         t + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
     }
 }
 
-/// The state of the law for one queue (RFC 8289 section 5.2).
+/// State of CoDel for one queue (RFC 8289 section 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Law {
-    /// When the waiting time will have been above the target for an interval.
+pub(crate) struct CodelControl {
+    /// When the sojourn time will have been above the target for an interval.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
-    /// Drops since the law began to drop.
+    /// Drops since the dropping state was entered.
     count: u32,
-    /// `count` when it last began to.
+    /// `count` when it was last entered.
     last_count: u32,
 }
 
-/// A queue under the law: its packets in order of arrival.
+/// A queue with CoDel: its packets in order of arrival.
 pub(crate) trait Packets {
-    /// Takes the oldest one out.
+    /// Removes the oldest packet.
     fn take(&mut self) -> Option<Queued>;
 
-    /// Bytes that are left, of all queues that share the transmitter.
+    /// Bytes that remain in all queues that share the transmitter.
     fn bytes(&self) -> u64;
 }
 
-impl Law {
-    /// Drops for want of room make the law's signal stronger too where a queue of several overflows (Linux, `fq_codel_drop`); those of a
-    /// single queue do not (RFC 8289 section 5.4).
+impl CodelControl {
+    /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Those of a single queue do
+    /// not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
 
-    /// RFC 8289 section 5.6, `dodequeue`: the oldest packet, and whether the law may drop it.
+    /// RFC 8289 section 5.6, `dodequeue`: the oldest packet, and whether it may be dropped.
     fn take(&mut self, p: &Params, now: Time, queue: &mut impl Packets) -> (Option<Queued>, bool) {
         let Some(packet) = queue.take() else {
             self.first_above = None;
@@ -109,7 +109,7 @@ impl Law {
         (Some(packet), may_drop)
     }
 
-    /// The congestion signal to a packet that leaves: CE, or a drop, after which `packet` is `None`.
+    /// Congestion signal to a packet that leaves: CE, or a drop, after which `packet` is `None`.
     fn signal(p: &Params, packet: &mut Option<Queued>, effects: &mut impl Effects) {
         match packet {
             Some(q) if p.ecn && q.packet.ecn.is_capable() => effects.mark(q.handle),
@@ -128,9 +128,9 @@ impl Law {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.wrapping_add(1);
-                Law::signal(p, &mut packet, effects);
+                CodelControl::signal(p, &mut packet, effects);
                 if packet.is_some() {
-                    // Marked: it leaves, and the next signal has its time (Linux).
+                    // A marked packet leaves, and the next signal is scheduled (Linux).
                     self.drop_next = p.control_law(self.drop_next, self.count);
                     break;
                 }
@@ -141,12 +141,12 @@ impl Law {
                 }
             }
         } else if may_drop {
-            Law::signal(p, &mut packet, effects);
+            CodelControl::signal(p, &mut packet, effects);
             if packet.is_none() {
                 (packet, _) = self.take(p, now, queue);
             }
             self.dropping = true;
-            // If the last time was not long ago, the rate that controlled the queue then is where to start now.
+            // If the dropping state was left recently, it resumes at the previous drop rate.
             let delta = self.count.wrapping_sub(self.last_count);
             let recent = now.saturating_sub(self.drop_next) < Time(p.interval.0.saturating_mul(16));
             self.count = if delta > 1 && recent { delta } else { 1 };
@@ -160,11 +160,11 @@ impl Law {
     }
 }
 
-/// One FIFO under the law.
+/// A FIFO with CoDel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Codel {
     params: Params,
-    law: Law,
+    control: CodelControl,
     backlog: Backlog,
 }
 
@@ -187,22 +187,22 @@ impl Packets for Backlog {
 }
 
 impl Discipline for Codel {
-    fn fit(&mut self, _senders: u64, packet: u64) {
-        self.params.fit(packet);
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
+        self.params.set_defaults(packet);
     }
 
     fn marks(&self) -> bool {
         self.params.marks()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("codel", self.params.plain())
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("codel", self.params.raw_params())
     }
 }
 
 impl Buffered for Codel {
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if !port.fits(packet.packet.wire) {
             return Some(Verdict::Drop(DropReason::Overflow));
         }
@@ -212,14 +212,14 @@ impl Buffered for Codel {
     }
 
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        if let Some(verdict) = self.offer(port, &packet) {
+        if let Some(verdict) = self.try_push(port, &packet) {
             packet.admit(verdict, effects);
         }
     }
 
     #[inline(always)]
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
-        self.law.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
+        self.control.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
     }
 
     fn len(&self) -> usize {
@@ -227,20 +227,20 @@ impl Buffered for Codel {
     }
 }
 
-/// The parameters of the law; whether it marks by default differs.
+/// Parameters of CoDel, with the default of `ecn`.
 pub(crate) const fn params(ecn: &'static str) -> [Param; 5] {
     [
         Param {
             key: "target",
             kind: Kind::Time,
             default: Some("5ms"),
-            doc: "acceptable standing waiting time (RFC 8289 section 4.3); 5 to 10 % of `interval`",
+            doc: "acceptable sojourn time of a standing queue (RFC 8289 section 4.3); 5 to 10 % of `interval`",
         },
         Param {
             key: "interval",
             kind: Kind::Time,
             default: Some("100ms"),
-            doc: "how long the waiting time must stay above `target` before the first drop: the longest usual round trip (RFC 8289 section 4.2)",
+            doc: "time for which the sojourn time must stay above `target` before the first drop: the longest typical RTT (RFC 8289 section 4.2)",
         },
         Param {
             key: "ecn",
@@ -252,13 +252,13 @@ pub(crate) const fn params(ecn: &'static str) -> [Param; 5] {
             key: "ce-threshold",
             kind: Kind::Time,
             default: Some(""),
-            doc: "mark every ECN-capable packet that waited longer, whatever the law says (Linux). Default: none",
+            doc: "sojourn time above which every ECN-capable packet is marked, in any state (Linux). Default: none",
         },
         Param {
             key: "mtu",
             kind: Kind::Bytes,
             default: Some(""),
-            doc: "no drops while no more than this is left in the queue (RFC 8289 section 4.1; `maxpacket` of section 5.3). Default: a full packet of the network on the wire",
+            doc: "queue length up to which no packet is dropped (RFC 8289 section 4.1; `maxpacket` of section 5.3). Default: a full packet on the wire",
         },
     ]
 }
@@ -266,7 +266,7 @@ pub(crate) const fn params(ecn: &'static str) -> [Param; 5] {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "codel",
-        summary: "drops or marks packets as they leave, once they have waited more than a target for an interval (CoDel, RFC 8289)",
+        summary: "drops or marks packets as they leave, once their sojourn time has exceeded a target for an interval (CoDel, RFC 8289)",
         params: &params("false"),
     },
     marking: Marking::IfSet,
@@ -274,7 +274,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"codel\", target = \"100us\", interval = \"2ms\", ecn = true }",
     build: |v, _| {
         let params = Params::new(v)?;
-        let codel = Codel { params, law: Law::default(), backlog: Backlog::default() };
+        let codel = Codel { params, control: CodelControl::default(), backlog: Backlog::default() };
         Ok(Queue::Buffered(BufferedDiscipline::Codel(codel)))
     },
 };

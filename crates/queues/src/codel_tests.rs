@@ -1,4 +1,4 @@
-//! CoDel: when it starts and stops dropping (RFC 8289).
+//! CoDel: start and end of dropping (RFC 8289).
 
 use super::*;
 use crate::testing::{Effect, Port, packet};
@@ -11,7 +11,7 @@ fn params(ecn: bool) -> Params {
 }
 
 fn codel(ecn: bool) -> Codel {
-    Codel { params: params(ecn), law: Law::default(), backlog: Backlog::default() }
+    Codel { params: params(ecn), control: CodelControl::default(), backlog: Backlog::default() }
 }
 
 fn port(codel: Codel) -> Port {
@@ -31,7 +31,7 @@ fn signals_under_overload(ecn: bool, until: u64) -> Vec<f64> {
 /// The waiting time of packet n is n * 20 us: 5 ms at 25 ms, and the first drop an interval later. Further ones are due after
 /// 100 ms / sqrt(n) each, and happen at the next start of a transmission, every 100 us.
 #[test]
-fn drops_under_constant_overload_are_where_the_control_law_puts_them() {
+fn drops_follow_the_control_law() {
     let got = signals_under_overload(false, 3_000);
     let mut due = 125.0;
     for (i, &t) in got.iter().enumerate() {
@@ -47,12 +47,12 @@ fn drops_under_constant_overload_are_where_the_control_law_puts_them() {
 #[test]
 fn marks_keep_the_times_of_drops() {
     let (drops, marks) = (signals_under_overload(false, 1_000), signals_under_overload(true, 1_000));
-    // A mark leaves its packet in the queue, but as long as the waiting time is above the target only the law's clock counts.
+    // A marked packet stays in the queue, but while the sojourn time is above the target only the control law's clock matters.
     assert_eq!(drops, marks);
 }
 
 #[test]
-fn a_packet_that_cannot_be_marked_is_dropped() {
+fn non_ect_packets_are_dropped() {
     let mut p = port(codel(true));
     let mut kinds = [0, 0];
     p.ecn = |n| if n % 2 == 0 { Codepoint::Ect1 } else { Codepoint::NotEct };
@@ -77,18 +77,18 @@ impl Packets for Old {
     }
 }
 
-/// RFC 8289 section 5.5: back above the target within 16 intervals of the last due drop, the law goes on from the drops it had added.
+/// RFC 8289 section 5.5: back above the target within 16 intervals of the last due drop, dropping resumes at the count that it had added.
 #[test]
-fn the_count_is_restored_after_a_short_calm() {
+fn count_resumes_after_a_short_pause() {
     let enter = |count, last_count, ago: u64| {
         let now = Time(10_000 * MS);
         let drop_next = Time(now.0 - ago * MS);
-        let mut law = Law { first_above: Some(now), dropping: false, drop_next, count, last_count };
+        let mut control = CodelControl { first_above: Some(now), dropping: false, drop_next, count, last_count };
         let mut effects = Vec::new();
-        assert!(law.pop(&params(false), now, &mut Old(2), &mut effects).is_some());
+        assert!(control.pop(&params(false), now, &mut Old(2), &mut effects).is_some());
         assert_eq!(effects, [Effect::Drop(Handle(1), DropReason::Early)]);
-        assert!(law.dropping && law.last_count == law.count);
-        (law.count, (law.drop_next - now).0)
+        assert!(control.dropping && control.last_count == control.count);
+        (control.count, (control.drop_next - now).0)
     };
     assert_eq!(enter(10, 4, 1_599), (6, 40_824_829_046));
     assert_eq!(enter(10, 4, 1_600), (1, 100 * MS), "16 intervals are too long");
@@ -97,24 +97,24 @@ fn the_count_is_restored_after_a_short_calm() {
 }
 
 #[test]
-fn a_short_wait_and_a_short_queue_end_it() {
+fn short_sojourn_or_queue_ends_dropping() {
     let mut p = port(codel(false));
     p.arrive(packet(1500, 0, 0, 0));
     p.arrive(packet(1500, 0, 0, 0));
     p.now = Time(5 * MS - 1);
     p.arrive(packet(1500, 0, 0, 0));
-    let law = |p: &Port| if let BufferedDiscipline::Codel(c) = &p.discipline { c.law } else { unreachable!() };
-    assert_eq!((p.serve(), law(&p).first_above), (Some(0), None), "below the target");
+    let control = |p: &Port| if let BufferedDiscipline::Codel(c) = &p.discipline { c.control } else { unreachable!() };
+    assert_eq!((p.serve(), control(&p).first_above), (Some(0), None), "below the target");
     p.now = Time(5 * MS);
     p.arrive(packet(1500, 0, 0, 0));
-    assert_eq!((p.serve(), law(&p).first_above), (Some(1), Some(Time(105 * MS))));
+    assert_eq!((p.serve(), control(&p).first_above), (Some(1), Some(Time(105 * MS))));
     p.now = Time(105 * MS);
-    assert_eq!((p.serve(), law(&p).first_above), (Some(2), None), "one full packet is left");
+    assert_eq!((p.serve(), control(&p).first_above), (Some(2), None), "one full packet is left");
     assert_eq!((p.serve(), p.serve()), (Some(3), None));
 }
 
 #[test]
-fn packets_above_the_threshold_are_marked_whatever_the_law_says() {
+fn packets_above_ce_threshold_are_marked() {
     let mut c = codel(false);
     c.params.ce_threshold = Time(MS);
     let mut p = port(c);

@@ -1,13 +1,13 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::plain::length;
+use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
 };
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param};
 
-/// Sets CE on every ECN-capable packet that finds at least K in the queue.
+/// Sets CE on every ECN-capable packet that arrives at a queue of at least K.
 ///
 /// The comparison uses the queue before the arriving packet is added, the packet in service included: mark if queue >= K,
 /// equivalent to "length after enqueue > K" when counting packets.
@@ -18,17 +18,17 @@ pub struct DctcpStep {
 }
 
 impl DctcpStep {
-    /// Marks from `k` on; `drop_non_ect` drops packets that cannot be marked instead of accepting them.
+    /// Marks from `k` on; `drop_non_ect` drops packets that are not ECN-capable instead of accepting them.
     pub fn new(k: QueueLen, drop_non_ect: bool) -> DctcpStep {
         DctcpStep { k: QueueState::limit(k), drop_non_ect }
     }
 
-    /// K; the unit that it does not count is unlimited.
+    /// K; the other unit is unlimited.
     pub fn k(&self) -> QueueState {
         self.k
     }
 
-    /// Whether packets that cannot be marked are dropped from K on.
+    /// Whether packets that are not ECN-capable are dropped from K on.
     pub fn drops_non_ect(&self) -> bool {
         self.drop_non_ect
     }
@@ -39,12 +39,12 @@ impl Discipline for DctcpStep {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
     }
 }
 
@@ -77,13 +77,13 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "k",
                 kind: Kind::QueueLen,
                 default: None,
-                doc: "marking threshold, compared with the queue an arriving packet finds (waiting and in service)",
+                doc: "marking threshold, compared with the queue length on arrival (waiting and in service)",
             },
             Param {
                 key: "drop-non-ect-above-k",
                 kind: Kind::Bool,
                 default: Some("false"),
-                doc: "drop packets that are not ECN-capable above K, as some switches do, instead of queueing them",
+                doc: "above K, drop packets that are not ECN-capable, as some switches do, instead of accepting them",
             },
         ],
     },

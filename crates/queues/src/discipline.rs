@@ -1,41 +1,40 @@
-//! The two kinds of disciplines. A FIFO's order never changes, so its port knows at the arrival when a packet will leave. In a buffered
-//! discipline the order, or what stays in the backlog, can change after the arrival, so the port takes the next packet from it
-//! whenever it has sent one.
+//! The two kinds of disciplines. The order of a FIFO never changes, so its port knows on arrival when a packet will leave. A buffered discipline may
+//! change the order or drop packets of the backlog later, so the port takes the next packet from it after each transmission.
 
-use crate::{Arrival, Effects, Handle, Plain, PortState, QueueState, Queued, Verdict};
+use crate::{Arrival, Effects, Handle, PortState, QueueState, Queued, RawParams, Verdict};
 use forebay_types::{QueueLen, Rate, Rng, Time};
 
-/// What every discipline receives, and says of itself, before the first packet.
+/// Setup and properties that all disciplines have in common.
 pub trait Discipline {
-    /// Gets ready for a port of this rate, with a random stream of its own.
+    /// Prepares for a port of this rate, with a random stream of its own.
     fn start(&mut self, _rate: Rate, _rng: Rng) {}
 
-    /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
-    fn fit(&mut self, _senders: u64, _packet: u64) {}
+    /// Sets the defaults that depend on the network: `senders` hosts may send full packets of `packet` bytes.
+    fn set_defaults(&mut self, _senders: u64, _packet: u64) {}
 
-    /// Whether it can set CE, with the parameters it has.
+    /// Whether it can set CE with its parameters.
     fn marks(&self) -> bool;
 
-    /// Whether it looks at classes of service or ranks.
-    fn reads_tags(&self) -> bool {
+    /// Whether it uses classes of service or ranks.
+    fn reads_priority(&self) -> bool {
         false
     }
 
-    /// See [`Queue::marks_from`].
-    fn marks_from(&self) -> Option<QueueState> {
+    /// See [`Queue::marking_threshold`].
+    fn marking_threshold(&self) -> Option<QueueState> {
         None
     }
 
-    /// See [`Queue::levels`].
-    fn levels(&self) -> Vec<(String, QueueState)> {
+    /// See [`Queue::thresholds`].
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
         Vec::new()
     }
 
-    /// See [`Queue::plain`].
-    fn plain(&self) -> Option<Plain>;
+    /// See [`Queue::raw_params`].
+    fn raw_params(&self) -> Option<RawParams>;
 }
 
-/// A discipline that decides about a packet when it arrives, once and for all, and serves in order of arrival.
+/// A discipline that decides about each packet on arrival and serves in order of arrival.
 pub(crate) trait Fifo: Discipline {
     /// See [`FifoDiscipline::fast_path_limit`].
     fn fast_path_limit(&self) -> QueueState;
@@ -49,46 +48,44 @@ pub(crate) trait Fifo: Discipline {
 
 /// A discipline that holds the backlog.
 pub trait Buffered: Discipline {
-    /// Takes in an arriving packet, or drops it, and does to the rest of the backlog what follows from the arrival. `effects`
-    /// receives every mark and drop in order, those of the arriving packet too; a packet that was not dropped is in the backlog
-    /// when this returns. The port has served all packets whose transmission starts before this arrival.
+    /// Enqueues or drops an arriving packet, and marks or drops packets of the backlog as a consequence. `effects` receives every mark and drop in order,
+    /// including those of the arriving packet. The port has served all packets whose transmission starts before this arrival.
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects);
 
-    /// What `push` would decide about a packet, and this is then done, where no other packet is concerned. `None`, and nothing is changed that
-    /// could be noticed, where `push` must be called next.
-    fn offer(&mut self, _port: &PortState, _packet: &Queued) -> Option<Verdict> {
+    /// As `push`, where no other packet is affected: returns the decision, which has been carried out. `None`: `push` must be called next, and no visible
+    /// state has changed.
+    fn try_push(&mut self, _port: &PortState, _packet: &Queued) -> Option<Verdict> {
         None
     }
 
-    /// Whether there is a quick way through `offer`.
-    const QUICK: bool = false;
+    /// Whether `try_push` has a fast path.
+    const HAS_FAST_PUSH: bool = false;
 
-    /// Whether `offer` would go that way with this packet: take it in, marked or not, and call nobody, not even for memory.
-    fn is_ready(&self, _port: &PortState, _packet: &Queued) -> bool {
+    /// Whether `try_push` would take its fast path: enqueue the packet, marked or not, without allocating memory.
+    fn takes_fast_push(&self, _port: &PortState, _packet: &Queued) -> bool {
         false
     }
 
-    /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by
-    /// `push` and `pop` at once. `None`, and nothing is changed, where these must be called.
-    fn pass(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {
+    /// As `push` followed by `pop`, for a packet that arrives at an idle port with an empty backlog. `None`: these must be called, and nothing has
+    /// changed.
+    fn push_idle(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {
         None
     }
 
-    /// A promise by which a port may leave out `pass`: a packet that arrives at an idle port with nothing in the backlog, and fits, is always
-    /// accepted unchanged, and nothing that is decided later depends on that call, but on what [`Buffered::passed`] tells.
-    fn lets_pass(&self) -> bool {
+    /// Whether a port may omit `push_idle`: every packet that arrives at an idle port with an empty backlog, and fits, is accepted unchanged, and later
+    /// decisions depend only on the idle time of [`Buffered::add_idle`].
+    fn accepts_idle(&self) -> bool {
         false
     }
 
-    /// Whether the promise is given and taken back while packets arrive, and `passed` is of interest.
-    const VARIES: bool = false;
+    /// Whether `accepts_idle` changes during a run, so that `add_idle` must be called.
+    const IDLE_VARIES: bool = false;
 
-    /// How long together the port was idle before packets for which `pass` was left out, told before the next call.
-    fn passed(&mut self, _idle: Time) {}
+    /// Adds the time for which the port was idle before packets whose `push_idle` was omitted. Called before the next other call.
+    fn add_idle(&mut self, _idle: Time) {}
 
-    /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on
-    /// the way, and the one that is returned may be marked: `effects` receives it. `None` when the backlog is empty, at first or
-    /// after drops.
+    /// Removes the packet whose transmission starts at `now`; it is in service until the next call. Other packets may be dropped, and the returned one may
+    /// be marked: `effects` receives both. `None` when the backlog is empty, before or after drops.
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle>;
 
     /// Packets in the backlog.
@@ -99,18 +96,18 @@ pub trait Buffered: Discipline {
         self.len() == 0
     }
 
-    /// Does some work with it.
+    /// Runs an operation on it.
     #[inline(always)]
-    fn work<W: Work>(&mut self, work: W) -> W::Output
+    fn apply<O: Operation>(&mut self, operation: O) -> O::Output
     where
         Self: Sized,
     {
-        work.with(self)
+        operation.run(self)
     }
 }
 
-/// What meets at a port.
-pub trait Met {
+/// An arriving packet and the port, each built only if a discipline reads it.
+pub trait ArrivalContext {
     /// The state of the port.
     fn port(&self) -> PortState;
 
@@ -118,7 +115,7 @@ pub trait Met {
     fn packet(&self) -> Arrival;
 }
 
-impl Met for (PortState, Arrival) {
+impl ArrivalContext for (PortState, Arrival) {
     #[inline(always)]
     fn port(&self) -> PortState {
         self.0
@@ -130,24 +127,24 @@ impl Met for (PortState, Arrival) {
     }
 }
 
-/// Something to do with a buffered discipline, compiled for each kind of them: which one it is, is asked once.
-pub trait Work {
-    /// What comes of it.
+/// An operation on a buffered discipline that is compiled for each type, so that the type is dispatched once.
+pub trait Operation {
+    /// Result of the operation.
     type Output;
 
-    /// Does it.
-    fn with(self, discipline: &mut impl Buffered) -> Self::Output;
+    /// Runs it.
+    fn run(self, discipline: &mut impl Buffered) -> Self::Output;
 }
 
-/// An enum over all disciplines of one kind, so that the packet path has no indirect call, and the methods that they share.
+/// Defines an enum over all disciplines of one kind, with their common methods, so that the packet path has no indirect call.
 macro_rules! disciplines {
-    ($(#[$doc:meta])* $name:ident: $($module:ident::$variant:ident $(in $pointer:ident)?, $line:literal;)*) => {
+    ($(#[$doc:meta])* $name:ident: $($module:ident::$variant:ident $(in $pointer:ident)?, $ring_buffer:literal;)*) => {
         $(pub use crate::$module::$variant;)*
 
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq)]
         pub enum $name {
-            $(#[doc = $line] $variant(disciplines!(@type $variant $($pointer)?)),)*
+            $(#[doc = $ring_buffer] $variant(disciplines!(@type $variant $($pointer)?)),)*
         }
 
         impl $name {
@@ -155,28 +152,28 @@ macro_rules! disciplines {
                 each!($name, self, d => d.start(rate, rng), $($variant)*)
             }
 
-            fn fit(&mut self, senders: u64, packet: u64) {
-                each!($name, self, d => d.fit(senders, packet), $($variant)*)
+            fn set_defaults(&mut self, senders: u64, packet: u64) {
+                each!($name, self, d => d.set_defaults(senders, packet), $($variant)*)
             }
 
             fn marks(&self) -> bool {
                 each!($name, self, d => d.marks(), $($variant)*)
             }
 
-            fn reads_tags(&self) -> bool {
-                each!($name, self, d => d.reads_tags(), $($variant)*)
+            fn reads_priority(&self) -> bool {
+                each!($name, self, d => d.reads_priority(), $($variant)*)
             }
 
-            fn marks_from(&self) -> Option<QueueState> {
-                each!($name, self, d => d.marks_from(), $($variant)*)
+            fn marking_threshold(&self) -> Option<QueueState> {
+                each!($name, self, d => d.marking_threshold(), $($variant)*)
             }
 
-            fn levels(&self) -> Vec<(String, QueueState)> {
-                each!($name, self, d => d.levels(), $($variant)*)
+            fn thresholds(&self) -> Vec<(String, QueueState)> {
+                each!($name, self, d => d.thresholds(), $($variant)*)
             }
 
-            fn plain(&self) -> Option<Plain> {
-                each!($name, self, d => d.plain(), $($variant)*)
+            fn raw_params(&self) -> Option<RawParams> {
+                each!($name, self, d => d.raw_params(), $($variant)*)
             }
         }
 
@@ -186,14 +183,14 @@ macro_rules! disciplines {
     (@type $type:ident $pointer:ident) => { $pointer<$type> };
     (@methods FifoDiscipline $($variant:ident)*) => {
         impl FifoDiscipline {
-            /// A promise by which a port may leave out `on_arrival`: any arrival that meets fewer packets than this and fewer bytes than
-            /// this, and fits, is accepted unchanged, and the discipline's state does not depend on that call.
+            /// Queue length below which a port may omit `on_arrival`: an arrival at a queue with fewer packets and fewer bytes than this, which fits, is
+            /// accepted unchanged, and the discipline's state does not depend on the call.
             pub fn fast_path_limit(&self) -> QueueState {
                 each!(FifoDiscipline, self, d => d.fast_path_limit(), $($variant)*)
             }
 
-            /// A second promise: any arrival that fits and meets `fast_path_limit` or more is marked if it is ECN-capable and accepted
-            /// otherwise, and the discipline's state does not depend on that call either.
+            /// Whether `on_arrival` may be omitted at `fast_path_limit` and above as well: an arrival that fits is marked if it is ECN-capable and accepted
+            /// otherwise, and the discipline's state does not depend on the call.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)
             }
@@ -204,19 +201,19 @@ macro_rules! disciplines {
                 self.decide(&(*port, *packet))
             }
 
-            /// As `on_arrival`, of facts that are put together for each discipline by itself: what it does not look at need not be.
+            /// As `on_arrival`, with a context of which only the parts are built that the discipline reads.
             #[inline(always)]
-            pub fn decide(&mut self, met: &impl Met) -> Verdict {
-                each!(FifoDiscipline, self, d => d.on_arrival(&met.port(), &met.packet()), $($variant)*)
+            pub fn decide(&mut self, context: &impl ArrivalContext) -> Verdict {
+                each!(FifoDiscipline, self, d => d.on_arrival(&context.port(), &context.packet()), $($variant)*)
             }
         }
     };
     (@methods BufferedDiscipline $($variant:ident)*) => {
         impl BufferedDiscipline {
-            /// Does some work with whichever it is.
+            /// Runs an operation on it.
             #[inline(always)]
-            pub fn work<W: Work>(&mut self, work: W) -> W::Output {
-                each!(BufferedDiscipline, self, d => d.work(work), $($variant)*)
+            pub fn apply<O: Operation>(&mut self, operation: O) -> O::Output {
+                each!(BufferedDiscipline, self, d => d.apply(operation), $($variant)*)
             }
 
             /// See [`Buffered::push`].
@@ -229,9 +226,9 @@ macro_rules! disciplines {
                 each!(BufferedDiscipline, self, d => d.pop(now, effects), $($variant)*)
             }
 
-            /// See [`Buffered::lets_pass`].
-            pub fn lets_pass(&self) -> bool {
-                each!(BufferedDiscipline, self, d => d.lets_pass(), $($variant)*)
+            /// See [`Buffered::accepts_idle`].
+            pub fn accepts_idle(&self) -> bool {
+                each!(BufferedDiscipline, self, d => d.accepts_idle(), $($variant)*)
             }
 
             /// Packets in the backlog.
@@ -254,7 +251,7 @@ macro_rules! each {
 }
 
 disciplines! {
-    /// A FIFO discipline and its state. Which one it is, is a number of its own, which is quicker to read than what the fields leave free.
+    /// A FIFO discipline and its state. `repr(u8)`: an explicit tag is faster to read than a niche in the fields.
     #[repr(u8)]
     FifoDiscipline:
     drop_tail::DropTail, "Tail drop only.";
@@ -265,7 +262,7 @@ disciplines! {
 }
 
 disciplines! {
-    /// A buffered discipline and its backlog, with a number of its own as well.
+    /// A buffered discipline and its backlog, with an explicit tag as well.
     #[repr(u8)]
     BufferedDiscipline:
     strict_priority::StrictPriority, "Several FIFOs, the most urgent served first.";
@@ -284,12 +281,12 @@ disciplines! {
 pub enum Queue {
     /// In order of arrival.
     Fifo(FifoDiscipline),
-    /// In an order, or with a backlog, of its own.
+    /// In another order, or with drops from the backlog.
     Buffered(BufferedDiscipline),
 }
 
 impl Queue {
-    /// Gets ready for a port of this rate, with a random stream of its own.
+    /// Prepares for a port of this rate, with a random stream of its own.
     pub fn start(&mut self, rate: Rate, rng: Rng) {
         match self {
             Queue::Fifo(d) => d.start(rate, rng),
@@ -297,15 +294,15 @@ impl Queue {
         }
     }
 
-    /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
-    pub fn fit(&mut self, senders: u64, packet: u64) {
+    /// Sets the defaults that depend on the network: `senders` hosts may send full packets of `packet` bytes.
+    pub fn set_defaults(&mut self, senders: u64, packet: u64) {
         match self {
-            Queue::Fifo(d) => d.fit(senders, packet),
-            Queue::Buffered(d) => d.fit(senders, packet),
+            Queue::Fifo(d) => d.set_defaults(senders, packet),
+            Queue::Buffered(d) => d.set_defaults(senders, packet),
         }
     }
 
-    /// Whether it can set CE, with the parameters it has.
+    /// Whether it can set CE with its parameters.
     pub fn marks(&self) -> bool {
         match self {
             Queue::Fifo(d) => d.marks(),
@@ -313,52 +310,50 @@ impl Queue {
         }
     }
 
-    /// Whether it loses packets whatever happens: what it drops early is not meant as a signal.
-    pub fn loses(&self) -> bool {
+    /// Whether it models packet loss: its early drops are not congestion signals.
+    pub fn is_lossy(&self) -> bool {
         matches!(self, Queue::Fifo(FifoDiscipline::Lossy(_)))
     }
 
-    /// Whether it looks at classes of service or ranks.
-    pub fn reads_tags(&self) -> bool {
+    /// Whether it uses classes of service or ranks.
+    pub fn reads_priority(&self) -> bool {
         match self {
-            Queue::Fifo(d) => d.reads_tags(),
-            Queue::Buffered(d) => d.reads_tags(),
+            Queue::Fifo(d) => d.reads_priority(),
+            Queue::Buffered(d) => d.reads_priority(),
         }
     }
 
-    /// The length of the whole queue from which on it marks, where it marks by a step of that: DCTCP's K. The unit that it does not count is
-    /// unlimited.
-    pub fn marks_from(&self) -> Option<QueueState> {
+    /// DCTCP's K: the length of the whole queue from which on every packet is marked, for step marking. The other unit is unlimited.
+    pub fn marking_threshold(&self) -> Option<QueueState> {
         match self {
-            Queue::Fifo(d) => d.marks_from(),
-            Queue::Buffered(d) => d.marks_from(),
+            Queue::Fifo(d) => d.marking_threshold(),
+            Queue::Buffered(d) => d.marking_threshold(),
         }
         .filter(|k| *k != QueueState::UNLIMITED)
     }
 
-    /// Lengths other than K from which on it may mark or drop early, and of what: RED's thresholds on the average, K of single queues by class.
-    pub fn levels(&self) -> Vec<(String, QueueLen)> {
-        let levels = match self {
-            Queue::Fifo(d) => d.levels(),
-            Queue::Buffered(d) => d.levels(),
+    /// Other lengths from which on it may mark or drop early, with names: RED's thresholds on the average, K of single queues by class.
+    pub fn thresholds(&self) -> Vec<(String, QueueLen)> {
+        let thresholds = match self {
+            Queue::Fifo(d) => d.thresholds(),
+            Queue::Buffered(d) => d.thresholds(),
         };
-        // The unit that a threshold does not count is unlimited.
+        // A threshold counts one unit; the other is unlimited.
         let length =
             |k: QueueState| if k.packets < u32::MAX { QueueLen::Packets(k.packets.into()) } else { QueueLen::Bytes(k.bytes) };
-        levels.into_iter().map(|(name, k)| (name, length(k))).collect()
+        thresholds.into_iter().map(|(name, k)| (name, length(k))).collect()
     }
 
-    /// Its kind and parameters as plain numbers; `None` for one that is written in Rust only. What depends on the network must have been set
-    /// with [`Queue::fit`].
-    pub fn plain(&self) -> Option<Plain> {
+    /// Its kind and parameters as numbers; `None` for disciplines that exist in Rust only. [`Queue::set_defaults`] must have been called.
+    pub fn raw_params(&self) -> Option<RawParams> {
         match self {
-            Queue::Fifo(d) => d.plain(),
-            Queue::Buffered(d) => d.plain(),
+            Queue::Fifo(d) => d.raw_params(),
+            Queue::Buffered(d) => d.raw_params(),
         }
     }
 }
 
-/// The plainest: it drops what does not fit.
+/// Drop-tail.
 impl Default for FifoDiscipline {
     fn default() -> FifoDiscipline {
         FifoDiscipline::DropTail(crate::DropTail)

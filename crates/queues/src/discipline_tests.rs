@@ -1,11 +1,11 @@
 use super::*;
 use crate::Codepoint;
-use crate::testing::{Effect, built, busy, packet};
+use crate::testing::{Effect, build_with, busy, packet};
 use forebay_types::param::Value;
 
-/// What ports rely on: they do not call where the two promises say what the decision is.
+/// Ports omit `on_arrival` where `fast_path_limit` and `is_step` imply the decision.
 #[test]
-fn promises_are_kept() {
+fn omitted_decisions_are_implied() {
     let k = QueueLen::Packets(7);
     let protect = |k| FifoDiscipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
     let all = [
@@ -34,43 +34,42 @@ fn promises_are_kept() {
     }
 }
 
-/// Passes a packet that meets nobody.
-struct Passing(PortState, Arrival);
+/// Pushes a packet at an idle port.
+struct PushIdle(PortState, Arrival);
 
-impl Work for Passing {
+impl Operation for PushIdle {
     type Output = Option<Verdict>;
 
-    fn with(self, discipline: &mut impl Buffered) -> Option<Verdict> {
-        discipline.pass(&self.0, &self.1)
+    fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        discipline.push_idle(&self.0, &self.1)
     }
 }
 
-/// Takes in a packet that lines up, if the discipline is ready for it.
-struct Joining(PortState, Queued);
+/// Pushes a packet by the fast path, if the discipline has one for it.
+struct FastPush(PortState, Queued);
 
-impl Work for Joining {
+impl Operation for FastPush {
     type Output = Option<Verdict>;
 
-    fn with(self, discipline: &mut impl Buffered) -> Option<Verdict> {
-        if discipline.is_ready(&self.0, &self.1) { discipline.offer(&self.0, &self.1) } else { None }
+    fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        if discipline.takes_fast_push(&self.0, &self.1) { discipline.try_push(&self.0, &self.1) } else { None }
     }
 }
 
-/// Says that one has passed.
-struct Passed(Time);
+/// Adds idle time.
+struct AddIdle(Time);
 
-impl Work for Passed {
+impl Operation for AddIdle {
     type Output = ();
 
-    fn with(self, discipline: &mut impl Buffered) {
-        discipline.passed(self.0);
+    fn run(self, discipline: &mut impl Buffered) {
+        discipline.add_idle(self.0);
     }
 }
 
-/// A discipline that lets packets pass would accept them, and is left as if it had been asked. One that is ready for a packet does with it what
-/// it does with others.
+/// `accepts_idle` and `takes_fast_push` imply the decisions and the state of the calls that they replace.
 #[test]
-fn what_passes_need_not_ask() {
+fn fast_calls_equal_slow_calls() {
     let packets = |n| Value::QueueLen(QueueLen::Packets(n));
     let red = [("min", packets(3)), ("max", packets(9)), ("weight", Value::Float(0.1))];
     let all = [
@@ -81,16 +80,16 @@ fn what_passes_need_not_ask() {
     ];
     let mut rng = Rng::stream(11, &[]);
     for (entry, sets) in all {
-        let Queue::Buffered(mut d) = built(entry, sets) else { unreachable!() };
+        let Queue::Buffered(mut d) = build_with(entry, sets) else { unreachable!() };
         d.start(Rate(10_000_000_000), Rng::stream(12, &[]));
-        let (mut effects, mut now, mut passed, mut asked, mut ready) = (Vec::new(), Time(0), 0, 0, 0);
+        let (mut effects, mut now, mut skipped, mut asked, mut ready) = (Vec::new(), Time(0), 0, 0, 0);
         for _ in 0..500 {
             for n in 1..rng.below(20) as u32 {
                 let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
                 let arrival = Arrival { ecn: Codepoint::Ect0, ..packet(1500, n as u8 % 8, 0, u64::from(n)) };
                 let state = PortState { now, ..busy(queue, 15) };
                 let (queued, mut other) = (Queued { handle: Handle(n), since: now, packet: arrival }, d.clone());
-                let verdict = other.work(Joining(state, queued));
+                let verdict = other.apply(FastPush(state, queued));
                 effects.clear();
                 d.push(&state, queued, &mut effects);
                 if let Some(verdict) = verdict {
@@ -106,12 +105,12 @@ fn what_passes_need_not_ask() {
                 now += Time(rng.below(5_000_000));
                 let (state, arrival) = (PortState { now, idle_since, ..busy(QueueState::default(), 15) }, packet(1500, 3, 0, 1));
                 let mut other = d.clone();
-                let verdict = other.work(Passing(state, arrival));
-                if d.lets_pass() {
+                let verdict = other.apply(PushIdle(state, arrival));
+                if d.accepts_idle() {
                     assert_eq!(verdict, Some(Verdict::Accept), "{d:?}");
-                    d.work(Passed(now - idle_since));
+                    d.apply(AddIdle(now - idle_since));
                     assert_eq!(d, other);
-                    passed += 1;
+                    skipped += 1;
                 } else {
                     d = other;
                     asked += 1;
@@ -119,17 +118,17 @@ fn what_passes_need_not_ask() {
             }
         }
         assert!((ready > 1000) == (entry.entry.name != "pfabric"), "{}: {ready}", entry.entry.name);
-        assert!(passed > 100 && (asked > 100) == (entry.entry.name == "choke"), "{}: {passed} {asked}", entry.entry.name);
+        assert!(skipped > 100 && (asked > 100) == (entry.entry.name == "choke"), "{}: {skipped} {asked}", entry.entry.name);
     }
 }
 
-/// What charts draw beside K: thresholds on an average, and those of single queues.
+/// Thresholds on an average, and those of single queues.
 #[test]
-fn levels_have_names() {
+fn thresholds_have_names() {
     let lengths = |of: &[u64]| Value::QueueLens(of.iter().map(|n| QueueLen::Packets(*n)).collect());
     let packets = |n| Value::QueueLen(QueueLen::Packets(n));
     let of = |entry, sets: &[(&'static str, Value)]| -> Vec<(String, u64)> {
-        built(entry, sets).levels().into_iter().map(|(name, length)| (name, length.amount())).collect()
+        build_with(entry, sets).thresholds().into_iter().map(|(name, length)| (name, length.amount())).collect()
     };
     let named = |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>();
     let red = of(&crate::red::ENTRY, &[("min", packets(30)), ("max", packets(90))]);

@@ -1,7 +1,7 @@
-//! Drop-tail: accept whatever fits.
+//! Drop-tail: accepts every packet that fits.
 
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
 };
 use forebay_types::param::Entry;
 
@@ -14,8 +14,8 @@ impl Discipline for DropTail {
         false
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("drop-tail", [])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("drop-tail", [])
     }
 }
 
@@ -34,7 +34,7 @@ impl Fifo for DropTail {
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
-    entry: Entry { name: "drop-tail", summary: "first in, first out; drops what does not fit", params: &[] },
+    entry: Entry { name: "drop-tail", summary: "first in, first out; drops packets that do not fit", params: &[] },
     marking: Marking::Never,
     thresholds: &[],
     example: "\"drop-tail\"",

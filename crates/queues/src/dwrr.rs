@@ -1,26 +1,26 @@
-//! Deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995): queues by class take turns; in each turn a queue may send its quantum
-//! and what it had left over.
+//! Deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995): queues by class take turns; in each turn a queue may send its quantum and its
+//! unused credit of the last turn.
 
-use crate::by_class::{ByClass, PARAMS};
+use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, RawParams, Verdict,
 };
 use forebay_types::Time;
 use forebay_types::param::{Entry, Kind, Param, Values};
 use std::collections::VecDeque;
 
-/// The queues and whose turn it is.
+/// The queues and the order of their turns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dwrr {
-    queues: ByClass,
-    /// Queues with packets in the order of their turns (the active list of section 3).
+    queues: ClassQueues,
+    /// Non-empty queues in the order of their turns (the active list of section 3).
     active: VecDeque<u8>,
-    /// What each queue may still send in its turn, bytes.
+    /// Bytes that each queue may still send in its turn.
     deficit: Vec<u64>,
     /// Whether the first of the active queues has had its quantum for this turn.
-    begun: bool,
-    /// A turn of weight 1, bytes; 0: not set.
+    has_quantum: bool,
+    /// Bytes of a turn with weight 1; 0: not set.
     quantum: u64,
 }
 
@@ -31,9 +31,8 @@ impl Dwrr {
 }
 
 impl Discipline for Dwrr {
-    /// A quantum of a full packet or more makes every turn send something, and so the work for a packet constant (section 3, theorem 4.2
-    /// there needs it).
-    fn fit(&mut self, _senders: u64, packet: u64) {
+    /// With a quantum of at least a full packet, every turn sends a packet, so that the work for each packet is constant (section 3, theorem 4.2).
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
         if self.quantum == 0 {
             self.quantum = packet;
         }
@@ -43,18 +42,18 @@ impl Discipline for Dwrr {
         self.queues.marks()
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.queues.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.queues.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        let mut numbers = self.queues.plain();
+    fn raw_params(&self) -> Option<RawParams> {
+        let mut numbers = self.queues.raw_params();
         numbers.push(self.quantum.max(1));
-        Plain::new("dwrr", numbers)
+        RawParams::new("dwrr", numbers)
     }
 }
 
@@ -66,8 +65,8 @@ impl Buffered for Dwrr {
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
-        let (verdict, q) = self.queues.offer(port, packet)?;
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        let (verdict, q) = self.queues.try_push(port, packet)?;
         self.activate(q);
         Some(verdict)
     }
@@ -79,29 +78,29 @@ impl Buffered for Dwrr {
         loop {
             let q = usize::from(*self.active.front()?);
             let head = self.queues.head(q);
-            if head.is_some() && !self.begun {
+            if head.is_some() && !self.has_quantum {
                 self.deficit[q] += self.quantum_of(q);
-                self.begun = true;
+                self.has_quantum = true;
             }
             match head {
                 Some(wire) if u64::from(wire) <= self.deficit[q] => {
                     let packet = self.queues.take(q);
                     self.deficit[q] -= u64::from(wire);
                     if self.queues.head(q).is_none() {
-                        self.leave(q);
+                        self.deactivate(q);
                     }
                     return packet;
                 }
                 Some(_) => {
                     self.active.rotate_left(1);
-                    self.begun = false;
+                    self.has_quantum = false;
                     passed += 1;
                     if passed > self.active.len() {
                         self.skip_rounds();
                         passed = 0;
                     }
                 }
-                None => self.leave(q),
+                None => self.deactivate(q),
             }
         }
     }
@@ -115,14 +114,14 @@ impl Dwrr {
     /// Queue `q` holds a packet.
     #[inline]
     fn activate(&mut self, q: usize) {
-        // A queue that was emptied by others' arrivals leaves the list when its turn comes.
+        // A queue that has been emptied by evictions leaves the list when its turn comes.
         if !self.active.contains(&(q as u8)) {
             self.active.push_back(q as u8);
             self.deficit[q] = 0;
         }
     }
 
-    /// Skips the whole rounds in which no queue may send, and adds their quanta: every deficit stays below the size of its queue's first packet.
+    /// Skips rounds in which no queue may send, and adds their quanta: every deficit stays below the size of its queue's first packet.
     #[cold]
     #[inline(never)]
     fn skip_rounds(&mut self) {
@@ -137,37 +136,37 @@ impl Dwrr {
         }
     }
 
-    /// The first of the active queues is empty: what it had left over is lost.
-    fn leave(&mut self, q: usize) {
+    /// Removes the first of the active queues, which is empty, and its credit.
+    fn deactivate(&mut self, q: usize) {
         self.active.pop_front();
         self.deficit[q] = 0;
-        self.begun = false;
+        self.has_quantum = false;
     }
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let queues = ByClass::new(v)?;
+    let queues = ClassQueues::new(v)?;
     let quantum = v.opt_bytes("quantum").map_or(0, |b| b.0);
     if v.opt_bytes("quantum").is_some_and(|b| b.0 == 0) {
-        return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
+        return Err(QueueError::new("quantum", "is zero; it must be positive"));
     }
     let deficit = vec![0; queues.count()];
     Ok(Queue::Buffered(BufferedDiscipline::Dwrr(Box::new(Dwrr {
         queues,
         active: VecDeque::with_capacity(deficit.len()),
         deficit,
-        begun: false,
+        has_quantum: false,
         quantum,
     }))))
 }
 
-/// Those of all such schedulers, and the quantum.
+/// The common parameters and the quantum.
 const fn all_params() -> [Param; 8] {
     let quantum = Param {
         key: "quantum",
         kind: Kind::Bytes,
         default: Some(""),
-        doc: "what a queue of weight 1 may send in its turn. Default: a full packet of the network on the wire",
+        doc: "bytes that a queue of weight 1 may send in its turn. Default: a full packet on the wire",
     };
     let mut all = [quantum; 8];
     let mut i = 0;
@@ -193,13 +192,13 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Effect, Port, built, packet};
+    use crate::testing::{Effect, Port, build_with, packet};
     use crate::{DropReason, Handle, QueueState, Verdict};
     use forebay_types::param::Value;
     use forebay_types::{Bytes, QueueLen};
 
     fn port(sets: &[(&'static str, Value)], buffer: u64) -> Port {
-        let Queue::Buffered(d) = built(&ENTRY, sets) else { panic!("it is buffered") };
+        let Queue::Buffered(d) = build_with(&ENTRY, sets) else { panic!("it is buffered") };
         Port::new(d, QueueState::limit(QueueLen::Packets(buffer)))
     }
 
@@ -215,7 +214,7 @@ mod tests {
     /// third's 200, 600, 100; the fourth's 50, 700, 180. In the first round the first sends 200 (300 left over), the second 500, the
     /// third 200 (300 left over), the fourth 50 (450 left over); in the second round the first has 800 and sends 750 and 20.
     #[test]
-    fn the_example_of_the_publication() {
+    fn example_of_the_publication() {
         let mut p = port(&[("queues", Value::Int(4)), quantum(500)], 100);
         let sizes: [&[u32]; 4] = [&[200, 750, 20], &[500, 500], &[200, 600, 100], &[50, 700, 180]];
         // Classes 7, 5, 3, 1 are queues 0, 1, 2, 3.
@@ -231,7 +230,7 @@ mod tests {
 
     /// Lemma 1 and theorem 4.1 there: after any number of whole turns a queue has sent its share but for less than a full packet.
     #[test]
-    fn shares_are_those_of_the_weights_whatever_the_sizes() {
+    fn shares_follow_weights_for_any_sizes() {
         let mut p = port(&[weights(&[3, 1]), quantum(1500)], 100_000);
         for _ in 0..4000 {
             p.arrive(packet(1500, 7, 0, 0));
@@ -250,19 +249,19 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_alone_has_the_link_and_keeps_no_credit() {
+    fn single_queue_keeps_no_credit() {
         let mut p = port(&[quantum(1500)], 100);
         (0..10).for_each(|_| _ = p.arrive(packet(1500, 0, 0, 0)));
         (0..10).for_each(|i| assert_eq!(p.serve(), Some(i)));
         assert_eq!(p.serve(), None);
-        // Both begin anew: turns alternate.
+        // Both queues start without credit: turns alternate.
         (0..4).for_each(|i| _ = p.arrive(packet(1500, if i < 2 { 0 } else { 7 }, 0, 0)));
         let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [10, 12, 11, 13]);
     }
 
     #[test]
-    fn a_full_buffer_takes_from_the_longest_queue() {
+    fn full_buffer_drops_from_the_longest_queue() {
         let mut p = port(&[quantum(1500)], 4);
         (0..4).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 0)), Verdict::Accept));
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn each_queue_marks_by_its_own_length_and_threshold() {
+    fn each_queue_has_its_own_threshold() {
         let k = |n| QueueLen::Packets(n);
         let mut p = port(&[("k", Value::QueueLen(k(2))), ("ks", Value::QueueLens(vec![k(1)]))], 100);
         for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {

@@ -1,11 +1,11 @@
-//! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each flow, found by a hash, served in turn by deficit round robin,
-//! those of new flows first; CoDel controls each of them. Linux's limit on memory is left out: packets here have no overhead in memory.
+//! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each hash bucket of flows, served by deficit round robin, new flows first, each with
+//! CoDel. Linux's memory limit is not modelled, because packets have no memory overhead here.
 
-use crate::codel::{Law, Packets, Params, params};
-use crate::heap::Heap;
+use crate::codel::{CodelControl, Packets, Params, params};
+use crate::heap::IndexedHeap;
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, RawParams, Verdict,
 };
 use forebay_types::param::{Entry, Kind, Param, Values};
 use forebay_types::{Rate, Rng, Time, mix};
@@ -21,13 +21,13 @@ struct Flow {
     head: u32,
     tail: u32,
     bytes: u64,
-    /// Bytes that it may still send in this round.
+    /// Bytes that it may send in this round.
     deficit: i64,
-    /// Whether it is in one of the two lists.
+    /// Whether it is in the list `new` or `old`.
     listed: bool,
-    /// Whether it is among those that have changed since the last overflow.
+    /// Whether it has changed since the last overflow.
     changed: bool,
-    law: Law,
+    control: CodelControl,
 }
 
 /// A packet and the next one of its queue.
@@ -37,14 +37,14 @@ struct Link {
     next: u32,
 }
 
-/// The packets of all queues: chains through one table indexed by handle.
+/// Packets of all queues: linked lists through one table indexed by handle.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Chains {
     links: Vec<Option<Link>>,
     total: QueueState,
 }
 
-/// One chain.
+/// The packets of one queue.
 struct Chain<'a> {
     chains: &'a mut Chains,
     head: &'a mut u32,
@@ -78,13 +78,13 @@ impl Packets for Chain<'_> {
         Some(link.packet)
     }
 
-    /// What is left in all queues counts (RFC 8289 section 4.4; Linux): a flow's last packet may be dropped while others wait.
+    /// Bytes in all queues (RFC 8289 section 4.4; Linux): the last packet of a flow may be dropped while other flows have packets.
     fn bytes(&self) -> u64 {
         self.chains.total.bytes
     }
 }
 
-/// The queues.
+/// FQ-CoDel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FqCodel {
     params: Params,
@@ -92,43 +92,42 @@ pub struct FqCodel {
     quantum: i64,
     batch: u32,
     flows: Vec<Flow>,
-    /// Queues that became busy lately, and the other busy ones, each in order of service (RFC 8290 section 4.2).
+    /// Queues that have become busy recently, and the other busy queues, in order of service (RFC 8290 section 4.2).
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     chains: Chains,
-    /// The queues that were not empty at the last overflow, by [`FqCodel::fatness`]; and those that have changed since: where nothing
-    /// overflows, nothing is sorted.
-    fattest: Heap,
+    /// Non-empty queues at the last overflow, by [`FqCodel::fatness`], and queues that have changed since. They are sorted on overflow only.
+    fattest: IndexedHeap,
     changed: Vec<u32>,
-    /// So that which flows share a queue differs from seed to seed (RFC 8290 section 4.1).
+    /// Seed of the hash, so that different flows share a queue in each run (RFC 8290 section 4.1).
     perturbation: u64,
 }
 
 impl FqCodel {
-    /// RFC 8290 section 4.1: the queue of a flow.
+    /// Queue of a flow (RFC 8290 section 4.1).
     fn bucket(&self, flow: u64) -> u32 {
         let hash = mix(flow ^ self.perturbation);
         ((u128::from(hash) * self.flows.len() as u128) >> 64) as u32
     }
 
-    fn chain(&mut self, flow: u32) -> (&mut Law, Chain<'_>) {
-        let Flow { head, tail, bytes, law, .. } = &mut self.flows[flow as usize];
-        (law, Chain { chains: &mut self.chains, head, tail, bytes })
+    fn chain(&mut self, flow: u32) -> (&mut CodelControl, Chain<'_>) {
+        let Flow { head, tail, bytes, control, .. } = &mut self.flows[flow as usize];
+        (control, Chain { chains: &mut self.chains, head, tail, bytes })
     }
 
-    /// By bytes; of equal queues the one of the lowest bucket is fatter. Buckets take 16 bits (`flows` in the registry entry).
+    /// Sort key: bytes, then the lowest bucket. Buckets take 16 bits (`flows` in the registry entry).
     fn fatness(flow: u32, bytes: u64) -> u64 {
         bytes << 16 | u64::from(0xFFFF - flow)
     }
 
-    /// The queue of `flow` has changed.
-    fn note(&mut self, flow: u32) {
+    /// Notes that the queue of `flow` has changed.
+    fn mark_changed(&mut self, flow: u32) {
         if !std::mem::replace(&mut self.flows[flow as usize].changed, true) {
             self.changed.push(flow);
         }
     }
 
-    /// The queue with the most bytes, if not all are empty.
+    /// Queue with the most bytes, unless all are empty.
     fn fattest(&mut self) -> Option<u32> {
         while let Some(flow) = self.changed.pop() {
             let f = &mut self.flows[flow as usize];
@@ -141,13 +140,13 @@ impl FqCodel {
         self.fattest.first()
     }
 
-    /// Drops from the head of the queue with the most bytes, and no more than a batch (RFC 8290 section 4.1), until half of its bytes are
-    /// gone (Linux, `fq_codel_drop`; the RFC counts half of its packets). Of equal queues the one of the lowest bucket.
+    /// Drops packets from the head of the queue with the most bytes until half of its bytes are dropped (Linux, `fq_codel_drop`; the RFC counts half of
+    /// its packets), and at most a batch (RFC 8290 section 4.1).
     fn drop_from_fattest(&mut self, effects: &mut impl Effects, mut dropped: impl FnMut(&Queued)) -> bool {
         let Some(fattest) = self.fattest() else { return false };
         let half = self.flows[fattest as usize].bytes / 2;
         let batch = self.batch;
-        let (law, mut chain) = self.chain(fattest);
+        let (control, mut chain) = self.chain(fattest);
         let (mut count, mut bytes) = (0, 0);
         while let Some(q) = chain.take() {
             q.evict(effects);
@@ -158,8 +157,8 @@ impl FqCodel {
                 break;
             }
         }
-        law.add_drops(count);
-        self.note(fattest);
+        control.add_drops(count);
+        self.mark_changed(fattest);
         true
     }
 }
@@ -169,28 +168,28 @@ impl Discipline for FqCodel {
         self.perturbation = rng.next_u64();
     }
 
-    fn fit(&mut self, _senders: u64, packet: u64) {
-        self.params.fit(packet);
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
+        self.params.set_defaults(packet);
     }
 
     fn marks(&self) -> bool {
         self.params.marks()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        let mut numbers = self.params.plain().to_vec();
+    fn raw_params(&self) -> Option<RawParams> {
+        let mut numbers = self.params.raw_params().to_vec();
         numbers.extend([u64::from(self.limit), self.quantum as u64, u64::from(self.batch), self.flows.len() as u64]);
-        Plain::new("fq-codel", numbers)
+        RawParams::new("fq-codel", numbers)
     }
 }
 
 impl FqCodel {
-    /// A packet joins the queue of its flow.
+    /// Appends a packet to the queue of its flow.
     #[inline]
     fn join(&mut self, packet: Queued) {
         let index = self.bucket(packet.packet.flow);
         self.chain(index).1.append(packet);
-        self.note(index);
+        self.mark_changed(index);
         let flow = &mut self.flows[index as usize];
         if !flow.listed {
             flow.listed = true;
@@ -201,7 +200,7 @@ impl FqCodel {
 }
 
 impl FqCodel {
-    /// Skips the whole rounds in which no queue may send, and adds their quanta: every deficit stays at zero or below. `new` is empty.
+    /// Skips rounds in which no queue may send, and adds their quanta: every deficit stays at zero or below. `new` is empty.
     #[cold]
     #[inline(never)]
     fn skip_rounds(&mut self) {
@@ -215,7 +214,7 @@ impl FqCodel {
 
 impl Buffered for FqCodel {
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if self.chains.total.packets >= self.limit || !port.fits(packet.packet.wire) {
             return None;
         }
@@ -225,7 +224,7 @@ impl Buffered for FqCodel {
 
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         self.join(packet);
-        // The arriving packet is in a queue already, and may be the one that is dropped, but the port does not count it yet.
+        // The arriving packet is in its queue already, and may be dropped, but the port does not count it yet.
         let (mut freed, mut refused) = (QueueState::default(), false);
         while !refused && (self.chains.total.packets > self.limit || !port.fits_without(freed, packet.packet.wire)) {
             let dropped = |q: &Queued| {
@@ -240,36 +239,36 @@ impl Buffered for FqCodel {
     /// RFC 8290 section 4.2.
     #[inline(always)]
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
-        // Turns without a packet. After one of each queue all of them are old.
-        let mut passed = 0;
+        // Turns without a packet. After one turn of each queue all of them are old.
+        let mut turns = 0;
         loop {
             let from_new = !self.new.is_empty();
             let index = *if from_new { &self.new } else { &self.old }.front()?;
             let flow = &mut self.flows[index as usize];
             let mut packet = None;
-            // At zero, too, as in Linux; the text of the RFC has only a negative one wait.
+            // A queue with a deficit of zero waits, as in Linux; in the RFC only negative ones wait.
             let spent = flow.deficit <= 0;
             if spent {
                 flow.deficit += self.quantum;
-                passed += 1;
+                turns += 1;
             } else {
                 let params = self.params;
-                let (law, mut chain) = self.chain(index);
-                packet = law.pop(&params, now, &mut chain, effects);
-                self.note(index);
+                let (control, mut chain) = self.chain(index);
+                packet = control.pop(&params, now, &mut chain, effects);
+                self.mark_changed(index);
             }
             if let Some(q) = packet {
                 self.flows[index as usize].deficit -= i64::from(q.packet.wire);
                 return Some(q.handle);
             }
             if from_new { &mut self.new } else { &mut self.old }.pop_front();
-            // An empty new queue becomes an old one first, so that it cannot come back as new at once and starve others. Linux forgets it
-            // where there are no old ones.
+            // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others. Linux removes it if there are no old
+            // queues.
             if spent || from_new {
                 self.old.push_back(index);
-                if passed > self.new.len() + self.old.len() {
+                if turns > self.new.len() + self.old.len() {
                     self.skip_rounds();
-                    passed = 0;
+                    turns = 0;
                 }
             } else {
                 self.flows[index as usize].listed = false;
@@ -283,17 +282,18 @@ impl Buffered for FqCodel {
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let flow = Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, law: Law::default() };
+    let flow =
+        Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, control: CodelControl::default() };
     let quantum = v.bytes("quantum").0;
     if quantum == 0 {
-        return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
+        return Err(QueueError::new("quantum", "is zero; it must be positive"));
     }
     Ok(Queue::Buffered(BufferedDiscipline::FqCodel(Box::new(FqCodel {
         params: Params::new(v)?,
         limit: v.int("limit") as u32,
         quantum: i64::try_from(quantum).unwrap_or(i64::MAX),
         batch: v.int("drop-batch") as u32,
-        fattest: Heap::default(),
+        fattest: IndexedHeap::default(),
         changed: Vec::new(),
         flows: vec![flow; v.int("flows") as usize],
         new: VecDeque::new(),
@@ -311,25 +311,25 @@ const fn all_params() -> [Param; 9] {
             key: "flows",
             kind: Kind::Int(1, 65_536),
             default: Some("1024"),
-            doc: "number of queues among which a hash divides the flows (RFC 8290 section 5.2.5)",
+            doc: "number of queues, among which a hash distributes the flows (RFC 8290 section 5.2.5)",
         },
         Param {
             key: "quantum",
             kind: Kind::Bytes,
             default: Some("1514B"),
-            doc: "what a queue may send in a round (RFC 8290 section 5.2.4)",
+            doc: "bytes that a queue may send in a round (RFC 8290 section 5.2.4)",
         },
         Param {
             key: "limit",
             kind: Kind::Int(1, 10_000_000),
             default: Some("10240"),
-            doc: "most packets in all queues, beside the link's `buffer` (RFC 8290 section 5.2.3); the fattest queue is dropped from",
+            doc: "maximum number of packets in all queues, in addition to the link's `buffer` (RFC 8290 section 5.2.3); beyond it packets of the fattest queue are dropped",
         },
         Param {
             key: "drop-batch",
             kind: Kind::Int(1, 1_000_000),
             default: Some("64"),
-            doc: "most packets that one overflow drops: up to half of the fattest queue (RFC 8290 section 4.1), counted in bytes as Linux does",
+            doc: "maximum number of packets dropped by an overflow, which drops half of the bytes of the fattest queue (RFC 8290 section 4.1; Linux)",
         },
     ];
     let mut all = [own[0]; 9];
@@ -344,7 +344,7 @@ const fn all_params() -> [Param; 9] {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "fq-codel",
-        summary: "a queue for each flow, served in turn, thin and new flows first, each under CoDel (FQ-CoDel, RFC 8290)",
+        summary: "a queue for each flow, served round robin, thin and new flows first, each with CoDel (FQ-CoDel, RFC 8290)",
         params: &all_params(),
     },
     marking: Marking::IfSet,

@@ -1,12 +1,12 @@
 //! FQ-CoDel: fairness in bytes, new flows, the fattest queue (RFC 8290).
 
 use super::*;
-use crate::testing::{Effect, Port, built, packet};
+use crate::testing::{Effect, Port, build_with, packet};
 use crate::{DropReason, Handle, Verdict};
 use forebay_types::param::Value;
 
 fn port(sets: &[(&'static str, Value)], buffer: QueueState) -> Port {
-    let mut queue = built(&ENTRY, sets);
+    let mut queue = build_with(&ENTRY, sets);
     queue.start(Rate(1_000_000_000), Rng::stream(7, &[]));
     let Queue::Buffered(discipline) = queue else { unreachable!() };
     Port::new(discipline, buffer)
@@ -38,7 +38,7 @@ fn flows_of_unequal_packets_get_equal_bytes() {
 }
 
 #[test]
-fn a_thin_flow_is_served_next_while_a_bulk_flow_stands() {
+fn thin_flow_is_served_before_bulk_flow() {
     let mut p = port(&[], QueueState::UNLIMITED);
     (0..100).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
     // The bulk flow is new too until its first quantum is spent.
@@ -55,7 +55,7 @@ fn a_thin_flow_is_served_next_while_a_bulk_flow_stands() {
 }
 
 #[test]
-fn a_flow_that_comes_back_at_once_is_not_new_again() {
+fn returning_flow_is_not_new() {
     let mut p = port(&[], QueueState::UNLIMITED);
     (0..20).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
     let mut thin = 0;
@@ -72,32 +72,32 @@ fn a_flow_that_comes_back_at_once_is_not_new_again() {
 
 /// RFC 8290 section 4.2: emptied, it waits for its turn among the old queues, even if it is the only one of them.
 #[test]
-fn an_emptied_new_queue_is_old_before_it_is_forgotten() {
+fn emptied_new_queue_becomes_old() {
     let mut p = port(&[], QueueState::UNLIMITED);
     let served = |p: &mut Port| p.serve().map(|_| p.serving.unwrap().packet.flow);
     (1..=2).for_each(|flow| assert_eq!(p.arrive(packet(100, 0, 0, flow)), Verdict::Accept));
-    // The second look at flow 1 finds nothing.
+    // The second turn of flow 1 has no packet.
     assert_eq!((served(&mut p), served(&mut p)), (Some(1), Some(2)));
     for flow in [1, 3] {
         p.arrive(packet(100, 0, 0, flow));
     }
     assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(3), Some(1), None));
-    // Forgotten by now: new again, and first.
+    // It has been removed: it is new again, and first.
     for flow in [1, 3] {
         p.arrive(packet(100, 0, 0, flow));
     }
     assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(1), Some(3), None));
 }
 
-/// The rule as it is written: looking through all queues. Which one is fattest, and how much leaves it, follows from it.
+/// Comparison with a search of all queues.
 #[test]
-fn the_fattest_is_the_one_that_a_search_finds() {
+fn fattest_queue_equals_a_search() {
     let mut rng = Rng::stream(11, &[]);
     let mut p = port(&[("flows", Value::Int(23)), ("drop-batch", Value::Int(5)), ("limit", Value::Int(60))], limit(200));
     let mut overflows = 0;
     for step in 0..30_000 {
         p.now += Time::from_us(rng.below(300));
-        // Now more arrive than leave, now fewer.
+        // Arrivals exceed departures in every other phase.
         if rng.below(10) < (if step / 700 % 2 == 0 { 7 } else { 3 }) {
             p.arrive(packet([64, 500, 1500][rng.below(3) as usize], 0, 0, rng.below(50)));
             overflows += usize::from(p.effects.iter().any(|e| matches!(e, Effect::Drop(_, DropReason::Overflow))));
@@ -122,7 +122,7 @@ fn dropped(handles: impl IntoIterator<Item = u32>) -> Vec<Effect> {
 }
 
 #[test]
-fn overflow_drops_half_of_the_fattest_from_its_head() {
+fn overflow_drops_half_of_the_fattest() {
     let mut p = port(&[], limit(12));
     // Twelve packets, nine of them and most bytes in flow 1.
     for i in 0..12 {
@@ -138,7 +138,7 @@ fn overflow_drops_half_of_the_fattest_from_its_head() {
 }
 
 #[test]
-fn the_arriving_packet_may_be_the_fattest() {
+fn arriving_packet_may_be_dropped() {
     let mut p = port(&[("limit", Value::Int(2))], QueueState::UNLIMITED);
     assert_eq!((p.arrive(packet(40, 0, 0, 1)), p.arrive(packet(40, 0, 0, 2))), (Verdict::Accept, Verdict::Accept));
     assert_eq!(p.arrive(packet(1500, 0, 0, 3)), Verdict::Drop(DropReason::Overflow));
@@ -150,9 +150,9 @@ fn the_arriving_packet_may_be_the_fattest() {
 }
 
 #[test]
-fn seeds_divide_flows_differently_and_evenly() {
+fn seeds_distribute_flows_differently_and_evenly() {
     let buckets = |seed| {
-        let Queue::Buffered(BufferedDiscipline::FqCodel(mut fq)) = built(&ENTRY, &[]) else { unreachable!() };
+        let Queue::Buffered(BufferedDiscipline::FqCodel(mut fq)) = build_with(&ENTRY, &[]) else { unreachable!() };
         fq.start(Rate(1), Rng::stream(seed, &[]));
         (0..100_000).map(|flow| fq.bucket(flow)).collect::<Vec<_>>()
     };

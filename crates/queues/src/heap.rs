@@ -1,31 +1,31 @@
-//! Which of many numbered items has the largest key: known at once, and kept up to date in the logarithm of their number when any of them
-//! changes or leaves. Nothing is allocated once it has held as many items as it ever will.
+//! Binary heap of numbered items with a position index: the item with the largest key in constant time, changes and removals in logarithmic time. It
+//! allocates only while it grows.
 
-/// Not in the heap.
+/// Position of an item that is not in the heap.
 const NONE: u32 = u32::MAX;
 
-/// A binary heap of items, each of which knows its place. Keys of items in it differ.
+/// The heap. Keys of its items differ.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Heap {
-    /// Keys and items; none is above that at half its place.
+pub(crate) struct IndexedHeap {
+    /// Keys and items; the key at index i is at least those at 2 i + 1 and 2 i + 2.
     heap: Vec<(u64, u32)>,
-    /// By item: its place in `heap`.
+    /// By item: its index in `heap`.
     places: Vec<u32>,
 }
 
-impl Heap {
-    /// The item of the largest key.
+impl IndexedHeap {
+    /// The item with the largest key.
     pub(crate) fn first(&self) -> Option<u32> {
         self.heap.first().map(|h| h.1)
     }
 
-    /// Items in it.
+    /// Number of items.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// From now on `item` has this key, whether it was there or not.
+    /// Inserts `item`, or changes its key.
     pub(crate) fn set(&mut self, item: u32, key: u64) {
         if self.places.len() <= item as usize {
             self.places.resize(item as usize + 1, NONE);
@@ -38,7 +38,7 @@ impl Heap {
         self.put(place, (key, item));
     }
 
-    /// Takes `item` out, if it is there.
+    /// Removes `item`, if it is in the heap.
     pub(crate) fn remove(&mut self, item: u32) {
         let Some(place) = self.places.get_mut(item as usize) else { return };
         let hole = std::mem::replace(place, NONE) as usize;
@@ -50,7 +50,7 @@ impl Heap {
         }
     }
 
-    /// Puts `moved` where it belongs, above or below the free place `hole`.
+    /// Sifts `moved` up or down from the free index `hole`.
     fn put(&mut self, mut hole: usize, moved: (u64, u32)) {
         while hole > 0 && self.heap[(hole - 1) / 2].0 < moved.0 {
             self.fill(hole, (hole - 1) / 2);
@@ -71,7 +71,7 @@ impl Heap {
         self.places[moved.1 as usize] = hole as u32;
     }
 
-    /// Moves what is at place `from` to `hole`.
+    /// Moves the item at index `from` to `hole`.
     fn fill(&mut self, hole: usize, from: usize) {
         let moved = self.heap[from];
         self.heap[hole] = moved;
@@ -86,12 +86,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn its_first_is_the_largest_of_all() {
+    fn first_has_the_largest_key() {
         let mut rng = Rng::stream(5, &[]);
-        let (mut heap, mut model) = (Heap::default(), BTreeMap::new());
+        let (mut heap, mut model) = (IndexedHeap::default(), BTreeMap::new());
         for step in 0..50_000 {
             let item = rng.below(60) as u32;
-            // Now it fills, now it empties.
+            // The heap grows and shrinks in turn.
             if rng.below(4) < (if step / 500 % 2 == 0 { 1 } else { 3 }) {
                 heap.remove(item);
                 model.remove(&item);

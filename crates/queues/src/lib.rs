@@ -1,62 +1,62 @@
-//! Queue disciplines, sans-IO: given the state of a port and the facts of an arriving packet they accept, mark or drop it, and those
-//! that hold the backlog themselves choose which packet is next. The simulator uses them, and so can a software switch.
+//! Queue disciplines, sans-IO: for an arriving packet and the state of its port they decide whether to accept, mark or drop. Those that hold the backlog
+//! also choose the next packet. The simulator uses them, and a software switch can.
 //!
-//! To add a discipline: one file, its `mod` and its line in [`REGISTRY`] here, and its line in the list of [`FifoDiscipline`] or
-//! [`BufferedDiscipline`] in `discipline.rs`.
+//! To add a discipline, create a file with its implementation and `ENTRY`, add `mod` and a line of [`REGISTRY`] here, and add a line to [`FifoDiscipline`]
+//! or [`BufferedDiscipline`] in `discipline.rs`.
 
-mod by_class;
 mod choke;
+mod class_queues;
 mod codel;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
 mod dwrr;
-mod facts;
 mod fq_codel;
 mod heap;
-mod line;
 mod lossy;
-mod ordered;
 mod pfabric;
 mod pie;
-mod plain;
+mod port_state;
 mod protect;
 mod pushout;
+mod raw_params;
 mod red;
+mod ring_buffer;
 mod shared_buffer;
+mod sorted_list;
 mod strict_priority;
 #[cfg(test)]
 mod testing;
 mod wfq;
 
 pub use discipline::*;
-pub use facts::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
-pub use plain::Plain;
+pub use port_state::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
+pub use raw_params::RawParams;
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
 
 use discipline::Fifo;
-use facts::Held;
+use port_state::PacketRef;
 
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param, QueueValue, Values};
 
-/// Whether a discipline sets CE; laws that need marks require such a queue.
+/// Whether a discipline sets CE, which some congestion controls require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marking {
-    /// Whatever its parameters.
+    /// For any parameters.
     Always,
-    /// When its parameters say so.
+    /// If its parameters enable it.
     IfSet,
-    /// It does not know how.
+    /// It cannot.
     Never,
 }
 
-/// Why checked parameters do not make a queue: which key, and what would be legal.
+/// Error of parameters that are legal each by itself, but not together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueError {
     /// The parameter to change.
     pub key: &'static str,
-    /// What is wrong and what is legal.
+    /// The error and the legal values.
     pub message: String,
 }
 
@@ -66,19 +66,18 @@ impl QueueError {
     }
 }
 
-/// A discipline in the registry: its description and how to build it from checked parameters.
+/// Registry entry of a discipline.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether it can set CE. What was built says it exactly: [`Queue::marks`].
+    /// Whether it can set CE. For a built queue see [`Queue::marks`].
     pub marking: Marking,
-    /// Parameters that are compared with the queue, and so must not lie above the buffer.
+    /// Parameters that are compared with the queue, and so must not exceed the buffer.
     pub thresholds: &'static [&'static str],
-    /// How a scenario writes it for a port with a buffer of 30 packets: for tests and for help texts.
+    /// Example for a port with a buffer of 30 packets, used by tests and help texts.
     pub example: &'static str,
-    /// Builds it for a port with this buffer (`None`: unlimited). The parameters have been checked one by one against `entry`; what
-    /// does not make sense together is refused.
+    /// Builds it for a port with this buffer (`None`: unlimited). Each parameter has been checked against `entry`; combinations are checked here.
     pub build: fn(&Values, Option<QueueLen>) -> Result<Queue, QueueError>,
 }
 
@@ -106,13 +105,13 @@ pub fn find(name: &str) -> Option<&'static QueueEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// Builds the discipline a scenario named for a port with this buffer; drop-tail when it named none.
+/// Builds the discipline of a port with this buffer; drop-tail without `value`.
 ///
 /// # Errors
-/// When the parameters do not make sense together or with the buffer.
+/// If the parameters contradict each other or the buffer.
 ///
 /// # Panics
-/// When the value names no registered discipline; `QueueValue` is only made from the registry.
+/// If the discipline is not in the registry, from which every `QueueValue` is made.
 pub fn build(value: Option<&QueueValue>, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     match value {
         None => Ok(Queue::Fifo(FifoDiscipline::DropTail(DropTail))),
@@ -123,12 +122,12 @@ pub fn build(value: Option<&QueueValue>, buffer: Option<QueueLen>) -> Result<Que
     }
 }
 
-/// From this class on a packet is high, for disciplines that know two kinds. As in 802.1Q with two queues: 4 to 7 are.
+/// Lowest class of high-priority packets, for disciplines with two priorities. The default is that of 802.1Q for two queues.
 pub(crate) const HIGH: Param = Param {
     key: "high",
     kind: Kind::Int(1, 7),
     default: Some("4"),
-    doc: "packets of this class of service and above are high; the default divides the classes as IEEE 802.1Q does for two queues",
+    doc: "packets of this class of service and above have high priority; the default is that of IEEE 802.1Q for two queues",
 };
 
 /// Step marking as an option of other disciplines.
@@ -136,5 +135,5 @@ pub(crate) const K: Param = Param {
     key: "k",
     kind: Kind::QueueLen,
     default: Some(""),
-    doc: "marks CE from this length of the queue on, in service included, as `dctcp-step` does. Default: no marking",
+    doc: "queue length from which on packets are marked with CE, including the packet in service, as in `dctcp-step`. Default: no marking",
 };

@@ -1,17 +1,17 @@
-//! A port that loses packets at random: a bad optic, a loose cable, a line card that drops silently. Otherwise a FIFO, with DCTCP's step if
-//! wanted.
+//! A FIFO that loses packets at random, such as with a bad optic, a loose cable, or a line card that drops silently. DCTCP's step marking is optional.
 
-use crate::plain::length;
+use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, PortState, Queue, QueueEntry, QueueState, RawParams,
+    Verdict,
 };
 use forebay_types::param::{Entry, Kind, Param};
 use forebay_types::{Rate, Rng};
 
 /// Loses each packet with the same probability, independently of all others.
 ///
-/// Our choice: the packet is lost before it takes its turn on the link, so that a lost packet costs no time there; a corrupted one would.
-/// At the rates of bad links, far below one in a hundred, that is not to be seen.
+/// Our choice: a packet is lost before its transmission, so that it takes no time on the link; a corrupted packet would. At the loss rates of bad links,
+/// far below 1 %, the difference is negligible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lossy {
     p: f64,
@@ -28,19 +28,19 @@ impl Discipline for Lossy {
         self.k != QueueState::UNLIMITED
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        // A draw has 53 bits: how many of its values are below the probability is a whole number.
+    fn raw_params(&self) -> Option<RawParams> {
+        // A random number has 53 bits, so the number of values below the probability is an integer.
         let lost_below = (self.p * (1u64 << 53) as f64).ceil() as u64;
-        Plain::new("lossy", [lost_below, length(self.k)])
+        RawParams::new("lossy", [lost_below, length(self.k)])
     }
 }
 
 impl Fifo for Lossy {
-    /// Every packet is decided about.
+    /// None: every packet needs a decision.
     fn fast_path_limit(&self) -> QueueState {
         QueueState::default()
     }
@@ -63,7 +63,7 @@ impl Fifo for Lossy {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "lossy",
-        summary: "first in, first out, on a bad link: each packet is lost with the same probability, whatever the queue",
+        summary: "first in, first out, on a bad link: each packet is lost with the same probability",
         params: &[
             Param {
                 key: "p",
@@ -86,14 +86,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{built, busy, packet};
+    use crate::testing::{build_with, busy, packet};
     use forebay_types::QueueLen;
     use forebay_types::param::Value;
 
     #[test]
-    fn loses_its_share_and_marks_like_a_step() {
+    fn loss_rate_and_step_marking() {
         let k = Value::QueueLen(QueueLen::Packets(5));
-        let mut d = built(&ENTRY, &[("p", Value::Float(0.01)), ("k", k)]);
+        let mut d = build_with(&ENTRY, &[("p", Value::Float(0.01)), ("k", k)]);
         d.start(Rate(1_000_000_000), Rng::stream(7, &[1]));
         let Queue::Fifo(mut d) = d else { panic!("it is a FIFO") };
         let mut at = |packets: u32| {

@@ -1,13 +1,13 @@
-//! pFabric's port: the packet with the most bytes to go is dropped first, and the flow with the fewest is served first (Alizadeh et al.,
-//! SIGCOMM 2013; `proboscis.md` 6).
+//! pFabric: the packet with the most remaining bytes is dropped first, and the flow with the fewest is served first (Alizadeh et al., SIGCOMM 2013;
+//! `proboscis.md` 6).
 //!
-//! The publication searches the whole buffer, as it is meant to hold a few tens of packets. Here packets are kept in order of urgency: the most
-//! and the least urgent one stand at the ends, and there most packets come and go.
+//! The publication searches the whole buffer, which holds a few tens of packets. Here packets are sorted by urgency, and most insertions and removals
+//! are at the ends of the list.
 
-use crate::ordered::Ordered;
+use crate::sorted_list::SortedList;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
+    QueueState, Queued, RawParams, Verdict,
 };
 use forebay_types::param::Entry;
 use forebay_types::{Time, mix};
@@ -15,23 +15,23 @@ use forebay_types::{Time, mix};
 /// No packet.
 const NONE: u32 = u32::MAX;
 
-/// Bits of an urgency below the rank.
+/// Bits of an urgency below the rank, for the arrival number.
 const NUMBER_BITS: u32 = 48;
 
 /// A packet of the backlog.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Waiting {
+struct BacklogEntry {
     flow: u64,
-    /// Its rank, above the number of its arrival.
+    /// Its rank in the upper bits, its arrival number in the lower.
     urgency: u64,
     wire: u32,
-    /// Its neighbours in its chain.
+    /// Neighbours in its chain.
     before: u32,
     behind: u32,
     chain: u32,
 }
 
-/// The oldest and the newest packet of the flows that share a hash.
+/// Oldest and newest packet of the flows that share a hash bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Chain {
     oldest: u32,
@@ -41,26 +41,26 @@ struct Chain {
 /// The backlog.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pfabric {
-    /// By handle; what is not in `order` has left.
-    waiting: Vec<Waiting>,
-    /// Chains in order of arrival. There are at least as many as packets, so that most hold one flow.
+    /// By handle; entries of packets that are not in `order` are stale.
+    entries: Vec<BacklogEntry>,
+    /// Hash buckets in order of arrival, at least as many as packets, so that most hold one flow.
     chains: Vec<Chain>,
-    /// Urgencies and handles, the smallest rank first, of equal ones the oldest.
-    order: Ordered,
+    /// Urgencies and handles in ascending order: the smallest rank first, of equal ones the oldest.
+    order: SortedList,
     /// Packets admitted so far.
     admitted: u64,
 }
 
 impl Pfabric {
-    /// Drops the packets of largest rank, all above that of `packet`, until it fits; none if they are not enough. Of equal ranks the
-    /// newest goes (our choice; the publication does not say).
-    fn make_space(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
+    /// Drops packets of the largest rank, above that of `packet`, until it fits; none if they are not enough. Of equal ranks the newest is dropped (our
+    /// choice; the publication leaves it open).
+    fn evict_for(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
         let (mut freed, mut count) = (QueueState::default(), 0);
         for (urgency, handle) in self.order.descending() {
             if port.fits_without(freed, packet.wire) || urgency >> NUMBER_BITS <= u64::from(packet.rank) {
                 break;
             }
-            freed.add(self.waiting[handle as usize].wire);
+            freed.add(self.entries[handle as usize].wire);
             count += 1;
         }
         if !port.fits_without(freed, packet.wire) {
@@ -79,30 +79,30 @@ impl Pfabric {
     fn add(&mut self, queued: &Queued) {
         let handle = queued.handle.0;
         if self.order.len() >= self.chains.len() {
-            self.more_chains();
+            self.grow_chains();
         }
         self.admitted += 1;
         let Arrival { wire, rank, flow, .. } = queued.packet;
         let urgency = u64::from(rank) << NUMBER_BITS | self.admitted;
         let chain = self.chain_of(flow);
-        let waiting = Waiting { flow, urgency, wire, before: NONE, behind: NONE, chain };
-        match self.waiting.get_mut(handle as usize) {
-            Some(place) => *place = waiting,
-            None => self.waiting.resize(handle as usize + 1, waiting),
+        let entries = BacklogEntry { flow, urgency, wire, before: NONE, behind: NONE, chain };
+        match self.entries.get_mut(handle as usize) {
+            Some(place) => *place = entries,
+            None => self.entries.resize(handle as usize + 1, entries),
         }
         self.append(handle);
         self.order.insert(urgency, handle);
     }
 
-    /// Takes a packet out of its chain.
+    /// Removes a packet from its chain.
     #[inline]
     fn unlink(&mut self, handle: u32) {
-        let Waiting { before, behind, chain, .. } = self.waiting[handle as usize];
-        match self.waiting.get_mut(before as usize) {
+        let BacklogEntry { before, behind, chain, .. } = self.entries[handle as usize];
+        match self.entries.get_mut(before as usize) {
             Some(w) => w.behind = behind,
             None => self.chains[chain as usize].oldest = behind,
         }
-        match self.waiting.get_mut(behind as usize) {
+        match self.entries.get_mut(behind as usize) {
             Some(w) => w.before = before,
             None => self.chains[chain as usize].newest = before,
         }
@@ -113,42 +113,42 @@ impl Pfabric {
         ((u128::from(mix(flow)) * self.chains.len() as u128) >> 64) as u32
     }
 
-    /// Puts a packet of the backlog behind all others of its chain.
+    /// Appends a packet of the backlog to its chain.
     #[inline]
     fn append(&mut self, handle: u32) {
-        let chain = &mut self.chains[self.waiting[handle as usize].chain as usize];
+        let chain = &mut self.chains[self.entries[handle as usize].chain as usize];
         let newest = std::mem::replace(&mut chain.newest, handle);
-        match self.waiting.get_mut(newest as usize) {
+        match self.entries.get_mut(newest as usize) {
             Some(w) => w.behind = handle,
             None => chain.oldest = handle,
         }
-        let w = &mut self.waiting[handle as usize];
+        let w = &mut self.entries[handle as usize];
         (w.before, w.behind) = (newest, NONE);
     }
 
-    /// Twice as many chains. What is in one goes to two, in the order in which it is there.
+    /// Doubles the number of chains, and distributes the packets in order.
     #[cold]
     #[inline(never)]
-    fn more_chains(&mut self) {
+    fn grow_chains(&mut self) {
         let more = vec![Chain { oldest: NONE, newest: NONE }; (2 * self.chains.len()).max(16)];
         for chain in std::mem::replace(&mut self.chains, more) {
             let mut handle = chain.oldest;
-            while let Some(&Waiting { flow, behind, .. }) = self.waiting.get(handle as usize) {
-                self.waiting[handle as usize].chain = self.chain_of(flow);
+            while let Some(&BacklogEntry { flow, behind, .. }) = self.entries.get(handle as usize) {
+                self.entries[handle as usize].chain = self.chain_of(flow);
                 self.append(handle);
                 handle = behind;
             }
         }
     }
 
-    /// The oldest packet of the flow of a packet that waits.
+    /// The oldest packet of the flow of a packet in the backlog.
     #[inline]
-    fn oldest_of_its_flow(&self, handle: u32) -> u32 {
-        let Waiting { flow, chain, .. } = self.waiting[handle as usize];
+    fn oldest_of_flow(&self, handle: u32) -> u32 {
+        let BacklogEntry { flow, chain, .. } = self.entries[handle as usize];
         let mut oldest = self.chains[chain as usize].oldest;
-        // It comes to `handle` at the latest.
-        while self.waiting[oldest as usize].flow != flow {
-            oldest = self.waiting[oldest as usize].behind;
+        // Ends at `handle` at the latest.
+        while self.entries[oldest as usize].flow != flow {
+            oldest = self.entries[oldest as usize].behind;
         }
         oldest
     }
@@ -159,18 +159,18 @@ impl Discipline for Pfabric {
         false
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn plain(&self) -> Option<Plain> {
+    fn raw_params(&self) -> Option<RawParams> {
         None
     }
 }
 
 impl Buffered for Pfabric {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        if port.fits(packet.packet.wire) || self.make_space(port, &packet.packet, effects) {
+        if port.fits(packet.packet.wire) || self.evict_for(port, &packet.packet, effects) {
             self.add(&packet);
         } else {
             effects.drop(packet.handle, DropReason::Overflow);
@@ -178,7 +178,7 @@ impl Buffered for Pfabric {
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         port.fits(packet.packet.wire).then(|| {
             self.add(packet);
             Verdict::Accept
@@ -186,23 +186,23 @@ impl Buffered for Pfabric {
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         port.fits(packet.wire).then_some(Verdict::Accept)
     }
 
-    fn lets_pass(&self) -> bool {
+    fn accepts_idle(&self) -> bool {
         true
     }
 
-    /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.
+    /// Serves the oldest packet of the flow with the smallest rank, so that packets of a flow stay in order.
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let (_, best) = self.order.first()?;
-        let next = self.oldest_of_its_flow(best);
+        let next = self.oldest_of_flow(best);
         if next == best {
             self.order.pop_first();
         } else {
-            self.order.remove(self.waiting[next as usize].urgency);
+            self.order.remove(self.entries[next as usize].urgency);
         }
         self.unlink(next);
         Some(Handle(next))
@@ -216,7 +216,7 @@ impl Buffered for Pfabric {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "pfabric",
-        summary: "serves the flow with the fewest bytes to go, drops the packet with the most (pFabric); for small buffers",
+        summary: "serves the flow with the fewest remaining bytes, drops the packet with the most (pFabric); for small buffers",
         params: &[],
     },
     marking: Marking::Never,
@@ -237,9 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_packet_of_the_most_urgent_flow() {
+    fn serves_the_most_urgent_flow_in_order() {
         let mut p = port(QueueState::UNLIMITED);
-        // Flow 1 has 30, then 20 to go; flow 2 has 25; ranks fall inside a flow.
+        // Flow 1 has 30, then 20 remaining; flow 2 has 25. Ranks decrease within a flow.
         for (rank, flow) in [(30, 1), (25, 2), (20, 1), (24, 2)] {
             assert_eq!(p.arrive(packet(1500, 0, rank, flow)), Verdict::Accept);
         }
@@ -248,12 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_packet_makes_room() {
+    fn evicts_the_largest_rank() {
         let mut p = port(QueueState { packets: 3, bytes: u64::MAX });
         for rank in [10, 30, 30] {
             p.arrive(packet(1500, 0, rank, u64::from(rank)));
         }
-        assert_eq!(p.arrive(packet(1500, 0, 30, 4)), Verdict::Drop(DropReason::Overflow), "equal is not worse");
+        assert_eq!(p.arrive(packet(1500, 0, 30, 4)), Verdict::Drop(DropReason::Overflow), "equal ranks are not evicted");
         assert_eq!(p.arrive(packet(1500, 0, 20, 4)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(2), DropReason::Overflow)]);
         // An ACK has rank 0.
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_replace_as_many_as_needed_or_none() {
+    fn evicts_as_many_as_needed_or_none() {
         let mut p = port(QueueState { packets: u32::MAX, bytes: 3000 });
         for (wire, rank) in [(1000, 50), (1000, 40), (1000, 10)] {
             p.arrive(packet(wire, 0, rank, u64::from(rank)));
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(p.effects.len(), 2);
     }
 
-    /// The rule as the publication has it: a list in order of arrival, searched for each decision.
+    /// The algorithm of the publication: a list in order of arrival, searched for each decision.
     #[derive(Default)]
     struct Searched(Vec<Queued>);
 
@@ -306,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn decisions_are_those_of_the_search() {
+    fn equals_a_linear_search() {
         for (seed, limit) in [(1, QueueState { packets: 40, bytes: u64::MAX }), (2, QueueState { packets: 90, bytes: 30_000 })] {
             let mut rng = Rng::stream(seed, &[]);
             let (mut tree, mut list) = (Pfabric::default(), Searched::default());
             let (mut unused, mut evicted): (Vec<u32>, u32) = ((0..200).collect(), 0);
             for step in 0..30_000 {
                 if rng.below(10) < (if step / 600 % 2 == 0 { 7 } else { 3 }) {
-                    // Few ranks and flows, so that many are equal; a memory that others fill now and then.
+                    // Few ranks and flows, so that many are equal; a shared memory that is nearly full at times.
                     let wire = [40, 700, 1500, 9000][rng.below(4) as usize];
                     let arrival = packet(wire, 0, rng.below(12) as u16, rng.below(9));
                     let handle = Handle(unused.swap_remove(rng.below(unused.len() as u64) as usize));

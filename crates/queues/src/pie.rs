@@ -1,14 +1,13 @@
-//! PIE (RFC 8033): packets are dropped, or marked, as they arrive, with a probability that a proportional integral controller sets every
-//! few milliseconds from the waiting time and its trend.
+//! PIE (RFC 8033): arriving packets are dropped or marked with a probability that a proportional integral controller updates every few milliseconds from
+//! the queueing delay and its trend.
 //!
-//! The controller's timer needs no event: between two packets nothing changes that it reads, so the updates that were due are made up for
-//! when the next packet arrives or leaves, with the same result. An update at that very instant comes first (our choice), and the first one
-//! is due one period after the start of the simulation. PIE is always active: switching it on from a length of the queue (section 5.3,
-//! optional) is left out.
+//! The controller has no timer event. Its input does not change between two packets, so the updates that are due run when the next packet arrives or
+//! leaves, with the same result. Our choice: an update that is due at that time runs first. The first update is due one period after the start of the
+//! simulation. PIE is always active: activation by queue length (section 5.3, optional) is not modelled.
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
+    Queued, RawParams, Verdict,
 };
 use forebay_types::param::{Entry, Kind, Param, Values};
 use forebay_types::{Rate, Rng, Time};
@@ -18,17 +17,17 @@ use std::collections::VecDeque;
 const DQ_THRESHOLD: u64 = 1 << 14;
 /// RFC 8033 section 5.2: weight of a measurement, `DQ_THRESHOLD` / 2^16.
 const DQ_WEIGHT: f64 = 0.25;
-/// RFC 8033 section 4.1: below this probability a short queue is left alone.
+/// RFC 8033 section 4.1: below this probability a short queue gets no signals.
 const SAFE_PROBABILITY: f64 = 0.2;
 /// RFC 8033 section 4.2: factor of the probability in every update without any queue.
 const DECAY: f64 = 0.98;
 /// Resolution of the random numbers, 2^-53. A decaying probability below it is 0.
 const NEGLIGIBLE: f64 = f64::EPSILON / 2.0;
-/// RFC 8033 section 5.4: no drop before the probabilities since the last one sum up to the first, and none later than the second.
+/// RFC 8033 section 5.4: limits on the sum of probabilities since the last drop, below which there is no drop and at which there is one.
 const DERANDOMIZE: (f64, f64) = (0.85, 8.5);
-/// RFC 8033 section 5.5: largest step of a probability from 0.1 on.
+/// RFC 8033 section 5.5: largest increase of a probability of 0.1 or more.
 const CAP: f64 = 0.02;
-/// A full packet on the wire, where nothing is known of the network.
+/// Size of a full packet on the wire, if the network is unknown.
 const FULL_PACKET: u64 = 1500;
 
 /// The parameters.
@@ -45,28 +44,28 @@ struct Params {
     /// MAX_BURST.
     burst: Time,
     ecn: bool,
-    /// Most probability with which packets are marked instead of dropped.
+    /// Probability up to which packets are marked instead of dropped.
     mark_up_to: f64,
     derandomize: bool,
     cap: bool,
-    /// Whether the waiting time is estimated from the rate at which packets leave.
+    /// Whether the queueing delay is estimated from the departure rate.
     from_rate: bool,
-    /// Two packets of this size are no queue.
+    /// A queue of two packets of this size gets no signals.
     mean_packet: Option<u64>,
 }
 
-/// Measurement of the time that `DQ_THRESHOLD` bytes take to leave (RFC 8033 section 5.2, in the order of appendix B: the departure that
-/// starts it is where its time starts, so that packet does not count; the end of one may be the start of the next).
+/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B: it starts at a departure, which does not
+/// count, and the end of one measurement may start the next).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct DrainTime {
-    /// Its start, and the bytes that have left since.
+    /// Start of the running measurement, and bytes that have left since.
     running: Option<(Time, u64)>,
     /// Average, ps; 0 before the first measurement.
     average: f64,
 }
 
 impl DrainTime {
-    /// A packet of `wire` bytes leaves at `now`, and `backlog` bytes stay.
+    /// A packet of `wire` bytes leaves at `now`, and `backlog` bytes remain.
     fn on_departure(&mut self, now: Time, wire: u64, backlog: u64) {
         if let Some((start, bytes)) = &mut self.running {
             *bytes += wire;
@@ -81,13 +80,13 @@ impl DrainTime {
         }
     }
 
-    /// How long `backlog` bytes take.
-    fn of(&self, backlog: u64) -> Time {
+    /// Time in which `backlog` bytes leave.
+    fn time_for(&self, backlog: u64) -> Time {
         Time((backlog as f64 * self.average / DQ_THRESHOLD as f64) as u64)
     }
 }
 
-/// One FIFO under the controller.
+/// A FIFO with PIE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pie {
     params: Params,
@@ -97,12 +96,12 @@ pub struct Pie {
     probability: f64,
     /// Sum of the probabilities since the last signal (RFC 8033 section 5.4).
     accumulated: f64,
-    /// How long packets pass without a signal (RFC 8033 section 4.4).
+    /// Time for which packets get no signal (RFC 8033 section 4.4).
     burst_allowance: Time,
     next_update: Time,
-    /// Waiting time at the last update.
+    /// Queueing delay at the last update.
     old_delay: Time,
-    /// Waiting time of the packet that left last.
+    /// Sojourn time of the last packet that left.
     last_sojourn: Time,
     drain: DrainTime,
 }
@@ -124,51 +123,51 @@ impl Pie {
         }
     }
 
-    /// RFC 8033 section 4.3: the waiting time as it is now.
+    /// Current queueing delay (RFC 8033 section 4.3).
     fn delay(&self) -> Time {
-        if self.params.from_rate { self.drain.of(self.bytes) } else { self.last_sojourn }
+        if self.params.from_rate { self.drain.time_for(self.bytes) } else { self.last_sojourn }
     }
 
-    /// Makes the updates that are due at `now`.
+    /// Runs the updates that are due at `now`.
     #[inline(always)]
     fn catch_up(&mut self, now: Time) {
         if self.next_update <= now {
-            self.make_updates(now);
+            self.run_updates(now);
         }
     }
 
-    /// Makes the updates that are due, at least one. Between two packets the delay is constant, so only the first update has a trend, and
-    /// the others repeat one step until the probability stops changing. Steps of equal size are computed at once, with the same bits as one
-    /// by one. The work is bounded for any number of updates: see [`Pie::steps`].
+    /// Runs the updates that are due, at least one. Between two packets the delay is constant, so only the first update has a trend, and the others repeat
+    /// one step until the probability stops changing. Equal steps are computed together, with bit-identical results. The work is bounded for any number of
+    /// updates: see [`Pie::repeat_step`].
     #[inline(never)]
-    fn make_updates(&mut self, now: Time) {
+    fn run_updates(&mut self, now: Time) {
         let period = self.params.update.0;
         let due = (now - self.next_update).0 / period + 1;
         self.next_update = Time(self.next_update.0.saturating_add(due.saturating_mul(period)));
         // Section 4.4.
         self.burst_allowance = self.burst_allowance.saturating_sub(Time(due.saturating_mul(period)));
         let delay = self.delay();
-        self.probability = self.stepped(self.probability, delay);
+        self.probability = self.next_probability(self.probability, delay);
         self.old_delay = delay;
         if due > 1 {
-            self.steps(due - 1, delay);
+            self.repeat_step(due - 1, delay);
         }
     }
 
-    /// Makes `left` updates without a trend. While the queue is empty, each reduces the probability by 2 %, until it is 0 after at most 1819
+    /// Runs `left` updates without a trend. While the queue is empty, each reduces the probability by 2 %, until it is 0 after at most 1819
     /// updates (`NEGLIGIBLE`). Otherwise the probability moves in one direction by a constant step. It ends at 0, at 1, or when the step is
     /// below the precision of the probability, after at most a few computed steps in each of some 70 binades and ranges of [`scale`].
     #[inline(never)]
-    fn steps(&mut self, mut left: u64, delay: Time) {
+    fn repeat_step(&mut self, mut left: u64, delay: Time) {
         let mut p = self.probability;
         let mut older = None;
         while left > 0 {
-            let next = self.stepped(p, delay);
+            let next = self.next_probability(p, delay);
             left -= 1;
             if next == p {
                 break;
             }
-            // Two steps that end in one segment are rounded to the same grid, so the second one repeats, ties to even included.
+            // Two steps that end in one segment are rounded to the same grid, including ties to even, so the second one repeats.
             let constant = delay > Time::ZERO && segment(p) == segment(next) && older.is_some_and(|o| segment(o) == segment(p));
             (older, p) = (Some(p), next);
             if let (true, Some(previous)) = (constant, older) {
@@ -182,8 +181,8 @@ impl Pie {
         self.probability = p;
     }
 
-    /// RFC 8033 section 4.2: the probability after an update at this delay, if it was `probability` before.
-    fn stepped(&self, probability: f64, delay: Time) -> f64 {
+    /// Probability after an update at this delay, if it was `probability` before (RFC 8033 section 4.2).
+    fn next_probability(&self, probability: f64, delay: Time) -> f64 {
         let seconds = |t: Time| t.0 as f64 * 1e-12;
         let p = self.params;
         let error = seconds(delay) - seconds(p.target);
@@ -240,14 +239,14 @@ impl Pie {
         if !self.signals() {
             return Verdict::Accept;
         }
-        // Section 5.1: beyond this probability drops are needed even if the transport understands marks. So its text and Linux; its pseudo
-        // code drops at exactly this probability, too.
+        // Section 5.1: above this probability packets are dropped even if they are ECN-capable. The text and Linux mark at exactly this probability; the
+        // pseudocode drops.
         let mark = self.params.ecn && packet.packet.ecn.is_capable() && self.probability <= self.params.mark_up_to;
         if mark { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
     }
 }
 
-/// RFC 8033 section 4.2: the smaller the probability, the smaller the steps.
+/// Divisor of steps, which are smaller at small probabilities (RFC 8033 section 4.2).
 fn scale(probability: f64) -> f64 {
     match probability {
         p if p < 0.000_001 => 2048.0,
@@ -287,7 +286,7 @@ impl Discipline for Pie {
         self.rng = rng;
     }
 
-    fn fit(&mut self, _senders: u64, packet: u64) {
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
         self.params.mean_packet = self.params.mean_packet.or(Some(packet));
     }
 
@@ -295,26 +294,26 @@ impl Discipline for Pie {
         self.params.ecn
     }
 
-    fn plain(&self) -> Option<Plain> {
+    fn raw_params(&self) -> Option<RawParams> {
         let p = &self.params;
         let flags = [p.derandomize, p.cap, p.from_rate].map(u64::from);
         let mut numbers = vec![p.target.0, p.update.0, p.alpha.to_bits(), p.beta.to_bits(), p.burst.0];
         numbers.extend([u64::from(p.ecn), p.mark_up_to.to_bits()]);
         numbers.extend(flags);
         numbers.push(p.mean_packet.unwrap_or(FULL_PACKET));
-        Plain::new("pie", numbers)
+        RawParams::new("pie", numbers)
     }
 }
 
 impl Buffered for Pie {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        if let Some(verdict) = self.offer(port, &packet) {
+        if let Some(verdict) = self.try_push(port, &packet) {
             packet.admit(verdict, effects);
         }
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         self.catch_up(port.now);
         let verdict = self.decide(port, packet);
         if !matches!(verdict, Verdict::Drop(_)) {
@@ -329,7 +328,7 @@ impl Buffered for Pie {
         self.catch_up(now);
         let packet = self.backlog.pop_front()?;
         self.bytes -= u64::from(packet.packet.wire);
-        // An empty queue has no waiting time, whatever the last packet had (Linux, `pie_process_dequeue`).
+        // An empty queue has no delay, regardless of the last packet's (Linux, `pie_process_dequeue`).
         self.last_sojourn = if self.backlog.is_empty() { Time::ZERO } else { packet.sojourn(now) };
         self.drain.on_departure(now, u64::from(packet.packet.wire), self.bytes);
         Some(packet.handle)
@@ -364,9 +363,9 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "pie",
-        summary: "drops or marks arriving packets with a probability that a controller derives from the waiting time (PIE, RFC 8033)",
+        summary: "drops or marks arriving packets with a probability that a controller derives from the queueing delay (PIE, RFC 8033)",
         params: &[
-            Param { key: "target", kind: Kind::Time, default: Some("15ms"), doc: "waiting time that is aimed at (QDELAY_REF)" },
+            Param { key: "target", kind: Kind::Time, default: Some("15ms"), doc: "target queueing delay (QDELAY_REF)" },
             Param { key: "update", kind: Kind::Time, default: Some("15ms"), doc: "period of the controller (T_UPDATE)" },
             Param {
                 key: "alpha",
@@ -384,7 +383,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "burst",
                 kind: Kind::Time,
                 default: Some("150ms"),
-                doc: "how long a burst into a calm queue passes without drops or marks (MAX_BURST, RFC 8033 section 4.4)",
+                doc: "time for which a burst into an uncongested queue gets neither drops nor marks (MAX_BURST, RFC 8033 section 4.4)",
             },
             Param {
                 key: "ecn",
@@ -396,31 +395,31 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "mark-ecnth",
                 kind: Kind::Float(0.0, 1.0),
                 default: Some("0.1"),
-                doc: "beyond this probability packets are dropped even with `ecn` (mark_ecnth, RFC 8033 section 5.1)",
+                doc: "probability above which packets are dropped even with `ecn` (mark_ecnth, RFC 8033 section 5.1)",
             },
             Param {
                 key: "derandomize",
                 kind: Kind::Bool,
                 default: Some("false"),
-                doc: "drops neither too close nor too far apart (RFC 8033 section 5.4, optional there; Linux does)",
+                doc: "limits the distance between drops from below and above (RFC 8033 section 5.4, optional there, used by Linux)",
             },
             Param {
                 key: "cap",
                 kind: Kind::Bool,
                 default: Some("false"),
-                doc: "probabilities from 0.1 on grow by no more than 0.02 an update (RFC 8033 section 5.5, optional there; Linux does)",
+                doc: "limits the increase of probabilities of 0.1 and more to 0.02 per update (RFC 8033 section 5.5, optional there, used by Linux)",
             },
             Param {
                 key: "delay",
                 kind: Kind::Choice(&["timestamps", "rate"]),
                 default: Some("timestamps"),
-                doc: "the waiting time is that of the last packet, or the backlog over the measured rate (RFC 8033 sections 4.3 and 5.2)",
+                doc: "queueing delay: \"timestamps\": sojourn time of the last packet; \"rate\": backlog over the measured departure rate (RFC 8033 sections 4.3 and 5.2)",
             },
             Param {
                 key: "mean-packet",
                 kind: Kind::Bytes,
                 default: Some(""),
-                doc: "a backlog of two packets of this size is left alone (RFC 8033 section 4.1). Default: a full packet of the network on the wire",
+                doc: "packet size; a backlog of up to two such packets gets no signals (RFC 8033 section 4.1). Default: a full packet on the wire",
             },
         ],
     },

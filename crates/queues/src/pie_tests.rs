@@ -1,14 +1,14 @@
 //! PIE against RFC 8033: the controller's sequence by hand, the allowance for bursts, the safeguards and the options.
 
 use super::*;
-use crate::testing::{Port, built, packet};
+use crate::testing::{Port, build_with, packet};
 use crate::{Codepoint, QueueState};
 use forebay_types::param::Value;
 
 const MS: u64 = 1_000_000_000;
 
 fn pie(sets: &[(&'static str, Value)]) -> Pie {
-    let Queue::Buffered(BufferedDiscipline::Pie(mut pie)) = built(&ENTRY, sets) else { unreachable!() };
+    let Queue::Buffered(BufferedDiscipline::Pie(mut pie)) = build_with(&ENTRY, sets) else { unreachable!() };
     pie.start(Rate(1_000_000_000), Rng::stream(3, &[]));
     *pie
 }
@@ -75,8 +75,8 @@ fn drops_under_overload(sets: &[(&'static str, Value)], until: u64) -> Vec<f64> 
 
 #[test]
 fn the_first_150_ms_of_a_burst_pass() {
-    // The last packet that finds a calm queue (less than 7.5 ms at this and at the last update) renews the allowance, at 15 ms at most;
-    // ten updates later, at 165 ms, it is spent.
+    // The last packet at an uncongested queue (less than 7.5 ms at this and at the last update) renews the allowance, at 15 ms at most. Ten updates
+    // later, at 165 ms, it is used up.
     let drops = drops_under_overload(&[], 400);
     assert!((150.0..=180.0).contains(&drops[0]), "{}", drops[0]);
     let soon = drops_under_overload(&[("burst", Value::Time(Time::ZERO))], 400);
@@ -84,7 +84,7 @@ fn the_first_150_ms_of_a_burst_pass() {
 }
 
 #[test]
-fn half_of_what_arrives_at_twice_the_rate_is_dropped_in_the_end() {
+fn drops_half_at_twice_the_rate() {
     // Derandomized, no two packets in a row are dropped below a probability of 0.85, so that it takes more than one half.
     let sets =
         [(vec![], 0.5), (vec![("derandomize", Value::Bool(true))], 0.85), (vec![("delay", Value::Text("rate".into()))], 0.5)];
@@ -103,7 +103,7 @@ fn half_of_what_arrives_at_twice_the_rate_is_dropped_in_the_end() {
 }
 
 #[test]
-fn short_queues_and_short_waits_are_safe() {
+fn short_queues_get_no_signals() {
     let mut p = pie(&[]);
     (p.probability, p.burst_allowance, p.old_delay, p.bytes) = (0.19, Time::ZERO, Time(7 * MS), 100_000);
     assert!((0..1000).all(|_| !p.signals()), "less than half the target, and less than 0.2");
@@ -150,24 +150,24 @@ fn derandomized_gaps_have_limits() {
 #[test]
 fn the_drain_time_is_measured_over_16_kb() {
     let mut drain = DrainTime::default();
-    assert_eq!(drain.of(100_000), Time::ZERO, "unknown");
+    assert_eq!(drain.time_for(100_000), Time::ZERO, "unknown");
     drain.on_departure(Time(0), 1500, DQ_THRESHOLD - 1);
     for i in 0..=11 {
-        assert_eq!(drain.of(100_000), Time::ZERO, "too few");
+        assert_eq!(drain.time_for(100_000), Time::ZERO, "too few");
         drain.on_departure(Time(10_000 + i * 120), 1500, DQ_THRESHOLD);
     }
     // Eleven packets, 16 500 B, after the one that starts the measurement.
-    assert_eq!(drain.of(2 * DQ_THRESHOLD), Time(2 * 11 * 120));
+    assert_eq!(drain.time_for(2 * DQ_THRESHOLD), Time(2 * 11 * 120));
     // The last of them starts the next one, as enough is left.
     for i in 1..=11 {
         drain.on_departure(Time(11_320 + i * 240), 1500, 0);
     }
-    assert_eq!(drain.of(DQ_THRESHOLD), Time((0.25 * 2_640.0 + 0.75 * 1_320.0) as u64));
+    assert_eq!(drain.time_for(DQ_THRESHOLD), Time((0.25 * 2_640.0 + 0.75 * 1_320.0) as u64));
     assert_eq!(drain.running, None, "nothing is left to measure");
 }
 
 #[test]
-fn updates_made_up_for_later_are_those_of_a_timer() {
+fn late_updates_equal_a_timer() {
     let (mut timer, mut late) = (pie(&[]), pie(&[]));
     for p in [&mut timer, &mut late] {
         (p.probability, p.old_delay, p.last_sojourn) = (0.3, Time(20 * MS), Time::ZERO);
@@ -177,7 +177,7 @@ fn updates_made_up_for_later_are_those_of_a_timer() {
     }
     late.catch_up(Time(30_000 * MS));
     assert_eq!((&timer, timer.probability), (&late, 0.0));
-    // A day of silence is no loop of millions of updates.
+    // A day without packets does not loop over millions of updates.
     late.catch_up(Time(86_400_000 * MS + 1));
     assert_eq!(late.next_update, Time(86_400_015 * MS));
 }
@@ -196,7 +196,7 @@ fn controller(target: u64, alpha: f64, cap: bool, probability: f64, old_delay: u
     p
 }
 
-/// `updates` at once and one by one end in the same bits.
+/// `updates` run together and one by one end in the same bits.
 fn hold_against_single_updates(start: &Pie, updates: u64) {
     let (mut late, mut timer) = (start.clone(), start.clone());
     late.catch_up(Time(updates * MS));
@@ -239,8 +239,8 @@ fn late_updates_round_ties_to_even() {
                     for updates in [1, 2, 3, 4, 5, 1000, 200_000] {
                         hold_against_single_updates(&p, updates);
                         let mut at_once = p.clone();
-                        at_once.steps(updates, Time(delay));
-                        let one_by_one = (0..updates).fold(start, |before, _| p.stepped(before, Time(delay)));
+                        at_once.repeat_step(updates, Time(delay));
+                        let one_by_one = (0..updates).fold(start, |before, _| p.next_probability(before, Time(delay)));
                         assert_eq!(at_once.probability.to_bits(), one_by_one.to_bits(), "{updates} steps of {p:?}");
                     }
                 }

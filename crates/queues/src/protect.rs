@@ -1,37 +1,37 @@
-//! Drop precedence in one FIFO: high packets have a reserve of places beyond the buffer (`incast-prin.md` 3.3). No reordering.
+//! Drop precedence in one FIFO: packets of high priority have a reserve beyond the buffer (`incast-prin.md` 3.3). No reordering.
 
-use crate::plain::length;
+use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, RawParams, Verdict,
 };
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param, Values};
 
-/// The rule; it has no state.
+/// Drop precedence, which has no state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protect {
     high: u8,
     /// Buffer and reserve.
     limit: QueueState,
     k: QueueState,
-    /// The buffer, where the reserve was left to `fit`.
-    open: Option<QueueLen>,
+    /// The buffer, if `set_defaults` has to set the reserve.
+    unset_reserve: Option<QueueLen>,
 }
 
 impl Protect {
-    /// `limit` is that of high packets, buffer and reserve; packets of class `high` and above are. Marks from `k` on.
+    /// `limit` (buffer and reserve) applies to packets of class `high` and above. Marks from `k` on.
     pub fn new(high: u8, limit: QueueLen, k: Option<QueueLen>) -> Protect {
-        Protect { high, limit: QueueState::limit(limit), k: QueueState::threshold(k), open: None }
+        Protect { high, limit: QueueState::limit(limit), k: QueueState::threshold(k), unset_reserve: None }
     }
 }
 
 impl Discipline for Protect {
-    /// Sets a reserve that the scenario left open, for `senders` of three high packets each: a high packet is always accepted
+    /// Sets the reserve, if the scenario does not, for `senders` with three packets of high priority each, so that these are always accepted
     /// (`incast-prin.md` 3.3: B_hi = max(B, 3 N + 1)). `packet` is a full packet on the wire, for buffers in bytes.
-    fn fit(&mut self, senders: u64, packet: u64) {
+    fn set_defaults(&mut self, senders: u64, packet: u64) {
         let needed = 3 * senders + 1;
-        self.limit = match self.open {
+        self.limit = match self.unset_reserve {
             None => return,
             Some(QueueLen::Packets(b)) => QueueState::limit(QueueLen::Packets(b.saturating_add(b.max(needed)))),
             Some(QueueLen::Bytes(b)) => QueueState::limit(QueueLen::Bytes(b.saturating_add(b.max(needed * packet)))),
@@ -42,16 +42,16 @@ impl Discipline for Protect {
         self.k != QueueState::UNLIMITED
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
     }
 }
 
@@ -65,7 +65,7 @@ impl Fifo for Protect {
     }
 
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
-        // An ordinary packet also sees the high ones that are there: with the reserve in use it waits longest for a place.
+        // Packets of high priority also count against the limit of the others, which are dropped while the reserve is in use.
         let limit = if packet.class >= self.high { self.limit } else { port.limit };
         if !(PortState { limit, ..*port }).fits(packet.wire) {
             return Verdict::Drop(DropReason::Overflow);
@@ -85,21 +85,21 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         (QueueLen::Bytes(b), QueueLen::Bytes(r)) => QueueLen::Bytes(b.saturating_add(r)),
         _ => return Err(QueueError::new("reserve", format!("{reserve} and the buffer of {buffer} must have the same unit"))),
     };
-    let mut made = Protect::new(v.int("high") as u8, limit, v.opt_queue_len("k"));
-    made.open = given.is_none().then_some(buffer);
-    Ok(Queue::Fifo(FifoDiscipline::Protect(made)))
+    let mut protect = Protect::new(v.int("high") as u8, limit, v.opt_queue_len("k"));
+    protect.unset_reserve = given.is_none().then_some(buffer);
+    Ok(Queue::Fifo(FifoDiscipline::Protect(protect)))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "protect",
-        summary: "one FIFO with a reserve of places for high packets: drop precedence (PRIN)",
+        summary: "one FIFO with a reserve for packets of high priority: drop precedence (PRIN)",
         params: &[
             Param {
                 key: "reserve",
                 kind: Kind::QueueLen,
                 default: Some(""),
-                doc: "what high packets may take beyond the buffer. Default: as much as the buffer, and no less than 3 N + 1 packets, N being the other hosts of the network with three high packets each",
+                doc: "space beyond the buffer for packets of high priority. Default: the size of the buffer, but at least 3 N + 1 packets, for N other hosts with three such packets each",
             },
             HIGH,
             K,
@@ -117,7 +117,7 @@ mod tests {
     use crate::testing::{busy, packet};
 
     #[test]
-    fn the_reserve_is_for_high_packets() {
+    fn reserve_is_for_high_priority() {
         let mut p = Protect::new(4, QueueLen::Packets(12), None);
         let mut ask = |n: u32, class| {
             let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn a_reserve_that_is_left_open_holds_three_packets_of_every_sender() {
+    fn default_reserve_holds_three_packets_per_sender() {
         let built = |reserve: Option<QueueLen>, buffer: QueueLen| {
             let mut p = Protect::new(4, QueueLen::Packets(0), None);
-            p.open = reserve.is_none().then_some(buffer);
+            p.unset_reserve = reserve.is_none().then_some(buffer);
             p.limit = QueueState::limit(QueueLen::Packets(10 + 5));
             p
         };
@@ -143,15 +143,15 @@ mod tests {
             (0..1000).find(|&n| full(n) != Verdict::Accept).unwrap()
         };
         let mut few = built(None, QueueLen::Packets(64));
-        few.fit(16, 1000);
+        few.set_defaults(16, 1000);
         assert_eq!(holds(&mut few), 64 + 64, "3 * 16 + 1 is less than the buffer");
-        few.fit(32, 1000);
+        few.set_defaults(32, 1000);
         assert_eq!(holds(&mut few), 64 + 97);
         let mut bytes = built(None, QueueLen::Bytes(64_000));
-        bytes.fit(32, 1000);
+        bytes.set_defaults(32, 1000);
         assert_eq!(holds(&mut bytes), 64 + 97);
         let mut given = built(Some(QueueLen::Packets(5)), QueueLen::Packets(10));
-        given.fit(32, 1000);
-        assert_eq!(holds(&mut given), 15, "what the scenario says stays");
+        given.set_defaults(32, 1000);
+        assert_eq!(holds(&mut given), 15, "a given reserve stays");
     }
 }

@@ -1,18 +1,19 @@
-//! Push-out: one FIFO; a high packet that finds it full evicts the newest ordinary one (`incast-prin.md` 3.3). No reordering.
+//! Push-out: a FIFO in which a packet of high priority that arrives at a full buffer evicts the newest one of low priority (`incast-prin.md` 3.3). No
+//! reordering.
 
-use crate::line::Line;
-use crate::plain::length;
+use crate::raw_params::length;
+use crate::ring_buffer::RingBuffer;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, Held, K, Marking, Plain, PortState,
-    Queue, QueueEntry, QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, K, Marking, PacketRef, PortState,
+    Queue, QueueEntry, QueueState, Queued, RawParams, Verdict,
 };
 use forebay_types::Time;
 use forebay_types::param::Entry;
 
-/// What is known of a packet that waits.
+/// A packet of the backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Waiting {
-    held: Held,
+struct BacklogEntry {
+    packet_ref: PacketRef,
     class: u8,
 }
 
@@ -21,7 +22,7 @@ struct Waiting {
 pub struct Pushout {
     high: u8,
     k: QueueState,
-    backlog: Line<Waiting>,
+    backlog: RingBuffer<BacklogEntry>,
 }
 
 impl Pushout {
@@ -33,21 +34,21 @@ impl Pushout {
         Verdict::step(port.queue, self.k, packet.ecn)
     }
 
-    /// Evicts as many of the newest ordinary packets as a packet of `wire` bytes needs; none if all are not enough.
+    /// Evicts the newest packets of low priority until one of `wire` bytes fits; none if all of them are not enough.
     fn make_space(&mut self, port: &PortState, wire: u32, effects: &mut impl Effects) -> bool {
         let mut freed = QueueState::default();
         let high = self.high;
-        let ordinary = |w: &Waiting| w.class < high;
+        let ordinary = |w: &BacklogEntry| w.class < high;
         let enough = self.backlog.newest_first().filter(ordinary).any(|w| {
-            freed.add(w.held.wire);
+            freed.add(w.packet_ref.wire);
             port.fits_without(freed, wire)
         });
         while enough && freed.packets > 0 {
             let behind = self.backlog.newest_first().position(|w| ordinary(&w));
             let newest = behind.and_then(|n| self.backlog.remove(self.backlog.len() - 1 - n));
             let Some(w) = newest else { break };
-            freed.remove(w.held.wire);
-            w.held.evict(effects);
+            freed.remove(w.packet_ref.wire);
+            w.packet_ref.evict(effects);
         }
         enough
     }
@@ -58,55 +59,55 @@ impl Discipline for Pushout {
         self.k != QueueState::UNLIMITED
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("pushout", [u64::from(self.high), length(self.k)])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("pushout", [u64::from(self.high), length(self.k)])
     }
 }
 
 impl Buffered for Pushout {
-    const QUICK: bool = true;
+    const HAS_FAST_PUSH: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
-        self.backlog.has_room() && port.fits(packet.packet.wire)
+    fn takes_fast_push(&self, port: &PortState, packet: &Queued) -> bool {
+        self.backlog.has_capacity() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if !port.fits(packet.packet.wire) {
             return None;
         }
-        self.backlog.push_back(Waiting { held: packet.held(), class: packet.packet.class });
+        self.backlog.push_back(BacklogEntry { packet_ref: packet.packet_ref(), class: packet.packet.class });
         Some(Verdict::step(port.queue, self.k, packet.packet.ecn))
     }
 
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         let verdict = self.decide(port, &packet.packet, effects);
         if packet.admit(verdict, effects) {
-            self.backlog.push_back(Waiting { held: packet.held(), class: packet.packet.class });
+            self.backlog.push_back(BacklogEntry { packet_ref: packet.packet_ref(), class: packet.packet.class });
         }
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn))
     }
 
-    fn lets_pass(&self) -> bool {
+    fn accepts_idle(&self) -> bool {
         !QueueState::default().reaches(self.k)
     }
 
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
-        self.backlog.pop_front().map(|w| w.held.handle)
+        self.backlog.pop_front().map(|w| w.packet_ref.handle)
     }
 
     fn len(&self) -> usize {
@@ -117,7 +118,7 @@ impl Buffered for Pushout {
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "pushout",
-        summary: "one FIFO in which a high packet arriving full evicts the newest ordinary one (PRIN)",
+        summary: "one FIFO in which a packet of high priority that does not fit evicts the newest one of low priority (PRIN)",
         params: &[HIGH, K],
     },
     marking: Marking::IfSet,
@@ -125,7 +126,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"pushout\", k = \"8pkt\" }",
     build: |v, _| {
         let k = QueueState::threshold(v.opt_queue_len("k"));
-        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: Line::default() })))
+        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: RingBuffer::default() })))
     },
 };
 
@@ -135,20 +136,21 @@ mod tests {
     use crate::testing::{Effect, Port, packet};
 
     #[test]
-    fn the_newest_ordinary_packet_leaves() {
-        let discipline = BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: Line::default() });
+    fn evicts_the_newest_of_low_priority() {
+        let discipline =
+            BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: RingBuffer::default() });
         let mut p = Port::new(discipline, QueueState { packets: 4, bytes: u64::MAX });
         for class in [0, 0, 7, 0] {
             assert_eq!(p.arrive(packet(1500, class, 0, 0)), Verdict::Accept);
         }
         assert_eq!(p.serve(), Some(0));
-        // One of four places is in service.
+        // One of the four packets is in service.
         assert_eq!(p.arrive(packet(1500, 3, 0, 0)), Verdict::Drop(DropReason::Overflow));
         assert_eq!(p.arrive(packet(1500, 4, 0, 0)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(3), DropReason::Overflow)]);
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
-        // No ordinary packet is left.
+        // No packet of low priority is left.
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Drop(DropReason::Overflow));
         let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [2, 5, 6]);

@@ -1,13 +1,13 @@
-//! Random early detection (Floyd and Jacobson, 1993), complete: `coexistence.md` 1.3.
+//! Random early detection (Floyd and Jacobson, 1993) with all options: `coexistence.md` 1.3.
 
 use crate::{
-    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Verdict,
+    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, RawParams, Verdict,
 };
 use forebay_types::param::{Entry, Kind, Param, Values, choices};
 use forebay_types::{QueueLen, Rate, Rng, Time, math};
 
-/// What is done with the number of packets since the last signal.
+/// Use of the number of packets since the last signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Count {
     /// The publication: gaps between signals are uniform.
@@ -21,30 +21,30 @@ enum Count {
 const COUNTS: &[(&str, Count)] = &[("on", Count::On), ("off", Count::Off), ("wait", Count::Wait)];
 const COUNT_WORDS: [&str; 3] = choices(COUNTS);
 
-/// The average queue and the probability that follows from it: RED without a queue, which CHOKe has too.
+/// Average queue and signal probability, used by RED and CHOKe.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Law {
+pub(crate) struct RedControl {
     /// Thresholds on the average, packets or bytes.
     min: f64,
     max: f64,
-    /// Whether they are bytes. The probability stays that of a packet, whatever its size (RFC 7141 section 2.2; Linux sch_red); in the byte
-    /// mode of the publication it is in proportion to the size.
+    /// Whether they are bytes. The probability does not depend on the packet's size (RFC 7141 section 2.2; Linux sch_red), unlike in the byte mode of the
+    /// publication.
     bytes: bool,
     p_max: f64,
     weight: f64,
-    /// What the average keeps when a sample is taken, `1 - weight`, and its natural logarithm.
-    kept: f64,
-    log_kept: f64,
+    /// Factor of the average at each sample, `1 - weight`, and its natural logarithm.
+    decay: f64,
+    log_decay: f64,
     gentle: bool,
     drop_above: bool,
     count_rule: Count,
     in_service: bool,
     mean_packet: u64,
-    /// Average queue, in the unit of the thresholds, without what it has lost in `idle`.
+    /// Average queue, in the unit of the thresholds, before decaying for `idle`.
     pub(crate) avg: f64,
-    /// How long the port has been idle before packets that came since the average was last computed.
+    /// Idle time of the port for which the average has not decayed yet.
     idle: Time,
-    /// Time up to which idle time is counted in `idle` or in the average; valid while the port is idle.
+    /// End of the idle time that is included in `idle` or in the average; valid while the port is idle.
     counted: Time,
     /// Packets since the last signal; -1: not counting.
     count: i64,
@@ -53,17 +53,17 @@ pub(crate) struct Law {
     rng: Rng,
 }
 
-impl Law {
-    /// Thresholds (real numbers) and whether they are in bytes, probability, weight, and the options.
-    pub(crate) fn plain(&self) -> [u64; 10] {
+impl RedControl {
+    /// Thresholds (real numbers), whether they are in bytes, probability, weight, and the options.
+    pub(crate) fn raw_params(&self) -> [u64; 10] {
         let [bytes, gentle, drop_above, in_service] = [self.bytes, self.gentle, self.drop_above, self.in_service].map(u64::from);
         let [min, max, p_max, weight] = [self.min, self.max, self.p_max, self.weight].map(f64::to_bits);
         [min, max, bytes, p_max, weight, gentle, drop_above, self.count_rule as u64, in_service, self.mean_packet]
     }
 
-    /// See [`Queue::levels`].
-    pub(crate) fn levels(&self) -> Vec<(String, QueueState)> {
-        // They were whole numbers in the scenario.
+    /// See [`Queue::thresholds`].
+    pub(crate) fn thresholds(&self) -> Vec<(String, QueueState)> {
+        // They are integers in the scenario.
         let length = |v: f64| QueueState::limit(if self.bytes { QueueLen::Bytes(v as u64) } else { QueueLen::Packets(v as u64) });
         [("min", self.min), ("max", self.max)].map(|(name, v)| (format!("{name} of the average"), length(v))).into()
     }
@@ -73,26 +73,26 @@ impl Law {
         self.rng = rng;
     }
 
-    /// The average after an arrival, dropped or not.
+    /// Updates the average for an arrival, dropped or not.
     #[inline(always)]
     pub(crate) fn update(&mut self, port: &PortState) {
         if port.serving > 0 {
             self.age();
             self.avg = self.next(port);
         } else {
-            self.was_idle(port.now - port.idle_since.max(self.counted));
+            self.add_idle(port.now - port.idle_since.max(self.counted));
         }
     }
 
-    /// The average after an arrival at a busy port, if it is up to date before.
+    /// The average after an arrival at a busy port, if no idle time is pending.
     #[inline(always)]
     fn next(&self, port: &PortState) -> f64 {
         let queue = if self.in_service { port.queue } else { port.waiting() };
         let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
-        self.kept * self.avg + self.weight * now
+        self.decay * self.avg + self.weight * now
     }
 
-    /// Whether it needs no more than one addition to know that the average, below `min`, is so after an arrival too.
+    /// Whether the average is below `min` and stays there after an arrival, without decay for idle time.
     #[inline(always)]
     pub(crate) fn stays_below_min(&self, port: &PortState) -> bool {
         self.idle == Time::ZERO && !self.is_min(self.avg) && port.serving > 0 && !self.is_min(self.next(port))
@@ -104,71 +104,71 @@ impl Law {
         avg >= self.min
     }
 
-    /// The port was idle before an arrival.
+    /// Adds idle time of the port before an arrival.
     #[inline(always)]
-    pub(crate) fn was_idle(&mut self, time: Time) {
+    pub(crate) fn add_idle(&mut self, time: Time) {
         self.idle += time;
     }
 
-    /// Whether the decision about a packet that meets nobody would be to accept it, and would change nothing.
+    /// Whether a packet that arrives at an idle port is accepted without a change of state.
     #[inline(always)]
-    pub(crate) fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_idle_safe(&self) -> bool {
         self.avg < self.min && self.count == -1
     }
 
     /// Whether the average is `min` or more.
     #[inline(always)]
     pub(crate) fn reaches_min(&mut self) -> bool {
-        // Idle time only lowers it.
+        // Idle time only lowers the average.
         self.is_min(self.avg) && {
             self.age();
             self.is_min(self.avg)
         }
     }
 
-    /// Takes from the average what it loses while the port is idle: as if m small packets had arrived at an empty queue.
+    /// Decays the average for the idle time, as if m packets of the mean size had arrived at an empty queue.
     #[inline(always)]
     fn age(&mut self) {
         if self.idle > Time::ZERO {
             let m = std::mem::take(&mut self.idle).0 as f64 / self.service;
-            self.avg *= power(self.log_kept, m);
+            self.avg *= power(self.log_decay, m);
         }
     }
 
-    /// A packet was dropped because it did not fit.
-    pub(crate) fn overflow(&mut self, port: &PortState) {
+    /// Notes a drop because the buffer is full.
+    pub(crate) fn on_overflow(&mut self, port: &PortState) {
         self.count = 0;
-        self.dropped(port);
+        self.on_drop(port);
     }
 
-    /// Handles the drop of the arriving packet. An idle port stays idle, and the next packet counts idle time from now on. In Linux, the empty
-    /// dequeue that follows starts another idle period (`red_dequeue`).
+    /// Notes the drop of the arriving packet. An idle port stays idle, and the next packet counts idle time from now on. In Linux, the empty dequeue that
+    /// follows starts another idle period (`red_dequeue`).
     #[inline(always)]
-    fn dropped(&mut self, port: &PortState) {
+    fn on_drop(&mut self, port: &PortState) {
         if port.serving == 0 {
             self.counted = port.now;
         }
     }
 
-    /// The decision about a packet that fits.
+    /// Decision about a packet that fits.
     #[inline(always)]
     pub(crate) fn decide(&mut self, port: &PortState, ecn: Codepoint) -> Verdict {
         if self.reaches_min() { self.decide_above_min(port, ecn) } else { self.decide_below_min() }
     }
 
-    /// The same while the average is below `min`.
+    /// Decision while the average is below `min`.
     #[inline(always)]
     pub(crate) fn decide_below_min(&mut self) -> Verdict {
         self.count = -1;
         Verdict::Accept
     }
 
-    /// The same while the average is `min` or more.
+    /// Decision while the average is `min` or more.
     #[inline(never)]
     pub(crate) fn decide_above_min(&mut self, port: &PortState, ecn: Codepoint) -> Verdict {
         let verdict = self.verdict_above_min(ecn);
         if matches!(verdict, Verdict::Drop(_)) {
-            self.dropped(port);
+            self.on_drop(port);
         }
         verdict
     }
@@ -178,7 +178,7 @@ impl Law {
         let above = if self.gentle { 2.0 * self.max } else { self.max };
         if self.avg >= above {
             self.count = 0;
-            // The text marks here, ns-2 with `gentle` off drops, RFC 3168 section 7 allows both.
+            // The publication marks, ns-2 without `gentle` drops, and RFC 3168 section 7 allows both.
             return if self.drop_above { Verdict::Drop(DropReason::Early) } else { Verdict::signal(ecn) };
         }
         self.count += 1;
@@ -187,15 +187,15 @@ impl Law {
         } else {
             self.p_max + (1.0 - self.p_max) * (self.avg - self.max) / self.max
         };
-        if self.rng.unit() < self.spread(p) {
+        if self.rng.unit() < self.spread_probability(p) {
             self.count = 0;
             return Verdict::signal(ecn);
         }
         Verdict::Accept
     }
 
-    /// The probability for this packet, given how many have passed since the last signal.
-    fn spread(&self, p: f64) -> f64 {
+    /// Probability for this packet, given the number of packets since the last signal.
+    fn spread_probability(&self, p: f64) -> f64 {
         let expected = self.count as f64 * p;
         match self.count_rule {
             Count::Off => p,
@@ -207,22 +207,22 @@ impl Law {
     }
 }
 
-/// The logarithm of a number in [0, 1]; that of ours is only defined for ordinary numbers.
+/// Natural logarithm of a number in [0, 1]; `math::ln` is defined for normal numbers only.
 fn log(base: f64) -> f64 {
     if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { math::ln(base) }
 }
 
-/// What has the logarithm `log` to the power `m` >= 0.
+/// The number with the logarithm `log`, to the power `m` >= 0.
 #[inline(never)]
 fn power(log: f64, m: f64) -> f64 {
     let x = if log == f64::NEG_INFINITY { log } else { m * log };
-    // Beyond e^-700 nothing is left of any average.
+    // Factors below e^-700 reduce any average to 0.
     if x < -700.0 { 0.0 } else { math::exp(x) }
 }
 
-/// One FIFO under the law.
+/// A FIFO with RED.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Red(Law);
+pub struct Red(RedControl);
 
 impl Discipline for Red {
     fn start(&mut self, rate: Rate, rng: Rng) {
@@ -233,18 +233,18 @@ impl Discipline for Red {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.0.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.0.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("red", self.0.plain())
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("red", self.0.raw_params())
     }
 }
 
 impl Fifo for Red {
     fn fast_path_limit(&self) -> QueueState {
-        // Every arrival counts for the average.
+        // Every arrival updates the average.
         QueueState::default()
     }
 
@@ -256,15 +256,15 @@ impl Fifo for Red {
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         self.0.update(port);
         if !port.fits(packet.wire) {
-            self.0.overflow(port);
+            self.0.on_overflow(port);
             return Verdict::Drop(DropReason::Overflow);
         }
         self.0.decide(port, packet.ecn)
     }
 }
 
-/// The law that checked parameters describe.
-pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
+/// Builds the state from checked parameters.
+pub(crate) fn control(v: &Values) -> Result<RedControl, QueueError> {
     let (min, max) = (v.queue_len("min"), v.queue_len("max"));
     if std::mem::discriminant(&min) != std::mem::discriminant(&max) {
         return Err(QueueError::new("max", format!("{max} and `min` = {min} must both be packets or both bytes")));
@@ -272,17 +272,17 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
     if min.amount() >= max.amount() {
         return Err(QueueError::new(
             "max",
-            format!("{max} must be above `min` = {min}; for one threshold there is `dctcp-step`"),
+            format!("{max} must be above `min` = {min}; for a single threshold use `dctcp-step`"),
         ));
     }
-    Ok(Law {
+    Ok(RedControl {
         min: min.amount() as f64,
         max: max.amount() as f64,
         bytes: matches!(min, QueueLen::Bytes(_)),
         p_max: v.float("p-max"),
         weight: v.float("weight"),
-        kept: 1.0 - v.float("weight"),
-        log_kept: log(1.0 - v.float("weight")),
+        decay: 1.0 - v.float("weight"),
+        log_decay: log(1.0 - v.float("weight")),
         gentle: v.bool("gentle"),
         drop_above: v.text("above-max") == "drop",
         count_rule: v.choice("count", COUNTS),
@@ -297,7 +297,7 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
     })
 }
 
-/// Parameters of the law.
+/// Parameters of RED.
 pub(crate) const PARAMS: [Param; 9] = [
     Param { key: "min", kind: Kind::QueueLen, default: None, doc: "average queue from which on packets are marked" },
     Param {
@@ -317,31 +317,31 @@ pub(crate) const PARAMS: [Param; 9] = [
         key: "gentle",
         kind: Kind::Bool,
         default: Some("false"),
-        doc: "from `max` to twice `max` the probability grows from `p-max` to 1, instead of being 1",
+        doc: "raises the probability from `p-max` to 1 between `max` and twice `max`, instead of 1 above `max`",
     },
     Param {
         key: "above-max",
         kind: Kind::Choice(&["mark", "drop"]),
         default: Some("mark"),
-        doc: "what happens to ECN-capable packets where the probability is 1; others are dropped. ns-2 drops",
+        doc: "treatment of ECN-capable packets where the probability is 1; others are dropped. ns-2 drops both",
     },
     Param {
         key: "count",
         kind: Kind::Choice(&COUNT_WORDS),
         default: Some("on"),
-        doc: "packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
+        doc: "whether packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
     },
     Param {
         key: "in-service",
         kind: Kind::Bool,
         default: Some("false"),
-        doc: "whether the packet being transmitted counts as queued in the average",
+        doc: "whether the average includes the packet in service",
     },
     Param {
         key: "mean-packet",
         kind: Kind::Bytes,
         default: Some("1500B"),
-        doc: "packet size by which the average ages while the port is idle",
+        doc: "packet size for the decay of the average while the port is idle",
     },
 ];
 
@@ -354,7 +354,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     marking: Marking::Always,
     thresholds: &["min", "max"],
     example: "{ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
-    build: |v, _| law(v).map(|l| Queue::Fifo(FifoDiscipline::Red(Box::new(Red(l))))),
+    build: |v, _| control(v).map(|l| Queue::Fifo(FifoDiscipline::Red(Box::new(Red(l))))),
 };
 
 #[cfg(test)]

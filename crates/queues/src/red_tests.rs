@@ -5,15 +5,15 @@ use crate::testing::busy;
 use forebay_types::Time;
 
 /// min 30, max 100, p-max 0.02, weight 0.002 at 1 Gb/s.
-pub(crate) fn example() -> Law {
-    let mut law = Law {
+pub(crate) fn example() -> RedControl {
+    let mut control = RedControl {
         min: 30.0,
         max: 100.0,
         bytes: false,
         p_max: 0.02,
         weight: 0.002,
-        kept: 0.998,
-        log_kept: log(0.998),
+        decay: 0.998,
+        log_decay: log(0.998),
         gentle: false,
         drop_above: false,
         count_rule: Count::On,
@@ -26,8 +26,8 @@ pub(crate) fn example() -> Law {
         service: 1.0,
         rng: Rng::stream(0, &[]),
     };
-    law.start(Rate(1_000_000_000), Rng::stream(3, &[1]));
-    law
+    control.start(Rate(1_000_000_000), Rng::stream(3, &[1]));
+    control
 }
 
 fn queue(packets: u32) -> PortState {
@@ -36,75 +36,75 @@ fn queue(packets: u32) -> PortState {
 
 #[test]
 fn average_after_idle() {
-    let mut law = example();
-    law.avg = 50.0;
+    let mut control = example();
+    control.avg = 50.0;
     // 1.2 ms are 100 packets of 12 us: 0.998^100 = 0.8186.
-    law.update(&PortState { now: Time(5_200_000_000), idle_since: Time(4_000_000_000), ..queue(0) });
-    law.age();
-    assert!((law.avg - 50.0 * 0.998f64.powi(100)).abs() < 1e-9 && (law.avg - 40.93).abs() < 0.005, "{}", law.avg);
-    law.update(&PortState { now: Time(u64::MAX / 2), ..queue(0) });
-    law.age();
-    assert_eq!(law.avg, 0.0);
+    control.update(&PortState { now: Time(5_200_000_000), idle_since: Time(4_000_000_000), ..queue(0) });
+    control.age();
+    assert!((control.avg - 50.0 * 0.998f64.powi(100)).abs() < 1e-9 && (control.avg - 40.93).abs() < 0.005, "{}", control.avg);
+    control.update(&PortState { now: Time(u64::MAX / 2), ..queue(0) });
+    control.age();
+    assert_eq!(control.avg, 0.0);
 }
 
 /// A drop leaves the port idle: at the next packet the average has aged for the whole idle time, and for its first part only once.
 #[test]
 fn idle_time_counts_once_after_drops() {
-    let mut law = example();
-    law.avg = 150.0;
+    let mut control = example();
+    control.avg = 150.0;
     let at = |us| PortState { now: Time::from_us(us), idle_since: Time::ZERO, ..queue(0) };
     // 1.2 ms are 100 packets.
     for us in [1200, 1800, 2400] {
-        law.update(&at(us));
-        assert_eq!(law.decide(&at(us), Codepoint::NotEct), Verdict::Drop(DropReason::Early));
+        control.update(&at(us));
+        assert_eq!(control.decide(&at(us), Codepoint::NotEct), Verdict::Drop(DropReason::Early));
     }
-    assert!((law.avg - 150.0 * 0.998f64.powi(200)).abs() < 1e-9, "{}", law.avg);
+    assert!((control.avg - 150.0 * 0.998f64.powi(200)).abs() < 1e-9, "{}", control.avg);
     // Packets that do not fit are dropped too.
-    law.update(&at(3000));
-    law.overflow(&at(3000));
-    law.update(&at(3600));
-    law.age();
-    assert!((law.avg - 150.0 * 0.998f64.powi(300)).abs() < 1e-9, "{}", law.avg);
+    control.update(&at(3000));
+    control.on_overflow(&at(3000));
+    control.update(&at(3600));
+    control.age();
+    assert!((control.avg - 150.0 * 0.998f64.powi(300)).abs() < 1e-9, "{}", control.avg);
 }
 
 #[test]
 fn average_while_busy() {
-    let mut law = example();
-    law.avg = 50.0;
-    law.update(&queue(11));
-    assert!((law.avg - (0.998 * 50.0 + 0.002 * 10.0)).abs() < 1e-12, "the packet in service is not counted: {}", law.avg);
-    law.in_service = true;
-    law.avg = 50.0;
-    law.update(&queue(11));
-    assert!((law.avg - (0.998 * 50.0 + 0.002 * 11.0)).abs() < 1e-12);
-    // A busy port with nobody waiting: a sample of zero, not idle time.
-    law.in_service = false;
-    law.avg = 50.0;
-    law.update(&queue(1));
-    assert!((law.avg - 49.9).abs() < 1e-12);
-    law.bytes = true;
-    law.avg = 50_000.0;
-    law.update(&queue(11));
-    assert!((law.avg - (0.998 * 50_000.0 + 0.002 * 15_000.0)).abs() < 1e-9);
+    let mut control = example();
+    control.avg = 50.0;
+    control.update(&queue(11));
+    assert!((control.avg - (0.998 * 50.0 + 0.002 * 10.0)).abs() < 1e-12, "the packet in service is not counted: {}", control.avg);
+    control.in_service = true;
+    control.avg = 50.0;
+    control.update(&queue(11));
+    assert!((control.avg - (0.998 * 50.0 + 0.002 * 11.0)).abs() < 1e-12);
+    // A busy port without waiting packets: a sample of zero, not idle time.
+    control.in_service = false;
+    control.avg = 50.0;
+    control.update(&queue(1));
+    assert!((control.avg - 49.9).abs() < 1e-12);
+    control.bytes = true;
+    control.avg = 50_000.0;
+    control.update(&queue(11));
+    assert!((control.avg - (0.998 * 50_000.0 + 0.002 * 15_000.0)).abs() < 1e-9);
 }
 
 #[test]
 fn weight_one_is_the_instantaneous_queue() {
-    let mut law = example();
-    (law.weight, law.kept, law.log_kept) = (1.0, 0.0, log(0.0));
-    law.update(&queue(41));
-    assert_eq!(law.avg, 40.0);
-    law.update(&PortState { now: Time(1), ..queue(0) });
-    law.age();
-    assert_eq!(law.avg, 0.0);
+    let mut control = example();
+    (control.weight, control.decay, control.log_decay) = (1.0, 0.0, log(0.0));
+    control.update(&queue(41));
+    assert_eq!(control.avg, 40.0);
+    control.update(&PortState { now: Time(1), ..queue(0) });
+    control.age();
+    assert_eq!(control.avg, 0.0);
 }
 
 /// Gaps between signals at a constant average, whose probability is `p_b`.
-fn gaps(law: &mut Law, n: usize) -> Vec<i64> {
+fn gaps(control: &mut RedControl, n: usize) -> Vec<i64> {
     let (mut list, mut gap) = (Vec::new(), 0);
     while list.len() < n {
         gap += 1;
-        if law.decide(&queue(11), Codepoint::Ect0) == Verdict::Mark {
+        if control.decide(&queue(11), Codepoint::Ect0) == Verdict::Mark {
             list.push(gap);
             gap = 0;
         }
@@ -115,11 +115,11 @@ fn gaps(law: &mut Law, n: usize) -> Vec<i64> {
 
 #[test]
 fn gaps_are_uniform() {
-    let mut law = example();
-    law.avg = 65.0;
+    let mut control = example();
+    control.avg = 65.0;
     // p_b = 0.01. The published pseudo-code counts the packet itself, so the longest gap is 1 / p_b - 1.
     let n = 99_001;
-    let list = gaps(&mut law, n);
+    let list = gaps(&mut control, n);
     let mut bins = [0u32; 99];
     list.iter().for_each(|&g| bins[g as usize - 1] += 1);
     let chi2: f64 = bins.iter().map(|&b| (f64::from(b) - 1000.0).powi(2) / 1000.0).sum();
@@ -128,41 +128,41 @@ fn gaps_are_uniform() {
 }
 
 #[test]
-fn gaps_without_count_are_geometric_and_those_of_wait_start_late() {
-    let mut law = example();
-    law.avg = 65.0;
-    law.count_rule = Count::Off;
-    let list = gaps(&mut law, 50_000);
+fn gaps_without_count_are_geometric() {
+    let mut control = example();
+    control.avg = 65.0;
+    control.count_rule = Count::Off;
+    let list = gaps(&mut control, 50_000);
     let mean = list.iter().sum::<i64>() as f64 / list.len() as f64;
     assert!((mean - 100.0).abs() < 2.0, "{mean}");
     assert!(*list.iter().max().unwrap() > 500);
-    law.count_rule = Count::Wait;
-    let list = gaps(&mut law, 20_000);
+    control.count_rule = Count::Wait;
+    let list = gaps(&mut control, 20_000);
     let (least, most) = (*list.iter().min().unwrap(), *list.iter().max().unwrap());
     assert!((100..=102).contains(&least) && (198..=200).contains(&most), "{least} {most}");
 }
 
 #[test]
 fn the_three_regions() {
-    let mut law = example();
-    law.avg = 29.9;
-    assert_eq!((law.decide(&queue(11), Codepoint::Ect0), law.count), (Verdict::Accept, -1));
-    law.avg = 100.0;
-    assert_eq!(law.decide(&queue(11), Codepoint::Ect0), Verdict::Mark);
-    assert_eq!(law.decide(&queue(11), Codepoint::NotEct), Verdict::Drop(DropReason::Early));
-    law.drop_above = true;
-    assert_eq!(law.decide(&queue(11), Codepoint::Ect0), Verdict::Drop(DropReason::Early));
-    law.gentle = true;
-    law.count_rule = Count::Off;
-    law.avg = 150.0;
-    let marks = (0..100_000).filter(|_| law.decide(&queue(11), Codepoint::Ect0) == Verdict::Mark).count();
+    let mut control = example();
+    control.avg = 29.9;
+    assert_eq!((control.decide(&queue(11), Codepoint::Ect0), control.count), (Verdict::Accept, -1));
+    control.avg = 100.0;
+    assert_eq!(control.decide(&queue(11), Codepoint::Ect0), Verdict::Mark);
+    assert_eq!(control.decide(&queue(11), Codepoint::NotEct), Verdict::Drop(DropReason::Early));
+    control.drop_above = true;
+    assert_eq!(control.decide(&queue(11), Codepoint::Ect0), Verdict::Drop(DropReason::Early));
+    control.gentle = true;
+    control.count_rule = Count::Off;
+    control.avg = 150.0;
+    let marks = (0..100_000).filter(|_| control.decide(&queue(11), Codepoint::Ect0) == Verdict::Mark).count();
     assert!((marks as f64 / 1e5 - 0.51).abs() < 0.005, "{marks}");
-    law.avg = 200.0;
-    assert_eq!(law.decide(&queue(11), Codepoint::Ect0), Verdict::Drop(DropReason::Early));
+    control.avg = 200.0;
+    assert_eq!(control.decide(&queue(11), Codepoint::Ect0), Verdict::Drop(DropReason::Early));
 }
 
 #[test]
-fn a_full_queue_is_asked_too() {
+fn full_queue_updates_the_average() {
     let mut red = Red(example());
     red.0.avg = 65.0;
     red.0.count = 50;

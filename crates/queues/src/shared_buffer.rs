@@ -1,14 +1,14 @@
-//! Shared packet memory of a switch: how much of a common pool one port may hold.
+//! Shared packet memory of a switch: limits on each port's share of a common pool.
 
-/// How the pool is divided among the ports.
+/// Division of the pool among the ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SharedPolicy {
-    /// Every port may hold up to a fixed number of bytes, as long as the pool has room.
+    /// Every port may hold up to a fixed number of bytes while the pool has space.
     Static {
         /// Bytes one port may hold.
         per_port: u64,
     },
-    /// Dynamic threshold (Choudhury and Hahne, 1998): a port may hold `alpha` times what is still free.
+    /// Dynamic threshold (Choudhury and Hahne, 1998): a port may hold `alpha` times the free part of the pool.
     Dynamic {
         /// Factor on the free pool.
         alpha: f64,
@@ -37,9 +37,8 @@ impl SharedBuffer {
         }
     }
 
-    /// Bytes that one port can hold while all others are empty: with a dynamic threshold alpha / (1 + alpha) of the pool, where what it
-    /// holds is alpha times what it leaves free.
-    pub fn alone(&self) -> u64 {
+    /// Bytes that one port can hold while all others are empty. With a dynamic threshold that is alpha / (1 + alpha) of the pool.
+    pub fn max_port_bytes(&self) -> u64 {
         match self.policy {
             SharedPolicy::Static { per_port } => per_port.min(self.total),
             SharedPolicy::Dynamic { alpha } => (self.total as f64 * alpha / (1.0 + alpha)) as u64,
@@ -60,8 +59,8 @@ mod tests {
         }
         // alpha / (1 + alpha) of 4 MB: the 700 KB orientation value of the DCTCP publication.
         assert!((held as f64 - 4e6 * 0.2 / 1.2).abs() < 2.0 * 1500.0, "{held}");
-        assert_eq!(pool.alone(), 666_666);
-        let fixed = |per_port| SharedBuffer { total: 10_000, policy: SharedPolicy::Static { per_port } }.alone();
+        assert_eq!(pool.max_port_bytes(), 666_666);
+        let fixed = |per_port| SharedBuffer { total: 10_000, policy: SharedPolicy::Static { per_port } }.max_port_bytes();
         assert_eq!((fixed(4_000), fixed(40_000)), (4_000, 10_000));
     }
 

@@ -1,89 +1,89 @@
-//! Strict priority: two to eight FIFOs, of which the most urgent one that holds a packet is served first.
+//! Strict priority: two to eight FIFOs, of which the most urgent non-empty one is served first.
 //!
-//! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
-//! sum of all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum of
+//! all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
-use crate::by_class::{CLASSES, map, packed, thresholds};
-use crate::line::Line;
-use crate::plain::length;
+use crate::class_queues::{CLASSES, map, pack_map, thresholds};
+use crate::raw_params::length;
+use crate::ring_buffer::RingBuffer;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Held, K, Marking, Plain, PortState, Queue,
-    QueueEntry, QueueError, QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, K, Marking, PacketRef, PortState, Queue,
+    QueueEntry, QueueError, QueueState, Queued, RawParams, Verdict,
 };
 use forebay_types::param::{Entry, Kind, Param, Values};
 use forebay_types::{QueueLen, Time};
 
-/// One queue, without the packet in service.
+/// A queue without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Level {
-    packets: Line<Held>,
-    /// Wire bytes of those.
+struct PriorityQueue {
+    packets: RingBuffer<PacketRef>,
+    /// Wire bytes of its packets.
     bytes: u64,
-    /// Its own limit, if it has one, on its packets in service too.
+    /// Its own limit, which includes the packet in service.
     limit: Option<QueueState>,
-    /// Its own marking threshold instead of the common one, on its own packets.
+    /// Marking threshold on its own length, instead of the common one.
     k: Option<QueueState>,
 }
 
-/// Queues in order of service, the first one first.
+/// Queues in order of priority, queue 0 first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrictPriority {
     /// Queue of each class.
     map: [u8; CLASSES],
-    levels: Vec<Level>,
-    /// Which of them hold a packet, a bit each.
+    queues: Vec<PriorityQueue>,
+    /// Bit set of non-empty queues.
     busy: u32,
-    /// Queue of the packet in service, where the length of single queues matters.
+    /// Queue of the packet in service; valid if the length of single queues matters.
     serving: usize,
     k: QueueState,
     k_of_queue: bool,
     buffer_of_queue: bool,
     tail_drop: bool,
-    /// Whether the length of no single queue matters, but only the sum.
+    /// Whether only the sum of all queues matters.
     common: bool,
 }
 
 impl StrictPriority {
-    /// As configured.
-    fn built(self) -> StrictPriority {
-        let own = self.levels.iter().any(|l| l.limit.is_some() || l.k.is_some());
+    /// Sets the derived field `common`.
+    fn with_common(self) -> StrictPriority {
+        let own = self.queues.iter().any(|l| l.limit.is_some() || l.k.is_some());
         StrictPriority { common: !(own || self.buffer_of_queue || self.k_of_queue), ..self }
     }
 
-    /// The decision about a packet for queue `q`; `None` where it needs space that others have.
+    /// Decision about a packet for queue `q`; `None` if packets of other queues must be dropped for it.
     #[inline]
     fn decide(&self, port: &PortState, packet: &Arrival, q: usize) -> Option<Verdict> {
         if self.common {
             return port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn));
         }
-        // Copies, so that what the caller has need not lie in memory.
+        // Copies, so that the caller can keep its values in registers.
         let (port, packet) = (*port, *packet);
         self.decide_by_queue(&port, &packet, q)
     }
 
-    /// As [`StrictPriority::decide`], where the length of the queue matters.
+    /// As [`StrictPriority::decide`], if the length of the queue matters.
     #[inline(never)]
     fn decide_by_queue(&self, port: &PortState, packet: &Arrival, q: usize) -> Option<Verdict> {
         let own = self.own(port, q);
         let default = if self.buffer_of_queue { port.limit } else { QueueState::UNLIMITED };
-        if !own.fits(packet.wire, self.levels[q].limit.unwrap_or(default)) {
+        if !own.fits(packet.wire, self.queues[q].limit.unwrap_or(default)) {
             return Some(Verdict::Drop(DropReason::Overflow));
         }
         self.shared(port).fits(packet.wire).then(|| self.step(port, packet, q, own))
     }
 
-    /// Queue `q`, in service included.
+    /// Length of queue `q`, with the packet in service.
     #[inline]
     fn own(&self, port: &PortState, q: usize) -> QueueState {
-        let level = &self.levels[q];
-        let mut own = QueueState { packets: level.packets.len() as u32, bytes: level.bytes };
+        let queue = &self.queues[q];
+        let mut own = QueueState { packets: queue.packets.len() as u32, bytes: queue.bytes };
         if port.serving > 0 && self.serving == q {
             own.add(port.serving);
         }
         own
     }
 
-    /// What is a limit on the sum of all queues: not a buffer of each, but a shared memory of the switch.
+    /// The port with the limits on the sum of all queues: if each queue has its own buffer, only the switch's shared memory.
     fn shared(&self, port: &PortState) -> PortState {
         if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port }
     }
@@ -91,15 +91,15 @@ impl StrictPriority {
     /// A packet joins queue `q`.
     #[inline]
     fn join(&mut self, packet: &Queued, q: usize) {
-        let level = &mut self.levels[q];
-        level.bytes += u64::from(packet.packet.wire);
-        level.packets.push_back(packet.held());
+        let queue = &mut self.queues[q];
+        queue.bytes += u64::from(packet.packet.wire);
+        queue.packets.push_back(packet.packet_ref());
         self.busy |= 1 << q;
     }
 
-    /// Whether a packet for queue `q`, which it fits into and which holds `own`, is marked.
+    /// Decision about a packet that fits into queue `q`, whose length is `own`: accept or mark.
     fn step(&self, port: &PortState, packet: &Arrival, q: usize, own: QueueState) -> Verdict {
-        match self.levels[q].k {
+        match self.queues[q].k {
             Some(k) => Verdict::step(own, k, packet.ecn),
             None => Verdict::step(if self.k_of_queue { own } else { port.queue }, self.k, packet.ecn),
         }
@@ -115,19 +115,19 @@ impl StrictPriority {
             return false;
         }
         let mut freed = QueueState::default();
-        let below = self.levels[q + 1..].iter().rev().flat_map(|l| l.packets.newest_first());
+        let below = self.queues[q + 1..].iter().rev().flat_map(|l| l.packets.newest_first());
         let enough = below.map(|w| w.wire).any(|w| {
             freed.add(w);
             port.fits_without(freed, wire)
         });
-        for (place, level) in self.levels.iter_mut().enumerate().skip(q + 1).rev() {
+        for (place, queue) in self.queues.iter_mut().enumerate().skip(q + 1).rev() {
             while enough && freed.packets > 0 {
-                let Some(w) = level.packets.pop_back() else { break };
-                level.bytes -= u64::from(w.wire);
+                let Some(w) = queue.packets.pop_back() else { break };
+                queue.bytes -= u64::from(w.wire);
                 freed.remove(w.wire);
                 w.evict(effects);
             }
-            self.busy &= !(u32::from(level.packets.is_empty()) << place);
+            self.busy &= !(u32::from(queue.packets.is_empty()) << place);
         }
         enough
     }
@@ -135,32 +135,32 @@ impl StrictPriority {
 
 impl Discipline for StrictPriority {
     fn marks(&self) -> bool {
-        self.k != QueueState::UNLIMITED || self.levels.iter().any(|l| l.k.is_some())
+        self.k != QueueState::UNLIMITED || self.queues.iter().any(|l| l.k.is_some())
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
-        // A threshold of each level is none of the whole queue.
+    fn marking_threshold(&self) -> Option<QueueState> {
+        // A threshold on single queues is none on the whole queue.
         (!self.k_of_queue).then_some(self.k)
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
         let common = if self.k_of_queue { self.k } else { QueueState::UNLIMITED };
-        thresholds(self.levels.iter().map(|l| l.k.unwrap_or(common)))
+        thresholds(self.queues.iter().map(|l| l.k.unwrap_or(common)))
     }
 
-    fn plain(&self) -> Option<Plain> {
-        if self.levels.iter().any(|l| l.k.is_some()) {
+    fn raw_params(&self) -> Option<RawParams> {
+        if self.queues.iter().any(|l| l.k.is_some()) {
             return None;
         }
-        let mut numbers = vec![packed(self.map), self.levels.len() as u64, u64::from(self.tail_drop)];
+        let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
-        // A limit of zero is none: nothing else could be meant.
-        numbers.extend((0..CLASSES).map(|q| self.levels.get(q).and_then(|l| l.limit).map_or(0, length)));
-        Plain::new("strict-priority", numbers)
+        // 0 stands for no limit.
+        numbers.extend((0..CLASSES).map(|q| self.queues.get(q).and_then(|l| l.limit).map_or(0, length)));
+        RawParams::new("strict-priority", numbers)
     }
 }
 
@@ -178,16 +178,16 @@ impl Buffered for StrictPriority {
         }
     }
 
-    const QUICK: bool = true;
+    const HAS_FAST_PUSH: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
-        let level = &self.levels[self.queue_of(packet.packet.class)];
-        self.common && level.packets.has_room() && port.fits(packet.packet.wire)
+    fn takes_fast_push(&self, port: &PortState, packet: &Queued) -> bool {
+        let queue = &self.queues[self.queue_of(packet.packet.class)];
+        self.common && queue.packets.has_capacity() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         let q = self.queue_of(packet.packet.class);
         let verdict = self.decide(port, &packet.packet, q)?;
         if !matches!(verdict, Verdict::Drop(_)) {
@@ -197,7 +197,7 @@ impl Buffered for StrictPriority {
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         let q = self.queue_of(packet.class);
         let verdict = self.decide(port, packet, q);
         if !self.common {
@@ -206,23 +206,23 @@ impl Buffered for StrictPriority {
         verdict
     }
 
-    fn lets_pass(&self) -> bool {
+    fn accepts_idle(&self) -> bool {
         self.common && !QueueState::default().reaches(self.k)
     }
 
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let q = self.busy.trailing_zeros() as usize;
-        let level = self.levels.get_mut(q)?;
-        let packet = level.packets.pop_front()?;
-        level.bytes -= u64::from(packet.wire);
-        self.busy &= !(u32::from(level.packets.is_empty()) << q);
+        let queue = self.queues.get_mut(q)?;
+        let packet = queue.packets.pop_front()?;
+        queue.bytes -= u64::from(packet.wire);
+        self.busy &= !(u32::from(queue.packets.is_empty()) << q);
         self.serving = q;
         Some(packet.handle)
     }
 
     fn len(&self) -> usize {
-        self.levels.iter().map(|l| l.packets.len()).sum()
+        self.queues.iter().map(|l| l.packets.len()).sum()
     }
 }
 
@@ -230,37 +230,37 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     let count = v.int("queues") as usize;
     let map = map(v, count)?;
     let buffer_of_queue = v.text("buffer-scope") == "queue";
-    let mut levels = vec![Level::default(); count];
+    let mut queues = vec![PriorityQueue::default(); count];
     let limits = v.opt_queue_lens("limits").unwrap_or_default();
     if limits.len() > count {
         return Err(QueueError::new("limits", format!("has {} entries for {count} queues", limits.len())));
     }
-    for (level, &limit) in levels.iter_mut().zip(&limits) {
+    for (queue, &limit) in queues.iter_mut().zip(&limits) {
         if limit.amount() == 0 {
-            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the least is \"1pkt\""));
+            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the minimum is \"1pkt\""));
         }
         let same = |b: &QueueLen| std::mem::discriminant(b) == std::mem::discriminant(&limit);
         if let Some(b) = buffer.filter(|b| !buffer_of_queue && same(b) && limit.amount() > b.amount()) {
             let message = format!("{limit} is never reached, as all queues share a buffer of {b}; legal: at most {b}");
             return Err(QueueError::new("limits", message + ", or buffer-scope = \"queue\""));
         }
-        level.limit = Some(QueueState::limit(limit));
+        queue.limit = Some(QueueState::limit(limit));
     }
     let thresholds = v.opt_queue_lens("ks").unwrap_or_default();
     if thresholds.len() > count {
         return Err(QueueError::new("ks", format!("has {} entries for {count} queues", thresholds.len())));
     }
-    for (level, &k) in levels.iter_mut().zip(&thresholds) {
-        level.k = Some(QueueState::limit(k));
+    for (queue, &k) in queues.iter_mut().zip(&thresholds) {
+        queue.k = Some(QueueState::limit(k));
     }
     let k = QueueState::threshold(v.opt_queue_len("k"));
     if k == QueueState::UNLIMITED && v.text("k-scope") == "queue" {
-        return Err(QueueError::new("k-scope", "says which queue is compared with `k`, and `k` is not set"));
+        return Err(QueueError::new("k-scope", "requires `k`: it chooses the queue that is compared with `k`"));
     }
     Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(
         StrictPriority {
             map,
-            levels,
+            queues,
             busy: 0,
             serving: 0,
             k,
@@ -269,14 +269,14 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
             tail_drop: v.text("overflow") == "tail",
             common: false,
         }
-        .built(),
+        .with_common(),
     )))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
     entry: Entry {
         name: "strict-priority",
-        summary: "several queues by class of service, the most urgent served first (802.1p; PRIN; PIAS are the defaults with `k`)",
+        summary: "several queues by class of service, the most urgent served first (802.1p; PRIN; with `k` the defaults are those of PIAS)",
         params: &[
             Param { key: "queues", kind: Kind::Int(2, 8), default: Some("8"), doc: "number of queues; queue 0 is served first" },
             Param {
@@ -289,32 +289,32 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "buffer-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether the link's `buffer` limits all queues together or each by itself",
+                doc: "whether the link's `buffer` limits the sum of all queues or each queue",
             },
             Param {
                 key: "limits",
                 kind: Kind::QueueLens,
                 default: Some(""),
-                doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have what `buffer-scope` says",
+                doc: "limits of queues 0, 1, ..., each including its packet in service; default: as set by `buffer-scope`",
             },
             Param {
                 key: "overflow",
                 kind: Kind::Choice(&["lowest", "tail"]),
                 default: Some("lowest"),
-                doc: "when the common buffer is full: drop the newest packet of the lowest queue, if that is below the arriving packet's, or the arriving packet",
+                doc: "packet to drop when the common buffer is full: \"lowest\": the newest of the lowest queue, if that is below the arriving packet's; \"tail\": the arriving packet",
             },
             K,
             Param {
                 key: "k-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether `k` is compared with the sum of all queues or with the packet's own",
+                doc: "whether `k` is compared with the sum of all queues or with the packet's own queue",
             },
             Param {
                 key: "ks",
                 kind: Kind::QueueLens,
                 default: Some(""),
-                doc: "thresholds of queues 0, 1, ... instead of `k`, each compared with its own queue; queues without an entry go by `k`",
+                doc: "thresholds of queues 0, 1, ... instead of `k`, each compared with its own queue; default: `k`",
             },
         ],
     },

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::Handle;
-use crate::by_class::even_map;
-use crate::testing::{Effect, Port, built, packet};
+use crate::class_queues::even_map;
+use crate::testing::{Effect, Port, build_with, packet};
 use forebay_types::param::Value;
 
 fn strict(queues: usize) -> StrictPriority {
     StrictPriority {
         map: even_map(queues),
-        levels: vec![Level::default(); queues],
+        queues: vec![PriorityQueue::default(); queues],
         busy: 0,
         serving: 0,
         k: QueueState::UNLIMITED,
@@ -21,7 +21,7 @@ fn strict(queues: usize) -> StrictPriority {
 }
 
 fn port(s: StrictPriority, buffer: u64) -> Port {
-    Port::new(BufferedDiscipline::StrictPriority(s.built()), QueueState::limit(QueueLen::Packets(buffer)))
+    Port::new(BufferedDiscipline::StrictPriority(s.with_common()), QueueState::limit(QueueLen::Packets(buffer)))
 }
 
 fn arrive(p: &mut Port, class: u8) -> Verdict {
@@ -70,7 +70,7 @@ fn overflow_drops_the_newest_of_the_lowest() {
 
 #[test]
 fn bytes_evict_as_many_as_needed_or_none() {
-    let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2).built()), QueueState::limit(QueueLen::Bytes(3000)));
+    let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2).with_common()), QueueState::limit(QueueLen::Bytes(3000)));
     p.arrive(packet(1500, 7, 0, 0));
     p.arrive(packet(500, 0, 0, 0));
     p.arrive(packet(1000, 0, 0, 0));
@@ -83,7 +83,7 @@ fn bytes_evict_as_many_as_needed_or_none() {
 #[test]
 fn the_packet_in_service_counts_in_its_own_queue_and_stays() {
     let mut s = strict(2);
-    s.levels[0].limit = Some(QueueState { packets: 2, bytes: u64::MAX });
+    s.queues[0].limit = Some(QueueState { packets: 2, bytes: u64::MAX });
     s.buffer_of_queue = true;
     let mut p = port(s, 3);
     assert_eq!(arrive(&mut p, 7), Verdict::Accept);
@@ -123,13 +123,13 @@ fn marks_on_the_sum_or_on_the_own_queue() {
 fn thresholds_of_single_queues_go_before_the_common_one() {
     let lens = |list: &[u64]| Value::QueueLens(list.iter().map(|n| QueueLen::Packets(*n)).collect());
     let given = [("queues", Value::Int(3)), ("k", Value::QueueLen(QueueLen::Packets(4))), ("ks", lens(&[1, 3]))];
-    let queue = built(&ENTRY, &given);
-    assert!(queue.marks() && queue.plain().is_none());
+    let queue = build_with(&ENTRY, &given);
+    assert!(queue.marks() && queue.raw_params().is_none());
     let Queue::Buffered(d) = queue else { panic!("it is buffered") };
     let mut p = Port::new(d, QueueState::limit(QueueLen::Packets(100)));
     // Queue 0 marks from its second packet on, queue 1 from its fourth, and queue 2 by the sum of all.
     let verdicts = [7, 7, 4, 4, 4, 4, 0].map(|class| arrive(&mut p, class));
     use Verdict::{Accept, Mark};
     assert_eq!(verdicts, [Accept, Mark, Accept, Accept, Accept, Mark, Mark]);
-    assert!(!built(&ENTRY, &[]).marks() && built(&ENTRY, &[("ks", lens(&[1]))]).marks());
+    assert!(!build_with(&ENTRY, &[]).marks() && build_with(&ENTRY, &[("ks", lens(&[1]))]).marks());
 }

@@ -1,4 +1,4 @@
-//! What tests of several disciplines share.
+//! Test helpers for disciplines.
 
 use crate::{
     Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, Queue, QueueEntry, QueueState, Queued,
@@ -8,7 +8,7 @@ use forebay_types::param::{Kind, Param, Value, Values};
 use forebay_types::{Bytes, Time};
 
 /// A queue with some parameters set and the others at their defaults, for a port without limit.
-pub(crate) fn built(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {
+pub(crate) fn build_with(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {
     let value = |p: &Param| {
         let text = p.default.unwrap_or("");
         let default = match p.kind {
@@ -33,7 +33,7 @@ pub(crate) fn busy(queue: QueueState, buffer: u32) -> PortState {
     PortState { now, queue, limit, memory: None, serving: 1500 * u32::from(queue.packets > 0), idle_since }
 }
 
-/// One call of [`Effects`], written down.
+/// A recorded call of [`Effects`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     Mark(Handle),
@@ -50,17 +50,17 @@ impl Effects for Vec<Effect> {
     }
 }
 
-/// A port around a buffered discipline that transmits only when the test says so.
+/// A port with a buffered discipline that transmits only on [`Port::serve`].
 pub(crate) struct Port {
     pub(crate) discipline: BufferedDiscipline,
     pub(crate) buffer: QueueState,
-    /// The time of what happens next.
+    /// Time of the next event.
     pub(crate) now: Time,
-    /// What the discipline should hold.
+    /// Packets that the discipline should hold.
     pub(crate) backlog: Vec<Queued>,
     pub(crate) serving: Option<Queued>,
     next: u32,
-    /// What the last arrival, or the last start of a transmission, did to other packets.
+    /// Effects of the last arrival or transmission on other packets.
     pub(crate) effects: Vec<Effect>,
     /// ECN field of the packets of `run_at_overload` by their number.
     pub(crate) ecn: fn(u32) -> Codepoint,
@@ -79,7 +79,7 @@ impl Port {
         PortState { now: self.now, queue, limit: self.buffer, memory: None, serving, idle_since: Time(0) }
     }
 
-    /// A packet arrives; its handle is the number of the arrival. Returns what became of it.
+    /// A packet arrives; its handle is the number of the arrival. Returns the decision about it.
     pub(crate) fn arrive(&mut self, packet: Arrival) -> Verdict {
         let handle = Handle(self.next);
         self.next += 1;
@@ -113,7 +113,7 @@ impl Port {
         assert_eq!(self.discipline.len(), self.backlog.len());
     }
 
-    /// Packets of 1500 bytes of one flow arrive every `gap` and take `tx` each to leave. `seen` gets what was done to packets, and when.
+    /// Packets of 1500 bytes of one flow arrive every `gap` and take `tx` each to transmit. `seen` receives the time and the effects.
     pub(crate) fn run_at_overload(&mut self, tx: Time, gap: Time, until: Time, mut seen: impl FnMut(Time, &[Effect])) {
         let (mut arrival, mut free) = (Time(0), Time(0));
         while arrival < until {

@@ -1,24 +1,22 @@
-//! Weighted fair queueing, self-clocked (Golestani, INFOCOM 1994): a packet's finish tag is its size over its queue's weight after that of the
-//! packet before it, or after the tag in service if its queue was empty; the smallest tag is served first.
+//! Self-clocked weighted fair queueing (Golestani, INFOCOM 1994). The finish tag of a packet is its size over the weight of its queue, added to the tag of
+//! the packet before it, or to the tag in service if the queue was empty. The smallest tag is served first.
 
-use crate::by_class::{ByClass, PARAMS};
+use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, RawParams, Verdict,
 };
 use forebay_types::Time;
 use forebay_types::param::{Entry, Values};
 
-/// Fraction bits of a tag, so that whole numbers hold sizes over weights: 2^16 bytes a packet leave 2^28 packets of the largest size
-/// until the tags would overflow, and they begin anew whenever the port is idle.
+/// Fraction bits of a tag, a fixed-point number. Tags would overflow after 2^28 packets of 2^16 bytes; they are reset whenever the port is idle.
 const FRACTION: u32 = 20;
 
 /// The queues and their tags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wfq {
-    queues: ByClass,
-    /// Of each queue the tag from which its oldest packet is counted: the finish tag of the one before it, or the virtual time when it
-    /// arrived at an empty queue.
+    queues: ClassQueues,
+    /// Start tag of the oldest packet of each queue: the finish tag of the one before it, or the virtual time of its arrival at an empty queue.
     start: Vec<u64>,
     /// Finish tag of the packet in service: the virtual time.
     now: u64,
@@ -33,18 +31,18 @@ impl Wfq {
 }
 
 impl Wfq {
-    /// Where nothing waits and nothing is in service the busy period is over, and tags begin anew.
+    /// Resets the tags when a busy period begins.
     #[inline]
-    fn begin(&mut self, port: &PortState) {
+    fn reset_if_idle(&mut self, port: &PortState) {
         if port.queue.packets == 0 {
             self.now = 0;
             self.start.fill(0);
         }
     }
 
-    /// A packet has joined queue `q`.
+    /// A packet has been appended to queue `q`.
     #[inline]
-    fn joined(&mut self, q: usize) {
+    fn on_joined(&mut self, q: usize) {
         if self.queues.packets(q) == 1 {
             self.start[q] = self.start[q].max(self.now);
         }
@@ -56,36 +54,36 @@ impl Discipline for Wfq {
         self.queues.marks()
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.queues.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.queues.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("wfq", self.queues.plain())
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("wfq", self.queues.raw_params())
     }
 }
 
 impl Buffered for Wfq {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        self.begin(port);
+        self.reset_if_idle(port);
         if let Some(q) = self.queues.push(port, packet, effects) {
-            self.joined(q);
+            self.on_joined(q);
         }
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
-        self.begin(port);
-        let (verdict, q) = self.queues.offer(port, packet)?;
-        self.joined(q);
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        self.reset_if_idle(port);
+        let (verdict, q) = self.queues.try_push(port, packet)?;
+        self.on_joined(q);
         Some(verdict)
     }
 
-    /// The smallest tag; of equal ones that of the first queue.
+    /// Serves the smallest tag; of equal ones that of the first queue.
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let tags = (0..self.queues.count()).filter_map(|q| Some((self.finish(q)?, q)));
@@ -101,7 +99,7 @@ impl Buffered for Wfq {
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let queues = ByClass::new(v)?;
+    let queues = ClassQueues::new(v)?;
     let start = vec![0; queues.count()];
     Ok(Queue::Buffered(BufferedDiscipline::Wfq(Box::new(Wfq { queues, start, now: 0 }))))
 }
@@ -121,12 +119,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Port, built, packet};
+    use crate::testing::{Port, build_with, packet};
     use forebay_types::QueueLen;
     use forebay_types::param::Value;
 
     fn port(weights: &[i64]) -> Port {
-        let Queue::Buffered(d) = built(&ENTRY, &[("weights", Value::Ints(weights.to_vec()))]) else { panic!("it is buffered") };
+        let Queue::Buffered(d) = build_with(&ENTRY, &[("weights", Value::Ints(weights.to_vec()))]) else {
+            panic!("it is buffered")
+        };
         Port::new(d, QueueState::limit(QueueLen::Packets(100_000)))
     }
 
@@ -142,9 +142,9 @@ mod tests {
         assert_eq!(order, [0, 1, 3, 2, 4]);
     }
 
-    /// A queue that was empty starts at the tag in service: it has no credit from its absence, and no debt.
+    /// A queue that becomes busy again has neither credit nor debt.
     #[test]
-    fn a_queue_that_comes_back_starts_at_the_tag_in_service() {
+    fn returning_queue_starts_at_tag_in_service() {
         let mut p = port(&[1, 1]);
         (0..6).for_each(|_| _ = p.arrive(packet(1000, 7, 0, 0)));
         (0..3).for_each(|i| assert_eq!(p.serve(), Some(i)));
@@ -154,9 +154,9 @@ mod tests {
         assert_eq!(order, [3, 6, 4, 7, 5]);
     }
 
-    /// Theorem 1 of Golestani: while both are backlogged, |S1/w1 - S2/w2| <= L1/w1 + L2/w2, at every moment.
+    /// Theorem 1 of Golestani: while both are backlogged, |S1/w1 - S2/w2| <= L1/w1 + L2/w2 at all times.
     #[test]
-    fn never_further_apart_than_the_bound() {
+    fn unfairness_stays_within_the_bound() {
         let mut p = port(&[3, 1]);
         for i in 0..3000 {
             p.arrive(packet(1500 - 400 * (i % 3), 7, 0, 0));

@@ -26,7 +26,7 @@ pub(crate) fn routes(network: &Network, ends: &Endpoints) -> Routes {
             return intact.path(network, ends.src, ends.dst, hash);
         }
         // The run succeeded with these tables, so they exist.
-        let around = intact.around(network, &|port| !avoided.contains(&port));
+        let around = intact.avoiding(network, &|port| !avoided.contains(&port));
         let ports = around.map_or_else(|_| Vec::new(), |(fib, _)| fib.path(network, ends.src, ends.dst, hash));
         // Without a route, packets are lost at the failed link.
         if ports.iter().any(|p| avoided.contains(p)) { Vec::new() } else { ports }

@@ -6,5 +6,6 @@ mod hostile;
 mod messages;
 mod mixtures;
 mod notes;
+mod reference;
 mod resolve;
 mod sweep;

@@ -1,6 +1,6 @@
-//! The simulator as a world.
+//! The simulator as a backend ([`World`]).
 
-use crate::cc::{self, AnyCc};
+use crate::cc::{self, Cc};
 use crate::engine::path::empty_path;
 use crate::run::Cores;
 use crate::shim;
@@ -61,7 +61,7 @@ impl World for Simulator {
         let network = &experiment.network;
         let ordered = network.ports.iter().any(|p| network.nodes[p.from].host && matches!(p.queue, Queue::Buffered(_)));
         if ordered && experiment.groups.iter().any(|g| g.tcp.send_jitter > Time::ZERO) {
-            let reason = "a host's packets take their time behind a plain queue only; legal with `send-jitter`: no `host-queue`, or one \
+            let reason = "jitter is applied behind a plain queue only; legal with `send-jitter`: no `host-queue`, or one \
                           that serves in order of arrival, such as \"drop-tail\"";
             cannot.push(Unsupported { key: "topology.host-queue", reason: reason.to_owned() });
         }
@@ -71,7 +71,7 @@ impl World for Simulator {
             match TcpConfig::of(&group.tcp) {
                 Ok(tcp) if tcp.cc.hooks().records() && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
                     let reason = format!(
-                        "`{}` follows every segment under way, for which it needs SACK; legal with this congestion control: \"sack\", \"rack\"",
+                        "`{}` records every outstanding segment, for which it needs SACK; legal with this congestion control: \"sack\", \"rack\"",
                         group.tcp.cc.name
                     );
                     cannot.push(Unsupported { key: "transport.recovery", reason });
@@ -86,7 +86,7 @@ impl World for Simulator {
                 Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.cc.hooks().own_slow_start() => {
                     let name = tcp.slow_start.name();
                     let reason = format!(
-                        "`slow-start` is \"{name}\" for a congestion control that has a slow start of its own; legal with this congestion control: \"standard\""
+                        "`slow-start` is \"{name}\" for a congestion control with its own slow start; legal with this congestion control: \"standard\""
                     );
                     cannot.push(Unsupported { key: "transport.slow-start", reason });
                 }
@@ -96,7 +96,7 @@ impl World for Simulator {
         cannot
     }
 
-    /// What congestion controls that are told of their paths make of the one between the first host and the last.
+    /// Describes what congestion controls derive from the path between the first host and the last.
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let network = &experiment.network;
         let hosts = hosts(network);
@@ -109,7 +109,7 @@ impl World for Simulator {
             }
             let mut cc = tcp.cc.start();
             cc.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
-            if let AnyCc::Trim(trim) = &cc {
+            if let Cc::Trim(trim) = &cc {
                 let node = |id: NodeId| network.nodes.get(id).map_or("?", |n| n.name.as_str());
                 lines.push(format!("`{}` from {} to {}: {}", group.name, node(from), node(to), trim.summary()));
             }

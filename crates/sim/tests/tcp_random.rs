@@ -1,14 +1,12 @@
-//! Whole connections over a pipe that loses, marks, delays and duplicates at random. Whatever it does, the bytes arrive in order and
-//! the connection closes; the pipe checks the counters and the timers after each step.
+//! Whole connections over a pipe that loses, marks, delays and duplicates at random. The bytes must arrive in order and the connection must close;
+//! the pipe checks counters and timers after each step.
 
-mod scripted;
-
+use crate::scripted::pipe::{Fate, PASS, Pipe, Seen};
+use crate::scripted::{US, combinations, config_with, shim_lists};
 use forebay_types::param::Value;
 use proptest::prelude::*;
-use scripted::pipe::{Fate, PASS, Pipe, Seen};
-use scripted::{US, combinations, config_with, shim_lists};
 
-/// How bad the pipe is. Chances in 1/256.
+/// Rates of the impairments, in 1/256.
 #[derive(Debug, Clone)]
 struct Weather {
     lose_data: u8,
@@ -18,7 +16,7 @@ struct Weather {
     twice: u8,
     /// Longest extra delay, us.
     most: u64,
-    /// After this many packets the sky clears: a connection must end, not survive for ever.
+    /// Packets after which the impairments end: a connection must finish.
     packets: usize,
     seed: u64,
 }
@@ -38,7 +36,7 @@ fn weather() -> impl Strategy<Value = Weather> {
         })
 }
 
-/// SplitMix64 of the packet's number: the fate of a packet does not depend on those of others, so that cases shrink well.
+/// SplitMix64 of the packet's number: the fate of a packet does not depend on the others, so that cases shrink well.
 fn dice(seed: u64, p: &Seen) -> u64 {
     let mut x = seed ^ (p.number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(p.data) << 63;
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -58,7 +56,7 @@ fn judge(w: Weather) -> impl FnMut(&Seen) -> Fate {
     }
 }
 
-/// Found by chance: of two segments so much is lost that an echo is hours old.
+/// Found at random: of two segments so many packets are lost that an echo is hours old.
 #[test]
 fn echoes_of_hours_ago() {
     let w = Weather {
@@ -98,12 +96,12 @@ proptest! {
         if window > 0 {
             c.rcv_wnd = window;
         }
-        // Bad luck doubles the timeout up to its maximum at most once a packet.
+        // The timeout doubles up to its maximum at most once per packet.
         let limit = 20_000 * c.rto_max.0;
         Pipe::new(c, judge(weather)).transfer(size, limit);
     }
 
-    /// Options in all combinations, also such as no profile has.
+    /// Options in all combinations, including those of no profile.
     #[test]
     fn every_combination_of_options_ends(
         which in 0..combinations().len(),
@@ -160,7 +158,7 @@ proptest! {
         Pipe::new(c, judge(w)).transfer(size, limit);
     }
 
-    /// Messages on a persistent connection: each is delivered, whatever happened to the ones before.
+    /// Messages on a persistent connection: each is delivered, regardless of the earlier ones.
     #[test]
     fn messages_follow_each_other(
         which in 0..combinations().len(),

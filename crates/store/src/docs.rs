@@ -1,4 +1,4 @@
-//! Generates the tables of `docs/results.md` from the schema.
+//! Generates the tables of `docs/reference/results.md` from the schema.
 
 use crate::column::TableSchema;
 use crate::{schema, summary_table};

@@ -31,7 +31,7 @@ pub struct RunInfo {
 
 /// The thresholds of a port's queue as text.
 fn thresholds(port: &PortConfig) -> String {
-    let all = port.queue.levels().into_iter().map(|(name, length)| format!("{name} {length}"));
+    let all = port.queue.thresholds().into_iter().map(|(name, length)| format!("{name} {length}"));
     all.collect::<Vec<_>>().join(", ")
 }
 
@@ -60,7 +60,7 @@ impl RunInfo {
             end_ps: config.duration.map(|d| d.0),
             classes: config.workloads.iter().map(|w| w.class.clone()).collect(),
             groups: config.groups.iter().map(|g| g.name.clone()).collect(),
-            shared_buffers: config.network.nodes.iter().map(|n| n.shared_buffer.map(|s| s.alone())).collect(),
+            shared_buffers: config.network.nodes.iter().map(|n| n.shared_buffer.map(|s| s.max_port_bytes())).collect(),
             nodes,
             switches: config.network.nodes.iter().map(|n| !n.host).collect(),
             port_names,

@@ -118,7 +118,7 @@ fn outside(link: &mut Link) -> (u64, u32) {
 #[test]
 fn flows_fill_the_link() {
     if let Err(e) = Namespace::create() {
-        return eprintln!("not tested: no network namespaces here ({e})");
+        return forebay_platform::doctor::required::skip("netns", &e.to_string());
     }
     let net = network(SENDERS, RATE);
     let mut late = Vec::new();

@@ -1,8 +1,7 @@
 //! ProBoSCIS as a BPF program at the hosts' devices, in real time, against the same scenarios in virtual time. Where no namespaces may be made these
 //! tests say so and pass: there is nothing to test.
 
-mod worlds;
-
+use crate::worlds;
 use forebay_experiment::report::Report;
 use forebay_experiment::world::World;
 use forebay_linux::world::Linux;

@@ -1,12 +1,10 @@
 //! Failures of links and classes of service in real time, against the same scenarios in virtual time. Where no namespaces may be made these tests
 //! say so and pass: there is nothing to test. A machine that is too busy for a run in real time makes it invalid, and it is tried again.
 
-mod worlds;
-
+use crate::worlds::both;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::EventKind;
 use std::collections::BTreeMap;
-use worlds::both;
 
 /// Two racks of two hosts and two spines; every host of one rack sends to one of the other. What a spine loses in 400 ms is lost for good.
 const RACKS: &str = r#"

@@ -249,7 +249,7 @@ impl Connection {
             && segment.flags & flag::ACK != 0
         {
             // A segment with data is no duplicate ACK (RFC 5681 section 2): without new acknowledgement, it does not reach the sender.
-            let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.una() as i64 || !options.sack.is_empty();
+            let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.snd_una() as i64 || !options.sack.is_empty();
             if news {
                 let p = Packet {
                     seq: segment.ack,
@@ -284,7 +284,7 @@ impl Connection {
                 let options = Some(self.handshake_options(now, false));
                 self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack: 0, win: None, options });
             } else if p.has(packet::flag::ACK) {
-                let seq = self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1));
+                let seq = self.sender.as_ref().map_or(1, |s| (s.snd_max() as u32).wrapping_add(1));
                 self.push_acking(now, (flag::ACK, seq, 0), &p, (&p, extra));
             } else {
                 let (info, extra) = ack.take().unwrap_or_else(|| self.due_ack());
@@ -294,7 +294,7 @@ impl Connection {
                     // With an acknowledged sequence number (tcp_xmit_probe_skb), so that the peer answers.
                     p.seq.wrapping_sub(1)
                 } else if p.len == 0 && fin == 0 {
-                    self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1))
+                    self.sender.as_ref().map_or(1, |s| (s.snd_max() as u32).wrapping_add(1))
                 } else {
                     p.seq
                 };

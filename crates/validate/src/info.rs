@@ -10,8 +10,8 @@ impl Connection {
         let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
         let n = s.counts(&self.c);
         let us = |time: Time| time.as_us() as f64;
-        let threshold = s.w().ssthresh.get().map_or(f64::from(0x7fff_ffff), f64::floor);
-        let ca = match s.ca() {
+        let threshold = s.window().ssthresh.get().map_or(f64::from(0x7fff_ffff), f64::floor);
+        let ca = match s.ca_state() {
             CaState::Open => 0.0,
             CaState::Disorder => 1.0,
             CaState::Cwr => 2.0,
@@ -19,13 +19,13 @@ impl Connection {
             CaState::Loss => 4.0,
         };
         // The growing intervals of probes of a closed window show in the back-off alone (tcp_probe0_when).
-        let probes = s.una() == s.nxt() && s.timer() == Timer::Rto;
+        let probes = s.snd_una() == s.snd_nxt() && s.timer() == Timer::Rto;
         let rto = if probes { s.rtt().base_rto() } else { s.rto(&self.c) };
         let min_rtt = s.rtt().min().get().map_or(f64::from(u32::MAX), us);
         vec![
             ("tcpi_state", self.state()),
             ("tcpi_ca_state", ca),
-            ("tcpi_snd_cwnd", s.w().cwnd.floor()),
+            ("tcpi_snd_cwnd", s.window().cwnd.floor()),
             ("tcpi_snd_ssthresh", threshold),
             ("tcpi_unacked", f64::from(n.unacked)),
             ("tcpi_sacked", f64::from(n.sacked)),
@@ -40,8 +40,8 @@ impl Connection {
             ("tcpi_reordering", f64::from(s.reordering(&self.c))),
             ("tcpi_snd_mss", f64::from(self.c.mss)),
             ("tcpi_advmss", f64::from(self.settings.advertised_mss())),
-            ("exact_cwnd", s.w().cwnd),
-            ("exact_ssthresh", s.w().ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
+            ("exact_cwnd", s.window().cwnd),
+            ("exact_ssthresh", s.window().ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
             ("dctcp_alpha", (s.cc().alpha().unwrap_or(f64::NAN) * 1024.0).round()),
         ]
     }

@@ -1,5 +1,5 @@
 //! Validation of the TCP endpoints. Packet scripts in packetdrill's language run against the simulator's endpoint or a kernel's in virtual time:
-//! timed packets in and out, socket calls, assertions. Whole scenarios and drawn connections are compared with a kernel. `docs/conformance.md`
+//! timed packets in and out, socket calls, assertions. Whole scenarios and drawn connections are compared with a kernel. `docs/internals/conformance.md`
 //! describes the supported part of the language and lists the scripts of the project.
 
 pub mod agreement;

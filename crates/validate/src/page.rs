@@ -1,4 +1,4 @@
-//! The page `docs/conformance.md`: rules, the code that implements them, the scripts that check it, and their outcomes.
+//! The page `docs/internals/conformance.md`: rules, the code that implements them, the scripts that check it, and their outcomes.
 //!
 //! Rules are cited in duvet's format, at the code and in the scripts: `//= https://www.rfc-editor.org/rfc/rfc5681#section-3.1`, and below it
 //! the sentence on lines that begin with `//#`.
@@ -122,17 +122,17 @@ pub struct KernelOutcome {
 pub fn differences(linux: &[KernelOutcome]) -> String {
     let count = |result: &str| linux.iter().filter(|o| o.result == result).count();
     let mut out = format!(
-        "## Where Linux differs\n\n{} scripts pass with the kernel as well, {} are not applicable to one, {} differ, at this line first:\n\n",
+        "## Differences of Linux\n\n{} scripts pass with the kernel as well, {} are not applicable to it, {} differ. The table has the first line that differs:\n\n",
         count("passed"),
         count("not applicable"),
         count("differs")
     );
-    let _ = writeln!(out, "| script | line | it says | Linux does |\n|---|---|---|---|");
+    let _ = writeln!(out, "| script | line | expected | Linux |\n|---|---|---|---|");
     for o in linux.iter().filter(|o| o.result == "differs") {
         let cell = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
         let _ = writeln!(
             out,
-            "| [`{}`](../tests/conform/{}) | {} | {} | {} |",
+            "| [`{}`](../../tests/conform/{}) | {} | {} | {} |",
             o.script,
             o.script,
             o.line,
@@ -180,7 +180,7 @@ pub fn table(scripts: &[Checked], places: &[Place], others_known: &[OtherSimulat
         let kernel = linux.iter().find(|o| o.script == name).map_or("unknown", |o| &o.result);
         let _ = writeln!(
             out,
-            "| {} | {text} | {code} | [`{name}`](../{}) | {result} | {kernel} | {a} | {b} | {c} |",
+            "| {} | {text} | {code} | [`{name}`](../../{}) | {result} | {kernel} | {a} | {b} | {c} |",
             rule.section, script.path
         );
     }

@@ -98,7 +98,7 @@ fn release() -> Option<String> {
         };
         let cannot = forebay_kernel::doctor::PART.checks.iter().any(fails);
         assert!(cannot, "this machine can build a kernel: {why}");
-        eprintln!("skipped: this machine cannot build a kernel: {why}");
+        forebay_platform::doctor::required::skip("kernel", &why);
         return None;
     }
     Some(forebay_validate::release().unwrap())
@@ -112,8 +112,7 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
     }
     let current = std::fs::read_to_string(&path).unwrap();
     if current.lines().next() != Some(&format!("# {release}")) {
-        eprintln!("{file} is of another kernel than {release}, whose TCP may differ");
-        return;
+        return forebay_platform::doctor::required::skip("kernel", &format!("{file} is of another kernel than {release}"));
     }
     let differs = current.lines().zip(new.lines()).find(|(a, b)| a != b);
     assert!(
@@ -187,7 +186,7 @@ fn the_page_is_current() {
         .collect();
     let (all, linux) = (checked(), in_linux());
     let code = places(&root().join("crates/sim/src"), "crates/sim/src").unwrap();
-    let page = root().join("docs/conformance.md");
+    let page = root().join("docs/internals/conformance.md");
     let old = std::fs::read_to_string(&page).unwrap();
     let mark = "<!-- generated below -->\n";
     let head = old.split(mark).next().unwrap();
@@ -195,7 +194,7 @@ fn the_page_is_current() {
     let sources: String =
         elsewhere.iter().map(|e| format!("* RFC {} {}: {}\n", e.rfc, e.script, e.source)).collect::<Vec<_>>().join("");
     let new = format!(
-        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## What is known of the others\n\n{sources}",
+        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## Sources on the other simulators\n\n{sources}",
         all.len(),
         table(&all, &code, &elsewhere, &linux),
         differences(&linux)
@@ -204,5 +203,5 @@ fn the_page_is_current() {
         std::fs::write(&page, &new).unwrap();
     }
     let current = std::fs::read_to_string(&page).unwrap();
-    assert!(current == new, "docs/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
+    assert!(current == new, "docs/internals/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
 }

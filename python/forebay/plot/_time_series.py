@@ -101,7 +101,7 @@ def time_series(
         names = [name for name in names if any(data[s.label, name] for s in subjects)]
     for name in names or ["queue"]:
         if not any(data[s.label, name] for s in subjects):
-            raise ValueError(f"`{name}` was not sampled; see queue and tcp under [observe] in docs/scenario.md")
+            raise ValueError(f"`{name}` was not sampled; see queue and tcp under [observe] in docs/reference/scenario.md")
     ticks = {s.label: events(s, run, span, port or default_port(s)) if rug else {} for s in subjects}
     kinds = [k for k in _KINDS if any(k in t for t in ticks.values())]
     columns = [subjects] if overlay or axes is not None else [[s] for s in subjects]

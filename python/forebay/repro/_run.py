@@ -40,7 +40,7 @@ class Result(Tables[Table]):
         self._tables: dict[tuple[str, tuple[str, ...] | None], Table] = {}
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> Table:
-        """Return a result table (docs/results.md), the rows of all variants and seeds; `columns` reads only those.
+        """Return a result table (docs/reference/results.md), the rows of all variants and seeds; `columns` reads only those.
 
         `run` counts the seeds from 0. A table without rows has no columns.
         """

@@ -71,5 +71,5 @@ def test_the_pictures_of_the_guide(root: Path) -> None:
     subprocess.run([sys.executable, ROOT / "docs/snippets/figures.py", root / "figures"], check=True, cwd=root)
     drawn = {p.name for p in (root / "figures").iterdir()}
     assert drawn == {p.name for p in (ROOT / "docs/figures").glob("*.png")}
-    guide = (ROOT / "docs/python.md").read_text()
-    assert drawn == set(re.findall(r"\(figures/(\w+\.png)\)", guide))
+    guide = (ROOT / "docs/reference/python.md").read_text()
+    assert drawn == set(re.findall(r"\(\.\./figures/(\w+\.png)\)", guide))

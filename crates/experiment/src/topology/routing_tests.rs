@@ -244,16 +244,3 @@ fn choices_at_different_switches_are_independent() {
         assert!(worst < 8.0, "count {count}: {worst}");
     }
 }
-
-#[test]
-#[ignore = "prints how long large networks take"]
-fn timing() {
-    for k in [8, 16, 32, 62] {
-        let start = std::time::Instant::now();
-        let n = build("fat-tree", &[("k", Value::Int(k))]).unwrap();
-        let built = start.elapsed();
-        let fib = Fib::new(&n).unwrap();
-        let bytes = (fib.entries.len() + fib.choices.len() + 5 * n.nodes.len()) * 4;
-        println!("k = {k}: network {built:?}, tables {:?}, {bytes} bytes", start.elapsed() - built);
-    }
-}

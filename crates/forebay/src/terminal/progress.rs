@@ -1,4 +1,4 @@
-//! Progress of runs: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/results.md`), or nothing.
+//! Progress of runs: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/reference/results.md`), or nothing.
 
 use crate::failure::Failure;
 use crate::terminal::escape::escape;

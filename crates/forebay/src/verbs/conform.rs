@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Run packet scripts (packetdrill's language) against TCP endpoints, in virtual time
 ///
-/// The endpoints are those of the simulator, or of a Linux kernel (--world linux; both: --world sim,linux). docs/conformance.md describes the
+/// The endpoints are those of the simulator, or of a Linux kernel (--world linux; both: --world sim,linux). docs/internals/conformance.md describes the
 /// supported part of the language. A script that needs unsupported features is not applicable; the output names them. Exit code 0: at least one
 /// passed and none failed; 1: some failed; 2: a file is no script, or none was applicable.
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! `forebay explain`: the meaning of a key of a scenario, from the reference (`docs/scenario.md`); and the causes of late messages, from results.
+//! `forebay explain`: the meaning of a key of a scenario, from the reference (`docs/reference/scenario.md`); and the causes of late messages, from results.
 
 use super::check::TextFormat;
 use super::reference::{self, Entry, everything};

@@ -1,9 +1,9 @@
-//! Keys of a scenario, read from the reference (`docs/scenario.md`) and from the registries.
+//! Keys of a scenario, read from the reference (`docs/reference/scenario.md`) and from the registries.
 
 use std::collections::HashSet;
 
 /// The reference. Its sections about registries are generated from them.
-const REFERENCE: &str = include_str!("../../../../docs/scenario.md");
+const REFERENCE: &str = include_str!("../../../../docs/reference/scenario.md");
 
 /// A key in one place.
 pub(super) struct Entry {

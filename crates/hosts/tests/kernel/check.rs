@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// These are packets of a running kernel in real time, and a machine that does something else as well stops any process for a while: a
 /// topic fails when it fails this often in a row. Each failed attempt is printed, and the topics that had one are listed at the end.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 2;
 
 /// How often a measurement is repeated that real time has disturbed.
 const MEASUREMENTS: u32 = 20;
@@ -37,6 +37,30 @@ pub(crate) fn undisturbed<T>(reason: &str, mut measure: impl FnMut() -> Option<T
         println!("    again ({attempt} of {MEASUREMENTS}): {reason}");
     }
     panic!("{MEASUREMENTS} times in a row: {reason}");
+}
+
+/// Begins the names of all topics, so that a filter selects or skips these tests among those of the workspace.
+const GROUP: &str = "real_time";
+
+/// Name of a topic in lists.
+pub(crate) fn full_name(topic: &str) -> String {
+    format!("{GROUP}::{topic}")
+}
+
+/// True if the arguments select a topic, by the rules of the standard harness: a word selects the names that contain it, `--skip WORD` excludes them.
+pub(crate) fn selects(args: &[String], topic: &str) -> bool {
+    let name = full_name(topic);
+    let (mut words, mut skipped) = (Vec::new(), Vec::new());
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--skip" => skipped.extend(rest.next()),
+            option if option.starts_with('-') => {}
+            _ => words.push(arg),
+        }
+    }
+    let matches = |word: &&String| name.contains(word.as_str());
+    (words.is_empty() || words.iter().any(matches)) && !skipped.iter().any(matches)
 }
 
 static PASSED: AtomicU32 = AtomicU32::new(0);

@@ -217,7 +217,7 @@ fn socket() {
     let (faults, memory) = unsafe {
         let faults = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | libc::O_NONBLOCK);
         if faults < 0 {
-            println!("skipped: this kernel has no userfaultfd");
+            forebay_platform::doctor::required::skip("userfaultfd", &std::io::Error::last_os_error().to_string());
             detached();
             return;
         }

@@ -90,22 +90,22 @@ fn main() -> ExitCode {
     }
     if args.iter().any(|a| a == "--list") {
         for (name, _) in TOPICS {
-            println!("{name}: test");
+            println!("{}: test", check::full_name(name));
         }
+        return ExitCode::SUCCESS;
+    }
+    let chosen: Vec<_> = TOPICS.iter().filter(|(name, _)| check::selects(&args, name)).collect();
+    if chosen.is_empty() {
         return ExitCode::SUCCESS;
     }
     if let Some(reason) = lab::lacks() {
-        println!("skipped: {reason}");
+        forebay_platform::doctor::required::skip("bpf", &reason);
         return ExitCode::SUCCESS;
     }
-    let words: Vec<&String> = args.iter().filter(|a| !a.starts_with('-')).collect();
     let _alone = lab::alone();
     let before = snapshot::take(&[]);
     let mut repeated = Vec::new();
-    for (name, topic) in TOPICS {
-        if !words.is_empty() && !words.iter().any(|w| name.contains(w.as_str())) {
-            continue;
-        }
+    for (name, topic) in chosen {
         let clean = || {
             // Of an attempt that failed.
             let _ = forebay_hosts::detach::detach_all();

@@ -4,9 +4,9 @@ use forebay_experiment::profile::{PARAMS, resolve};
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Profile, Transport};
 use forebay_kernel::congestion_controls::guest_cc;
-use forebay_sim::cc::{self, Ack, AnyCc, Event, Opportunity, Path, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{self, Ack, Cc, Event, Opportunity, Path, Reduction, Threshold, Trigger, Window};
 use forebay_sim::shim::tag::MessageStart;
-use forebay_sim::shim::tagger::Tagger;
+use forebay_sim::shim::tag_shims::Tagger;
 use forebay_sim::shim::{self, Shims};
 use forebay_types::param::{Kind, Param, Value, Values};
 use forebay_types::{Bytes, QueueLen, Rate, Rng, Time, TimeOrNever};
@@ -191,7 +191,7 @@ fn transport(rng: &mut Rng, name: &'static str) -> Transport {
 /// A sender, as far as congestion controls see one.
 struct Sender<'a> {
     rng: &'a mut Rng,
-    cc: AnyCc,
+    cc: Cc,
     tagger: Option<Box<Tagger>>,
     w: Window,
     now: Time,
@@ -244,7 +244,7 @@ impl Sender<'_> {
     fn happened(&mut self, note: &Note, more: u32) {
         note.write(&mut self.bytes);
         let (mut due, mut k) = (0, 0);
-        if let AnyCc::Trim(trim) = &self.cc {
+        if let Cc::Trim(trim) = &self.cc {
             due = self.cc.due().get().map_or(u64::MAX, Time::as_us);
             k = if trim.k().is_finite() { Time(trim.k() as u64).as_us() as u32 } else { NONE };
         }

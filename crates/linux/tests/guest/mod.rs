@@ -38,6 +38,6 @@ pub(crate) fn kernel() -> bool {
     };
     let lacks: Vec<String> = forebay_kernel::doctor::PART.checks.iter().filter_map(failing).collect();
     assert!(!lacks.is_empty(), "there is no kernel for the world linux, and this machine can build one: forebay kernel build");
-    eprintln!("skipped: there is no kernel, and this machine cannot build one ({})", lacks.join("; "));
+    forebay_platform::doctor::required::skip("kernel", &format!("this machine cannot build one ({})", lacks.join("; ")));
     false
 }

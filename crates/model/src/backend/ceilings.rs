@@ -1,7 +1,7 @@
 //! What headers and windows allow at best: for every scenario.
 
 use super::path::{Pair, bottleneck, endless};
-use super::{Fills, Line, Section, measure};
+use super::{Line, Predicts, Section, measure};
 use crate::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
 use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
@@ -40,8 +40,8 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let all: Vec<Pair> = long.iter().flat_map(|(_, pairs)| pairs).copied().collect();
     let b = match bottleneck(v, &all, tcp) {
         Ok(b) => b,
-        Err(why) => {
-            s.notes.push(why);
+        Err(reason) => {
+            s.notes.push(reason);
             return Ok(s);
         }
     };
@@ -61,7 +61,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     // What the link carries at most is no prediction; what the windows of one transport leave of it is.
     if let (true, [(group, _)]) = (windows < link, &long[..]) {
         s.group = Some(*group);
-        s.lines.push(bound.fills(Fills::Goodput));
+        s.lines.push(bound.predicts(Predicts::Goodput));
     } else {
         s.lines.push(bound);
     }

@@ -1,7 +1,7 @@
 //! DCTCP's threshold and steady state, for transports that run it over a marking step.
 
-use super::path::{Subject, beside_endless, bottleneck, subject};
-use super::{Fills, Line, Section, measure};
+use super::path::{Subject, bottleneck, other_than_endless, subject};
+use super::{Line, Predicts, Section, measure};
 use crate::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
 use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
@@ -30,7 +30,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     if k <= guideline {
         notes.push("K is not above C RTT / 7: some number of synchronised flows empties the queue".into());
     }
-    let rest = beside_endless(v, group);
+    let rest = other_than_endless(v, group);
     if long.is_empty() {
         notes.push("no endless flows: the steady state does not apply".into());
     } else {
@@ -42,7 +42,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             Line::pair("largest queue, K + N", Dimension::Packets, s.queue_max, move |r| {
                 measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
             })
-            .fills(Fills::QueueMax),
+            .predicts(Predicts::QueueMax),
         );
         lines.push(Line::pair("smallest queue", Dimension::Packets, s.queue_min.max(0.0), move |r| measure::queue_min(r, port)));
         let mid = (s.queue_max + s.queue_min.max(0.0)) / 2.0;
@@ -50,10 +50,10 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             Line::pair("middle of the sawtooth, mean queue", Dimension::Packets, mid, move |r| {
                 measure::port(r, port).map(|p| p.queue_mean_pkts)
             })
-            .fills(Fills::QueueMean),
+            .predicts(Predicts::QueueMean),
         );
         let alpha = Line::pair("marked fraction alpha", Dimension::Ratio, s.alpha_exact, move |r| measure::alpha(r, group));
-        lines.push(Line { most: 1.0, ..alpha });
+        lines.push(Line { max: 1.0, ..alpha });
         lines.push(Line::theory("window at K, W*", Dimension::Packets, s.critical_window));
         if s.queue_min < 0.0 {
             notes.push("the synchronised sawtooth would empty the queue: the link idles at its bottom".into());

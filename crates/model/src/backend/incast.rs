@@ -1,7 +1,7 @@
 //! The incast model, for a workload of barrier-synchronised blocks under NewReno.
 
-use super::path::{bottleneck, others, pairs};
-use super::{Fills, Line, Section, measure};
+use super::path::{bottleneck, other_workloads, pairs};
+use super::{Line, Predicts, Section, measure};
 use crate::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
@@ -31,8 +31,8 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let senders = pairs(&workload.kind).unwrap_or_default();
     let n = senders.len() as u64;
     let b = bottleneck(v, &senders, tcp)?;
-    let dropped_or_kept = b.drops_tail(v, tcp) || (protected(tcp) && b.keeps_places(v));
-    if !dropped_or_kept {
+    let supported = b.is_drop_tail(v, tcp) || (protected(tcp) && b.has_reserve(v));
+    if !supported {
         return Err(format!("the queue of {} is not drop-tail for this transport", b.name));
     }
     let Some(buffer) = b.buffer else { return Err(format!("the buffer of {} is unlimited", b.name)) };
@@ -66,7 +66,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let mut notes = notes(v, w, tcp, jitter, b.pipe.rtt());
     if first == FirstWindow::Inherited {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
-    } else if protected(tcp) && b.keeps_places(v) {
+    } else if protected(tcp) && b.has_reserve(v) {
         lines.extend(protected_lines(&m, n, first, w).map_err(|e| e.to_string())?);
         notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which it does not prevent, are not in the model".into());
     } else {
@@ -114,9 +114,9 @@ fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: WorkloadId) -> Res
     let per_block = n as f64 * m.block() as f64 / (found.share * m.pipe().capacity());
     Ok(vec![
         Line::pair("goodput", Dimension::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w))
-            .fills(Fills::Goodput),
+            .predicts(Predicts::Goodput),
         Line::pair("duration of a block", Dimension::Seconds, per_block, move |run| measure::round_time(run, w))
-            .fills(Fills::QueryTime),
+            .predicts(Predicts::QueryTime),
         Line::pair("timeouts per block", Dimension::Ratio, found.timeouts_per_block(m.block()), move |run| {
             measure::round_timeouts(run, w)
         }),
@@ -155,7 +155,7 @@ fn goodput_lines(
     let measured = move |run: &Report| measure::round_goodput(run, w);
     let below = matches!(literal.branch, Branch::Below { .. });
     let mut lines =
-        vec![Line::pair("goodput", Dimension::BitsPerSecond, bits(limited.bytes_per_s), measured).fills(Fills::Goodput)];
+        vec![Line::pair("goodput", Dimension::BitsPerSecond, bits(limited.bytes_per_s), measured).predicts(Predicts::Goodput)];
     if limited.bytes_per_s != literal.bytes_per_s {
         notes.push(format!("the receive window limits: {:?} regime", limited.regime).to_lowercase());
         return Ok(lines);
@@ -173,7 +173,7 @@ fn goodput_lines(
     let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
     lines.push(
         Line::pair("duration of a block", Dimension::Seconds, per_block, move |run| measure::round_time(run, w))
-            .fills(Fills::QueryTime),
+            .predicts(Predicts::QueryTime),
     );
     if let Branch::Beyond { ca, .. } = &literal.branch {
         // The other count of the same flows, the one that the goodput is computed from.
@@ -189,7 +189,7 @@ fn goodput_lines(
 /// What in the scenario is not in the model.
 fn notes(v: &Experiment, w: WorkloadId, tcp: &Transport, jitter: Time, rtt: Time) -> Vec<String> {
     let mut notes = Vec::new();
-    let rest = others(v, |id| id == w);
+    let rest = other_workloads(v, |id| id == w);
     if !rest.is_empty() {
         notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
     }

@@ -26,18 +26,18 @@ pub struct Line {
     /// Dimension.
     pub unit: Dimension,
     /// The model's value.
-    pub model: Theory,
+    pub model: ModelValue,
     /// The same measured; `None`: nothing in a run corresponds to it.
     pub sim: Option<Measure>,
     /// The number of a report that it predicts.
-    pub fills: Option<Fills>,
+    pub predicts: Option<Predicts>,
     /// The most that it can be where it is measured: no interval goes beyond.
-    pub most: f64,
+    pub max: f64,
 }
 
 /// A number of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fills {
+pub enum Predicts {
     /// Goodput of the transport.
     Goodput,
     /// Mean queue of the port.
@@ -49,7 +49,7 @@ pub enum Fills {
 }
 
 /// Where the model's value comes from.
-pub enum Theory {
+pub enum ModelValue {
     /// The scenario.
     Scenario(f64),
     /// A run: the model has an argument that only a run tells.
@@ -75,57 +75,57 @@ pub struct Section {
 }
 
 /// Whether a model applies.
-pub enum Verdict {
+pub enum Applicability {
     /// It does.
     Applies(Section),
     /// It does not.
-    Not {
+    NotApplicable {
         /// Its name.
         model: &'static str,
         /// Why not.
-        why: String,
+        reason: String,
     },
 }
 
 /// How a model looks at an experiment: its values, or why it has none.
-type Ask = fn(&Experiment) -> Result<Section, String>;
+type ModelFn = fn(&Experiment) -> Result<Section, String>;
 
 /// All models, asked about one experiment.
-pub fn verdicts(v: &Experiment) -> Vec<Verdict> {
-    let all: [(&'static str, Ask); 5] = [
+pub fn applicability(v: &Experiment) -> Vec<Applicability> {
+    let all: [(&'static str, ModelFn); 5] = [
         ("incast", incast::section),
         ("trim", trim::section),
         ("dctcp", dctcp::section),
         ("share", share::section),
         ("ceilings", ceilings::section),
     ];
-    let verdict = |(model, ask): (&'static str, Ask)| match ask(v) {
-        Ok(section) => Verdict::Applies(limited(section, v)),
-        Err(why) => Verdict::Not { model, why },
+    let verdict = |(model, model_fn): (&'static str, ModelFn)| match model_fn(v) {
+        Ok(section) => Applicability::Applies(with_limits(section, v)),
+        Err(reason) => Applicability::NotApplicable { model, reason },
     };
     all.into_iter().map(verdict).collect()
 }
 
 /// Says of what a port limits how large it can be: its rate, its buffer.
-fn limited(mut section: Section, v: &Experiment) -> Section {
+fn with_limits(mut section: Section, v: &Experiment) -> Section {
     if let Some(port) = section.port.and_then(|id| v.network.ports.get(id)) {
         for line in &mut section.lines {
-            line.most = match (line.unit, port.buffer) {
+            line.max = match (line.unit, port.buffer) {
                 (Dimension::BitsPerSecond, _) => port.rate.0 as f64,
                 (Dimension::Packets, Some(QueueLen::Packets(n))) => n as f64,
-                _ => line.most,
+                _ => line.max,
             };
         }
     }
     section
 }
 
-impl Verdict {
+impl Applicability {
     /// The values of a model that applies.
     pub fn lines(&self) -> &[Line] {
         match self {
-            Verdict::Applies(s) => &s.lines,
-            Verdict::Not { .. } => &[],
+            Applicability::Applies(s) => &s.lines,
+            Applicability::NotApplicable { .. } => &[],
         }
     }
 }
@@ -133,7 +133,7 @@ impl Verdict {
 impl Line {
     /// A value of the scenario that no run has.
     fn theory(name: impl Into<String>, unit: Dimension, value: f64) -> Line {
-        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None, fills: None, most: f64::INFINITY }
+        Line { name: name.into(), unit, model: ModelValue::Scenario(value), sim: None, predicts: None, max: f64::INFINITY }
     }
 
     /// A value and how to measure it.
@@ -142,22 +142,22 @@ impl Line {
     }
 
     /// The same, as the prediction of a number of a report.
-    fn fills(self, what: Fills) -> Line {
-        Line { fills: Some(what), ..self }
+    fn predicts(self, what: Predicts) -> Line {
+        Line { predicts: Some(what), ..self }
     }
 }
 
 /// The numbers of a line, collected run by run.
 #[derive(Default)]
-pub struct Collected {
+pub struct Samples {
     model: Vec<f64>,
     sim: Vec<f64>,
 }
 
-impl Collected {
+impl Samples {
     /// Adds a run.
     pub fn add(&mut self, line: &Line, run: &Report) {
-        if let Theory::Run(get) = &line.model {
+        if let ModelValue::Run(get) = &line.model {
             self.model.extend(get(run));
         }
         self.sim.extend(line.sim.as_ref().and_then(|get| get(run)));
@@ -166,8 +166,8 @@ impl Collected {
     /// The model's value; `None`: it needs a run.
     pub fn model(&self, line: &Line) -> Option<f64> {
         match line.model {
-            Theory::Scenario(value) => Some(value),
-            Theory::Run(_) => estimate(&self.model).map(|e| e.mean),
+            ModelValue::Scenario(value) => Some(value),
+            ModelValue::Run(_) => estimate(&self.model).map(|e| e.mean),
         }
     }
 
@@ -178,7 +178,7 @@ impl Collected {
 
     /// The ends of the interval around it; `None` with fewer than two runs.
     pub fn ends(&self, line: &Line) -> Option<(f64, f64)> {
-        ends(&self.sim, 0.0, line.most)
+        ends(&self.sim, 0.0, line.max)
     }
 
     /// sim / model - 1; `None` without either, or against a model of 0.
@@ -189,17 +189,17 @@ impl Collected {
 }
 
 /// What runs measured: by variant, model, line.
-pub type Measured = Vec<Vec<Vec<Collected>>>;
+pub type Measured = Vec<Vec<Vec<Samples>>>;
 
 /// Nothing measured yet.
-pub fn unmeasured(verdicts: &[Vec<Verdict>]) -> Measured {
-    let model = |v: &Verdict| v.lines().iter().map(|_| Collected::default()).collect();
-    verdicts.iter().map(|v| v.iter().map(model).collect()).collect()
+pub fn no_samples(applicability: &[Vec<Applicability>]) -> Measured {
+    let model = |v: &Applicability| v.lines().iter().map(|_| Samples::default()).collect();
+    applicability.iter().map(|v| v.iter().map(model).collect()).collect()
 }
 
 /// What stands at the head of the answers about a scenario.
 #[derive(Debug, Clone, Copy)]
-pub struct Head<'a> {
+pub struct Header<'a> {
     /// Name of the scenario.
     pub name: &'a str,
     /// Its first seed.
@@ -213,26 +213,26 @@ pub struct Head<'a> {
 }
 
 /// The answers without any measurement: the object that `forebay compare --worlds model --models --format json` prints.
-pub fn evaluate(head: Head<'_>, experiments: &[&Experiment]) -> Json {
-    let verdicts: Vec<Vec<Verdict>> = experiments.iter().map(|e| verdicts(e)).collect();
-    to_json(head, &verdicts, &unmeasured(&verdicts))
+pub fn evaluate(head: Header<'_>, experiments: &[&Experiment]) -> Json {
+    let applicability: Vec<Vec<Applicability>> = experiments.iter().map(|e| applicability(e)).collect();
+    to_json(head, &applicability, &no_samples(&applicability))
 }
 
 /// All variants, for scripts.
-pub fn to_json(head: Head<'_>, verdicts: &[Vec<Verdict>], measured: &Measured) -> Json {
-    let parts = head.labels.iter().zip(verdicts).zip(measured);
-    let variants: Vec<Json> = parts.map(|((label, verdicts), columns)| variant(label, verdicts, columns)).collect();
+pub fn to_json(head: Header<'_>, applicability: &[Vec<Applicability>], measured: &Measured) -> Json {
+    let parts = head.labels.iter().zip(applicability).zip(measured);
+    let variants: Vec<Json> = parts.map(|((label, applicability), columns)| variant(label, applicability, columns)).collect();
     json!({"name": head.name, "seed": head.seed, "runs": head.runs, "notes": head.notes, "variants": variants})
 }
 
 /// One variant; units are SI, fractions of 1.
-fn variant(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> Json {
+fn variant(label: &str, applicability: &[Applicability], collected: &[Vec<Samples>]) -> Json {
     let (mut models, mut not) = (Vec::new(), Vec::new());
-    for (verdict, columns) in verdicts.iter().zip(collected) {
+    for (verdict, columns) in applicability.iter().zip(collected) {
         match verdict {
-            Verdict::Not { model, why } => not.push(json!({"model": model, "why": why})),
-            Verdict::Applies(s) => {
-                let value = |(line, c): (&Line, &Collected)| {
+            Applicability::NotApplicable { model, reason } => not.push(json!({"model": model, "why": reason})),
+            Applicability::Applies(s) => {
+                let value = |(line, c): (&Line, &Samples)| {
                     let ends = c.ends(line);
                     let (low, high) = (ends.map(|e| e.0), ends.map(|e| e.1));
                     let sim = c

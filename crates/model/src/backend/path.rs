@@ -77,15 +77,15 @@ pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
 }
 
 /// Names of the workloads that are not endless flows of transport `group`.
-pub(crate) fn beside_endless(v: &Experiment, group: GroupId) -> Vec<String> {
-    others(v, |id| {
+pub(crate) fn other_than_endless(v: &Experiment, group: GroupId) -> Vec<String> {
+    other_workloads(v, |id| {
         let w = &v.workloads[id];
         w.transport == Assign::One(group) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
     })
 }
 
 /// RTT of a full packet and its ACK on the empty path, ps.
-pub(crate) fn idle_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
+pub(crate) fn base_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
     let (full, small) = (u64::from(tcp.mss + tcp.header), u64::from(tcp.ack_size));
     fib.path_time(&v.network, (src, dst), 0, full) + fib.path_time(&v.network, (dst, src), 0, small)
 }
@@ -106,7 +106,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
             }
             flows[port] += 1;
         }
-        let rtt = idle_rtt(v, &fib, (src, dst), tcp);
+        let rtt = base_rtt(v, &fib, (src, dst), tcp);
         (shortest, longest) = (shortest.min(rtt), longest.max(rtt));
     }
     if longest as f64 > shortest as f64 * (1.0 + EQUAL) {
@@ -120,7 +120,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
             QueueLen::Bytes(b) => b / packet,
         });
         // Of a shared buffer what one port can hold, as the models have one bottleneck.
-        let shared = network.nodes[p.from].shared_buffer.map(|s| s.alone() / packet);
+        let shared = network.nodes[p.from].shared_buffer.map(|s| s.max_port_bytes() / packet);
         own.into_iter().chain(shared).min()
     };
     // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.
@@ -153,7 +153,7 @@ impl Bottleneck {
     }
 
     /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
-    pub(crate) fn keeps_places(&self, v: &Experiment) -> bool {
+    pub(crate) fn has_reserve(&self, v: &Experiment) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::Protect(_)) => true,
             Queue::Buffered(BufferedDiscipline::StrictPriority(_) | BufferedDiscipline::Pushout(_)) => true,
@@ -162,7 +162,7 @@ impl Bottleneck {
     }
 
     /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
-    pub(crate) fn drops_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
+    pub(crate) fn is_drop_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::DropTail(_)) => true,
             Queue::Fifo(FifoDiscipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
@@ -172,6 +172,6 @@ impl Bottleneck {
 }
 
 /// Names of the workloads whose traffic is not that of workloads in `models`: it shares the network but is in no model.
-pub(crate) fn others(v: &Experiment, models: impl Fn(WorkloadId) -> bool) -> Vec<String> {
+pub(crate) fn other_workloads(v: &Experiment, models: impl Fn(WorkloadId) -> bool) -> Vec<String> {
     v.workloads.enumerate().filter(|(id, _)| !models(*id)).map(|(_, w)| format!("`{}`", w.class)).collect()
 }

@@ -1,7 +1,7 @@
 //! How endless flows of two transports share their bottleneck: the AIMD model.
 
 use super::path::{Pair, bottleneck, endless};
-use super::{Line, Measure, Section, Theory, measure};
+use super::{Line, Measure, ModelValue, Section, measure};
 use crate::aimd::{Aimd, throughput_ratio};
 use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
@@ -44,8 +44,14 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         let (top, bottom) = (per_flow(a, n_a)?, per_flow(z, n_z)?);
         (bottom > 0.0).then(|| top / bottom)
     });
-    let lines =
-        vec![Line { name, unit: Dimension::Ratio, model: Theory::Run(ratio), sim: Some(sim), fills: None, most: f64::INFINITY }];
+    let lines = vec![Line {
+        name,
+        unit: Dimension::Ratio,
+        model: ModelValue::Run(ratio),
+        sim: Some(sim),
+        predicts: None,
+        max: f64::INFINITY,
+    }];
     let about = "additive increase, multiplicative decrease (coexistence study, Eqs. 3 and 4)";
     Ok(Section { model: "share", about, group: None, port: None, inputs, lines, notes })
 }

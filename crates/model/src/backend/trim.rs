@@ -1,7 +1,7 @@
 //! TRIM's threshold, for transports that run it.
 
-use super::path::{Pair, Subject, beside_endless, bottleneck, idle_rtt, subject};
-use super::{Fills, Line, Section, measure};
+use super::path::{Pair, Subject, base_rtt, bottleneck, other_than_endless, subject};
+use super::{Line, Predicts, Section, measure};
 use crate::Pipe;
 use crate::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer};
 use forebay_experiment::Experiment;
@@ -36,7 +36,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     if let Some(k) = threshold(v, senders[0], tcp)? {
         lines.push(Line::theory("K in use", Dimension::Seconds, k));
         let target = b.pipe.capacity() * k - b.pipe.bdp();
-        let most = target + flows as f64;
+        let max = target + flows as f64;
         let least = queue_after_cut(&b.pipe, flows, k).map_err(error)?;
         let wait = as_wait(&b.pipe, flows as f64, (target + b.pipe.bdp()) / flows as f64, buffer).map_err(error)?;
         lines.push(Line::theory("longest wait after probing, K C / N packets each", Dimension::Seconds, wait.upper));
@@ -48,13 +48,13 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
                 Line::pair("queue at K, mean queue", Dimension::Packets, target, move |r| {
                     measure::port(r, port).map(|p| p.queue_mean_pkts)
                 })
-                .fills(Fills::QueueMean),
+                .predicts(Predicts::QueueMean),
             );
             lines.push(
-                Line::pair("largest queue, synchronised", Dimension::Packets, most, move |r| {
+                Line::pair("largest queue, synchronised", Dimension::Packets, max, move |r| {
                     measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
                 })
-                .fills(Fills::QueueMax),
+                .predicts(Predicts::QueueMax),
             );
             lines.push(Line::pair("smallest queue, one cut each", Dimension::Packets, least, move |r| {
                 measure::queue_min(r, port)
@@ -66,7 +66,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     } else {
         notes.push("K starts with the first RTT sample (`min-rtt-seed`): the queue at K is not known in advance".into());
     }
-    let rest = beside_endless(v, group);
+    let rest = other_than_endless(v, group);
     if !long.is_empty() && !rest.is_empty() {
         notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
     }
@@ -103,7 +103,7 @@ fn threshold(v: &Experiment, (src, dst): Pair, tcp: &Transport) -> Result<Option
     let smallest = switches().filter(|p| Some(p.rate) == narrowest).map(|p| packets(p.buffer)).fold(f64::INFINITY, f64::min);
     let buffer = cc.opt_queue_len("buffer").map_or(smallest, |b| packets(Some(b)));
     let error = |e: crate::ModelError| e.to_string();
-    let pipe = Pipe::new(rate, packet, Time(idle_rtt(v, &fib, (src, dst), tcp))).map_err(error)?;
+    let pipe = Pipe::new(rate, packet, Time(base_rtt(v, &fib, (src, dst), tcp))).map_err(error)?;
     let i = k_interval(&pipe, buffer).map_err(error)?;
     let k = match (cc.opt_time("k"), cc.text("k-policy").as_str()) {
         (Some(k), _) => k.as_secs_f64(),

@@ -1,6 +1,6 @@
 //! The closed forms as a world: what a run would find, without one, for the experiments that a model covers.
 
-use crate::backend::{Fills, Theory, Verdict, verdicts};
+use crate::backend::{Applicability, ModelValue, Predicts, applicability};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
@@ -26,13 +26,15 @@ impl World for Models {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
-        let answers = verdicts(experiment);
-        if answers.iter().flat_map(Verdict::lines).any(|l| l.fills.is_some()) {
+        let answers = applicability(experiment);
+        if answers.iter().flat_map(Applicability::lines).any(|l| l.predicts.is_some()) {
             return Vec::new();
         }
-        let reason = |v: &Verdict| match v {
-            Verdict::Not { model, why } => Unsupported { key: key(model), reason: format!("{model}: {why}") },
-            Verdict::Applies(s) => {
+        let reason = |v: &Applicability| match v {
+            Applicability::NotApplicable { model, reason } => {
+                Unsupported { key: key(model), reason: format!("{model}: {reason}") }
+            }
+            Applicability::Applies(s) => {
                 let reason = format!("{}: it gives no number that a run measures, without a run", s.model);
                 Unsupported { key: key(s.model), reason }
             }
@@ -41,11 +43,11 @@ impl World for Models {
     }
 
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
-        let about = |v: Verdict| match v {
-            Verdict::Applies(s) => Some(format!("{}: {}", s.model, s.about)),
-            Verdict::Not { .. } => None,
+        let about = |v: Applicability| match v {
+            Applicability::Applies(s) => Some(format!("{}: {}", s.model, s.about)),
+            Applicability::NotApplicable { .. } => None,
         };
-        verdicts(experiment).into_iter().filter_map(about).collect()
+        applicability(experiment).into_iter().filter_map(about).collect()
     }
 
     fn run(
@@ -85,25 +87,25 @@ fn predict(experiment: &Experiment) -> Predicted {
         query_s: IndexVec::repeat(None, groups),
         ..Predicted::default()
     };
-    for verdict in verdicts(experiment) {
-        let Verdict::Applies(section) = verdict else { continue };
+    for verdict in applicability(experiment) {
+        let Applicability::Applies(section) = verdict else { continue };
         for line in &section.lines {
-            let (Some(what), Theory::Scenario(value)) = (line.fills, &line.model) else { continue };
+            let (Some(what), ModelValue::Scenario(value)) = (line.predicts, &line.model) else { continue };
             let of_group = |list: &mut IndexVec<GroupId, Option<f64>>| {
                 if let Some(slot) = section.group.and_then(|g| list.get_mut(g)) {
                     slot.get_or_insert(*value);
                 }
             };
             match what {
-                Fills::Goodput => of_group(&mut out.goodput_bps),
-                Fills::QueryTime => of_group(&mut out.query_s),
-                Fills::QueueMean | Fills::QueueMax => {
+                Predicts::Goodput => of_group(&mut out.goodput_bps),
+                Predicts::QueryTime => of_group(&mut out.query_s),
+                Predicts::QueueMean | Predicts::QueueMax => {
                     // All queue numbers of a report are of one port.
                     let Some(port) = section.port else { continue };
                     if *out.port.get_or_insert(port) != port {
                         continue;
                     }
-                    let slot = if what == Fills::QueueMean { &mut out.queue_mean_pkts } else { &mut out.queue_max_pkts };
+                    let slot = if what == Predicts::QueueMean { &mut out.queue_mean_pkts } else { &mut out.queue_max_pkts };
                     slot.get_or_insert(*value);
                 }
             }
@@ -129,7 +131,7 @@ mod tests {
             observe: Observe::default(),
         };
         let cannot = Models.supports(&empty);
-        assert_eq!(cannot.len(), verdicts(&empty).len());
+        assert_eq!(cannot.len(), applicability(&empty).len());
         assert!(cannot.iter().any(|u| u.key == "workload" && u.reason.contains("no incast workload")), "{cannot:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Goodput without a window limit (INCAST Eqs. 17, 24 to 27).
 
-use super::{Ca, FirstWindow, Incast, NstarRule, Tail, TailMode};
+use super::{CongestionAvoidance, FirstWindow, Incast, NstarRule, TailMode, TailTimeouts};
 use crate::ModelError;
 
 /// Which equation applies, and its intermediate values.
@@ -9,14 +9,14 @@ pub enum Branch {
     /// N < N* (Eq. 17): now and then a block-tail timeout.
     Below {
         /// Period of congestion avoidance.
-        ca: Ca,
+        ca: CongestionAvoidance,
         /// Block-tail timeouts.
-        tail: Tail,
+        tail: TailTimeouts,
     },
     /// N >= N* (Eqs. 24 to 27): one timeout in every block, in which N' = N - N* + 1 flows take part.
     Beyond {
         /// Period of congestion avoidance of N' flows.
-        ca: Ca,
+        ca: CongestionAvoidance,
         /// Y_F (Eq. 24): packets per flow of a period and the fast recovery after it.
         packets: f64,
         /// T_F (Eq. 25), s.

@@ -2,8 +2,8 @@
 //! the printed equations repaired where they contradict their own derivation.
 //!
 //! N senders answer one request with a block each, on persistent connections, and the next request goes out when all blocks are
-//! there. Windows are NewReno's sawtooth. A loss among the last three packets of a block (block-tail timeout, [`Tail`]) brings too
-//! few duplicate ACKs for a fast retransmit; a flow that loses its whole first window (block-head timeout, [`Head`]) gets none. Either
+//! there. Windows are NewReno's sawtooth. A loss among the last three packets of a block (block-tail timeout, [`TailTimeouts`]) brings too
+//! few duplicate ACKs for a fast retransmit; a flow that loses its whole first window (block-head timeout, [`HeadTimeouts`]) gets none. Either
 //! costs the block a timeout. From N* on ([`Incast::nstar`]) at least one flow is expected to lose its whole first window.
 //!
 //! Everything up to the timeout probability is exact: integers, and fractions with a denominator of 8 N. Real numbers start at
@@ -13,19 +13,19 @@
 //! ([`TailMode::Literal`]); from about 1.25 N* on timeouts repeat within a block, which the model does not know, and it is too
 //! optimistic; windows below 4 cannot fast retransmit at all.
 
-mod bhto;
-mod btto;
-mod ca;
+mod congestion_avoidance;
 mod goodput;
+mod head_timeout;
 mod nstar;
-mod window;
+mod tail_timeout;
+mod window_limit;
 
-pub use bhto::{FirstWindow, Head};
-pub use btto::{Tail, TailMode, periods_until};
-pub use ca::{Ca, Windows};
+pub use congestion_avoidance::{CongestionAvoidance, Windows};
 pub use goodput::{Branch, Goodput};
+pub use head_timeout::{FirstWindow, HeadTimeouts};
 pub use nstar::NstarRule;
-pub use window::{Limited, Regime};
+pub use tail_timeout::{TailMode, TailTimeouts, periods_until};
+pub use window_limit::{LimitedGoodput, Regime};
 
 use crate::error::integer;
 use crate::{ModelError, Pipe, Ratio};
@@ -114,7 +114,7 @@ impl Incast {
     }
 
     /// X = C D + B, packets.
-    pub fn held(&self) -> Ratio {
+    pub fn pipe_and_buffer(&self) -> Ratio {
         self.x
     }
 
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn scalars() {
         let m = Incast::new(&base()).unwrap();
-        assert_eq!((m.held(), m.block(), m.ceiling()), (Ratio::new(153, 2), 256, 125e6));
+        assert_eq!((m.pipe_and_buffer(), m.block(), m.ceiling()), (Ratio::new(153, 2), 256, 125e6));
         let m = Incast::new(&Params { packet: 1500, payload: 1460, ..base() }).unwrap();
         assert_eq!(m.block(), 176);
         assert!((m.ceiling() - 125e6 * 1460.0 / 1500.0).abs() < 1e-6);

@@ -1,6 +1,6 @@
 //! N*: from how many senders on a block-head timeout is expected in every block.
 
-use super::bhto::{check, injection, of_peak};
+use super::head_timeout::{check, first_window_of, injection};
 use super::{FirstWindow, Incast};
 use crate::ModelError;
 
@@ -55,7 +55,7 @@ impl Incast {
         let x = self.x.to_f64();
         let reaches = |n: f64| {
             let (at_all, alone) = (x / n + 1.0, 2.0 * x / n + 1.0);
-            let offered = n / 2.0 * (of_peak(at_all, first) + of_peak(alone, first));
+            let offered = n / 2.0 * (first_window_of(at_all, first) + first_window_of(alone, first));
             self.round(n, offered, injection(alone, first)).flows_in_timeout >= 1.0
         };
         let end = (1..=self.buffer).find(|&n| reaches(n as f64))?;

@@ -2,6 +2,7 @@
 //! something of the machine has a list of them, and `forebay doctor` goes through all lists.
 
 mod package;
+pub mod required;
 
 pub use package::{Package, install};
 

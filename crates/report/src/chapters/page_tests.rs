@@ -73,13 +73,3 @@ fn section_order() {
     let terms: Vec<&str> = page.glossary.iter().map(|t| t.name.as_str()).collect();
     assert!(terms.contains(&"goodput") && terms.contains(&"slowdown") && terms.contains(&"mark"), "{terms:?}");
 }
-
-/// Time for a page of a million messages. It is printed, not tested, as other load disturbs it.
-#[test]
-#[ignore = "a measurement"]
-fn a_million_messages() {
-    let d = large(1_000_000, 20_000);
-    let clock = std::time::Instant::now();
-    let page = from_data(&d);
-    println!("{:?}, {} sections", clock.elapsed(), page.sections.len());
-}

@@ -88,7 +88,7 @@ fn faults(v: &Variant) -> Vec<String> {
 /// Buffer of a port: its own, and its limit in the switch's shared buffer.
 fn buffer(p: &PortConfig, shared: Option<SharedBuffer>) -> String {
     let own = p.buffer.map(|b| b.to_string());
-    let shared = shared.map(|s| format!("at most {} of the shared buffer", Bytes(s.alone())));
+    let shared = shared.map(|s| format!("at most {} of the shared buffer", Bytes(s.max_port_bytes())));
     match (own, shared) {
         (None, None) => "unlimited".to_owned(),
         (own, shared) => own.into_iter().chain(shared).collect::<Vec<_>>().join(", "),
@@ -115,7 +115,7 @@ fn shared_buffer(s: SharedBuffer) -> String {
         SharedPolicy::Static { per_port } => format!("{} for each port", Bytes(per_port)),
         SharedPolicy::Dynamic { alpha } => format!("dynamic threshold with alpha {alpha}"),
     };
-    format!("{}, {how}; a single port can hold {}", Bytes(s.total), Bytes(s.alone()))
+    format!("{}, {how}; a single port can hold {}", Bytes(s.total), Bytes(s.max_port_bytes()))
 }
 
 /// Transports of a workload, if there are several.

@@ -1,4 +1,4 @@
-//! Reference tables of `docs/scenario.md`, generated from the registries.
+//! Reference tables of `docs/reference/scenario.md`, generated from the registries.
 
 use crate::schema::choice;
 use crate::schema::cx::Cx;

@@ -1,7 +1,6 @@
-//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
-//! deadlines it is DCTCP.
+//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose reduction depends on the deadline of the message. Without deadlines it is DCTCP.
 
-use super::whole;
+use super::fixed_point;
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_types::param::{Entry, Kind, choices, optional};
@@ -18,8 +17,8 @@ pub struct Config {
     missed: f64,
 }
 
-/// Messages that the kernel's congestion control tells apart: it has no memory to allocate. One that is written while so many are not acknowledged becomes
-/// part of the newest of them.
+/// Messages that the kernel's implementation distinguishes, because it cannot allocate memory. A message that is written while this many are
+/// unacknowledged is added to the newest of them.
 const MESSAGES: usize = 4;
 
 /// State of one connection.
@@ -30,7 +29,7 @@ pub struct D2tcp {
     marks: Dctcp,
     /// Messages not yet acknowledged, oldest first: (stream offset behind the last byte, deadline if it has one).
     messages: VecDeque<(u64, Option<Time>)>,
-    /// Of the last ACK: time, stream offset, smoothed RTT, bytes of a segment.
+    /// State as of the last ACK: time, stream offset, smoothed RTT, bytes of a segment.
     now: Time,
     una: u64,
     srtt: TimeOrNever,
@@ -53,7 +52,7 @@ impl D2tcp {
     /// The imminence factor d of the message being transferred, for a window of `cwnd` segments (section 3.2).
     fn imminence(&self, cwnd: f64) -> f64 {
         let Some(&(end, Some(deadline))) = self.messages.front() else { return 1.0 };
-        // Our choice: what is under way has not arrived yet, so it counts as left.
+        // Our choice: outstanding data has not arrived yet, so it counts as left.
         let left = (end - self.una) as f64 / f64::from(self.mss);
         // Section 3.2: a sawtooth between W / 2 and W carries 3/4 W a round trip.
         let needed = left / (0.75 * cwnd) * self.srtt.get().map_or(0.0, |srtt| srtt.0 as f64);
@@ -66,23 +65,23 @@ impl D2tcp {
 
 impl D2tcp {
     /// The imminence in fixed point, times in whole microseconds.
-    fn imminence_whole(&self, cwnd: f64) -> u32 {
-        let Some(&(end, Some(deadline))) = self.messages.front() else { return whole::ONE };
+    fn imminence_fixed_point(&self, cwnd: f64) -> u32 {
+        let Some(&(end, Some(deadline))) = self.messages.front() else { return fixed_point::ONE };
         let (now, deadline) = (self.now.as_us(), deadline.as_us());
         if deadline <= now {
-            return whole::fixed(self.c.missed);
+            return fixed_point::fixed(self.c.missed);
         }
-        let per_trip = 3 * u64::from(whole::segments(cwnd).max(1)) * u64::from(self.mss.max(1));
+        let per_trip = 3 * u64::from(fixed_point::segments(cwnd).max(1)) * u64::from(self.mss.max(1));
         let left = u64::from((end - self.una) as u32);
         let trips = ((left << 18) / per_trip).min((1 << 36) - 1);
         let needed = trips * self.srtt.get().map_or(0, Time::as_us).min((1 << 27) - 1);
-        let least_and_most = (u64::from(whole::fixed(self.c.d_min)), u64::from(whole::fixed(self.c.d_max)));
+        let least_and_most = (u64::from(fixed_point::fixed(self.c.d_min)), u64::from(fixed_point::fixed(self.c.d_max)));
         (needed / (deadline - now)).clamp(least_and_most.0, least_and_most.1) as u32
     }
 
-    /// A message ends at `end`; of two that become one the earlier deadline counts.
+    /// Adds a message that ends at `end`; of two merged messages the earlier deadline counts.
     fn write(&mut self, end: u64, deadline: Option<Time>) {
-        if self.marks.is_whole()
+        if self.marks.is_fixed_point()
             && self.messages.len() >= MESSAGES
             && let Some(newest) = self.messages.back_mut()
         {
@@ -113,16 +112,16 @@ impl CongestionControl for D2tcp {
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
-        if self.marks.is_whole() {
-            let imminence = self.imminence_whole(w.cwnd);
-            return dctcp::weighted_whole(w, cut, &mut self.marks, imminence, self.c.min_cwnd).into();
+        if self.marks.is_fixed_point() {
+            let imminence = self.imminence_fixed_point(w.cwnd);
+            return dctcp::weighted_fixed_point(w, cut, &mut self.marks, imminence, self.c.min_cwnd).into();
         }
         // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
         dctcp::weighted(w, cut, &self.marks, || self.imminence(w.cwnd), self.c.min_cwnd).into()
     }
 
-    fn loss_outweighs_marks(&self) -> bool {
-        // As in DCTCP (RFC 8257 section 3.5): alpha^d is at most 1, so marks never cut by more than a loss does.
+    fn reduces_on_loss_after_ecn(&self) -> bool {
+        // As in DCTCP (RFC 8257 section 3.5): alpha^d is at most 1, so marks never reduce by more than a loss does.
         true
     }
 
@@ -140,7 +139,7 @@ impl CongestionControl for D2tcp {
     }
 }
 
-/// How urgent a message is whose deadline has passed.
+/// Urgency of a message whose deadline has passed.
 #[derive(Debug, Clone, Copy)]
 enum Missed {
     Near,
@@ -152,19 +151,19 @@ const MISSED: &[(&str, Missed)] = &[("near", Missed::Near), ("neutral", Missed::
 pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "d2tcp",
-        summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
+        summary: "DCTCP with smaller reductions near the message's deadline (Vamanan et al. 2012)",
         params: &[
             dctcp::G,
             dctcp::ALPHA,
             dctcp::MIN_CWND,
-            whole::ARITHMETIC,
+            fixed_point::ARITHMETIC,
             optional("d-min", Kind::Float(0.01, 1.0), "0.5", "smallest exponent d of alpha: deadline far away"),
             optional("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
             optional(
                 "missed",
                 Kind::Choice(&choices::<2, _>(MISSED)),
                 "near",
-                "d once the deadline has passed, where the text is silent: `d-max`, its limit before; or 1, as without a deadline",
+                "d after the deadline, not stated in the publication: `d-max`, its limit before; or 1, as without a deadline",
             ),
         ],
     },
@@ -193,8 +192,8 @@ mod tests {
     use super::super::testing::ACK;
     use super::*;
     use crate::cc::Trigger;
+    use crate::cc::fixed_point::Arithmetic;
     use crate::cc::testing::cut as reduction;
-    use crate::cc::whole::Arithmetic;
 
     const W: Window = Window { cwnd: 40.0, ssthresh: Threshold::at(30.0) };
     const US: Time = Time::from_us(1);

@@ -1,6 +1,6 @@
-//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
+//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections with few bytes sent, by a weight that falls with the bytes sent.
 
-use super::whole::{self, Steps};
+use super::fixed_point::{self, CwndGrowth};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_types::QueueLen;
@@ -43,8 +43,9 @@ impl L2dct {
     }
 
     /// The weight in fixed point.
-    fn weight_whole(&self) -> u32 {
-        let ((light, heavy), (most, least)) = (self.bounds(), (whole::fixed(self.c.w_max), whole::fixed(self.c.w_min)));
+    fn weight_fixed_point(&self) -> u32 {
+        let ((light, heavy), (most, least)) =
+            (self.bounds(), (fixed_point::fixed(self.c.w_max), fixed_point::fixed(self.c.w_min)));
         if self.sent <= light {
             return most;
         }
@@ -84,11 +85,11 @@ impl CongestionControl for L2dct {
     }
 
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
-        if self.marks.is_whole() {
-            let left = Steps::slow_start(w, ack.grow);
-            let per_step =
-                whole::segments(w.cwnd) as u64 * u64::from(whole::fixed(self.c.w_max)) / u64::from(self.weight_whole().max(1));
-            return self.marks.steps.step(w, per_step.min(u64::from(u32::MAX)) as u32, left);
+        if self.marks.is_fixed_point() {
+            let left = CwndGrowth::slow_start(w, ack.grow);
+            let per_step = fixed_point::segments(w.cwnd) as u64 * u64::from(fixed_point::fixed(self.c.w_max))
+                / u64::from(self.weight_fixed_point().max(1));
+            return self.marks.growth.step(w, per_step.min(u64::from(u32::MAX)) as u32, left);
         }
         // TRIM section 4: slow start as TCP; then cwnd += k / cwnd for each ACK, k = w / w_max.
         let rest = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
@@ -98,15 +99,15 @@ impl CongestionControl for L2dct {
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
-        if self.marks.is_whole() {
-            let weight = self.weight_whole();
-            return dctcp::weighted_whole(w, cut, &mut self.marks, weight, self.c.min_cwnd).into();
+        if self.marks.is_fixed_point() {
+            let weight = self.weight_fixed_point();
+            return dctcp::weighted_fixed_point(w, cut, &mut self.marks, weight, self.c.min_cwnd).into();
         }
         // TRIM section 4: b = alpha^w, cwnd <- cwnd (1 - b / 2); loss reaction as TCP.
         dctcp::weighted(w, cut, &self.marks, || self.weight(), self.c.min_cwnd).into()
     }
 
-    fn loss_outweighs_marks(&self) -> bool {
+    fn reduces_on_loss_after_ecn(&self) -> bool {
         // As in DCTCP (RFC 8257 section 3.5): marks cut by at most a half, usually by much less; a loss halves.
         true
     }
@@ -128,7 +129,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             dctcp::G,
             dctcp::ALPHA,
             dctcp::MIN_CWND,
-            whole::ARITHMETIC,
+            fixed_point::ARITHMETIC,
             optional("w-max", Kind::Float(1e-3, 1000.0), "2.5", "weight of a connection that has sent at most `light`"),
             optional("w-min", Kind::Float(1e-3, 1000.0), "0.125", "weight of a connection that has sent `heavy` or more"),
             optional(
@@ -166,8 +167,8 @@ pub(super) const ENTRY: CcEntry = CcEntry {
 mod tests {
     use super::*;
     use crate::cc::Trigger;
+    use crate::cc::fixed_point::Arithmetic;
     use crate::cc::testing::cut as reduction;
-    use crate::cc::whole::Arithmetic;
 
     fn cc(light: &str, heavy: &str) -> L2dct {
         L2dct::new(&Config {
@@ -206,7 +207,7 @@ mod tests {
         let mut l = cc("200pkt", "1000pkt");
         sent(&mut l, 600 * 1460);
         assert!((l.weight() - 1.3125).abs() < 1e-12);
-        // A timeout rolls the next byte back; what was sent was sent.
+        // A timeout moves the next byte back; the bytes sent stay.
         sent(&mut l, 0);
         assert!((l.weight() - 1.3125).abs() < 1e-12);
     }

@@ -1,43 +1,43 @@
-//! Congestion control laws: the window rule alone. Loss detection, recovery, pacing of cuts and the signals are shared (`tcp/`).
+//! Congestion controls: window rules only. Loss detection, recovery, pacing of reductions and congestion signals are shared (`tcp/`).
 //!
 //! To add a congestion control: one file here, a `mod` line and a line in the list of `congestion_controls!`.
 
 #[macro_use]
-mod any_cc;
+mod dispatch;
 
 mod bbr;
 mod bbr3;
+mod congestion_control;
 mod cubic;
 mod d2tcp;
 mod dctcp;
-mod delivery;
-mod hooks;
+mod fixed_point;
 mod l2dct;
 mod newreno;
 mod pfabric;
-mod records;
+mod rate_sample;
 mod reno;
-mod round;
+mod round_trip;
+mod sent_records;
 pub mod slow_start;
 #[cfg(test)]
 mod testing;
 mod threshold;
 mod trim;
-mod whole;
 mod windowed_max;
 
-pub use any_cc::Hooks;
-pub use hooks::{
+pub use congestion_control::{
     Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
 };
-pub use round::Round;
+pub use dispatch::Hooks;
+pub use round_trip::Round;
 pub use threshold::Threshold;
 
-use any_cc::Optional;
+use dispatch::OptionalHooks;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
 use forebay_types::{Rate, TimeOrNever};
-use records::{Keep, Recorded};
+use sent_records::{SegmentHooks, WithSentRecords};
 
 congestion_controls! {
     /// Reno and NewReno: the same window rule; they differ in recovery.
@@ -55,12 +55,12 @@ congestion_controls! {
     /// pFabric.
     pfabric::Pfabric [pfabric],
     /// BBR version 1.
-    bbr::Bbr in Recorded [bbr],
+    bbr::Bbr in WithSentRecords [bbr],
     /// BBR version 3.
-    bbr3::Bbr3 in Recorded [bbr3],
+    bbr3::Bbr3 in WithSentRecords [bbr3],
 }
 
-/// A congestion control in the registry.
+/// An entry of the registry.
 pub type CcEntry = forebay_experiment::registry::CcEntry<CcConfig>;
 
 /// The entry called `name`.
@@ -68,7 +68,7 @@ pub fn find(name: &str) -> Option<&'static CcEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// The configuration of a congestion control that an experiment names. Datagrams have none, and never ask what stands in its place.
+/// Builds the configuration of a congestion control that an experiment names. Datagrams have none; their placeholder is never called.
 ///
 /// # Errors
 /// No congestion control has that name, or it refuses its parameters.
@@ -84,7 +84,7 @@ pub fn build(cc: &Chosen) -> Result<CcConfig, BuildError> {
 }
 
 impl CcConfig {
-    /// Refuses values that are legal one by one, but not together.
+    /// Refuses combinations of values that are legal one by one.
     fn check(&self) -> Result<(), BuildError> {
         match self {
             CcConfig::Cubic(c) => c.check(),
@@ -93,19 +93,19 @@ impl CcConfig {
     }
 }
 
-/// The hooks: of the congestion control in the enum, as [`CongestionControl`] describes them.
+/// Calls of the hooks, as [`CongestionControl`] describes them.
 ///
-/// The hooks that every ACK calls get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers;
-/// a reference to the caller's own would put all of them into memory for every congestion control (4 to 11 instructions a transmission in s2 and s3).
+/// Hooks of every ACK get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers; a reference would
+/// put all of them into memory (4 to 11 instructions per transmission in s2 and s3).
 #[allow(missing_docs, reason = "described in the trait")]
-impl AnyCc {
+impl Cc {
     #[inline(always)]
     pub fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.in_ack_event(w, &{ *ack }));
     }
     #[inline(always)]
-    pub fn usual_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
-        each!(self, l => l.usual_ack(w, ack, grows));
+    pub fn fast_path_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
+        each!(self, l => l.fast_path_ack(w, ack, grows));
     }
     #[inline(always)]
     pub fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
@@ -132,8 +132,8 @@ impl AnyCc {
     pub fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         each!(self, l => l.undo_cwnd(w, prior))
     }
-    pub fn loss_outweighs_marks(&self) -> bool {
-        each!(self, l => l.loss_outweighs_marks())
+    pub fn reduces_on_loss_after_ecn(&self) -> bool {
+        each!(self, l => l.reduces_on_loss_after_ecn())
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())
@@ -157,7 +157,7 @@ impl AnyCc {
         each!(self, l => l.pacing_rate(mss))
     }
 
-    /// Segments by the scoreboard's numbers, of congestion controls that record them.
+    /// Hooks of segments, by the scoreboard's numbers, for congestion controls with records.
     pub fn segment_sent(&mut self, number: u64, at: &Departure) {
         each!(self, l => l.note_sent(number, at));
     }
@@ -178,9 +178,9 @@ mod tests {
     use super::*;
     use crate::tcp::profile::tests::config;
 
-    /// A scoreboard is where segments are told apart.
+    /// Only a scoreboard distinguishes segments.
     #[test]
-    fn congestion_controls_that_record_segments_say_that_they_need_sack() {
+    fn segment_records_need_sack() {
         for entry in REGISTRY {
             let c = config("linux", entry.entry.name);
             assert_eq!(entry.needs_sack, c.cc.hooks().records(), "{}", entry.entry.name);

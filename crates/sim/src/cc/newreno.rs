@@ -1,6 +1,6 @@
-//! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
+//! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is part of the stack.
 
-use super::whole::{self, Arithmetic, Steps};
+use super::fixed_point::{self, Arithmetic, CwndGrowth};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
 use forebay_types::param::{Entry, Values};
@@ -14,12 +14,12 @@ pub struct Config {
 /// Additive increase, halving.
 #[derive(Debug, Clone, Copy)]
 pub struct NewReno {
-    steps: Steps,
+    growth: CwndGrowth,
 }
 
 impl NewReno {
     pub(super) fn new(c: &Config) -> NewReno {
-        NewReno { steps: Steps::new(c.arithmetic) }
+        NewReno { growth: CwndGrowth::new(c.arithmetic) }
     }
 }
 
@@ -30,42 +30,46 @@ impl CongestionControl for NewReno {
 
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
-        self.steps.reno(w, ack.grow);
+        self.growth.reno(w, ack.grow);
     }
 
     fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> Threshold {
-        self.steps.reduced();
-        match self.steps {
-            Steps::Fractions => halve(cut),
-            Steps::Whole { .. } => whole::halve(cut.from),
+        self.growth.reduced();
+        match self.growth {
+            CwndGrowth::Fractional => halve(cut),
+            CwndGrowth::WholeSegments { .. } => fixed_point::halve(cut.from),
         }
         .into()
     }
 
     fn window_after_marks(&self, from: f64, threshold: Threshold) -> Threshold {
-        if self.steps == Steps::Fractions { Threshold::at((from / 2.0).max(1.0)) } else { threshold }
+        if self.growth == CwndGrowth::Fractional { Threshold::at((from / 2.0).max(1.0)) } else { threshold }
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { .. } = event {
-            self.steps.reduced();
+            self.growth.reduced();
         }
     }
 }
 
-/// Half of what the stack reduces from (RFC 5681 equation 4, RFC 3168 section 6.1.2). At least 2.
+/// Half of the window or flight that the stack reduces from (RFC 5681 equation 4, RFC 3168 section 6.1.2). At least 2.
 #[inline]
 pub(super) fn halve(cut: Reduction) -> f64 {
     (cut.from / 2.0).max(2.0)
 }
 
-/// The congestion control of an entry with the parameter [`whole::ARITHMETIC`] alone.
+/// Builds an entry with the parameter [`fixed_point::ARITHMETIC`] only.
 pub(super) fn build(v: &Values) -> CcConfig {
-    CcConfig::NewReno(Config { arithmetic: v.choice("arithmetic", whole::WORDS) })
+    CcConfig::NewReno(Config { arithmetic: v.choice("arithmetic", fixed_point::WORDS) })
 }
 
 pub(super) const ENTRY: CcEntry = CcEntry {
-    entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[whole::ARITHMETIC] },
+    entry: Entry {
+        name: "newreno",
+        summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)",
+        params: &[fixed_point::ARITHMETIC],
+    },
     needs_marks: false,
     needs_sack: false,
     ecn: Ecn::Off,

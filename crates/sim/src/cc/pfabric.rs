@@ -3,8 +3,7 @@
 
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Reduction, Threshold, Window};
 use crate::shim::srpt;
-use forebay_experiment::transport::Ecn;
-use forebay_experiment::transport::{Chosen, Idle, Recovery, RtoRule, Transport};
+use forebay_experiment::transport::{Chosen, Ecn, Flavor, Idle, Recovery, RtoRule, Transport};
 use forebay_types::param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
@@ -41,8 +40,10 @@ impl CongestionControl for Pfabric {
     }
 }
 
-/// What the congestion control asks of the stack: SACK, but no fast retransmission; a fixed timeout; probes after five; ranks on the packets.
+/// Requirements on the stack: SACK without fast retransmission; a fixed timeout; probes after five; ranks on the packets.
 fn adjust(c: &mut Transport) {
+    // A transport of its own, not the kernel's, whatever the profile.
+    c.flavor = Flavor::Rfc;
     c.recovery = Recovery::Sack;
     c.limited_transmit = false;
     c.prr = false;
@@ -65,7 +66,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             key: "after-timeout",
             kind: Kind::Choice(&choices::<2, _>(REMEMBER)),
             default: Some("slow-start"),
-            doc: "growth once a timeout has set the window to 1: slow start throughout, or only up to half the window there was",
+            doc: "growth after a timeout has set the window to 1: slow start throughout, or only up to half the previous window",
         }],
     },
     needs_marks: false,
@@ -83,7 +84,7 @@ mod tests {
     use crate::cc::testing::ACK;
 
     #[test]
-    fn grows_by_a_segment_per_ack_above_any_threshold() {
+    fn grows_by_one_segment_per_ack() {
         for (remember, expected) in [(false, 11.0), (true, 10.1)] {
             let mut cc = Pfabric::new(&Config { remember });
             let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(5.0) };

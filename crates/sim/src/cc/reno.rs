@@ -1,6 +1,6 @@
 //! Reno: NewReno's window rule; without SACK, its recovery ends with the first new ACK (RFC 5681 section 3.2).
 
-use super::{CcEntry, newreno, whole};
+use super::{CcEntry, fixed_point, newreno};
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
 use forebay_types::param::Entry;
@@ -9,7 +9,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "reno",
         summary: "AIMD with Reno recovery (RFC 5681): one loss per window repaired",
-        params: &[whole::ARITHMETIC],
+        params: &[fixed_point::ARITHMETIC],
     },
     needs_marks: false,
     needs_sack: false,

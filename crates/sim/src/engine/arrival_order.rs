@@ -1,4 +1,4 @@
-//! The packets that a switch forwards in one window: where each lies, where it goes, and their order.
+//! Order of the packets that a switch forwards in one window, and the rule for ties.
 
 use crate::net::packet::{Packet, flag};
 use forebay_experiment::streams::RngStream;
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Bits of [`GatheredPacket::key`] below the time.
 pub(super) const PORT_BITS: u32 = 24;
 
-/// Up to so many packets are sorted by insertion.
+/// Lists up to this length are sorted by insertion.
 const FEW: usize = 16;
 
 /// A packet that a switch forwards in the current window.
@@ -18,14 +18,14 @@ const FEW: usize = 16;
 pub(super) struct GatheredPacket {
     /// Time since the start of the window, then the egress port.
     pub key: u64,
-    /// Its slot in the ring of the port that brought it. The ring has let it go, but keeps it until packets are added to that
-    /// port, which only the node at its other end does.
+    /// Slot of the packet in the ring of its ingress port. The ring has released the slot, but does not reuse it until packets are added to that
+    /// port, which only the node at the far end does.
     pub packet: *const Packet,
-    /// When the same port brought the packet before this one.
-    pub served: Time,
+    /// Arrival of the previous packet on the same link.
+    pub last_arrival: Time,
 }
 
-// SAFETY: it is read by the thread alone that runs the switch which has gathered it, in the same window.
+// SAFETY: only the thread that runs the gathering switch reads it, within the same window.
 unsafe impl Send for GatheredPacket {}
 
 impl GatheredPacket {
@@ -36,57 +36,57 @@ impl GatheredPacket {
 
     /// Time since the start of the window.
     #[inline(always)]
-    pub(super) fn after(&self) -> Time {
+    pub(super) fn offset(&self) -> Time {
         Time(self.key >> PORT_BITS)
     }
 }
 
-pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: std::ptr::null(), served: Time::ZERO };
+pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: std::ptr::null(), last_arrival: Time::ZERO };
 
-/// Decides who is first of packets that reach a switch at the same instant. Equal rates and exact times make that the rule, and a standing
-/// order (of ports, say) would give one sender every place that becomes free in a full queue (phase effects, Floyd and Jacobson 1992).
+/// Tie-breaking rule for packets that reach a switch at the same instant. Equal rates and exact times make ties common. A fixed order, such as by
+/// port, would give one sender every free place in a full queue (phase effects, Floyd and Jacobson 1992).
 ///
-/// First is the link that has brought nothing for longest, as in a switch whose arbiter goes round. So a sender that puts one packet more
-/// on the way than the link carries, which then arrives right behind another of its own, loses that one, and not somebody else's.
+/// The link that has been idle for longest comes first, as with a round-robin arbiter. A sender that sends one packet more than its link carries
+/// loses that packet, because it arrives right behind another of its own, and other senders lose nothing.
 ///
-/// Links that were served together are ordered by a hash of connection and time, which is the same whoever asks, in which order. Of the
-/// time only the high bits count: who of two that send without a pause is ahead by less than can be told is so in every packet time, until
-/// their clocks have drifted apart.
+/// Links with the same previous arrival are ordered by a hash of connection and time. The hash uses the high bits of the time only: two senders that
+/// transmit back to back keep their order in every packet time until their clocks have drifted apart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieBreaker(u64);
 
-/// Our choice: links that are served alike keep their order for 2^33 ps, 9 ms; longer than a burst, shorter than the 120 ms in which clocks
-/// that differ by 100 ppm drift apart by a packet time at 1 Gbps.
+/// Time for which links with equal previous arrivals keep their order: 2^33 ps, 9 ms. Our choice: longer than a burst, and shorter than the 120 ms in
+/// which clocks that differ by 100 ppm drift apart by one packet time at 1 Gbps.
 const COHERENT: u32 = 33;
 
 impl TieBreaker {
-    /// For the run with this seed.
+    /// Creates the rule for a run with this seed.
     pub(super) fn new(seed: u64) -> TieBreaker {
         TieBreaker(RngStream::Ties.stream(seed, &[]).next_u64())
     }
 
-    /// The place of a packet among those of its time whose links were served together.
-    fn drawn(self, m: &GatheredPacket) -> u64 {
+    /// Sort key among packets with equal time and equal previous arrival.
+    fn tie_key(self, m: &GatheredPacket) -> u64 {
         // SAFETY: see `GatheredPacket::packet`.
         let p = unsafe { &*m.packet };
-        // What a connection sends in one direction comes through one port, so it names the port as well as a number would.
+        // All packets of one direction of a connection come through one port, so the flow identifies the port too.
         let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
         mix(mix(flow ^ self.0) ^ (p.arrival.0 >> COHERENT))
     }
 
-    /// The order of two packets of the same time.
+    /// Compares two packets of the same time.
     #[inline]
     fn order(self, a: &GatheredPacket, b: &GatheredPacket) -> Ordering {
-        a.served.cmp(&b.served).then_with(|| self.drawn(a).cmp(&self.drawn(b)))
+        a.last_arrival.cmp(&b.last_arrival).then_with(|| self.tie_key(a).cmp(&self.tie_key(b)))
     }
 
-    /// Moves those before `place`, from `first` on, that have the key of `moved` and come after it, one place up. Returns what place becomes free.
+    /// Moves the packets from `first` to before `place` up by one place if they have the key of `moved` and sort after it. Returns the place that
+    /// becomes free.
     ///
     /// # Safety
-    /// Both are in one slice, in which `place` is free.
+    /// Both pointers are in one slice, in which `place` is free.
     #[cold]
     #[inline(never)]
-    unsafe fn pass(
+    unsafe fn shift_tied(
         self,
         first: *mut GatheredPacket,
         mut place: *mut GatheredPacket,
@@ -107,19 +107,19 @@ impl TieBreaker {
     }
 }
 
-/// Puts packets into order, with memory of its own.
+/// Sorts gathered packets, with scratch memory that is reused.
 #[derive(Default)]
 pub(super) struct ArrivalSorter {
-    /// Where the runs end that are in order already: what one link brought, at least.
+    /// Ends of the runs that are in order already: at least the packets of each link.
     runs: Vec<usize>,
-    merged: Vec<GatheredPacket>,
-    /// Where the packets of each part of a window begin.
-    begins: Vec<u32>,
+    scratch: Vec<GatheredPacket>,
+    /// First place of each bucket.
+    bucket_starts: Vec<u32>,
 }
 
 impl ArrivalSorter {
-    /// Sorts by time, and by lot among packets of the same time and port; those to different ports are then in the order of ports, which
-    /// nothing depends on. A window brings a node a handful of packets, mostly in order already.
+    /// Sorts by time, and by the tie-breaking rule among packets of the same time and port. Packets for different ports at the same time are in the
+    /// order of ports, on which nothing depends. A window brings a node a handful of packets, mostly in order already.
     #[inline(always)]
     pub(super) fn sort(&mut self, packets: &mut [GatheredPacket], window: Time, ties: TieBreaker) {
         if packets.len() > FEW {
@@ -130,11 +130,11 @@ impl ArrivalSorter {
         }
     }
 
-    /// As `sort`. Packets are mostly spread over the window: dealt into as many parts of it, they are in order but for neighbours. Where they are not,
-    /// runs are merged; most keys differ, so that lots are drawn among those alone that do not.
+    /// As `sort`, for long lists. Packets are mostly spread evenly over the window, so that sorting into as many time buckets leaves only neighbours
+    /// out of order. Otherwise runs are merged; tie-breaking keys are computed only for equal sort keys.
     #[inline(never)]
     fn sort_many(&mut self, packets: &mut [GatheredPacket], window: Time, ties: TieBreaker) {
-        if self.deal(packets, window) {
+        if self.bucket(packets, window) {
             sort_few(packets, ties);
             return;
         }
@@ -144,55 +144,55 @@ impl ArrivalSorter {
         }
     }
 
-    /// Puts packets into order by the part of the window in which they arrive. False, and nothing done, if one of the parts has more than a few.
-    fn deal(&mut self, packets: &mut [GatheredPacket], window: Time) -> bool {
+    /// Sorts packets into buckets of time. Returns false and does nothing if a bucket would hold more than a few.
+    fn bucket(&mut self, packets: &mut [GatheredPacket], window: Time) -> bool {
         let parts = packets.len().next_power_of_two();
         let bits = PORT_BITS + u64::BITS - (window.0 - 1).leading_zeros();
         let part_of = |m: &GatheredPacket| (m.key >> bits.saturating_sub(parts.trailing_zeros())) as usize;
-        let (begins, dealt) = (&mut self.begins, &mut self.merged);
-        begins.clear();
-        begins.resize(parts, 0);
+        let (bucket_starts, bucketed) = (&mut self.bucket_starts, &mut self.scratch);
+        bucket_starts.clear();
+        bucket_starts.resize(parts, 0);
         for m in &*packets {
-            debug_assert!(m.after() < window);
+            debug_assert!(m.offset() < window);
             // SAFETY: times are shorter than the window, which the number of bits holds.
-            unsafe { *begins.get_unchecked_mut(part_of(m)) += 1 };
+            unsafe { *bucket_starts.get_unchecked_mut(part_of(m)) += 1 };
         }
         let (mut sum, mut most) = (0, 0);
-        for begin in &mut *begins {
+        for begin in &mut *bucket_starts {
             most = most.max(*begin);
             sum += std::mem::replace(begin, sum);
         }
         if most > FEW as u32 {
             return false;
         }
-        if dealt.len() < packets.len() {
-            dealt.resize(packets.len(), NO_PACKET);
+        if bucketed.len() < packets.len() {
+            bucketed.resize(packets.len(), NO_PACKET);
         }
         for m in &*packets {
-            // SAFETY: as above; each packet has the next place of its part.
+            // SAFETY: as above; each packet has the next place of its bucket.
             unsafe {
-                let place = begins.get_unchecked_mut(part_of(m));
-                *dealt.get_unchecked_mut(*place as usize) = *m;
+                let place = bucket_starts.get_unchecked_mut(part_of(m));
+                *bucketed.get_unchecked_mut(*place as usize) = *m;
                 *place += 1;
             }
         }
         let count = packets.len();
-        packets.copy_from_slice(&dealt[..count]);
+        packets.copy_from_slice(&bucketed[..count]);
         true
     }
 
-    /// Sorts by key: merges neighbouring runs until there is one. Each link has brought its packets in order, so there are few. (With the
-    /// library's sort, which cannot know that, a transmission of the benchmark's case lossy takes 30 instructions more: 572 for 542.)
+    /// Sorts by key, by merging neighbouring runs until one is left. There are few runs, because each link brings its packets in order. (The
+    /// library's sort takes 30 instructions more per transmission in the benchmark case lossy: 572 instead of 542.)
     fn merge_runs(&mut self, packets: &mut [GatheredPacket]) {
         let runs = &mut self.runs;
         runs.clear();
         runs.extend(packets.windows(2).enumerate().filter(|(_, w)| w[1].key < w[0].key).map(|(i, _)| i + 1));
         runs.push(packets.len());
-        if self.merged.len() < packets.len() {
-            self.merged.resize(packets.len(), NO_PACKET);
+        if self.scratch.len() < packets.len() {
+            self.scratch.resize(packets.len(), NO_PACKET);
         }
-        let (mut from, mut to) = (&mut *packets, &mut self.merged[..]);
-        let mut elsewhere = false;
+        let (mut from, mut to) = (&mut *packets, &mut self.scratch[..]);
+        let mut in_scratch = false;
         while runs.len() > 1 {
             let (mut begin, mut pairs) = (0, 0);
             for i in (0..runs.len()).step_by(2) {
@@ -204,20 +204,20 @@ impl ArrivalSorter {
             }
             runs.truncate(pairs);
             std::mem::swap(&mut from, &mut to);
-            elsewhere = !elsewhere;
+            in_scratch = !in_scratch;
         }
-        if elsewhere {
+        if in_scratch {
             let count = to.len();
             to.copy_from_slice(&from[..count]);
         }
     }
 }
 
-/// Sorts packets, at least one, by insertion. Out of line, and by pointers, so that what it works on stays in registers.
+/// Sorts a non-empty list by insertion. Out of line and by pointers, so that its state stays in registers.
 #[inline(never)]
 fn sort_few(packets: &mut [GatheredPacket], ties: TieBreaker) {
     let Range { start: first, end } = packets.as_mut_ptr_range();
-    // SAFETY: `first` < `place` < `next` <= `end` wherever what lies before `place` is looked at, in the slice, which is this function's alone.
+    // SAFETY: `first` < `place` < `next` <= `end` wherever memory before `place` is read, in a slice that this function owns.
     unsafe {
         let mut next = first.add(1);
         while next < end {
@@ -235,31 +235,30 @@ fn sort_few(packets: &mut [GatheredPacket], ties: TieBreaker) {
                 }
             }
             if place > first && (*place.sub(1)).key == moved.key {
-                // A copy, so that what is moved need not lie in memory.
-                place = ties.pass(first, place, &{ moved });
+                // A copy, so that `moved` need not be in memory.
+                place = ties.shift_tied(first, place, &{ moved });
             }
             *place = moved;
         }
     }
 }
 
-/// Sorts packets of one key by lot. Each lot is drawn once and takes the place of the key until all are in order: 5 instructions a
-/// transmission less in the benchmark's case s3, where 40 senders start at once.
+/// Sorts packets of one key by the tie-breaking rule. Each tie key is computed once and stored in place of the sort key: 5 instructions less per
+/// transmission in the benchmark case s3, where 40 senders start at once.
 #[inline(never)]
 fn sort_tied(tied: &mut [GatheredPacket], ties: TieBreaker) {
     let key = tied[0].key;
     for m in &mut *tied {
-        m.key = ties.drawn(m);
+        m.key = ties.tie_key(m);
     }
-    // No two are alike: packets of one connection that came through one link came one after the other. Nothing is allocated.
-    tied.sort_unstable_by_key(|m| (m.served, m.key));
+    // No two keys are equal: packets of one connection on one link have different previous arrivals. Nothing is allocated.
+    tied.sort_unstable_by_key(|m| (m.last_arrival, m.key));
     for m in &mut *tied {
         m.key = key;
     }
 }
 
-/// Merges two runs, both of which hold something; of equal keys those of `a` go first. Which run is next cannot be foreseen, so there is no
-/// branch on it.
+/// Merges two non-empty runs; of equal keys those of `a` come first. Without branches, because the order cannot be predicted.
 fn merge(a: &[GatheredPacket], b: &[GatheredPacket], out: &mut [GatheredPacket]) {
     let (mut i, mut j) = (0, 0);
     let mut places = out.iter_mut();
@@ -275,12 +274,12 @@ fn merge(a: &[GatheredPacket], b: &[GatheredPacket], out: &mut [GatheredPacket])
     places.into_slice().copy_from_slice(rest);
 }
 
-/// Sorts by time, and by lot among all packets of the same time: for a switch whose ports share memory.
+/// Sorts by time, and by the tie-breaking rule among all packets of the same time: for a switch whose ports share memory.
 pub(super) fn sort_across_ports(packets: &mut [GatheredPacket], ties: TieBreaker) {
-    packets.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| ties.order(a, b)));
+    packets.sort_by(|a, b| a.offset().cmp(&b.offset()).then_with(|| ties.order(a, b)));
 }
 
-/// A full list with room for as many again.
+/// Doubles the capacity of a full list.
 #[cold]
 #[inline(never)]
 pub(super) fn doubled(list: Box<[GatheredPacket]>) -> Box<[GatheredPacket]> {
@@ -294,24 +293,24 @@ mod tests {
     use super::*;
     use forebay_types::Rng;
 
-    /// Handoffs of `links` links, each in order, with many equal times.
+    /// Packets of `links` links, each in order, with many equal times.
     fn gathered(rng: &mut Rng, links: u64, packets: &[Packet]) -> Vec<GatheredPacket> {
         let mut all = Vec::new();
         for link in 0..links {
             let mut after = 0;
-            let (count, mut served) = (rng.below(9), link * rng.below(2));
+            let (count, mut last_arrival) = (rng.below(9), link * rng.below(2));
             for _ in 0..count {
                 after += rng.below(3);
                 let key = after << PORT_BITS | rng.below(3);
-                all.push(GatheredPacket { key, packet: &raw const packets[all.len()], served: Time(served) });
-                served = 100 + after;
+                all.push(GatheredPacket { key, packet: &raw const packets[all.len()], last_arrival: Time(last_arrival) });
+                last_arrival = 100 + after;
             }
         }
         all
     }
 
     #[test]
-    fn few_and_many_are_sorted_by_key_and_lot() {
+    fn packets_are_sorted_with_ties() {
         let mut rng = Rng::stream(4, &[]);
         let packets: Vec<Packet> =
             (0..400).map(|i| Packet { conn: forebay_types::ConnSlot::new(i), ..Packet::default() }).collect();

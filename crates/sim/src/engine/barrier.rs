@@ -1,45 +1,50 @@
-//! Where the threads of a run wait for each other: a number that one changes and others wait for, at first by looking at it again and again,
-//! then asleep.
+//! Synchronisation of the threads of a run: a counter on which threads first spin and then sleep.
 
 use super::sync::{AtomicU32, Condvar, Mutex, Ordering::SeqCst, PoisonError, spin_loop};
 
-/// A number to wait for.
+/// A counter to wait on.
 ///
-/// Who sleeps says so under the lock before the last look, and who changes the number looks for sleepers behind the change. All four are in one
-/// order (`SeqCst`), so that either the sleeper sees the change, or the other one sees the sleeper, and then takes the lock, which it gets only
-/// when the sleeper hears the call.
+/// A sleeping thread registers under the lock before its last check, and a thread that changes the counter checks for sleepers after the change. All
+/// four accesses are sequentially consistent (`SeqCst`). So either the sleeper sees the change, or the other thread sees the sleeper and takes the
+/// lock, which is free only once the sleeper waits for the notification.
 pub(super) struct Signal {
     value: AtomicU32,
-    asleep: AtomicU32,
+    sleepers: AtomicU32,
     lock: Mutex<()>,
-    call: Condvar,
-    /// How often a thread looks before it sleeps.
-    looks: u32,
+    notification: Condvar,
+    /// Checks before a thread sleeps.
+    spins: u32,
 }
 
 impl Signal {
-    /// It begins with zero. Threads look so many times before they sleep.
-    pub(super) fn new(looks: u32) -> Signal {
-        Signal { looks, value: AtomicU32::new(0), asleep: AtomicU32::new(0), lock: Mutex::new(()), call: Condvar::new() }
+    /// Creates a counter of zero; threads check it this many times before they sleep.
+    pub(super) fn new(spins: u32) -> Signal {
+        Signal {
+            spins,
+            value: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+            lock: Mutex::new(()),
+            notification: Condvar::new(),
+        }
     }
 
-    /// Waits until `come` says yes to the number. What was done before a change to it is then visible.
-    pub(super) fn wait(&self, come: impl Fn(u32) -> bool) {
-        for _ in 0..self.looks {
-            if come(self.value.load(SeqCst)) {
+    /// Waits until `is_done` is true for the counter. Everything done before the change is then visible.
+    pub(super) fn wait(&self, is_done: impl Fn(u32) -> bool) {
+        for _ in 0..self.spins {
+            if is_done(self.value.load(SeqCst)) {
                 return;
             }
             spin_loop();
         }
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        self.asleep.fetch_add(1, SeqCst);
-        while !come(self.value.load(SeqCst)) {
-            guard = self.call.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, SeqCst);
+        while !is_done(self.value.load(SeqCst)) {
+            guard = self.notification.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
-        self.asleep.fetch_sub(1, SeqCst);
+        self.sleepers.fetch_sub(1, SeqCst);
     }
 
-    /// Sets the number while nobody waits for it.
+    /// Sets the counter while no thread waits.
     pub(super) fn set(&self, value: u32) {
         self.value.store(value, SeqCst);
     }
@@ -50,16 +55,16 @@ impl Signal {
         self.wake();
     }
 
-    /// Takes one away.
+    /// Subtracts one.
     pub(super) fn lower(&self) {
         self.value.fetch_sub(1, SeqCst);
         self.wake();
     }
 
     fn wake(&self) {
-        if self.asleep.load(SeqCst) > 0 {
+        if self.sleepers.load(SeqCst) > 0 {
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
-            self.call.notify_all();
+            self.notification.notify_all();
         }
     }
 }

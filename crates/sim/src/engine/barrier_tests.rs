@@ -1,24 +1,24 @@
-//! `barrier.rs` under a scheduler that tries all orders in which two threads can take their steps, and all orders of three threads with no more
-//! than two interruptions. A step is an access to an atomic number, a lock or a call: as `barrier.rs` uses `SeqCst` throughout, all that threads
-//! can see of each other is some order of these. A call that nobody hears ends in threads that all sleep, which fails.
+//! Tests of `barrier.rs` under a scheduler that tries all orders in which two threads can take their steps, and all orders of three threads with at
+//! most two interruptions. A step is an access to an atomic number, a lock or a notification. `barrier.rs` uses `SeqCst` throughout, so that these
+//! orders cover all behaviours. A lost notification ends with all threads asleep, which fails the test.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Condvar, Mutex};
 
-/// The source itself, over the steps below.
+/// The same source, compiled with the steps below.
 #[path = "barrier.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same source, over other steps")]
+#[expect(clippy::duplicate_mod, reason = "the same source with other primitives")]
 mod barrier;
 
 use barrier::Signal;
 
-/// What a thread waits for before it can take its next step.
+/// State of a thread before its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Ready,
-    /// The lock of this number.
+    /// Waits for the lock.
     Lock,
-    /// A call.
+    /// Waits for a notification.
     Asleep,
     Done,
 }
@@ -28,7 +28,7 @@ struct Run {
     states: Vec<State>,
     current: usize,
     locked: bool,
-    /// Which of the possible threads went on at each step, of how many; the first ones are given.
+    /// Choices at each step, of how many; the first ones are given.
     path: Vec<(usize, usize)>,
     step: usize,
     interruptions: usize,
@@ -44,11 +44,11 @@ thread_local! {
     static SELF: RefCell<Option<(Arc<Scheduler>, usize)>> = const { RefCell::new(None) };
 }
 
-/// Most interruptions of a thread that could have gone on, with three threads.
+/// Maximum interruptions of a thread that could have continued, with three threads.
 const INTERRUPTIONS: usize = 2;
 
 impl Scheduler {
-    /// Thread `number` is in `state` and takes its next step when it is its turn and it can.
+    /// Sets thread `number` to `state` until it is scheduled.
     fn pause(&self, number: usize, state: State) {
         let mut run = self.run.lock().unwrap();
         run.states[number] = state;
@@ -67,12 +67,12 @@ impl Scheduler {
         assert!(!failed, "all threads sleep");
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     fn unlock(&self) {
         self.run.lock().unwrap().locked = false;
     }
 
-    /// Wakes who sleeps: they want the lock.
+    /// Wakes the sleeping threads: they need the lock.
     fn call(&self) {
         for state in self.run.lock().unwrap().states.iter_mut().filter(|s| **s == State::Asleep) {
             *state = State::Lock;
@@ -81,13 +81,13 @@ impl Scheduler {
 }
 
 impl Run {
-    /// Who goes on after thread `last`.
+    /// Chooses the thread that continues after thread `last`.
     fn choose(&mut self, last: usize) {
         let can = |s: State| s == State::Ready || (s == State::Lock && !self.locked);
         let mut able: Vec<usize> = (0..self.states.len()).filter(|&t| can(self.states[t])).collect();
         let goes_on = able.contains(&last);
         if goes_on {
-            // The first choice is to go on with the same one.
+            // The first choice is to continue with the same thread.
             able.retain(|&t| t != last);
             able.insert(0, last);
             if self.states.len() > 2 && self.interruptions == INTERRUPTIONS {
@@ -115,12 +115,12 @@ fn step(state: State) {
     }
 }
 
-/// Tries all orders of `threads`, which get what `make` makes, the same in each order. Returns how many there were.
+/// Tries all orders of `threads`, which share the value of `make`. Returns the number of orders.
 fn all_orders<T: Send + Sync + 'static>(make: fn() -> T, threads: &[fn(&T)]) -> usize {
     let (mut path, mut orders) = (Vec::new(), 0);
     loop {
         let states = vec![State::Ready; threads.len()];
-        // Nobody's turn, until all have begun.
+        // No thread is scheduled until all have begun.
         let run = Run { states, current: usize::MAX, locked: false, path, step: 0, interruptions: 0, failed: false };
         let scheduler = Arc::new(Scheduler { run: Mutex::new(run), turn: Condvar::new() });
         let shared = Arc::new(make());
@@ -156,7 +156,7 @@ fn all_orders<T: Send + Sync + 'static>(make: fn() -> T, threads: &[fn(&T)]) -> 
     }
 }
 
-/// What `barrier.rs` is made of here: each use is a step.
+/// Primitives of `barrier.rs`: each use is a step.
 mod sync {
     use super::{State, step};
     use std::sync::atomic;
@@ -219,9 +219,9 @@ mod sync {
         pub(super) fn new() -> Condvar {
             Condvar
         }
-        /// The lock is given back and the thread asleep at once; a call lets it ask for the lock again.
+        /// Releases the lock and sleeps in one step; after a notification the thread needs the lock again.
         pub(super) fn wait(&self, guard: Guard) -> Result<Guard, PoisonError<Guard>> {
-            // Somebody else may come before it sleeps.
+            // Another thread may run before it sleeps.
             step(State::Ready);
             drop(guard);
             super::sleep();
@@ -234,7 +234,7 @@ mod sync {
     }
 }
 
-/// The current thread sleeps until it is called, and has the lock then.
+/// The current thread sleeps until it is notified, and then has the lock.
 fn sleep() {
     let own = SELF.with_borrow(|own| own.clone());
     if let Some((scheduler, number)) = own {
@@ -244,7 +244,7 @@ fn sleep() {
 }
 
 #[test]
-fn a_change_is_seen_or_the_sleeper_is_called() {
+fn no_wakeup_is_lost() {
     let orders = all_orders(
         || Signal::new(1),
         &[
@@ -258,9 +258,9 @@ fn a_change_is_seen_or_the_sleeper_is_called() {
     assert!(orders > 50, "{orders}");
 }
 
-/// A round as in `parts.rs`: two threads wait for it, and the third one for them.
+/// A round as in `partition/mod.rs`: two threads wait for it, and the third one for them.
 #[test]
-fn nobody_waits_for_ever_in_a_round() {
+fn round_has_no_deadlock() {
     fn follower((rounds, working): &(Signal, Signal)) {
         rounds.wait(|round| round != 0);
         working.lower();

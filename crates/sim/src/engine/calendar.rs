@@ -1,8 +1,8 @@
-//! When each node has to be looked at next: a calendar of windows.
+//! Calendar queue of node activations.
 //!
-//! No packet crosses a link in less than the lookahead L, so time is cut into windows of length L, and inside one window every
-//! node can be advanced on its own. The calendar holds, for each of the next 256 windows, a bitmap of the nodes that have something
-//! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
+//! No packet crosses a link in less than the lookahead L. So time is divided into windows of length L, in which each node can be advanced
+//! independently. For each of the next 256 windows the calendar holds a bitmap of the nodes that are active in it; later activations wait in a heap.
+//! A mark may be early (the node finds nothing to do and marks itself again), but never late.
 
 use crate::net::arena::Arena;
 use forebay_types::{IndexVec, NodeId, Time, TimeOrNever};
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 const SPAN: u64 = 256;
 
-/// Marks are exact in windows shorter than this, 2^28 ps: what window a node is looked at in then does not depend on when it was marked.
+/// Marks are exact in windows shorter than this, 2^28 ps: the window of an activation does not depend on when the mark was set.
 pub(super) const EXACT: Time = Time(1 << 28);
 
 /// Position of a calendar.
@@ -20,23 +20,22 @@ pub(super) const EXACT: Time = Time(1 << 28);
 pub(super) struct Position {
     /// Number of the window.
     pub window: u64,
-    /// End of the part of it that is run.
+    /// End of the part of the window that is run.
     pub end: Time,
-    /// End of the whole window.
-    pub whole: Time,
+    /// End of the full window.
+    pub full_end: Time,
 }
 
 /// Calendar of node activations.
 pub(crate) struct Calendar {
-    /// Bitmaps over nodes, one per window, `words` words each.
+    /// Bitmaps of nodes, one per window, of `words` words each.
     bits: Arena<u32, u64>,
     words: usize,
-    /// Per window of a large network, where any node is marked: a bit for 2^`shift` words of the bitmap, so that it is not looked through for few
-    /// busy nodes. Where `shift` is 0 it has 64 words or less and is looked through: to note where something is takes 4 instructions a transmission of
-    /// the benchmark's case s2.
-    filled: [u64; SPAN as usize],
+    /// Per window: the groups of 2^`shift` words with a marked node, so that large bitmaps with few active nodes are not scanned. A network with
+    /// `shift` 0 has at most 64 words, which are scanned: keeping the groups costs 4 instructions per transmission in the benchmark case s2.
+    marked_groups: [u64; SPAN as usize],
     shift: u32,
-    /// Which windows have any node.
+    /// Windows with a marked node.
     occupied: [u64; 4],
     /// Number of the current window.
     window: u64,
@@ -44,60 +43,60 @@ pub(crate) struct Calendar {
     pub(crate) start: Time,
     /// End of the current window, or of the part of it that is run.
     pub(crate) end: Time,
-    /// How many windows ahead a mark behind the end is at least: none while the end is that of a part.
-    least: u64,
-    /// End of the current window while a part of it is run.
-    whole: Time,
+    /// Minimum distance in windows of a mark behind `end`: 0 while `end` is that of a part, otherwise 1.
+    min_ahead: u64,
+    /// End of the full window while a part of it is run.
+    full_end: Time,
     length: Time,
-    /// 2^64 / length, for dividing by multiplication: rounded up where that gives the exact quotient for all times in the calendar.
+    /// 2^64 / length, for division by multiplication: rounded up where that gives the exact quotient for all times in the calendar.
     inverse: u64,
     far: BinaryHeap<Reverse<(Time, NodeId)>>,
     far_next: TimeOrNever,
-    /// Per node: its earliest mark in `far`; a later one adds nothing, for the node marks itself again when it has been looked at.
-    far_of: IndexVec<NodeId, TimeOrNever>,
+    /// Earliest mark of each node in `extra-delay`. A later mark is redundant, because the node marks itself again when it is run.
+    far_mark: IndexVec<NodeId, TimeOrNever>,
 }
 
 impl Calendar {
-    /// A calendar for `nodes` nodes with windows of this length, standing in the window that starts at 0.
+    /// Creates a calendar for `nodes` nodes with windows of this length, positioned at the window that starts at 0.
     pub(crate) fn new(nodes: usize, length: Time) -> Calendar {
         let words = nodes.div_ceil(64).max(1);
         Calendar {
             bits: Arena::new(vec![0; words * SPAN as usize]),
             words,
-            filled: [0; SPAN as usize],
+            marked_groups: [0; SPAN as usize],
             shift: words.div_ceil(64).next_power_of_two().trailing_zeros(),
             occupied: [0; 4],
             window: 0,
             start: Time::ZERO,
             end: length,
-            least: 1,
-            whole: Time::ZERO,
+            min_ahead: 1,
+            full_end: Time::ZERO,
             length,
-            // With x the time, the quotient of a rounded inverse exceeds the exact one by less than x / 2^64, which does not reach the next
-            // whole number while x < 2^64 / length; here x < 256 * length.
+            // For a time x, the quotient of a rounded inverse exceeds the exact one by less than x / 2^64. That does not reach the next integer while
+            // x < 2^64 / length; here x < 256 * length.
             inverse: (u64::MAX / length.0).saturating_add(u64::from(length < EXACT)),
             far: BinaryHeap::new(),
             far_next: TimeOrNever::NEVER,
-            far_of: IndexVec::repeat(TimeOrNever::NEVER, nodes),
+            far_mark: IndexVec::repeat(TimeOrNever::NEVER, nodes),
         }
     }
 
-    /// The node must be looked at in the window that contains `time`, which is not before the current window.
+    /// Marks a node for the window that contains `time`, which is not before the current window.
     #[inline]
     pub(crate) fn mark(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.start);
-        self.mark_in(node, time, self.windows_to(time).max(u64::from(time >= self.end) & self.least));
+        self.mark_in(node, time, self.windows_to(time).max(u64::from(time >= self.end) & self.min_ahead));
     }
 
-    /// The same of a time that is not in the current window.
+    /// Marks a node for a time that is not in the current window.
     #[inline(always)]
     pub(crate) fn mark_ahead(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.end);
-        self.mark_in(node, time, self.windows_to(time).max(self.least));
+        self.mark_in(node, time, self.windows_to(time).max(self.min_ahead));
     }
 
-    /// Windows from the current one to that of `time`. In windows of 2^28 ps or more it may be one too few: early, which is allowed, except back into
-    /// the current window, where the node would find nothing again and again.
+    /// Distance in windows from the current one to that of `time`. For windows of 2^28 ps or more it may be one too small. An early mark is allowed,
+    /// except in the current window, where the node would find nothing forever.
     #[inline(always)]
     fn windows_to(&self, time: Time) -> u64 {
         ((u128::from((time - self.start).0) * u128::from(self.inverse)) >> 64) as u64
@@ -109,28 +108,28 @@ impl Calendar {
             let bucket = ((self.window + ahead) % SPAN) as usize;
             self.bits[(bucket * self.words) as u32 + (node.get() >> 6)] |= 1 << (node.get() & 63);
             if self.shift > 0 {
-                self.filled[bucket] |= 1 << (node.get() >> 6 >> self.shift);
+                self.marked_groups[bucket] |= 1 << (node.get() >> 6 >> self.shift);
             }
             self.occupied[bucket >> 6] |= 1 << (bucket & 63);
-        } else if !self.far_of[node].is_due(time) {
+        } else if !self.far_mark[node].is_due(time) {
             self.mark_far(node, time);
         }
     }
 
     #[inline(never)]
     fn mark_far(&mut self, node: NodeId, time: Time) {
-        self.far_of[node] = time.into();
+        self.far_mark[node] = time.into();
         self.far.push(Reverse((time, node)));
         self.far_next = self.far_next.min(time.into());
     }
 
-    /// Moves to the next window that has a node marked or contains `other` (an event outside the calendar). False when there is
-    /// neither. The current window must have been emptied by [`Calendar::take`].
+    /// Moves to the next window that has a marked node or contains `other`, an event outside the calendar. Returns false if there is neither. The
+    /// current window must have been emptied by [`Calendar::take`].
     #[inline(always)]
     pub(crate) fn advance(&mut self, other: TimeOrNever) -> bool {
         let far = self.far_next.min(other);
         let until_far = (far.or_never() - self.start).0;
-        // Mostly the calendar's own next window comes first, and the division is not needed.
+        // Usually the calendar's own next window comes first, and no division is needed.
         let ahead = match self.next_occupied() {
             Some(near) if until_far >= near * self.length.0 => near,
             _ if far.is_never() => return false,
@@ -140,7 +139,7 @@ impl Calendar {
         true
     }
 
-    /// Moves on by so many windows, in none of which but the last a node is marked.
+    /// Advances by this many windows, of which only the last has marked nodes.
     #[inline(always)]
     fn step(&mut self, ahead: u64) {
         self.window += ahead;
@@ -148,8 +147,8 @@ impl Calendar {
         self.end = self.start + self.length;
         while self.far_next < self.end.into() {
             if let Some(Reverse((time, node))) = self.far.pop() {
-                if self.far_of[node] == time.into() {
-                    self.far_of[node] = TimeOrNever::NEVER;
+                if self.far_mark[node] == time.into() {
+                    self.far_mark[node] = TimeOrNever::NEVER;
                 }
                 self.mark(node, self.start);
             }
@@ -160,26 +159,26 @@ impl Calendar {
     /// Moves to the position of another calendar.
     pub(super) fn follow(&mut self, other: Position) {
         self.step(other.window - self.window);
-        self.resume_window(other.whole);
-        if other.end < other.whole {
+        self.resume_window(other.full_end);
+        if other.end < other.full_end {
             self.shorten_window(other.end);
         }
     }
 
-    /// The window is run as far as `at` first: what its nodes mark in the rest of it stays there.
+    /// Limits the window to `at`: marks that its nodes set behind `at` stay in this window.
     pub(super) fn shorten_window(&mut self, at: Time) {
-        self.whole = self.window_end();
-        (self.end, self.least) = (at, 0);
+        self.full_end = self.window_end();
+        (self.end, self.min_ahead) = (at, 0);
     }
 
-    /// From here on the window is run to its end.
+    /// Extends a limited window to its end again.
     pub(super) fn resume_window(&mut self, end: Time) {
-        (self.end, self.least) = (end, 1);
+        (self.end, self.min_ahead) = (end, 1);
     }
 
-    /// End of the current window, also while a part of it is run.
+    /// End of the full current window.
     pub(super) fn window_end(&self) -> Time {
-        if self.least == 0 { self.whole } else { self.end }
+        if self.min_ahead == 0 { self.full_end } else { self.end }
     }
 
     /// Length of a window.
@@ -190,23 +189,23 @@ impl Calendar {
 
     /// Position of this calendar.
     pub(super) fn place(&self) -> Position {
-        Position { window: self.window, end: self.end, whole: self.window_end() }
+        Position { window: self.window, end: self.end, full_end: self.window_end() }
     }
 
-    /// Whether marks are exact.
+    /// Returns whether marks are exact.
     pub(super) fn is_exact(&self) -> bool {
         self.length > Time(1) && self.length < EXACT
     }
 
-    /// A time in the next window that has a node marked, the current one having been worked off.
+    /// A time in the next window with a marked node, after the current window has been run.
     pub(super) fn next(&self) -> TimeOrNever {
         let near = self.next_occupied().map(|ahead| self.start + self.length * ahead);
         self.far_next.min(near.into())
     }
 
-    /// Gives all marks away, each with a time in its window.
+    /// Removes all marks and passes each to `to`, with a time in its window.
     pub(super) fn drain_marks(&mut self, mut to: impl FnMut(NodeId, Time)) {
-        // Mostly there are none.
+        // Usually there are none.
         let near = if self.occupied == [0; 4] { 0 } else { SPAN };
         for ahead in 0..near {
             let bucket = ((self.window + ahead) % SPAN) as usize;
@@ -214,7 +213,7 @@ impl Calendar {
                 continue;
             }
             self.occupied[bucket >> 6] &= !(1 << (bucket & 63));
-            self.filled[bucket] = 0;
+            self.marked_groups[bucket] = 0;
             for word in 0..self.words {
                 let mut bits = std::mem::take(&mut self.bits[(bucket * self.words + word) as u32]);
                 while bits != 0 {
@@ -224,13 +223,13 @@ impl Calendar {
             }
         }
         while let Some(Reverse((time, node))) = self.far.pop() {
-            self.far_of[node] = TimeOrNever::NEVER;
+            self.far_mark[node] = TimeOrNever::NEVER;
             to(node, time);
         }
         self.far_next = TimeOrNever::NEVER;
     }
 
-    /// Windows from the current one to the next occupied one.
+    /// Distance in windows from the current one to the next with a marked node.
     #[inline(always)]
     fn next_occupied(&self) -> Option<u64> {
         let first = (self.window % SPAN) as usize;
@@ -253,7 +252,7 @@ impl Calendar {
         self.words
     }
 
-    /// The next words of the current window's bitmap, from word `from` on and below `limit`, among which a node is marked.
+    /// The next range of words of the current window's bitmap, from word `from` on and below `limit`, that has a marked node.
     #[inline(always)]
     pub(crate) fn next_words(&mut self, from: usize, limit: usize) -> Option<Range<usize>> {
         if from >= limit {
@@ -262,26 +261,26 @@ impl Calendar {
         if self.shift == 0 {
             return Some(from..limit);
         }
-        let (filled, group) = (&mut self.filled[(self.window % SPAN) as usize], from >> self.shift);
-        let rest = *filled >> group;
+        let (marked_groups, group) = (&mut self.marked_groups[(self.window % SPAN) as usize], from >> self.shift);
+        let rest = *marked_groups >> group;
         if rest == 0 {
             return None;
         }
         let group = group + rest.trailing_zeros() as usize;
-        *filled &= !(1 << group);
+        *marked_groups &= !(1 << group);
         let first = group << self.shift;
         Some(first.min(limit)..(first + (1 << self.shift)).min(limit))
     }
 
-    /// Takes one word of the current window's bitmap: nodes `64 * word..`. A mark that a node sets for the current window, in which it is
-    /// being worked on, is one too many: it comes up when the same place of the calendar does again.
+    /// Takes one word of the current window's bitmap: nodes `64 * word..`. A mark that a running node sets for the current window is redundant: it
+    /// takes effect when the bucket is used again.
     #[inline]
     pub(crate) fn take(&mut self, word: usize) -> u64 {
         let index = (self.window % SPAN) as usize * self.words + word;
         std::mem::take(&mut self.bits[index as u32])
     }
 
-    /// The current window has been worked off.
+    /// Ends the current window.
     #[inline]
     pub(crate) fn finish(&mut self) {
         let bucket = (self.window % SPAN) as usize;
@@ -293,10 +292,10 @@ impl Calendar {
 mod tests {
     use super::*;
 
-    /// Two calendars, one of which gives its marks to the other, look at the same nodes in the same windows as one that has all marks, also if
-    /// marks are set anew in between.
+    /// Two calendars, one of which passes its marks to the other, activate the same nodes in the same windows as one that has all marks, also if
+    /// marks are set in between.
     #[test]
-    fn marks_are_exact_whenever_they_are_set() {
+    fn marks_are_exact_in_short_windows() {
         for length in [3, 1000, 1_032_000, 50_000_000, EXACT.0 - 1] {
             let times: Vec<u64> = (0..400).map(|i| i * 7 % 300 * length + [0, 1, length - 1][i as usize % 3]).collect();
             let mut early = Calendar::new(400, Time(length));
@@ -325,10 +324,10 @@ mod tests {
         }
     }
 
-    /// Every mark comes up in the window that holds its time or, by rounding, the one before it.
+    /// Every mark takes effect in the window that holds its time or, by rounding, the one before it.
     #[test]
-    fn nothing_is_late() {
-        // A small network, and two large ones.
+    fn marks_are_never_late() {
+        // A small network and two large ones.
         let networks = [1, 40, 531].map(|apart| [1, 3, 1000, 1_032_000, 50_000_000].map(|length| (apart, length)));
         for (apart, length) in networks.into_iter().flatten() {
             let mut calendar = Calendar::new(130 * apart as usize, Time(length));
@@ -363,9 +362,9 @@ mod tests {
         }
     }
 
-    /// A window that is run in parts, also by a calendar that follows another one, keeps the marks in its rest.
+    /// A window that is run in parts keeps the marks in its rest, also in a calendar that follows another one.
     #[test]
-    fn parts_of_windows_keep_marks() {
+    fn partial_windows_keep_marks() {
         for length in [3, 1000, 50_000_000, EXACT.0 - 1] {
             let (mut lead, mut calendar) = (Calendar::new(1, Time(length)), Calendar::new(1, Time(length)));
             let (start, at) = (7 * length, 7 * length + length / 2);

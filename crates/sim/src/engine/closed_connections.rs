@@ -1,28 +1,27 @@
-//! What is kept of connections that have ended, whose slots others have now.
+//! Sums over closed connections, whose slots have been reused.
 
 use forebay_types::{GroupId, IndexVec, SumId};
 
-/// Sums over them.
+/// Counters of closed connections.
 #[derive(Debug, Default)]
 pub(super) struct ClosedConnections {
-    /// Packets sent by either endpoint, less those taken in by either; modulo 2^64.
+    /// Packets sent by either endpoint, less those received by either; modulo 2^64.
     sent: u64,
     /// Packets lost in the network.
     dropped: u64,
-    /// Payload that arrived, as it is summed up over time,
+    /// Payload that arrived, per sum of the table `deliveries`.
     arrived: IndexVec<SumId, u64>,
-    /// and per transport.
+    /// Payload that arrived, per transport.
     arrived_by_group: IndexVec<GroupId, u64>,
 }
 
 impl ClosedConnections {
-    /// None yet, of so many transports.
+    /// Creates empty counters for this many transports.
     pub(super) fn new(groups: usize) -> ClosedConnections {
         ClosedConnections { arrived_by_group: IndexVec::repeat(0, groups), ..ClosedConnections::default() }
     }
 
-    /// A connection with transport `group` has ended, on which `payload` bytes arrived, which count for `sum`. Its packets are in the order of
-    /// the fields.
+    /// Adds a closed connection of transport `group`, on which `payload` bytes arrived, which count for `sum`.
     pub(super) fn add(&mut self, (sum, group): (SumId, GroupId), payload: u64, (sent, dropped): (u64, u64)) {
         while self.arrived.len() <= sum.index() {
             self.arrived.push(0);
@@ -33,12 +32,12 @@ impl ClosedConnections {
         self.dropped += dropped;
     }
 
-    /// The network dropped a packet of one of them.
+    /// Counts a packet of a closed connection that the network dropped.
     pub(super) fn add_drop(&mut self) {
         self.dropped += 1;
     }
 
-    /// Payload that arrived, as it is summed up over time. Sums that are missing are zero.
+    /// Payload that arrived, per sum of the table `deliveries`. Missing sums are zero.
     pub(super) fn arrived(&self) -> &IndexVec<SumId, u64> {
         &self.arrived
     }
@@ -48,8 +47,9 @@ impl ClosedConnections {
         &self.arrived_by_group
     }
 
-    /// Packets sent beyond those received, dropped, and `late`: that reached a host or are still on the way.
-    pub(super) fn difference(&self, late: u64) -> u64 {
+    /// Packets that are unaccounted for: sent, but neither received, nor dropped, nor among the `late` ones that arrived after the connection had
+    /// closed or are still in flight.
+    pub(super) fn unaccounted(&self, late: u64) -> u64 {
         self.sent.wrapping_sub(self.dropped + late)
     }
 }

@@ -1,6 +1,6 @@
-//! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
+//! Connections and their messages, from the first byte that the application wrote to delivery and acknowledgement.
 
-use forebay_apps::{First, Job};
+use forebay_apps::{InitialData, Job};
 use forebay_experiment::waits::Stalls;
 use forebay_types::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
 use std::collections::{BTreeMap, VecDeque};
@@ -12,37 +12,37 @@ pub(super) struct Message {
     /// Stream offset of its first byte.
     pub begin: u64,
     /// Stream offset behind its last byte; `None` for an endless one.
-    pub behind: Option<NonZeroU64>,
-    /// When the application handed it over.
+    pub end_offset: Option<NonZeroU64>,
+    /// Time at which the application wrote it.
     pub start: Time,
-    /// When the receiver had all of it, if it has.
+    /// Time at which the receiver had all of it.
     pub delivered: TimeOrNever,
-    /// Barrier round or request it belongs to.
+    /// Barrier round or request of the message.
     pub query: Option<QueryId>,
-    /// When it should have arrived, if it has a deadline.
+    /// Deadline, if the message has one.
     pub deadline: TimeOrNever,
-    /// Bytes of the congestion window when it was written.
+    /// Bytes of the congestion window when the message was written.
     pub first_window: u64,
 }
 
 impl Message {
     /// Stream offset behind its last byte; `None` for an endless one.
     pub(super) fn end(&self) -> Option<u64> {
-        self.behind.map(NonZeroU64::get)
+        self.end_offset.map(NonZeroU64::get)
     }
 }
 
-/// What a receiver has of a stream: all up to an offset, and intervals beyond it.
+/// Byte ranges that a receiver has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ReceivedRanges {
-    /// Delivered to the application up to here.
+    /// End of the bytes delivered to the application.
     pub in_order: u64,
-    /// What waits for something before it, disjoint.
+    /// Disjoint ranges above a gap.
     pub beyond: Box<[(u64, u64)]>,
 }
 
 impl ReceivedRanges {
-    /// Bytes of [begin, end) among it; all from `begin` on without an end.
+    /// Number of bytes in [begin, end) that have been received; without an end, all from `begin` on.
     pub(super) fn within(&self, begin: u64, end: Option<u64>) -> u64 {
         let end = end.unwrap_or(u64::MAX);
         let common = |a: u64, b: u64| b.min(end).saturating_sub(a.max(begin));
@@ -50,7 +50,7 @@ impl ReceivedRanges {
     }
 }
 
-/// Identity of one connection: read by both of its hosts, changed between windows only.
+/// Identity of a connection: both of its hosts read it; it changes between windows only.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Connection {
     /// Number of the connection in order of creation.
@@ -61,116 +61,116 @@ pub(super) struct Connection {
     pub dst: NodeId,
     /// ECMP hash of the data direction.
     pub hash: u16,
-    /// Application that owns it.
+    /// Application that owns the connection.
     pub app: AppId,
-    /// What its payload counts for over time.
+    /// Sum of the table `deliveries` that its payload counts for.
     pub sum: SumId,
-    /// The application's own name for it.
+    /// The application's identifier of the connection.
     pub tag: u64,
     /// Generation of the slot, 6 bits.
     pub generation: u8,
-    /// Whether the slot is in use.
+    /// True if the slot is in use.
     pub live: bool,
-    /// What is written when it opens: one message and no more, or without end.
+    /// First write when the connection opens: exactly one message (`only`), or endless data (`endless`).
     pub only: bool,
     pub endless: bool,
-    /// That one message, until it does.
+    /// That one message, until the connection opens.
     pub job: Option<Box<Job>>,
-    /// A source of datagrams: there is no TCP on this connection.
+    /// A source of datagrams without TCP.
     pub datagrams: bool,
-    /// It has rows in the `tcp` series.
+    /// True if the connection has rows in the `tcp` series.
     pub sampled: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
-    /// What its receiver had when the warm-up ended, if that was anything.
+    /// Bytes that the receiver had when the warm-up ended, if any.
     pub before: Option<Box<ReceivedRanges>>,
 }
 
-// A line of the cache.
+// One cache line.
 const _: () = assert!(size_of::<Connection>() <= 64);
 
 impl Connection {
-    /// The same that writes this when it opens.
-    pub(super) fn writing(self, first: First) -> Connection {
+    /// Sets the first write of the connection.
+    pub(super) fn writing(self, first: InitialData) -> Connection {
         match first {
-            First::Nothing => self,
-            First::Endless => Connection { endless: true, ..self },
-            First::Only(job) => Connection { only: true, job: Some(Box::new(job)), ..self },
+            InitialData::Nothing => self,
+            InitialData::Endless => Connection { endless: true, ..self },
+            InitialData::Only(job) => Connection { only: true, job: Some(Box::new(job)), ..self },
         }
     }
 
-    /// Bytes of [begin, end) that its receiver had when the warm-up ended.
+    /// Number of bytes in [begin, end) that the receiver had when the warm-up ended.
     pub(super) fn before(&self, begin: u64, end: Option<u64>) -> u64 {
         self.before.as_ref().map_or(0, |held| held.within(begin, end))
     }
 }
 
-/// What messages have waited for, by first byte.
+/// Stalls by the first byte of their message.
 type StallsByMessage = BTreeMap<u64, Stalls>;
 
-/// Rows of a connection in the `tcp` series.
+/// Sampling of a connection in the `tcp` series.
 #[derive(Debug, Clone, Copy)]
 struct Sampling {
-    /// Their interval; zero: every ACK.
+    /// Interval; zero: every ACK.
     every: Time,
-    /// When the next one is due.
+    /// Time of the next row.
     next: Time,
 }
 
-/// The oldest message of a connection that is not acknowledged, and how many are delivered.
+/// The oldest unacknowledged message, and how many messages have been delivered.
 pub(super) type FirstMessage = Box<(Message, usize)>;
 
-/// The messages of a connection as its sending host knows them. Most connections are idle most of the time, and have none.
+/// Messages of a connection at its sending host. Most connections are idle most of the time, and have none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OutgoingMessages {
-    /// The oldest one that is not acknowledged, and how many are delivered, as far as the receiving host has said.
+    /// The oldest unacknowledged message, and how many messages have been delivered according to the sending host.
     first: Option<FirstMessage>,
-    /// What few connections have.
-    more: Option<Box<OutgoingRest>>,
+    /// State that few connections have.
+    rest: Option<Box<OutgoingRest>>,
 }
 
 const _: () = assert!(size_of::<OutgoingMessages>() <= 16);
 
-/// What few connections have.
+/// State that few connections have.
 #[derive(Debug, Clone, Default)]
 struct OutgoingRest {
-    /// Messages behind the oldest one that is not acknowledged, in order.
+    /// Messages behind the oldest unacknowledged one, in order.
     behind: VecDeque<Message>,
-    /// What messages on their way have waited for.
+    /// Stalls of the outstanding messages.
     stalls: StallsByMessage,
     sampling: Option<Sampling>,
 }
 
 impl OutgoingMessages {
-    /// The messages of a new connection, which has rows in the `tcp` series at this interval, or none.
+    /// Creates the messages of a new connection, with rows in the `tcp` series at this interval, if any.
     pub(super) fn sampled(every: Option<Time>) -> OutgoingMessages {
         let sampling = every.map(|every| Sampling { every, next: Time::ZERO });
         OutgoingMessages {
-            more: sampling.map(|s| Box::new(OutgoingRest { sampling: Some(s), ..OutgoingRest::default() })),
+            rest: sampling.map(|s| Box::new(OutgoingRest { sampling: Some(s), ..OutgoingRest::default() })),
             ..OutgoingMessages::default()
         }
     }
 
-    /// Whether a row is due at `now`; then the next one is due an interval later.
+    /// Returns whether a row is due at `now`. If so, the next one is due an interval later.
     pub(super) fn sample_is_due(&mut self, now: Time) -> bool {
-        let Some(s) = self.more.as_mut().and_then(|m| m.sampling.as_mut()).filter(|s| now >= s.next) else { return false };
+        let Some(s) = self.rest.as_mut().and_then(|m| m.sampling.as_mut()).filter(|s| now >= s.next) else { return false };
         if s.every > Time::ZERO {
             s.next = Time(now.0 - now.0 % s.every.0) + s.every;
         }
         true
     }
 
-    /// Whether there are none.
+    /// Returns whether no message is outstanding.
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// The oldest one.
+    /// The oldest message.
     pub(super) fn front(&self) -> Option<&Message> {
         self.first.as_ref().map(|first| &first.0)
     }
 
-    /// The one behind it.
+    /// The second oldest message.
     pub(super) fn second(&self) -> Option<&Message> {
         self.get(1)
     }
@@ -178,11 +178,11 @@ impl OutgoingMessages {
     fn get(&self, place: usize) -> Option<&Message> {
         match place.checked_sub(1) {
             None => self.front(),
-            Some(behind) => self.more.as_ref()?.behind.get(behind),
+            Some(behind) => self.rest.as_ref()?.behind.get(behind),
         }
     }
 
-    /// The application has written one. `spare` is memory of others.
+    /// Adds a message that the application has written. `spare` is memory of earlier messages.
     pub(super) fn push(&mut self, message: Message, spare: &mut Vec<FirstMessage>) {
         match &self.first {
             None => {
@@ -194,26 +194,26 @@ impl OutgoingMessages {
                     }
                 });
             }
-            Some(_) => self.more.get_or_insert_default().behind.push_back(message),
+            Some(_) => self.rest.get_or_insert_default().behind.push_back(message),
         }
     }
 
-    /// What the message that begins at stream offset `begin` has waited for so far.
+    /// Stalls so far of the message that begins at stream offset `begin`.
     pub(super) fn stalls(&mut self, begin: u64) -> &mut Stalls {
-        self.more.get_or_insert_default().stalls.entry(begin).or_default()
+        self.rest.get_or_insert_default().stalls.entry(begin).or_default()
     }
 
-    /// Takes what the message waited for, if anything.
+    /// Removes and returns the stalls of a message, if it had any.
     pub(super) fn take_stalls(&mut self, begin: u64) -> Option<Stalls> {
-        self.more.as_mut().and_then(|m| m.stalls.remove(&begin))
+        self.rest.as_mut().and_then(|m| m.stalls.remove(&begin))
     }
 
-    /// The receiving host had the next message completely at `time`.
+    /// Notes that the receiving host had the next message completely at `time`.
     pub(super) fn note_delivered(&mut self, time: Time) {
         let Some((first, delivered)) = self.first.as_deref_mut() else { return };
         let next = match delivered.checked_sub(1) {
             None => Some(first),
-            Some(place) => self.more.as_mut().and_then(|m| m.behind.get_mut(place)),
+            Some(place) => self.rest.as_mut().and_then(|m| m.behind.get_mut(place)),
         };
         if let Some(m) = next {
             m.delivered = time.into();
@@ -221,23 +221,23 @@ impl OutgoingMessages {
         }
     }
 
-    /// The oldest message that is not delivered, as far as the receiving host has said.
+    /// The oldest undelivered message according to the sending host.
     pub(super) fn awaited(&self) -> Option<&Message> {
         self.get(self.first.as_ref()?.1)
     }
 
-    /// Takes out the oldest message, which is acknowledged; its memory goes to `spare`.
+    /// Removes the oldest message, which has been acknowledged; its memory goes to `spare`.
     pub(super) fn pop(&mut self, spare: &mut Vec<FirstMessage>) -> Option<Message> {
         let (message, delivered) = self.first.as_deref_mut()?;
-        // An endless flow that was stopped has no last byte that its receiver could have noticed.
-        *delivered -= usize::from(message.behind.is_some());
+        // A stopped endless flow has no last byte that the receiver could have noticed.
+        *delivered -= usize::from(message.end_offset.is_some());
         self.pop_front(spare)
     }
 
-    /// Takes out the oldest message, whatever has become of it.
+    /// Removes the oldest message, acknowledged or not.
     pub(super) fn pop_front(&mut self, spare: &mut Vec<FirstMessage>) -> Option<Message> {
         let mut first = self.first.take()?;
-        match self.more.as_mut().and_then(|m| m.behind.pop_front()) {
+        match self.rest.as_mut().and_then(|m| m.behind.pop_front()) {
             None => {
                 let message = first.0;
                 spare.push(first);
@@ -252,20 +252,20 @@ impl OutgoingMessages {
     }
 }
 
-/// Ends of messages, and what these belong to.
+/// Ends of messages, and their queries.
 type ExpectedEnds = VecDeque<(u64, Option<QueryId>)>;
 
-/// The messages of a connection as its receiving host knows them: those that have not arrived yet.
+/// Messages of a connection at its receiving host: those that have not arrived yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IncomingMessages {
-    /// What the oldest belongs to; its end is what the endpoint looks out for.
+    /// Query of the oldest message, whose end the receiver watches for.
     query: Option<QueryId>,
-    /// Ends of those behind it, and what they belong to. Most connections never have any.
+    /// Ends and queries of the messages behind it. Most connections never have any.
     behind: Option<Box<ExpectedEnds>>,
 }
 
 impl IncomingMessages {
-    /// A message that ends at stream offset `end` is on its way. `awaited` is the end that the endpoint looks out for, `u64::MAX` for none.
+    /// Adds a message that ends at stream offset `end`. `awaited` is the end that the receiver watches for, `u64::MAX` for none.
     pub(super) fn expect(&mut self, awaited: &mut u64, end: u64, query: Option<QueryId>) {
         if *awaited == u64::MAX {
             (*awaited, self.query) = (end, query);
@@ -274,7 +274,7 @@ impl IncomingMessages {
         }
     }
 
-    /// The stream has reached `offset`: takes out the next message that is complete with it, and says what it belongs to.
+    /// Removes the next message if the stream has reached its end with `offset`, and returns its query.
     pub(super) fn complete(&mut self, awaited: &mut u64, offset: u64) -> Option<Option<QueryId>> {
         if offset < *awaited {
             return None;
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_complete_in_the_order_in_which_they_were_written() {
+    fn messages_complete_in_write_order() {
         let (mut incoming, mut awaited) = (IncomingMessages::default(), u64::MAX);
         let query = |n| Some(QueryId::new(n));
         for (end, n) in [(10, 1), (20, 2), (35, 3)] {

@@ -1,46 +1,46 @@
-//! Connection slots: which are free, and how many connections there are and were.
+//! Allocation of connection slots.
 
 use forebay_experiment::streams::RngStream;
 use forebay_types::{ConnSlot, Rng};
 
-/// Which slots are free, and how many connections there are and were.
+/// Free slots, and counters of connections.
 pub(super) struct ConnectionSlots {
     free: Vec<ConnSlot>,
-    /// Connections so far.
+    /// Connections opened so far.
     opened: u64,
-    /// Open now, and the most there ever were.
+    /// Connections that are open now, and the maximum so far.
     live: u64,
     peak: u64,
-    /// Draws initial sequence numbers.
+    /// Random numbers for initial sequence numbers.
     rng: Rng,
 }
 
 impl ConnectionSlots {
-    /// No connections yet.
+    /// Creates an allocator without connections.
     pub(super) fn new(seed: u64) -> ConnectionSlots {
         ConnectionSlots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: RngStream::SequenceNumbers.stream(seed, &[]) }
     }
 
-    /// A free slot, or `fresh`, the first that was never used, if there is none; and the number of the connection that gets it.
-    pub(super) fn take(&mut self, fresh: ConnSlot) -> (ConnSlot, u64) {
+    /// Allocates a free slot, or `fresh`, the first unused one, if there is none. Returns it with the number of the new connection.
+    pub(super) fn allocate(&mut self, fresh: ConnSlot) -> (ConnSlot, u64) {
         self.opened += 1;
         self.live += 1;
         self.peak = self.peak.max(self.live);
         (self.free.pop().unwrap_or(fresh), self.opened - 1)
     }
 
-    /// Draws an initial sequence number.
+    /// RngStream an initial sequence number.
     pub(super) fn sequence_number(&mut self) -> u32 {
         self.rng.next_u64() as u32
     }
 
-    /// The connection in `slot` has ended.
-    pub(super) fn give_back(&mut self, slot: ConnSlot) {
+    /// Releases the slot of a closed connection.
+    pub(super) fn release(&mut self, slot: ConnSlot) {
         self.live -= 1;
         self.free.push(slot);
     }
 
-    /// The most connections that were open at the same time.
+    /// Maximum number of connections that were open at the same time.
     pub(super) fn peak(&self) -> u64 {
         self.peak
     }

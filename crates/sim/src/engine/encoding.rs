@@ -1,30 +1,30 @@
-//! How what goes from process to process is written as bytes: field by field, the lowest byte first, nothing for padding. A record names all of its
-//! fields, so that one that is added and forgotten here does not compile.
+//! Binary encoding of messages between processes: field by field, little-endian, without padding. A record lists all of its fields, so that a field
+//! that is missing here does not compile.
 
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
-use forebay_apps::{Errand, First, Job, OpenSpec, QueryStart};
+use forebay_apps::{InitialData, Job, OpenSpec, QueryStart, RemoteTimer};
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
-/// Can be written and read.
+/// Types that can be encoded and decoded.
 pub(super) trait Encode: Sized {
-    /// Writes it behind what is there.
+    /// Appends the encoding.
     fn put(&self, to: &mut Vec<u8>);
 
-    /// Reads what [`Encode::put`] wrote.
+    /// Decodes the output of [`Encode::put`].
     fn get(from: &mut Bytes<'_>) -> Self;
 }
 
-/// What has come and is not read yet.
+/// Received bytes that have not been decoded yet.
 pub(super) struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// All of it.
+    /// Wraps a received message.
     pub(super) fn new(all: &'a [u8]) -> Bytes<'a> {
         Bytes(all)
     }
 
-    /// Whether all of it has been read.
+    /// Returns whether everything has been decoded.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -35,7 +35,7 @@ impl<'a> Bytes<'a> {
                 self.0 = rest;
                 *first
             }
-            None => panic!("another process of the run said less than it should: all must run the same program"),
+            None => panic!("a message from another process is too short: all processes must run the same program"),
         }
     }
 }
@@ -72,7 +72,7 @@ macro_rules! identifier {
 }
 identifier!(AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, WorkloadId);
 
-/// A record: all of its fields, in the order in which they are written, but for those that are filled in later.
+/// Encodes all fields of a record in order, except those that are filled in later.
 macro_rules! record {
     ($type:ident { $($field:ident),* $(,)? } $(later { $($later:ident),* })?) => {
         impl $crate::engine::encoding::Encode for $type {
@@ -190,32 +190,32 @@ impl Encode for Extra {
     fn get(from: &mut Bytes<'_>) -> Extra {
         match SackBlocks::of(Vec::get(from)) {
             Some(blocks) => Extra::Sack(blocks),
-            None => panic!("another process of the run said that nothing was received: all must run the same program"),
+            None => panic!("a message from another process has no SACK blocks: all processes must run the same program"),
         }
     }
 }
 
 record!(Job { bytes, query, deadline });
-record!(Errand { tag, job });
+record!(RemoteTimer { tag, job });
 record!(OpenSpec { src, dst, group, app, tag, first });
 record!(QueryStart { query, start, app, parts });
 
-impl Encode for First {
+impl Encode for InitialData {
     fn put(&self, to: &mut Vec<u8>) {
         match self {
-            First::Nothing => 0_u8.put(to),
-            First::Endless => 1_u8.put(to),
-            First::Only(job) => {
+            InitialData::Nothing => 0_u8.put(to),
+            InitialData::Endless => 1_u8.put(to),
+            InitialData::Only(job) => {
                 2_u8.put(to);
                 job.put(to);
             }
         }
     }
-    fn get(from: &mut Bytes<'_>) -> First {
+    fn get(from: &mut Bytes<'_>) -> InitialData {
         match u8::get(from) {
-            0 => First::Nothing,
-            1 => First::Endless,
-            _ => First::Only(Job::get(from)),
+            0 => InitialData::Nothing,
+            1 => InitialData::Endless,
+            _ => InitialData::Only(Job::get(from)),
         }
     }
 }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_roundtrip() {
         let packet = Packet {
             arrival: Time(1 << 60),
             conn: ConnSlot::new(0xAB_CDEF),
@@ -256,9 +256,9 @@ mod tests {
             comes_back(blocks.map(Extra::Sack), 9 + 8 * count as usize);
         }
         let job = Job { bytes: Some(5), query: Some(QueryId::new(1 << 40)), deadline: Time::NEVER };
-        comes_back(Errand { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
-        for first in [First::Nothing, First::Endless, First::Only(Job { bytes: None, query: None, ..job })] {
-            let size = if matches!(first, First::Only(_)) { 11 } else { 1 };
+        comes_back(RemoteTimer { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
+        for first in [InitialData::Nothing, InitialData::Endless, InitialData::Only(Job { bytes: None, query: None, ..job })] {
+            let size = if matches!(first, InitialData::Only(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));
             comes_back((Time(9), OpenSpec { src, dst, group, app, tag: 5, first }), 8 + 4 * 4 + 8 + size);
         }
@@ -266,8 +266,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "said less than it should")]
-    fn half_a_number_is_no_number() {
+    #[should_panic(expected = "is too short")]
+    fn truncated_message_panics() {
         u32::get(&mut Bytes::new(&[1, 2]));
     }
 }

@@ -1,44 +1,44 @@
-//! Shims between the endpoints and the interfaces of their hosts (`shim/endpoint.rs`): those of all transports, and the way out through one.
+//! Endpoint shims of all transports (`shim/endpoint.rs`), and the path through a shim to the interface.
 
 use super::nic::Nic;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use crate::shim::endpoint::{Balance, Side};
-use crate::shim::layers::Layers;
+use crate::shim::endpoint_shims::EndpointStates;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::streams::RngStream;
 use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, Time};
 
-/// An endpoint whose packets and timers are at work.
+/// An endpoint that handles a packet or a timer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Endpoint {
     pub conn: ConnSlot,
     pub side: Side,
     /// Index of its transport.
     pub group: GroupId,
-    /// Node of its host.
+    /// Its host.
     pub node: NodeId,
 }
 
-/// An endpoint's way to the network through its shim.
+/// Path from an endpoint through its shim to the interface.
 pub(super) struct ShimNic<'a> {
-    layers: Option<&'a mut Layers>,
+    states: Option<&'a mut EndpointStates>,
     at: Endpoint,
     nic: Nic<'a>,
 }
 
 impl<'a> ShimNic<'a> {
-    /// The way of endpoint `at`, which ends at `nic`.
+    /// Creates the path of endpoint `at`, which ends at `nic`.
     pub(super) fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> ShimNic<'a> {
-        ShimNic { layers: shims.of(at.group), at, nic }
+        ShimNic { states: shims.of(at.group), at, nic }
     }
 }
 
 impl Wire for ShimNic<'_> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
-        match &mut self.layers {
+        match &mut self.states {
             Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, extra, &mut self.nic),
             None => self.nic.emit(packet, extra),
         }
@@ -54,21 +54,21 @@ impl Wire for ShimNic<'_> {
 }
 
 /// The endpoint shims of all transports.
-pub(super) struct EndpointShims(IndexVec<GroupId, Option<Layers>>);
+pub(super) struct EndpointShims(IndexVec<GroupId, Option<EndpointStates>>);
 
 impl EndpointShims {
-    /// No connection yet.
+    /// Creates the shims without connections.
     pub(super) fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> EndpointShims {
         let of = |(group, c): (usize, &TcpConfig)| {
             let phase = |node: NodeId, period: Time| {
                 Time(RngStream::ShimPhase.stream(seed, &[group as u64, u64::from(node.get())]).below(period.0))
             };
-            c.shims.endpoint.as_ref().map(|shim| shim.layers(c, network, phase))
+            c.shims.endpoint.as_ref().map(|shim| shim.states(c, network, phase))
         };
         EndpointShims(tcp.iter().enumerate().map(of).collect())
     }
 
-    /// The same for one part of a run.
+    /// Shares the shims with one partition of a run.
     ///
     /// # Safety
     /// As [`Arena::share`](crate::net::arena::Arena::share).
@@ -77,43 +77,42 @@ impl EndpointShims {
         EndpointShims(self.0.iter_mut().map(|l| l.as_mut().map(|l| unsafe { l.share() })).collect())
     }
 
-    /// That of transport `group`.
-    pub(super) fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
+    /// The shim of transport `group`.
+    pub(super) fn of(&mut self, group: GroupId) -> Option<&mut EndpointStates> {
         self.0[group].as_mut()
     }
 
-    /// A new connection of transport `group` in `slot` between hosts `src` and `dst`: the generation of its endpoints, whose number is
+    /// Adds a connection of transport `group` in `slot` between hosts `src` and `dst`. Returns the generation of its endpoints, whose number is
     /// `number`.
     pub(super) fn connect(&mut self, group: GroupId, slot: ConnSlot, (src, dst): (NodeId, NodeId), number: u8) -> Generation {
         let generation = Generation::new(number);
         match self.of(group) {
             None => generation,
-            Some(layers) => {
-                layers.connect(slot, src, dst);
+            Some(states) => {
+                states.connect(slot, src, dst);
                 generation.with_shim()
             }
         }
     }
 
-    /// What conservation has to know about the connection of transport `group` in `slot`.
+    /// Packet counts of the shim for the connection of transport `group` in `slot`, for the conservation check.
     pub(super) fn balance(&self, group: GroupId, slot: ConnSlot) -> Balance {
         self.0[group].as_ref().map_or(Balance::default(), |l| l.balance(slot))
     }
 
-    /// What the sending host says in the row of a message of the connection of transport `group` in `slot`; `first`: it is the connection's
-    /// first.
+    /// The sending host's columns in the row of a message; `first`: the message is the connection's first.
     pub(super) fn sender_row(&mut self, group: GroupId, slot: ConnSlot, first: bool) -> Option<Box<ShimRow>> {
         self.of(group).map(|l| Box::new(l.sender_row(slot, first)))
     }
 
-    /// What the receiving host adds to it. Between windows.
+    /// Adds the receiving host's columns. Between windows only.
     pub(super) fn receiver_row(&self, group: GroupId, slot: ConnSlot, first: bool, row: &mut ShimRow) {
-        if let Some(layers) = &self.0[group] {
-            layers.receiver_row(slot, first, row);
+        if let Some(states) = &self.0[group] {
+            states.receiver_row(slot, first, row);
         }
     }
 
-    /// From now on host `node` is run; `None`: the window is over.
+    /// Declares that host `node` runs from now on; `None`: the window is over.
     #[cfg(debug_assertions)]
     pub(super) fn set_running(&mut self, node: Option<NodeId>) {
         self.0.iter_mut().flatten().for_each(|l| l.set_running(node));

@@ -1,8 +1,9 @@
-//! Links that go down and come back: which ports are dead, which the forwarding tables avoid, and what it cost.
+//! Link failures and repairs: dead ports, the ports that the forwarding tables avoid, and the losses.
 //!
-//! A packet is lost if its last bit had not arrived when the link went down. Links go down and come up, and switches detect it, at
-//! the exact times of the scenario: a window that contains such a time is run up to it first (`schedule.rs`).
+//! A packet is lost if its last bit had not arrived when the link went down. Failures, repairs and their detection by switches take effect at the
+//! exact times of the scenario: a window that contains such a time is run up to it first (`schedule.rs`).
 
+use super::connection::Connection;
 use super::fabric::Fabric;
 use super::partition::state::PartitionState;
 use forebay_experiment::faults::Failure;
@@ -18,53 +19,53 @@ struct Failing {
     /// Both directions, where there are two.
     ports: Vec<PortId>,
     plan: Failure,
-    /// What its ports had lost, by earlier failures, when it began.
+    /// Losses of its ports by earlier failures when it began.
     before: u64,
-    /// It has ended.
+    /// True if it has ended.
     over: bool,
-    /// Rows of its beginning and its end, once they have come.
+    /// Rows of its beginning and its end, once they have happened.
     down: Option<EventRow>,
     up: Option<EventRow>,
 }
 
-/// A change. Changes at the same time are made in this order.
+/// A change. Changes at the same time are applied in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The link goes down.
     Down,
-    /// It works again.
+    /// The link is repaired.
     Up,
-    /// The tables avoid it from now on,
+    /// The forwarding tables avoid the link.
     Avoid,
-    /// and not any more.
+    /// The forwarding tables use the link again.
     Use,
 }
 
 /// All failures of a run.
 pub(super) struct Failures {
     list: Vec<Failing>,
-    /// Changes to come, in order of time.
+    /// Future changes, in order of time.
     steps: VecDeque<(Time, Step, usize)>,
-    /// By how many failures a port is dead, and by how many the tables avoid it.
+    /// Number of failures that keep each port down, and number of failures for which the tables avoid it.
     dead: IndexVec<PortId, u32>,
     avoided: IndexVec<PortId, u32>,
-    /// How often a port has come back.
+    /// Number of repairs of each port.
     returns: IndexVec<PortId, u64>,
-    /// The tables of the intact network.
+    /// Forwarding tables of the intact network.
     intact: Fib,
     seed: u64,
 }
 
 /// A change of the forwarding tables.
 pub(super) struct Rerouted {
-    /// The tables before.
-    pub(crate) old: Fib,
-    /// Failures that the tables avoid now, or do not avoid any more, by number.
+    /// Tables before the change.
+    old: Fib,
+    /// Failures whose links the tables now avoid or use again, by number.
     of: Vec<usize>,
 }
 
 impl Failures {
-    /// Those of `network`; `None` where there are none.
+    /// Creates the failures of `network`; `None` if there are none.
     pub(super) fn new(network: &Network, fib: &Fib, seed: u64) -> Option<Box<Failures>> {
         let plans = &network.faults.failures;
         if plans.is_empty() {
@@ -97,7 +98,7 @@ impl Failures {
         self.steps.front().map(|s| s.0).into()
     }
 
-    /// Makes the changes that are due at `now`, after all earlier events and before all later ones. Returns the change of the tables, if any.
+    /// Applies the changes that are due at `now`, after all earlier events and before all later ones. Returns the change of the tables, if any.
     pub(super) fn advance(
         &mut self,
         network: &Network,
@@ -124,7 +125,7 @@ impl Failures {
             return None;
         }
         let old = fabric.fib().clone();
-        // The intact network has so many sets of ports that no more fit into its tables: packets go on going into the dead link.
+        // Tables around the failure do not fit into the address space of port sets: packets keep going into the dead link.
         let (fib, pairs) = self.intact.avoiding(network, &|port| self.avoided[port] == 0).ok()?;
         fabric.reroute(fib);
         for &i in &of {
@@ -171,7 +172,7 @@ impl Failures {
         }
     }
 
-    /// Books what failure `i` has cost; it is over.
+    /// Records the losses of failure `i`, which has ended.
     fn count(&mut self, fabric: &Fabric, i: usize) {
         let failing = &mut self.list[i];
         let lost: u64 = failing.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
@@ -193,19 +194,35 @@ impl Failures {
         }
     }
 
-    /// Books the connections that a change of the tables has moved: each has its ways before and after.
-    pub(super) fn moved(&mut self, change: &Rerouted, ways: impl Iterator<Item = (Vec<PortId>, Vec<PortId>)>) {
+    /// Counts the connections that a change of the tables, now `fib`, has rerouted.
+    pub(super) fn count_rerouted<'a>(
+        &mut self,
+        change: &Rerouted,
+        connections: impl Iterator<Item = &'a Connection>,
+        network: &Network,
+        fib: &Fib,
+    ) {
         for &i in &change.of {
             let failing = &mut self.list[i];
             let row = if failing.over { &mut failing.up } else { &mut failing.down };
             row.iter_mut().for_each(|row| row.flows = Some(0));
         }
-        for (before, after) in ways.filter(|(before, after)| before != after) {
+        for c in connections {
+            let back = u32::from(fib.flow_hash(c.conn_id, c.dst, c.src));
+            let both_ways = |fib: &Fib| {
+                let mut route = fib.path(network, c.src, c.dst, u32::from(c.hash));
+                route.extend(fib.path(network, c.dst, c.src, back));
+                route
+            };
+            let (before, after) = (both_ways(&change.old), both_ways(fib));
+            if before == after {
+                continue;
+            }
             for &i in &change.of {
                 let failing = &mut self.list[i];
-                let (row, way) = if failing.over { (&mut failing.up, &after) } else { (&mut failing.down, &before) };
+                let (row, route) = if failing.over { (&mut failing.up, &after) } else { (&mut failing.down, &before) };
                 if let Some(flows) = row.as_mut().and_then(|r| r.flows.as_mut())
-                    && failing.ports.iter().any(|p| way.contains(p))
+                    && failing.ports.iter().any(|p| route.contains(p))
                 {
                     *flows += 1;
                 }
@@ -213,7 +230,7 @@ impl Failures {
         }
     }
 
-    /// The run ends at `end`: the rows of what has happened.
+    /// Returns the rows of all events of a run that ends at `end`.
     pub(super) fn rows(&mut self, fabric: &Fabric, end: Time) -> Vec<EventRow> {
         for i in 0..self.list.len() {
             if self.list[i].down.is_some() && !self.list[i].over {

@@ -1,4 +1,4 @@
-//! Hosts: their network card and their timers.
+//! Hosts: their interface and their timers.
 
 use crate::net::generation::Generation;
 use crate::net::packet::Packet;
@@ -7,12 +7,12 @@ use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, Rng, Time, TimeOrN
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bits of a timer's order that count what its origin has set.
-const ISSUED: u32 = 40;
+/// Bits of a timer's order that hold the count of its origin.
+const COUNT_BITS: u32 = 40;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wake {
+pub(crate) enum TimerKind {
     /// Opens a connection.
     Open {
         /// Connection slot.
@@ -25,33 +25,33 @@ pub(crate) enum Wake {
         /// Its generation.
         generation: Generation,
     },
-    /// The receiver's delayed ACK (lazy: it may be early).
+    /// The receiver's delayed-ACK timer (lazy: it may be early).
     Receiver {
         /// Connection slot.
         conn: ConnSlot,
         /// Its generation.
         generation: Generation,
     },
-    /// The sender's congestion control (lazy: it may be early).
-    AnyCc {
+    /// The timer of the sender's congestion control (lazy: it may be early).
+    CongestionControl {
         /// Connection slot.
         conn: ConnSlot,
         /// Its generation.
         generation: Generation,
     },
-    /// The endpoint shim of a transport (ticks).
+    /// The timer of an endpoint shim (ticks).
     Shim {
         /// Index of the transport.
         group: GroupId,
     },
-    /// An application.
+    /// A timer of an application.
     App {
         /// Index of the application.
         app: AppId,
-        /// What the application asked to be reminded of.
+        /// The application's identifier of the timer.
         tag: u64,
     },
-    /// The interface: what waits there can go on, where it is no FIFO.
+    /// The interface can start its next transmission, where it has a buffered discipline.
     Interface,
 }
 
@@ -62,50 +62,50 @@ pub(super) struct Host {
     pub(crate) node: NodeId,
     /// Egress port.
     pub(crate) nic: PortId,
-    /// The port that feeds it: in a run on several cores it may be the half of a link.
+    /// The ingress port. In a run with several partitions it may be half of a link.
     pub(crate) input: PortId,
-    timers: BinaryHeap<Reverse<(Time, u64, Wake)>>,
+    timers: BinaryHeap<Reverse<(Time, u64, TimerKind)>>,
     /// Time of the earliest timer.
     next: TimeOrNever,
-    /// Timers this host has set anywhere, which orders timers of the same time.
-    pub(crate) issued: u64,
-    /// Whether somebody looks at packets before its endpoints do.
-    pub(crate) looks: bool,
-    /// Whether each packet takes a way of its own,
+    /// Number of timers that this host has set anywhere; orders timers of the same time.
+    pub(crate) timers_set: u64,
+    /// True if packets are inspected before they reach their endpoints.
+    pub(crate) inspects_packets: bool,
+    /// True if each packet takes a random path.
     pub(crate) sprays: bool,
-    /// and what draws it.
-    pub(crate) ways: Rng,
-    /// Whether a timer of the interface is set.
+    /// Random numbers for those paths.
+    pub(crate) spray_rng: Rng,
+    /// True if a timer of the interface is set.
     pub(crate) interface_armed: bool,
-    /// The port that feeds it, as the network knows it.
-    pub(crate) fed_by: PortId,
-    /// Source of the jitter.
+    /// The ingress port, as the network numbers it.
+    pub(crate) network_input: PortId,
+    /// Random numbers for the jitter.
     pub(crate) rng: Rng,
-    /// Decides between its timers and those of others at the same instant.
-    lot: u64,
+    /// Orders its timers among those of other hosts at the same instant.
+    tie_key: u64,
     /// Running hash of the packets that reached this host.
     pub(crate) fingerprint: u64,
 }
 
 impl Host {
-    /// A host without timers, of the run with this seed.
+    /// Creates a host without timers, for a run with this seed.
     pub(super) fn new(node: NodeId, seed: u64) -> Host {
         let stream = |d: RngStream| d.stream(seed, &[u64::from(node.get())]);
-        let (rng, lot) = (stream(RngStream::SendJitter), stream(RngStream::Ties).next_u64());
+        let (rng, tie_key) = (stream(RngStream::SendJitter), stream(RngStream::Ties).next_u64());
         Host {
             node,
             nic: PortId::new(0),
             input: PortId::new(0),
-            fed_by: PortId::new(0),
+            network_input: PortId::new(0),
             timers: BinaryHeap::new(),
             next: TimeOrNever::NEVER,
-            issued: 0,
-            looks: false,
+            timers_set: 0,
+            inspects_packets: false,
             sprays: false,
-            ways: stream(RngStream::Spraying),
+            spray_rng: stream(RngStream::Spraying),
             interface_armed: false,
             rng,
-            lot,
+            tie_key,
             fingerprint: 0,
         }
     }
@@ -116,20 +116,21 @@ impl Host {
         self.next
     }
 
-    /// The place of the next timer set on behalf of this host for `time` among timers of the same time: those of one host in the order
-    /// in which it set them, the hosts in an order as good as drawn for each instant.
+    /// Sort key, among timers of the same time, of the next timer that this host sets for `time`. Timers of one host keep the order in which it set
+    /// them; the order of hosts is random for each instant.
     pub(super) fn next_order(&mut self, time: Time) -> u64 {
-        self.issued += 1;
-        mix(self.lot ^ time.0) << ISSUED | self.issued
+        self.timers_set += 1;
+        mix(self.tie_key ^ time.0) << COUNT_BITS | self.timers_set
     }
 
-    /// The same of a timer in a wheel's slot, where the newest expires first (Linux enqueue_timer puts it at the head of the slot's list).
+    /// As [`Host::next_order`], for a timer in a slot of the kernel's timer wheel, where the newest expires first (Linux enqueue_timer puts it at the
+    /// head of the slot's list).
     pub(super) fn order_in_slot(&mut self, time: Time) -> u64 {
-        self.next_order(time) ^ ((1 << ISSUED) - 1)
+        self.next_order(time) ^ ((1 << COUNT_BITS) - 1)
     }
 
     /// Adds a timer. `order` is the same for every number of threads.
-    pub(super) fn add(&mut self, time: Time, order: u64, wake: Wake) {
+    pub(super) fn add(&mut self, time: Time, order: u64, wake: TimerKind) {
         if self.timers.len() == self.timers.capacity() {
             // Growing by doubling would leave nearly half of the memory unused.
             self.timers.reserve_exact(4 + self.timers.len() / 8);
@@ -138,8 +139,8 @@ impl Host {
         self.next = self.next.min(time.into());
     }
 
-    /// Takes the earliest timer.
-    pub(super) fn pop(&mut self) -> Option<(Time, Wake)> {
+    /// Removes the earliest timer.
+    pub(super) fn pop(&mut self) -> Option<(Time, TimerKind)> {
         let Reverse((time, _, wake)) = self.timers.pop()?;
         self.next = self.timers.peek().map(|Reverse((t, _, _))| *t).into();
         Some((time, wake))

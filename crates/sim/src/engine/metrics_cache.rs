@@ -1,5 +1,5 @@
-//! What hosts remember of the paths of closed connections, for transports that use it. Written between windows, when connections close, and
-//! read when one opens.
+//! Path metrics of closed connections (Linux tcp_metrics), for transports that use them. Written between windows, when connections close, and read
+//! when one opens.
 
 use crate::tcp::config::TcpConfig;
 use crate::tcp::metrics::Remembered;
@@ -7,20 +7,20 @@ use crate::tcp::sender::Sender;
 use forebay_types::NodeId;
 use std::collections::BTreeMap;
 
-/// By sending and receiving host: a cache for each host, whichever transport a connection was of (Linux: one for each network namespace).
+/// Metrics by sending and receiving host: one cache per host for all transports (Linux: one per network namespace).
 #[derive(Debug, Default)]
 pub(super) struct MetricsCache(BTreeMap<(NodeId, NodeId), Remembered>);
 
 impl MetricsCache {
-    /// A connection over this path is about to open.
-    pub(super) fn recall(&self, path: (NodeId, NodeId), c: &TcpConfig, sender: &mut Sender) {
+    /// Applies the metrics of the path to the sender of a connection that is about to open.
+    pub(super) fn apply(&self, path: (NodeId, NodeId), c: &TcpConfig, sender: &mut Sender) {
         if let Some(remembered) = self.0.get(&path) {
             sender.remember(c, remembered);
         }
     }
 
-    /// A connection over this path has ended.
-    pub(super) fn remember(&mut self, path: (NodeId, NodeId), c: &TcpConfig, sender: &Sender) {
+    /// Stores the metrics of a connection that has closed.
+    pub(super) fn store(&mut self, path: (NodeId, NodeId), c: &TcpConfig, sender: &Sender) {
         self.0.entry(path).or_default().update(c, sender);
     }
 }

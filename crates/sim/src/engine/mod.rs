@@ -1,6 +1,6 @@
-//! The engine: events in windows, nodes in any order, one event per packet and hop. `ARCHITECTURE.md` tells why.
+//! The engine: events run in windows, one event per packet and hop, nodes in any order within a window. `ARCHITECTURE.md` gives the reasons.
 //!
-//! Nothing outside this crate reaches its parts: inside they index without checks, with numbers that come from a checked configuration.
+//! Nothing outside this crate reaches these modules: they index without bounds checks, with identifiers from a checked configuration.
 
 mod arrival_order;
 mod barrier;

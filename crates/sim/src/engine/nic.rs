@@ -1,7 +1,7 @@
-//! The interface of a host, and how long the host takes for a packet: the one place that decides when a packet departs.
+//! The interface of a host, with the host's processing delay: the only place that decides when a packet departs.
 
 use super::fabric::Fabric;
-use super::host::{Host, Wake};
+use super::host::{Host, TimerKind};
 use super::partition::state::PartitionState;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
@@ -9,18 +9,18 @@ use crate::net::port::Refusal;
 use crate::tcp::config::TcpConfig;
 use forebay_types::{ConnSlot, Time};
 
-/// The way from an endpoint to the network.
+/// Path from an endpoint to the network.
 pub(super) struct Nic<'a> {
     fabric: &'a mut Fabric,
     partition: &'a mut PartitionState,
     host: &'a mut Host,
     pub(crate) now: Time,
-    /// Of a sender its configuration: hosts may take some time for its packets.
+    /// Configuration of a sender, whose host may delay its packets.
     sender: Option<&'a TcpConfig>,
 }
 
 impl<'a> Nic<'a> {
-    /// The way of a sender's packets, which its host may take some time for.
+    /// The path of a sender's packets, which the host may delay.
     #[inline(always)]
     pub(super) fn of_sender(
         (fabric, partition): (&'a mut Fabric, &'a mut PartitionState),
@@ -31,7 +31,7 @@ impl<'a> Nic<'a> {
         Nic { fabric, partition, host, now, sender: Some(c) }
     }
 
-    /// The way of packets that are handed over at once: those of receivers and of sources of datagrams.
+    /// The path of packets that are sent without delay: those of receivers and datagram sources.
     #[inline(always)]
     pub(super) fn at_once(
         (fabric, partition): (&'a mut Fabric, &'a mut PartitionState),
@@ -41,8 +41,8 @@ impl<'a> Nic<'a> {
         Nic { fabric, partition, host, now, sender: None }
     }
 
-    /// As `emit_from`, at an interface that packets are not simply put into (`Port::watch`). Neither of `self` nor of a packet, whose parts would
-    /// have to lie in memory for that, whatever the interface.
+    /// As `emit_from`, at an intercepted interface (`Port::intercept`). Takes neither `self` nor a packet, whose parts would otherwise have to be in
+    /// memory on the fast path too.
     #[cold]
     #[inline(never)]
     fn emit_slow(
@@ -53,12 +53,12 @@ impl<'a> Nic<'a> {
     ) {
         let mut packet = *template;
         fill(&mut packet);
-        // How much later than its turn it leaves. The delay lies behind the network card's queue: before it, it would change nothing for a
-        // sender that keeps its card busy.
+        // Delay of the departure. It is applied behind the interface queue: before the queue it would change nothing for a sender that keeps its
+        // interface busy.
         let jitter = sender.map_or(Time::ZERO, |c| c.send_jitter);
         let late = if jitter > Time::ZERO { Time(host.rng.below(jitter.0)) } else { Time::ZERO };
         if host.sprays {
-            let drawn = host.ways.next_u64() as u16;
+            let drawn = host.spray_rng.next_u64() as u16;
             packet.hash = fabric.fib().redrawn(drawn, packet.hash);
         }
         fabric.send_slow(partition, host.nic, (now, late), &packet, extra);
@@ -69,7 +69,7 @@ impl<'a> Nic<'a> {
     fn send(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
         match self.fabric.send(self.partition, self.host.nic, self.now, template, extra, &fill) {
             Ok(()) => {}
-            Err(Refusal::Dropped) => self.partition.lose(template),
+            Err(Refusal::Dropped) => self.partition.drop_packet(template),
             Err(Refusal::SlowPath) => {
                 let (host, sender) = (&mut *self.host, self.sender);
                 Nic::emit_slow((self.fabric, self.partition, host), (self.now, sender), (template, extra), fill);
@@ -79,12 +79,12 @@ impl<'a> Nic<'a> {
 }
 
 impl Host {
-    /// The next transmission starts at `start`: a timer is set for it, unless there is one.
+    /// Sets a timer for the next transmission, which starts at `start`, unless one is set.
     pub(super) fn arm_interface(&mut self, start: Option<Time>, partition: &mut PartitionState) {
         if let Some(time) = start.filter(|_| !self.interface_armed) {
             self.interface_armed = true;
             let order = self.next_order(time);
-            self.add(time, order, Wake::Interface);
+            self.add(time, order, TimerKind::Interface);
             partition.calendar.mark(self.node, time);
         }
     }
@@ -98,12 +98,12 @@ impl Wire for Nic<'_> {
 
     fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {
         let order = self.host.next_order(time);
-        self.host.add(time, order, Wake::AnyCc { conn, generation });
+        self.host.add(time, order, TimerKind::CongestionControl { conn, generation });
         self.partition.calendar.mark(self.host.node, time);
     }
 
     fn departure(&self) -> Time {
-        self.fabric.ports[self.host.nic].drained()
+        self.fabric.ports[self.host.nic].drain_time()
     }
 
     #[inline(always)]

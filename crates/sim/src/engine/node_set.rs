@@ -1,8 +1,8 @@
-//! Some nodes out of 64 with consecutive numbers.
+//! A set of nodes with numbers in one word of a bitmap.
 
 use forebay_types::NodeId;
 
-/// The nodes whose bits are set in one word of a bitmap of nodes, in order of their numbers.
+/// Nodes whose bits are set in one word of a bitmap of nodes, in order of their numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NodeSet {
     word: u32,
@@ -10,19 +10,19 @@ pub(super) struct NodeSet {
 }
 
 impl NodeSet {
-    /// Those of `bits` in word number `word`.
+    /// The nodes of `bits` in word number `word`.
     #[inline(always)]
     pub(super) fn new(word: usize, bits: u64) -> NodeSet {
         NodeSet { word: word as u32, bits }
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is empty.
     #[inline(always)]
     pub(super) fn is_empty(self) -> bool {
         self.bits == 0
     }
 
-    /// One node.
+    /// A set of one node.
     #[cfg(debug_assertions)]
     pub(super) fn one(node: NodeId) -> NodeSet {
         NodeSet { word: node.get() >> 6, bits: 1 << (node.get() & 63) }

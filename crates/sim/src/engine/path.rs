@@ -1,4 +1,4 @@
-//! What congestion controls are told of the path of a connection.
+//! Description of a connection's path for congestion controls.
 
 use crate::cc::Path;
 use crate::tcp::config::TcpConfig;
@@ -6,7 +6,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_types::{NodeId, Rng};
 
-/// The path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`. `rng` is the congestion control's.
+/// The path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`. `rng` is for the congestion control.
 pub fn empty_path(
     network: &Network,
     fib: &Fib,

@@ -1,6 +1,6 @@
 //! Progress reports by time: every 50 ms a thread resets the count of activations at which each run reports next.
 //!
-//! A run compares its activations with this count after every window in any case, so it does not read a clock. Results do not depend on the times of
+//! A run compares its activations with this count after every window anyway, so that it does not read a clock. Results do not depend on the times of
 //! progress reports, unless the callback ends the run.
 
 use std::process;
@@ -31,20 +31,20 @@ pub(super) struct ProgressTimer {
 }
 
 impl ProgressTimer {
-    /// Progress is due at `first` activations, and at least every 50 ms.
+    /// Creates a timer: progress is due at `first` activations, and at least every 50 ms.
     pub(super) fn new(first: u64) -> ProgressTimer {
         let due = Arc::new(AtomicU64::new(first));
         let mut timed = timed();
         timed.runs.push(due.clone());
         if timed.thread_of != Some(process::id()) {
-            // If no thread can be created, the count alone decides.
+            // If no thread can be created, only the count decides.
             let started = thread::Builder::new().name("progress".into()).spawn(reset_while_runs).is_ok();
             timed.thread_of = started.then(process::id);
         }
         ProgressTimer { due }
     }
 
-    /// Whether progress is due after so many activations.
+    /// Returns whether progress is due after so many activations.
     #[inline(always)]
     pub(super) fn is_due(&self, activations: u64) -> bool {
         activations >= self.due.load(Relaxed)

@@ -1,4 +1,4 @@
-//! The processes of a run as this one sees them: all tell each other something at the same time, by messages (`exchange.rs`).
+//! Message exchange among the processes of a run, through `exchange.rs`.
 
 use super::encoding::{Bytes, Encode};
 use crate::exchange::Exchange;
@@ -12,7 +12,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// Those that `exchange` reaches.
+    /// The processes that `exchange` connects.
     pub(super) fn new(exchange: Arc<dyn Exchange>) -> Ranks {
         let buffers = || (0..exchange.ranks()).map(|_| Vec::new()).collect();
         Ranks { out: buffers(), come: buffers(), exchange }
@@ -23,18 +23,19 @@ impl Ranks {
         self.exchange.rank()
     }
 
-    /// How many there are.
+    /// Number of processes.
     pub(super) fn count(&self) -> usize {
         self.exchange.ranks()
     }
 
-    /// Whether this is the one that gets the report.
+    /// Returns whether this process gets the report.
     pub(super) fn is_first(&self) -> bool {
         self.own() == 0
     }
 
-    /// Each process tells each other one what `put` writes for it. All call this at the same point of the run, and [`Ranks::hear`] then.
-    pub(super) fn tell(&mut self, mut put: impl FnMut(usize, &mut Vec<u8>)) {
+    /// Sends each other process the bytes that `put` writes for it. All processes call this at the same point of the run, followed by
+    /// [`Ranks::receive`].
+    pub(super) fn send(&mut self, mut put: impl FnMut(usize, &mut Vec<u8>)) {
         let own = self.own();
         for (rank, to) in self.out.iter_mut().enumerate().filter(|(rank, _)| *rank != own) {
             to.clear();
@@ -43,34 +44,35 @@ impl Ranks {
         self.exchange.swap(&mut self.out, &mut self.come);
     }
 
-    /// What each other process has told this one goes to `take`.
-    pub(super) fn hear(&self, mut take: impl FnMut(usize, &mut Bytes<'_>)) {
+    /// Passes the message of each other process to `take`.
+    pub(super) fn receive(&self, mut take: impl FnMut(usize, &mut Bytes<'_>)) {
         let own = self.own();
         for (rank, come) in self.come.iter().enumerate().filter(|(rank, _)| *rank != own) {
             let mut from = Bytes::new(come);
             take(rank, &mut from);
-            assert!(from.is_empty(), "process {rank} of the run said more than it should: all must run the same program");
+            assert!(from.is_empty(), "the message from process {rank} is too long: all processes must run the same program");
         }
     }
 
-    /// Adds up the numbers of all processes, which have as many; larger sums begin again at 0.
+    /// Adds up the numbers of all processes, which have equally many; sums wrap around.
     pub(super) fn sum(&mut self, numbers: &mut [u64]) {
         let own = numbers.to_vec();
-        self.tell(|_, to| own.iter().for_each(|n| n.put(to)));
-        self.hear(|_, from| numbers.iter_mut().for_each(|n| *n = n.wrapping_add(u64::get(from))));
+        self.send(|_, to| own.iter().for_each(|n| n.put(to)));
+        self.receive(|_, from| numbers.iter_mut().for_each(|n| *n = n.wrapping_add(u64::get(from))));
     }
 
-    /// Gives `piece` to the first process, which gets those of all others by `take`. Whether anybody gave something: then all call this once more.
+    /// Sends `piece` to the first process, which passes those of the others to `take`. Returns whether any process sent something: then all call this
+    /// again.
     pub(super) fn pass(&mut self, piece: &[u8], mut take: impl FnMut(usize, &mut Bytes<'_>)) -> bool {
         let own = !piece.is_empty();
         let mut any = own;
-        self.tell(|rank, to| {
+        self.send(|rank, to| {
             own.put(to);
             if rank == 0 {
                 to.extend_from_slice(piece);
             }
         });
-        self.hear(|rank, from| {
+        self.receive(|rank, from| {
             any |= bool::get(from);
             take(rank, from);
         });

@@ -1,19 +1,19 @@
-//! Scheduled events of the run as a whole: the end of the warm-up, failures and repairs of links, points of the table `deliveries`.
+//! Scheduled events of the whole run: the end of the warm-up, failures and repairs of links, points of the table `deliveries`.
 //!
-//! They belong to no node, and each takes effect at its own time: a window in which one is due is run up to that time first. Idle skipping stops at
-//! the end of the warm-up and at failures and repairs, so that they do not depend on when the next packet moves. A point of `deliveries` in idle time
-//! is added later, with the same numbers.
+//! They belong to no node, and each takes effect at its own time: a window that contains one is run up to that time first. Idle time is not skipped
+//! across the end of the warm-up, failures and repairs, so that they do not depend on the next packet. A point of `deliveries` in idle time is added
+//! later, with the same numbers.
 
 use forebay_types::{Time, TimeOrNever};
 
 /// A scheduled event. Events at the same time take effect in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheduled {
-    /// The warm-up ends: statistics start here.
+    /// The warm-up ends: statistics start.
     EndOfWarmup,
     /// Deliveries are added up.
     NoteDeliveries,
-    /// A link goes down or comes up, or forwarding tables follow.
+    /// A link goes down or comes up, or forwarding tables change.
     ChangeLinks,
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Scheduled {
 pub(super) struct Schedule([TimeOrNever; 3]);
 
 impl Schedule {
-    /// A schedule without events.
+    /// Creates a schedule without events.
     pub(super) fn new() -> Schedule {
         Schedule([TimeOrNever::NEVER; 3])
     }
@@ -45,7 +45,7 @@ impl Schedule {
         self.0.into_iter().min().unwrap_or(TimeOrNever::NEVER)
     }
 
-    /// Time of the next event at which idle skipping stops.
+    /// Time of the next event across which idle time is not skipped.
     pub(super) fn next_stop(&self) -> TimeOrNever {
         self.0[Scheduled::EndOfWarmup as usize].min(self.0[Scheduled::ChangeLinks as usize])
     }

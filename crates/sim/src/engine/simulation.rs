@@ -29,49 +29,49 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-/// Most node activations between two progress reports, in most networks some ten milliseconds; [`ProgressTimer`] bounds the time.
+/// Maximum node activations between two progress reports, some ten milliseconds in most networks; [`ProgressTimer`] bounds the time.
 const ACTIVATIONS_PER_REPORT: u64 = 100_000;
 
-/// The same before the first look, which sees only whether the run is busy.
+/// Activations before the first report, which only measures the load of the run.
 const FIRST_REPORT: u64 = ACTIVATIONS_PER_REPORT / 10;
 
-/// Transmissions in a window from which on several cores are faster than one.
+/// Transmissions per window from which on several cores are faster than one.
 const BUSY_HOPS: u64 = 200;
 
-/// Messages or datagrams of one workload that begin in a window on average at the most, which bounds the memory and the time that it takes. Our choice: more
-/// than the shortest delay of a link lets through in any usual scenario.
+/// Maximum average number of messages or datagrams of one workload that begin in a window, which bounds its memory and time. Our choice: more than
+/// the shortest link delay allows in any usual scenario.
 const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// A simulation ready to run.
 pub(crate) struct Simulation {
     /// Everything but the applications.
-    core: SimState,
+    state: SimState,
     apps: Arc<Apps>,
     duration: Option<Time>,
     /// Events of the whole run.
     schedule: Schedule,
     activations: u64,
-    /// When the next flows arrive that come from outside.
+    /// Time of the next flows of open-loop workloads.
     injection: TimeOrNever,
-    /// Time of the next arrival of flows or scheduled event.
-    due: TimeOrNever,
-    /// The same, of those at which idle skipping stops.
-    stop: TimeOrNever,
-    /// End of the window before.
-    passed: Time,
-    /// Time of the next progress report; activations at the next report by count; transmissions at the last one, and windows since then.
+    /// Time of the next injection or scheduled event.
+    next_due: TimeOrNever,
+    /// Time of the next injection, or scheduled event across which idle time is not skipped.
+    next_stop: TimeOrNever,
+    /// End of the previous window.
+    last_end: Time,
+    /// Timer of progress reports; activations at the next report by count; transmissions at the last report, and windows since.
     progress_timer: ProgressTimer,
     next_report: u64,
-    seen: u64,
+    hops_at_report: u64,
     windows: u64,
-    /// Transmissions in a window, as of the last look.
+    /// Transmissions per window, as of the last report.
     hops_per_window: u64,
-    /// Cores that it runs on.
+    /// Cores in use.
     cores: usize,
-    /// The processes that run it together, if there are several; how the last look at its progress would end it, and what transmissions it saw.
+    /// The processes of the run, if there are several, and how the last progress callback of this one would end the run.
     processes: Option<Processes>,
-    wish: Option<Cut>,
-    /// For a network so large that its nodes are run in groups.
+    requested_cut: Option<Cut>,
+    /// Tiers of a network so large that its nodes run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
     #[cfg(debug_assertions)]
     backwards: bool,
@@ -93,69 +93,71 @@ impl Simulation {
         }
         let recorder = Recorder::new(&config.observe);
         let partition = PartitionState::new(network.nodes.len(), lookahead(&config, &tcp));
-        let mut core = SimState::new(fabric, partition, &config, tcp, seed, recorder);
+        let mut state = SimState::new(fabric, partition, &config, tcp, seed, recorder);
         let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
         for workload in config.workloads.ids() {
             let mut app = App::new(&config, seed, workload, &mut query_ids);
-            app.start(&mut core);
+            app.start(&mut state);
             apps.push(Mutex::new(app));
         }
-        // What applications asked for before the first window is there when it begins, whichever it is.
-        core.end_window();
+        // Requests made before the first window are applied when it begins.
+        state.end_window();
         let duration = config.duration;
         let mut schedule = Schedule::new();
         if config.observe.warmup == Time::ZERO {
-            core.begin_measuring(Time::ZERO);
+            state.begin_measuring(Time::ZERO);
         } else {
             schedule.set(Scheduled::EndOfWarmup, config.observe.warmup.into());
         }
-        schedule.set(Scheduled::NoteDeliveries, core.deliveries_due().into());
-        schedule.set(Scheduled::ChangeLinks, core.next_failure());
+        schedule.set(Scheduled::NoteDeliveries, state.deliveries_due().into());
+        schedule.set(Scheduled::ChangeLinks, state.next_failure());
         let mut simulation = Simulation {
             apps: Arc::new(apps),
             duration,
             schedule,
             injection: TimeOrNever::NEVER,
-            due: TimeOrNever::NEVER,
-            stop: TimeOrNever::NEVER,
-            passed: Time::ZERO,
+            next_due: TimeOrNever::NEVER,
+            next_stop: TimeOrNever::NEVER,
+            last_end: Time::ZERO,
             progress_timer: ProgressTimer::new(FIRST_REPORT),
             next_report: FIRST_REPORT,
             windows: 0,
-            seen: 0,
+            hops_at_report: 0,
             hops_per_window: 0,
             cores: 1,
             activations: 0,
             processes: None,
-            wish: None,
-            tiers: core.tiers(),
+            requested_cut: None,
+            tiers: state.tiers(),
             #[cfg(debug_assertions)]
             backwards: false,
-            core,
+            state,
         };
         simulation.injection = simulation.next_injection();
         simulation.update_due();
         Ok(simulation)
     }
 
-    /// From now on this is one of several processes that run it together, each on so many cores at the most.
+    /// Makes this one of several processes that run the simulation together.
     ///
     /// # Errors
     /// The reason why it cannot be divided.
     pub(crate) fn join(&mut self, exchange: Arc<dyn Exchange>) -> Result<(), RunError> {
         let reason = self
-            .core
+            .state
             .why_in_one_process()
-            .or((!self.core.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
+            .or((!self.state.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
-            return Err(RunError::World(format!("such a run is not divided among processes: {reason}; start it without mpirun")));
+            return Err(RunError::World(format!(
+                "this run cannot be divided among processes: {reason}; start it without mpirun"
+            )));
         }
         self.processes = Some(Processes::new(Ranks::new(exchange)));
         Ok(())
     }
 
-    /// Runs to the end, or to that of the window in which `progress` ends it.
+    /// Runs to the end, or to the end of the window in which `progress` ends the run.
     pub(crate) fn run(&mut self, cores: Cores, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         if self.processes.is_some() {
             self.run_partitioned(cores.most(), ThreadTuning::new(cores.at_once()), progress)?;
@@ -179,42 +181,42 @@ impl Simulation {
 
     fn ended(&mut self) -> ControlFlow<Cut> {
         if let Some(d) = self.duration {
-            self.core.calendar().end = d;
+            self.state.calendar().end = d;
         }
         ControlFlow::Continue(())
     }
 
-    /// As `run`, from here on on so many cores.
+    /// As `run`, from here on with partitions.
     fn run_partitioned(
         &mut self,
         threads: usize,
-        mut pace: ThreadTuning,
+        mut tuning: ThreadTuning,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> ControlFlow<Cut> {
         let (apps, tiers) = (self.apps.clone(), self.tiers.take());
         let place = self.processes.as_ref().map_or((0, 1), Processes::place);
-        // SAFETY: `self.core` is used by this thread alone, between windows.
-        let parts = unsafe { Partitions::divide(&mut self.core, threads, place, &apps, tiers.as_ref()) };
+        // SAFETY: `self.state` is used by this thread only, between windows.
+        let partitions = unsafe { Partitions::divide(&mut self.state, threads, place, &apps, tiers.as_ref()) };
         if let Some(processes) = &mut self.processes {
-            processes.divide(&mut self.core, &parts, &apps);
+            processes.divide(&mut self.state, &partitions, &apps);
         }
         let flow = thread::scope(|scope| {
             for number in 1..threads {
-                let parts = &parts;
-                scope.spawn(move || parts.run_rounds(number));
+                let partitions = &partitions;
+                scope.spawn(move || partitions.run_rounds(number));
             }
-            let _end = parts.ending();
+            let _end = partitions.stop_guard();
             let mut next = TimeOrNever::NEVER;
             let run = |simulation: &mut Simulation, together: bool| {
                 // SAFETY: as above.
-                unsafe { parts.follow(&mut simulation.core) };
-                parts.distribute_marks(&mut simulation.core);
-                let own = parts.run(&mut simulation.core, together);
+                unsafe { partitions.follow(&mut simulation.state) };
+                partitions.distribute_marks(&mut simulation.state);
+                let own = partitions.run(&mut simulation.state, together);
                 simulation.activations += own.activations;
                 own
             };
             loop {
-                let together = pace.together();
+                let together = tuning.together();
                 // Sums over the parts of the window.
                 let (mut open, mut done) = (0, 0);
                 let mut part = |simulation: &mut Simulation| {
@@ -227,14 +229,14 @@ impl Simulation {
                 let clock = Instant::now();
                 let own = run(self, together);
                 next = own.next;
-                pace.note(clock.elapsed().as_nanos() as u64, own.activations);
+                tuning.note(clock.elapsed().as_nanos() as u64, own.activations);
                 let mut cut = None;
                 if let Some(processes) = &mut self.processes {
                     let (open, done) = (open + own.open, done + own.done);
-                    let ended = WindowReport { next, open, done, hops: self.seen, wish: self.wish };
-                    (next, cut) = processes.end_window(&mut self.core, &parts, &apps, &ended);
+                    let ended = WindowReport { next, open, done, hops: self.hops_at_report, requested_cut: self.requested_cut };
+                    (next, cut) = processes.end_window(&mut self.state, &partitions, &apps, &ended);
                 }
-                self.cores = place.1 * if pace.pays() { threads } else { 1 };
+                self.cores = place.1 * if tuning.is_faster_together() { threads } else { 1 };
                 let over = self.end_window(progress)?;
                 if let Some(cut) = cut {
                     return ControlFlow::Break(cut);
@@ -244,27 +246,26 @@ impl Simulation {
                 }
             }
         });
-        parts.join(&mut self.core);
+        partitions.join(&mut self.state);
         flow
     }
 
-    /// Whether results would be the same on several cores. Links that fail or damage packets are looked at from both ends, and the rows of single
-    /// packets count from the first one of a connection, whichever host sees it.
+    /// Returns whether results are the same on several cores.
     fn can_be_divided(&mut self) -> bool {
-        self.core.can_be_divided() && self.core.calendar().is_exact()
+        self.state.can_be_divided() && self.state.calendar().is_exact()
     }
 
-    /// Whether windows hold enough for several cores.
+    /// Returns whether windows hold enough work for several cores.
     fn is_busy(&self) -> bool {
         self.hops_per_window >= BUSY_HOPS
     }
 
-    /// Moves to the next window: false if there is none. `others` is the time of the next event outside of the core's calendar. If
-    /// events are scheduled inside the window, `run` runs it up to the last of them.
+    /// Moves to the next window; false if there is none. `others` is the time of the next event outside the calendar. If events are scheduled inside
+    /// the window, `run` runs it up to the last of them.
     #[inline(always)]
     fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
-        let calendar = self.core.calendar();
-        if !calendar.advance(self.stop.min(others)) {
+        let calendar = self.state.calendar();
+        if !calendar.advance(self.next_stop.min(others)) {
             return false;
         }
         if let Some(d) = self.duration {
@@ -276,96 +277,96 @@ impl Simulation {
             calendar.end = calendar.end.min(d);
         }
         let end = calendar.end;
-        if self.due < end.into() && !self.handle_due_events(others, run) {
+        if self.next_due < end.into() && !self.handle_due_events(others, run) {
             return false;
         }
-        self.passed = end;
+        self.last_end = end;
         true
     }
 
-    /// Handles flows that arrive from outside in the window that begins, and scheduled events: `run` runs the window up to the time of each event. False if
-    /// there are no other events and the run has no duration: it ended with the previous window.
+    /// Handles injections of the window that begins, and scheduled events: `run` runs the window up to the time of each event. Returns false if there
+    /// are no other events and the run has no duration: it ended with the previous window.
     #[cold]
     #[inline(never)]
     fn handle_due_events(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
-        let calendar = self.core.calendar();
+        let calendar = self.state.calendar();
         let end = calendar.end;
         if self.duration.is_none() && self.injection.min(others).min(calendar.next()).is_never() {
-            (calendar.start, calendar.end) = (self.passed, self.passed);
+            (calendar.start, calendar.end) = (self.last_end, self.last_end);
             return false;
         }
         if self.injection < end.into() {
             for app in self.apps.iter() {
-                lock_app(app).inject(&mut self.core, end);
+                lock_app(app).inject(&mut self.state, end);
             }
             self.injection = self.next_injection();
         }
-        let mut reached = self.core.now();
+        let mut reached = self.state.now();
         while let Some((time, what)) = self.schedule.before(end) {
             if time > reached {
-                self.core.calendar().shorten_window(time);
+                self.state.calendar().shorten_window(time);
                 run(self);
                 reached = time;
             }
             self.apply_event(what, reached);
         }
-        self.core.calendar().resume_window(end);
+        self.state.calendar().resume_window(end);
         self.update_due();
         true
     }
 
-    /// Lets a scheduled event take effect at `now`, after all earlier events and before all later ones. Deliveries may have been due earlier if no packet
-    /// has moved since.
+    /// Applies a scheduled event at `now`, after all earlier events and before all later ones. Deliveries may have been due earlier if no packet has
+    /// moved since.
     fn apply_event(&mut self, what: Scheduled, now: Time) {
         let processes = &mut self.processes;
         let next = match what {
             Scheduled::EndOfWarmup => {
                 if let Some(processes) = processes {
-                    self.core.exchange_receivers(processes.ranks());
+                    self.state.exchange_receivers(processes.ranks());
                 }
-                self.core.begin_measuring(now);
+                self.state.begin_measuring(now);
                 TimeOrNever::NEVER
             }
             Scheduled::NoteDeliveries => {
-                self.core.note_deliveries(now, |numbers| {
+                self.state.note_deliveries(now, |numbers| {
                     if let Some(processes) = processes {
                         processes.ranks().sum(numbers);
                     }
                 });
-                self.core.deliveries_due().into()
+                self.state.deliveries_due().into()
             }
             Scheduled::ChangeLinks => {
-                self.core.change_links(now);
-                self.core.next_failure()
+                self.state.change_links(now);
+                self.state.next_failure()
             }
         };
         self.schedule.set(what, next);
     }
 
-    /// Finds the next times that are not in the calendar.
+    /// Updates the times of the next events outside the calendar.
     fn update_due(&mut self) {
-        // At the end of the run, or behind it, nothing takes effect. The last window may end before such a time and contain it all the same: it would be run
-        // again and again.
+        // Nothing takes effect at or after the end of the run. The last window may end before such a time and contain it all the same; it would be
+        // run forever.
         let in_time = |time: TimeOrNever| if self.duration.is_some_and(|d| time >= d.into()) { TimeOrNever::NEVER } else { time };
-        self.due = in_time(self.injection.min(self.schedule.next()));
-        self.stop = in_time(self.injection.min(self.schedule.next_stop()));
+        self.next_due = in_time(self.injection.min(self.schedule.next()));
+        self.next_stop = in_time(self.injection.min(self.schedule.next_stop()));
     }
 
-    /// The window has been run. Whether it was the last one.
+    /// Ends the window. Returns whether it was the last one.
     #[inline(always)]
     fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
-        self.core.end_window();
+        self.state.end_window();
         self.windows += 1;
         if self.progress_timer.is_due(self.activations) {
-            let flow = self.look(progress);
+            let flow = self.report_progress(progress);
             if self.processes.is_some() {
                 // All processes end with the same window, the next one.
-                self.wish = flow.break_value();
+                self.requested_cut = flow.break_value();
             } else {
                 flow?;
             }
         }
-        let over = self.core.all_acknowledged() && self.duration.is_none() && self.are_finished();
+        let over = self.state.all_acknowledged() && self.duration.is_none() && self.are_finished();
         ControlFlow::Continue(over)
     }
 
@@ -376,10 +377,10 @@ impl Simulation {
         }
     }
 
-    /// Sees how far the run is.
+    /// Reports progress.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+    fn report_progress(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let now = self.progress();
         if self.activations < self.next_report {
             // Due by time alone, which must not influence the run.
@@ -387,8 +388,8 @@ impl Simulation {
             return progress(now);
         }
         let own = now.packet_hops - self.processes.as_ref().map_or(0, Processes::hops);
-        self.hops_per_window = (own - self.seen) / self.windows;
-        (self.seen, self.windows) = (own, 0);
+        self.hops_per_window = (own - self.hops_at_report) / self.windows;
+        (self.hops_at_report, self.windows) = (own, 0);
         if self.activations < ACTIVATIONS_PER_REPORT {
             self.next_report = ACTIVATIONS_PER_REPORT;
             self.progress_timer.set(self.next_report);
@@ -399,30 +400,30 @@ impl Simulation {
         progress(now)
     }
 
-    /// When the next flows arrive that come from outside; only [`App::inject`] changes it.
+    /// Time of the next flows of open-loop workloads; only [`App::inject`] changes it.
     fn next_injection(&self) -> TimeOrNever {
         self.apps.iter().filter_map(|a| lock_app(a).next_arrival()).min().into()
     }
 
-    /// What the run leaves behind. Of several processes the first one has it.
+    /// Ends the run and returns its report. Of several processes only the first one returns it.
     ///
     /// # Panics
-    /// When packets or bytes do not add up: a bug in the simulator, whose results must not be used.
+    /// If packets or bytes do not add up. That is a bug in the simulator: the results must not be used.
     pub(crate) fn into_report(self) -> Option<Report> {
-        let Simulation { core, mut processes, .. } = self;
-        core.into_report(processes.as_mut().map(Processes::ranks))
+        let Simulation { state, mut processes, .. } = self;
+        state.into_report(processes.as_mut().map(Processes::ranks))
     }
 
-    /// How far the run is.
+    /// Progress of the run.
     pub(crate) fn progress(&self) -> Progress {
         Progress {
-            now: self.core.now(),
+            now: self.state.now(),
             end: self.duration,
-            packet_hops: self.core.hops() + self.processes.as_ref().map_or(0, Processes::hops),
-            done: self.core.messages_done(),
+            packet_hops: self.state.hops() + self.processes.as_ref().map_or(0, Processes::hops),
+            done: self.state.messages_done(),
             total: self.apps.iter().map(|a| lock_app(a).expected()).sum(),
             cores: self.cores,
-            to_report: self.core.bytes_to_report(),
+            to_report: self.state.bytes_to_report(),
         }
     }
 
@@ -432,8 +433,8 @@ impl Simulation {
         if self.backwards {
             return self.window_backwards();
         }
-        let words = self.core.calendar().words();
-        self.activations += self.core.run_marked(&self.apps, words, self.tiers.as_ref());
+        let words = self.state.calendar().words();
+        self.activations += self.state.run_marked(&self.apps, words, self.tiers.as_ref());
     }
 
     /// Runs the nodes of every window from the last to the first.
@@ -444,24 +445,24 @@ impl Simulation {
 
     #[cfg(debug_assertions)]
     fn window_backwards(&mut self) {
-        for word in (0..self.core.calendar().words()).rev() {
-            let bits = self.core.calendar().take(word);
+        for word in (0..self.state.calendar().words()).rev() {
+            let bits = self.state.calendar().take(word);
             for bit in (0..64).rev().filter(|bit| bits >> bit & 1 == 1) {
                 self.activations += 1;
                 let node = NodeId::new((word as u32) << 6 | bit);
                 match &self.tiers {
-                    Some(tiers) => self.core.run_group(&self.apps, NodeSet::one(node), tiers[node]),
-                    None => self.core.run_one(&self.apps, node),
+                    Some(tiers) => self.state.run_group(&self.apps, NodeSet::one(node), tiers[node]),
+                    None => self.state.run_one(&self.apps, node),
                 }
             }
         }
-        self.core.calendar().finish();
-        self.core.set_running(None);
+        self.state.calendar().finish();
+        self.state.set_running(None);
     }
 }
 
-/// Length of a window. At most the shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send
-/// the smallest packet), or a shorter request latency. Shorter where more than [`ARRIVALS_PER_WINDOW`] would begin in that.
+/// Length of a window: at most the shortest time in which one node can affect another. That is the smallest link delay (where a link has none, the
+/// time to send the smallest packet), or a shorter request latency. Shorter where more than [`ARRIVALS_PER_WINDOW`] would begin in that time.
 fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
     let shim = |c: &TcpConfig| c.shims.endpoint.as_ref().map_or(u32::MAX, |s| s.smallest_packet(c));
     let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));

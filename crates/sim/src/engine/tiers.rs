@@ -1,9 +1,8 @@
-//! Which nodes may be worked off side by side within a window, and whether that pays.
+//! Groups of nodes that run side by side within a window, in networks that exceed the caches.
 //!
-//! A large network does not fit into the caches, and a node that waits for its memory cannot go on with something else. So nodes of one tier
-//! are taken some at a time, and each step of all of them comes before the next: the memory that a step needs has been asked for in the step
-//! before. It must not matter that packets are taken out of rings at one switch before another has added to its own, so no two of them are
-//! neighbours: switches at the same distance from hosts mostly are not.
+//! Nodes of one tier are run some at a time, step by step: the memory for a step is prefetched in the step before. Two nodes of a group must not be
+//! neighbours, because packets are taken from rings at one switch before another has added to its own. Switches at the same distance from hosts are
+//! usually not neighbours.
 
 use super::node_set::NodeSet;
 use forebay_experiment::network::Network;
@@ -11,26 +10,26 @@ use forebay_experiment::network::Network;
 use forebay_experiment::topology::Fib;
 use forebay_types::{IndexVec, NodeId};
 
-/// Nodes that are taken at a time.
+/// Nodes in a group.
 pub(super) const GROUP: usize = 8;
 
-/// Networks with fewer ports are left alone: k = 8 (768 ports) is no faster in groups, k = 16 (6 144) is.
+/// Minimum number of ports: k = 8 (768 ports) is no faster in groups, k = 16 (6 144) is.
 const MANY_PORTS: usize = 2_048;
-/// So that every wide network is run in groups: what runs nodes one by one need not know of those ([`Fib::is_wide`]).
+/// Every wide network runs in groups, so that the code for single nodes need not handle wide ones ([`Fib::is_wide`]).
 const _: () = assert!(MANY_PORTS < 1 << 16);
 
-/// The distance from hosts, if nodes at it may be taken together.
+/// Distance from hosts of nodes that may run in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tier(u8);
 
 impl Tier {
-    /// That of hosts.
+    /// Tier of hosts.
     pub(super) const HOSTS: Tier = Tier(0);
-    /// That of switches which are taken one by one: they are special, or have a neighbour at the same distance.
+    /// Tier of switches that run alone: special ones, and those with a neighbour at the same distance.
     pub(super) const ALONE: Tier = Tier(u8::MAX);
 }
 
-/// The tier of each node; `None` where groups do not pay.
+/// The tier of each node; `None` where groups are not faster.
 pub(super) fn tiers(network: &Network, special: impl Fn(NodeId) -> bool) -> Option<IndexVec<NodeId, Tier>> {
     (network.ports.len() >= MANY_PORTS).then(|| distances(network, special))
 }
@@ -59,7 +58,7 @@ fn distances(network: &Network, special: impl Fn(NodeId) -> bool) -> IndexVec<No
     tiers
 }
 
-/// Takes the next nodes of one tier out of `bits`, those of word `word` of a bitmap of nodes: at least one.
+/// Removes the next nodes of one tier from `bits`, the nodes of word `word` of a bitmap: at least one.
 #[inline]
 pub(super) fn take_group(tiers: &IndexVec<NodeId, Tier>, word: usize, bits: &mut u64) -> (NodeSet, Tier) {
     let (all, mut count, mut tier) = (*bits, 0, Tier::ALONE);

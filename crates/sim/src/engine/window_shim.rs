@@ -1,25 +1,24 @@
-//! Receive windows that a shim sets (`shim/window.rs`): what the receiving hosts know. A run in which no transport has such a shim pays for one
-//! flag.
+//! Shims that set receive windows (`shim/window.rs`): state of the receiving hosts. A run without such a shim only tests one flag.
 
 use crate::net::per_host::PerHost;
-use crate::shim::windows::Hosts;
+use crate::shim::window_shims::Hosts;
 use crate::tcp::config::TcpConfig;
 use forebay_types::NodeId;
 
 /// The window shims of all hosts.
 pub(super) struct WindowShims {
     any: bool,
-    /// By node; empty until the first connection that has one.
+    /// By node; empty until the first connection with such a shim.
     hosts: PerHost<NodeId, Hosts>,
 }
 
 impl WindowShims {
-    /// None has seen a connection yet.
+    /// Creates the shims without connections.
     pub(super) fn new(tcp: &[TcpConfig]) -> WindowShims {
         WindowShims { any: tcp.iter().any(|c| c.shims.window.is_some()), hosts: PerHost::new() }
     }
 
-    /// The same for one part of a run.
+    /// Shares the shims with one partition of a run.
     ///
     /// # Safety
     /// As [`PerHost::share`].
@@ -28,18 +27,18 @@ impl WindowShims {
         WindowShims { any: self.any, hosts: unsafe { self.hosts.share() } }
     }
 
-    /// Whether some transport has such a shim.
+    /// Returns whether some transport has such a shim.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
         self.any
     }
 
-    /// What host `node` knows; `None` before the first connection that has such a shim.
+    /// State of host `node`; `None` before the first connection with such a shim.
     pub(super) fn of(&mut self, node: NodeId) -> Option<&mut Hosts> {
         (self.hosts.len() > 0).then(|| &mut self.hosts[node])
     }
 
-    /// What host `node` knows, one of `nodes`, now that it gets a connection that has such a shim.
+    /// State of host `node`, one of `nodes`, created for its first connection with such a shim.
     pub(super) fn of_new(&mut self, node: NodeId, nodes: usize) -> &mut Hosts {
         for n in (self.hosts.len()..nodes).map(NodeId::from_index) {
             self.hosts.put(n, n, Hosts::default());

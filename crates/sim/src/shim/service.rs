@@ -1,5 +1,5 @@
-//! A class of service for all that a transport's senders send, as an operator sets a DSCP for an application: the queue of its own that a
-//! new transport gets beside old ones.
+//! A class of service for everything that a transport's senders send, as an operator sets a DSCP for an application, so that a new transport has its
+//! own queue beside old ones.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;
@@ -58,11 +58,11 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
 mod tests {
     use super::*;
     use crate::net::packet::service;
-    use crate::shim::tagger::{self, Tagger};
+    use crate::shim::tag_shims::{self, Tagger};
 
     #[test]
-    fn data_syn_and_fin_have_the_class() {
-        let config = tagger::Config::Service(Config { class: 5 });
+    fn data_syn_fin_have_class() {
+        let config = tag_shims::Config::Service(Config { class: 5 });
         let mut t = Tagger::new(Some(&config), false).unwrap();
         t.write(0, 3_000, 0);
         let mut at = |offset, una| t.data(&Segment { offset, una, high: offset, mss: 1_000, again: false });

@@ -1,4 +1,4 @@
-//! A transport as the endpoints use it.
+//! Configuration of a transport for the endpoints.
 
 use crate::cc::{self, CcConfig};
 use crate::shim::{self, Shims};
@@ -6,19 +6,19 @@ use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::{Stack, Transport};
 use std::ops::{Deref, DerefMut};
 
-/// A stack with congestion control and shims of this simulator.
+/// Stack with congestion control and shims of this simulator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
     /// Everything but congestion control and shims.
     pub stack: Stack,
-    /// Congestion control law.
+    /// Congestion control.
     pub cc: CcConfig,
-    /// At most one shim in each place.
+    /// Shims, at most one in each place.
     pub shims: Shims,
 }
 
 impl TcpConfig {
-    /// The configuration that `transport` describes.
+    /// Builds the configuration that `transport` describes.
     ///
     /// # Errors
     /// A congestion control or a shim that the registries do not have, or parameters that it refuses.
@@ -28,7 +28,7 @@ impl TcpConfig {
     }
 }
 
-/// A configuration has all the properties of its stack.
+/// A configuration has all properties of its stack.
 impl Deref for TcpConfig {
     type Target = Stack;
     #[inline(always)]

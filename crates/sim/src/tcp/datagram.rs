@@ -2,7 +2,6 @@
 
 pub use forebay_experiment::traffic::Datagram;
 
-use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag, service};
 use forebay_types::Time;
@@ -10,33 +9,26 @@ use forebay_types::Time;
 impl Sender {
     /// Makes a closed endpoint the source of datagrams. It has no window and no timer.
     pub fn unresponsive(&mut self, d: Datagram) {
-        self.template = Packet {
+        self.tx.set_template(Packet {
             flags: flag::DATAGRAM,
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),
-            meta: Meta::new(self.generation, if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
-            ..self.template
-        };
-        self.stats.cwnd_max = 0.0;
+            meta: Meta::new(self.timers.generation(), if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
+            ..*self.tx.template()
+        });
+        self.stats.current_mut().cwnd_max = 0.0;
     }
 
     /// Sends a datagram. `high` counts the payload sent.
     pub fn datagram(&mut self, now: Time, out: &mut impl Wire) {
-        let (seq, ts) = (self.numbers.wire(self.high), now.timestamp());
-        self.high += u64::from(self.template.len);
-        self.balance = self.balance.wrapping_add(1);
-        self.stats.segs_sent += 1;
-        out.emit_from(&self.template, |p| {
+        let (seq, ts) = (self.tx.numbers().wire(self.stream.snd_max()), now.timestamp());
+        self.stream.sent_datagram(self.tx.template().len.into());
+        self.tx.count_sent(1);
+        self.stats.current_mut().segs_sent += 1;
+        out.emit_from(self.tx.template(), |p| {
             p.seq = seq;
             p.ts = ts;
         });
-    }
-}
-
-impl Receiver {
-    /// A datagram arrived. Packets are counted by the caller; what counts here is payload, in whatever order it comes.
-    pub(super) fn on_datagram(&mut self, p: &Packet) {
-        self.rcv_nxt += u64::from(p.len);
     }
 }

@@ -3,38 +3,26 @@
 //! Data flows one way on a connection; a request/response pair uses two. Stream offsets are 64-bit and start at 0 with the first
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
+mod common;
 pub mod config;
 pub mod datagram;
-mod host_queue;
-mod lazy;
-pub mod metrics;
 pub mod profile;
 pub mod receiver;
-pub mod rtt;
 pub mod sender;
 
-mod adaptive;
-mod autotune;
-mod booking;
-mod gro;
+mod fast_path;
+mod fast_path_sack;
+mod fast_transmit;
 mod info;
-mod joined;
-mod negotiated;
-mod pacer;
-mod prr;
-mod rack;
-mod reassembly;
-mod remembered;
-mod sack_state;
-mod scoreboard;
-mod send_buffer;
-mod send_stats;
-mod seq;
-mod undo;
-mod usage;
-mod usual;
-mod wheel;
+mod linux;
+mod options;
+mod rfc;
 
+pub use common::rtt;
+pub use common::seq::Address;
 pub use info::Counts;
-pub use negotiated::offered_shift;
-pub use seq::Address;
+pub use linux::metrics;
+pub use options::offered_shift;
+
+use common::seq;
+use linux::timer_wheel;

@@ -10,7 +10,7 @@ pub(crate) mod tests {
     use forebay_experiment::transport::{Ecn, Profile, Recovery};
     use forebay_types::param::{Kind, Value, Values};
 
-    /// The configuration of a profile with a congestion control's defaults.
+    /// Configuration of a profile with the defaults of a congestion control.
     pub(crate) fn config(stack: &str, cc: &str) -> TcpConfig {
         let entry = cc::find(cc).unwrap();
         let defaults = entry.entry.params.iter().map(|p| {

@@ -1,12 +1,12 @@
-//! A whole connection: two endpoints, a fixed delay, and a judge who decides what happens to each packet. After every step the
-//! connection is held against an independent model of the byte stream, and checked for stalls.
+//! A whole connection: two endpoints, a fixed delay, and a judge that decides the fate of each packet. Every step is compared with an independent
+//! model of the byte stream, and checked for stalls.
 
-use super::{Alarms, Tape, addresses};
-use forebay_experiment::transport::{Recovery, RtoRule, SsthreshFrom};
+use super::{Alarms, Capture, addresses};
+use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
-use forebay_sim::shim::layers;
-use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Recent, Rules, SenderShim};
+use forebay_sim::shim::endpoint_shims;
+use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Rules, SenderShim, TrainCache};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::offered_shift;
 use forebay_sim::tcp::receiver::Receiver;
@@ -16,10 +16,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 
-/// What the judge may know about a packet.
+/// Facts about a packet for the judge.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
-    /// From the sender.
+    /// True if it is from the sender.
     pub data: bool,
     /// Running number among the packets of its direction, SYN and SYN-ACK included.
     pub number: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     pub offset: i64,
     /// Payload.
     pub len: u16,
-    /// How often this offset was sent before, with data.
+    /// Earlier transmissions of this offset, with data.
     pub again: usize,
     /// Flags.
     pub flags: u8,
@@ -35,31 +35,31 @@ pub(crate) struct Seen {
     pub now: u64,
 }
 
-/// What happens to a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fate {
     pub lost: bool,
-    /// If it is ECN-capable.
+    /// Marked, if it is ECN-capable.
     pub marked: bool,
     pub twice: bool,
     /// Extra delay, ps.
     pub late: u64,
 }
 
-/// Delivered as it is.
+/// Delivered unchanged.
 pub(crate) const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0 };
 /// Lost.
 pub(crate) const LOSE: Fate = Fate { lost: true, ..PASS };
 /// Marked.
 pub(crate) const MARK: Fate = Fate { marked: true, ..PASS };
 
-/// A sample of the sender.
+/// A sample of the sender's state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
     pub now: u64,
     pub cwnd: f64,
     pub ssthresh: f64,
-    /// NaN for congestion controls without.
+    /// NaN for congestion controls without alpha.
     pub alpha: f64,
     pub una: u64,
     /// Next offset to send, before the step.
@@ -72,7 +72,7 @@ pub(crate) struct Shims {
     pub(crate) rules: Rules,
     pub(crate) sender: SenderShim,
     pub(crate) receiver: ReceiverShim,
-    /// Of the sender and of the receiver.
+    /// State of the sending and the receiving host.
     pub(crate) hosts: [Host; 2],
     tick: u64,
 }
@@ -85,21 +85,21 @@ pub(crate) struct Pipe<J> {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) now: u64,
-    /// One way, ps.
+    /// One-way delay, ps.
     pub(crate) delay: u64,
     judge: J,
     isn: u32,
     nxt: u64,
-    /// When the connection was closed, ps.
+    /// Time at which the connection was closed, ps.
     pub(crate) done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
     alarms: Alarms,
     packets: Vec<(Packet, Option<Extra>)>,
     pub(crate) counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
-    /// When the data at each offset left last.
+    /// Last departure of the data at each offset.
     left: BTreeMap<i64, u64>,
-    /// Since when an ACK is owed.
+    /// Time since which an ACK is owed.
     owed: Option<u64>,
     /// Intervals of the stream that reached the receiver: start -> end.
     reached: BTreeMap<u64, u64>,
@@ -110,22 +110,22 @@ pub(crate) struct Pipe<J> {
     pub(crate) rejected: usize,
     /// The sender after every step that changed its window, threshold or alpha.
     pub(crate) trace: Vec<Point>,
-    /// Every packet of the sender: (time, offset, flags, ECN field).
+    /// Every packet of the sender.
     pub(crate) log: Vec<Seen>,
     pub(crate) shims: Option<Shims>,
 }
 
 impl Shims {
     fn of(c: &TcpConfig) -> Option<Shims> {
-        let layers::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
+        let endpoint_shims::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
         let rules = Rules::new(p, c);
-        // A link so fast that the budget never matters.
-        let host = || Host { budget: Budget::new(&rules, Time(1)), recent: Recent::default() };
+        // A link so fast that the budget has no effect.
+        let host = || Host { budget: Budget::new(&rules, Time(1)), train_cache: TrainCache::default() };
         let hosts = [host(), host()];
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), hosts, tick: 0 })
     }
 
-    /// The next tick, if one is wanted: at a whole millisecond that has not ticked yet.
+    /// The next tick, if there is one: at a whole millisecond that has not ticked yet.
     fn next(&self, now: u64) -> u64 {
         let this = now.next_multiple_of(super::MS);
         match self.sender.waiting() || self.receiver.waiting() {
@@ -183,18 +183,18 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     }
 
     pub(crate) fn open(&mut self) {
-        let mut tape = Tape::default();
-        self.sender.open(&self.c, Time(self.now), &mut tape);
-        self.launch(tape);
+        let mut capture = Capture::default();
+        self.sender.open(&self.c, Time(self.now), &mut capture);
+        self.launch(capture);
     }
 
     pub(crate) fn write(&mut self, bytes: u64, last: bool) {
-        let mut tape = Tape::default();
+        let mut capture = Capture::default();
         let begin = self.sender.written();
-        let first = begin + (self.sender.w().cwnd * f64::from(self.c.mss)) as u64;
-        self.sender.measure((begin, first, begin + bytes));
-        self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut tape);
-        self.launch(tape);
+        let first = begin + (self.sender.window().cwnd * f64::from(self.c.mss)) as u64;
+        self.sender.start_message((begin, first, begin + bytes));
+        self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut capture);
+        self.launch(capture);
         self.check();
     }
 
@@ -212,27 +212,27 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             }
             assert!(next >= self.now, "a timer in the past");
             self.now = next;
-            let mut tape = Tape::default();
-            let (high, probes) = (self.sender.high(), self.sender.timer() == Timer::Probe && packet != next);
+            let mut capture = Capture::default();
+            let (high, probes) = (self.sender.snd_max(), self.sender.timer() == Timer::Probe && packet != next);
             self.check_timer(packet == next);
             if tick == next {
                 self.tick();
             } else if packet == next {
-                self.deliver(&mut tape);
+                self.deliver(&mut capture);
             } else if alarm == next {
                 self.alarms.remove(&Time(next));
-                self.sender.on_alarm(&self.c, Time(next), &mut tape);
+                self.sender.on_alarm(&self.c, Time(next), &mut capture);
             } else if self.sender.timer_due() == Time(next).into() {
-                self.sender.on_timer(&self.c, Time(next), &mut tape);
+                self.sender.on_timer(&self.c, Time(next), &mut capture);
             } else {
-                self.receiver.on_timer(&self.c, Time(next), &mut tape);
+                self.receiver.on_timer(&self.c, Time(next), &mut capture);
             }
-            self.owed = self.owed.filter(|_| !tape.0.iter().any(|(p, _)| p.has(flag::ACK)));
-            // A shim may have set the window for the message that is next.
-            if self.sender.high() > high && !probes && self.c.shims.tag.is_none() {
+            self.owed = self.owed.filter(|_| !capture.0.iter().any(|(p, _)| p.has(flag::ACK)));
+            // A shim may have set the window for the next message.
+            if self.sender.snd_max() > high && !probes && self.c.shims.tag.is_none() {
                 self.check_window();
             }
-            self.launch(tape);
+            self.launch(capture);
             self.check();
             steps += 1;
             assert!(steps < 2_000_000, "runs in circles: {:?}", self.sender);
@@ -240,7 +240,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.now = if end == u64::MAX { self.now } else { end };
     }
 
-    fn deliver(&mut self, tape: &mut Tape) {
+    fn deliver(&mut self, capture: &mut Capture) {
         let Some(Reverse((_, _, data, index))) = self.flying.pop() else { return };
         let (mut p, extra) = self.packets[index];
         if data {
@@ -257,35 +257,35 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             if p.len > 0 {
                 self.owed.get_or_insert(self.now);
             }
-            self.receiver.on_packet(&self.c, Time(self.now), &p, tape);
+            self.receiver.on_packet(&self.c, Time(self.now), &p, capture);
             self.check_stream();
         } else {
             if let Some(s) = &mut self.shims {
                 s.sender.ingress(&s.rules, &mut s.hosts[0], Time(self.now), &mut p);
             }
-            self.sender.on_packet(&self.c, Time(self.now), &p, extra.as_ref(), tape);
+            self.sender.on_packet(&self.c, Time(self.now), &p, extra.as_ref(), capture);
         }
     }
 
     fn tick(&mut self) {
-        let mut tape = Tape::default();
+        let mut capture = Capture::default();
         if let Some(s) = &mut self.shims {
             s.tick = self.now;
-            s.sender.tick(&s.rules, &mut s.hosts[0], Time(self.now), &mut tape);
-            s.receiver.tick(&s.rules, &mut s.hosts[1], Time(self.now), &mut tape);
+            s.sender.tick(&s.rules, &mut s.hosts[0], Time(self.now), &mut capture);
+            s.receiver.tick(&s.rules, &mut s.hosts[1], Time(self.now), &mut capture);
         }
-        self.transmit(tape);
+        self.transmit(capture);
     }
 
-    /// What the endpoints sent, through their shims if there are any.
-    fn launch(&mut self, mut tape: Tape) {
-        self.alarms.append(&mut tape.1);
-        for (ack, _) in tape.0.iter().filter(|(p, _)| p.has(flag::ACK) && !p.has(flag::SYN)) {
+    /// Puts the endpoints' packets on the pipe, through their shims if there are any.
+    fn launch(&mut self, mut capture: Capture) {
+        self.alarms.append(&mut capture.1);
+        for (ack, _) in capture.0.iter().filter(|(p, _)| p.has(flag::ACK) && !p.has(flag::SYN)) {
             self.acked = u64::from(ack.seq.wrapping_sub(self.isn).wrapping_sub(1));
         }
-        let Some(s) = &mut self.shims else { return self.transmit(tape) };
-        let mut below = Tape::default();
-        for (p, extra) in tape.0 {
+        let Some(s) = &mut self.shims else { return self.transmit(capture) };
+        let mut below = Capture::default();
+        for (p, extra) in capture.0 {
             if p.has(flag::ACK) {
                 s.receiver.egress(&s.rules, &mut s.hosts[1], Time(self.now), p, extra.as_ref(), &mut below);
             } else {
@@ -295,8 +295,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.transmit(below);
     }
 
-    fn transmit(&mut self, tape: Tape) {
-        for (p, extra) in tape.0 {
+    fn transmit(&mut self, capture: Capture) {
+        for (p, extra) in capture.0 {
             let data = !p.has(flag::ACK);
             let number = self.counts[usize::from(data)];
             self.counts[usize::from(data)] += 1;
@@ -336,50 +336,50 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let s = &self.sender;
         let late = self.owed.map_or(0, |since| self.now - since);
         assert!(late <= super::MS * 500, "an ACK is {late} ps late");
-        // But that partial acknowledgements after the first do not move it (RFC 6582 section 4).
-        let held = s.ca() == CaState::Recovery && !self.sack();
+        // Partial acknowledgements after the first do not move it (RFC 6582 section 4).
+        let held = s.ca_state() == CaState::Recovery && !self.sack();
         let due = s.timer() == Timer::Rto && s.timer_due() == Time(self.now).into();
         let expires = !packet && due && s.phase() == Phase::Established && !held;
-        if expires && let Some((_, left)) = self.left.range(..=s.una() as i64).next_back() {
+        if expires && let Some((_, left)) = self.left.range(..=s.snd_una() as i64).next_back() {
             assert!(self.now - left >= self.c.rto_min.0, "timeout after {} ps: {s:?}", self.now - left);
         }
     }
 
-    /// New data has left: what is in the network is no more than the window (RFC 5681 section 3.1), two segments of limited transmit aside, and
-    /// nothing is beyond the receiver's.
+    /// Checks new data: the bytes in the network do not exceed the window (RFC 5681 section 3.1), except for two segments of limited transmit, and
+    /// nothing exceeds the receive window.
     fn check_window(&self) {
         let (s, mss) = (&self.sender, u64::from(self.c.mss));
-        let more = if s.ca() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
+        let more = if s.ca_state() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
         if self.sack() && self.c.ssthresh_from == SsthreshFrom::Cwnd && self.c.recovery != Recovery::Sack {
             // tcp_cwnd_test.
             let n = s.counts(&self.c);
             let in_network = n.unacked + n.retrans - n.sacked - n.lost;
-            assert!(f64::from(in_network) <= s.w().cwnd, "{in_network} segments in the network: {s:?}");
+            assert!(f64::from(in_network) <= s.window().cwnd, "{in_network} segments in the network: {s:?}");
         } else {
-            // The FIN takes a sequence number, but no room.
+            // The FIN takes a sequence number, but no window.
             assert!(
-                s.in_network() <= (s.w().cwnd * mss as f64).ceil() as u64 + more + 1,
+                s.in_network() <= (s.window().cwnd * mss as f64).ceil() as u64 + more + 1,
                 "{} in the network: {s:?}",
                 s.in_network()
             );
         }
-        // A tuned window is rounded up to what can be said (__tcp_select_window).
+        // A tuned window is rounded up to the scale (__tcp_select_window).
         let most = self.receiver.rcv_nxt() + self.c.rcv_wnd.max(2 * mss).next_multiple_of(1 << offered_shift(&self.c));
-        assert!(s.high() <= most + 1, "{} beyond the receive window: {s:?}", s.high() - most);
+        assert!(s.snd_max() <= most + 1, "{} beyond the receive window: {s:?}", s.snd_max() - most);
     }
 
-    /// Whether the sender has a scoreboard.
+    /// Returns whether the sender has a scoreboard.
     fn sack(&self) -> bool {
         matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
     }
 
-    /// RFC 7323 section 5: whether `p` is not older than the segment whose timestamp is remembered; in Linux a tick older is not too old, and
-    /// neither a repeated SYN is remembered nor what lies before the window that was offered last.
+    /// RFC 7323 section 5: whether `p` is not older than the segment of the remembered timestamp. In Linux a tick older is accepted, and timestamps
+    /// of repeated SYNs and of data before the last offered window are not remembered.
     fn is_acceptable(&mut self, p: &Packet) -> bool {
         if !self.c.timestamps {
             return true;
         }
-        let linux = self.c.rto_rule == RtoRule::Linux;
+        let linux = self.c.is_linux();
         let left = Time(self.now).saturating_sub(Time(self.now).since(p.ts));
         let ticks = |time: Time| time / self.c.timestamp_clock;
         if p.has(flag::SYN) {
@@ -392,7 +392,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             return false;
         }
         let offset = i64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32);
-        // What ends before the window that was offered last is not looked at (tcp_sequence).
+        // Data that ends before the last offered window is ignored (tcp_sequence).
         let before = self.c.quickack && offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) < self.acked as i64;
         if p.has(flag::PROBE) || (data && !before && offset <= self.acked as i64 && left >= recent) {
             self.recent = Some(left);
@@ -400,7 +400,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         true
     }
 
-    /// The model of the stream: plain intervals, no knowledge of the receiver's.
+    /// The model of the stream: plain intervals, independent of the receiver's.
     fn note_arrival(&mut self, p: &Packet) {
         if p.has(flag::SYN) || (p.len == 0 && !p.has(flag::FIN)) {
             return;
@@ -421,32 +421,32 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             _ => 0,
         };
         assert_eq!(self.receiver.rcv_nxt(), in_order, "the receiver's stream is not the one that arrived");
-        assert!(self.sender.una() <= in_order, "acknowledged before it arrived");
+        assert!(self.sender.snd_una() <= in_order, "acknowledged before it arrived");
     }
 
-    /// Invariants of every state between two steps.
+    /// Checks the invariants of every state between two steps.
     fn check(&mut self) {
         let s = &self.sender;
         s.audit();
         let end = s.written() + 1;
-        assert!(s.una() <= s.nxt() && s.nxt() <= s.high() && s.high() <= end, "{s:?}");
-        assert!(s.w().cwnd >= 1.0 && s.w().cwnd.is_finite() && s.w().ssthresh.or_infinite() >= 2.0, "{s:?}");
-        let waiting = s.phase() == Phase::SynSent || (s.phase() == Phase::Established && s.una() < s.nxt());
+        assert!(s.snd_una() <= s.snd_nxt() && s.snd_nxt() <= s.snd_max() && s.snd_max() <= end, "{s:?}");
+        assert!(s.window().cwnd >= 1.0 && s.window().cwnd.is_finite() && s.window().ssthresh.or_infinite() >= 2.0, "{s:?}");
+        let waiting = s.phase() == Phase::SynSent || (s.phase() == Phase::Established && s.snd_una() < s.snd_nxt());
         assert!(!waiting || !s.timer_due().is_never(), "stalled: data outstanding, no timer: {s:?}");
-        let idle = s.phase() == Phase::Established && s.una() == s.nxt();
+        let idle = s.phase() == Phase::Established && s.snd_una() == s.snd_nxt();
         let suspended = !s.due().is_never() && self.alarms.iter().any(|&t| t <= s.due().or_never());
         let probes = s.timer() == Timer::Rto && !s.timer_due().is_never();
         assert!(!idle || s.all_acked() || suspended || probes, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,
-            cwnd: s.w().cwnd,
-            ssthresh: s.w().ssthresh.or_infinite(),
+            cwnd: s.window().cwnd,
+            ssthresh: s.window().ssthresh.or_infinite(),
             alpha: s.cc().alpha().unwrap_or(f64::NAN),
-            una: s.una(),
+            una: s.snd_una(),
             nxt: self.nxt,
-            ca: s.ca(),
+            ca: s.ca_state(),
         };
-        self.nxt = s.nxt();
+        self.nxt = s.snd_nxt();
         if s.phase() == Phase::Done && self.done == 0 {
             self.done = self.now;
         }

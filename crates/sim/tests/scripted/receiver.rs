@@ -1,6 +1,6 @@
-//! A receiver against a scripted peer. What it sent reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
+//! A receiver against a scripted peer. Its output reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
 
-use super::{Tape, US, addresses};
+use super::{Capture, US, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
@@ -13,11 +13,11 @@ pub(crate) struct Script {
     pub(crate) r: Receiver,
     /// us.
     pub(crate) now: u64,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Script {
-    /// Established, by the ECN that the configuration wants.
+    /// Established, with the ECN mode of the configuration.
     pub(crate) fn new(c: TcpConfig) -> Script {
         let asks = c.ecn != forebay_experiment::transport::Ecn::Off;
         let mut t = Script::closed(c);
@@ -27,33 +27,33 @@ impl Script {
 
     pub(crate) fn closed(c: TcpConfig) -> Script {
         let (_, back) = addresses(ISN);
-        Script { r: Receiver::new(&c, back), c, now: 0, tape: Tape::default() }
+        Script { r: Receiver::new(&c, back), c, now: 0, capture: Capture::default() }
     }
 
-    /// A SYN with `flags`; the answer.
+    /// Delivers a SYN with `flags`; returns the answer.
     pub(crate) fn syn(&mut self, flags: u8) -> Packet {
         let p = Packet { seq: ISN, ts: (self.now * 1000) as u32, flags: flag::SYN | flags, ..Packet::default() };
-        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
-        assert_eq!(self.tape.0.len(), 1);
-        self.tape.0.pop().unwrap().0
+        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
+        assert_eq!(self.capture.0.len(), 1);
+        self.capture.0.pop().unwrap().0
     }
 
-    /// Goes to time `us`; the delayed-ACK timer fires on the way.
+    /// Advances to time `us`; runs the delayed-ACK timer on the way.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         while self.r.timer_due().is_due(Time(us * US)) {
             let now = self.r.timer_due().or_never();
-            self.r.on_timer(&self.c, now, &mut self.tape);
+            self.r.on_timer(&self.c, now, &mut self.capture);
         }
         self.now = us;
         self
     }
 
-    /// Segment `n`.
+    /// Delivers segment `n`.
     pub(crate) fn data(&mut self, n: u64) -> &mut Script {
         self.segment(n, 0, false)
     }
 
-    /// Segment `n` with CE.
+    /// Delivers segment `n` with CE.
     pub(crate) fn ce(&mut self, n: u64) -> &mut Script {
         self.segment(n, 0, true)
     }
@@ -63,7 +63,7 @@ impl Script {
         self.bytes(n * mss, mss, flags, ce)
     }
 
-    /// Segment `n` as it left at time `us`.
+    /// Delivers segment `n` as it left at time `us`.
     pub(crate) fn late(&mut self, n: u64, us: u64) -> &mut Script {
         let mss = u64::from(self.c.mss);
         self.stamped(n * mss, mss, us, 0, false)
@@ -82,11 +82,11 @@ impl Script {
             meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()
         };
-        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
+        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
         self
     }
 
-    /// The ACKs since this was last asked.
+    /// The ACKs since the last call, as text.
     pub(crate) fn acks(&mut self) -> String {
         let mss = i64::from(self.c.mss);
         let segment = |seq: u32| {
@@ -94,7 +94,7 @@ impl Script {
             if offset % mss == 0 { format!("{}", offset / mss) } else { format!("@{offset}") }
         };
         let tokens: Vec<String> = self
-            .tape
+            .capture
             .0
             .drain(..)
             .map(|(p, extra)| {
@@ -114,8 +114,8 @@ impl Script {
         tokens.join(" ")
     }
 
-    /// The ACKs themselves.
+    /// The ACKs since the last call.
     pub(crate) fn packets(&mut self) -> Vec<Packet> {
-        self.tape.0.drain(..).map(|(p, _)| p).collect()
+        self.capture.0.drain(..).map(|(p, _)| p).collect()
     }
 }

@@ -1,8 +1,11 @@
-//! A sender against a scripted peer. Segments are counted from 0; what was sent reads like `"4 5 0r"`:
-//! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment,
-//! `^n` with class of service n, `#n` with rank n, `P` for a probe.
+//! A sender against a scripted peer. Its output reads like `"4 5 0r"`: the index of each segment, from 0, followed by
+//!
+//! * `r`: retransmission, `w`: CWR, `e`: ECN-capable, `F`: with FIN (alone: a FIN without data),
+//! * `(n)`: n bytes, if not a full segment, `^n`: class of service n, `#n`: rank n.
+//!
+//! `P` is a probe.
 
-use super::{Tape, US, addresses};
+use super::{Capture, US, addresses};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, SackBlocks, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -11,7 +14,7 @@ use forebay_types::Time;
 
 /// The peer's first sequence number plus one, far from 0 and near the wrap.
 const ISN: u32 = u32::MAX - 3000;
-/// What the script's times are, unless it says otherwise: every ACK echoes a packet of this long ago.
+/// Default RTT of the script: every ACK echoes a packet of this age.
 pub(crate) const RTT: u64 = 100;
 
 pub(crate) struct Script {
@@ -23,17 +26,17 @@ pub(crate) struct Script {
     pub(crate) rtt: u64,
     /// Window the peer advertises, bytes.
     pub(crate) window: u64,
-    tape: Tape,
+    capture: Capture,
     /// (time in us, token) of everything sent.
     pub(crate) log: Vec<(u64, String)>,
     /// Segments that carried PSH.
     pub(crate) pushed: Vec<u64>,
-    /// Flags of the last SYN but the first.
+    /// Flags of the last SYN except the first.
     pub(crate) repeated_syn: u8,
 }
 
 impl Script {
-    /// Established after an exchange that took [`RTT`], at time [`RTT`]; `data` segments are written and those the window allows are sent.
+    /// Established after an exchange that took [`RTT`], at time [`RTT`]; writes `data` segments and sends those that the window allows.
     pub(crate) fn new(c: TcpConfig, data: u64) -> Script {
         let mut t = Script::closed(c);
         t.syn_ack();
@@ -41,23 +44,23 @@ impl Script {
         t
     }
 
-    /// The SYN is sent at time 0; now it is [`RTT`] us.
+    /// Sends the SYN at time 0; the time is now [`RTT`] us.
     pub(crate) fn closed(c: TcpConfig) -> Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
         if c.cc.hooks().path() {
             s.enter_path(super::path());
         }
-        let (tape, log, pushed) = (Tape::default(), Vec::new(), Vec::new());
-        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape, log, pushed, repeated_syn: 0 };
-        t.s.open(&t.c, Time::ZERO, &mut t.tape);
-        assert!(t.tape.0[0].0.has(flag::SYN));
-        t.tape.0.clear();
+        let (capture, log, pushed) = (Capture::default(), Vec::new(), Vec::new());
+        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, capture, log, pushed, repeated_syn: 0 };
+        t.s.open(&t.c, Time::ZERO, &mut t.capture);
+        assert!(t.capture.0[0].0.has(flag::SYN));
+        t.capture.0.clear();
         t.now = RTT;
         t
     }
 
-    /// The SYN-ACK agrees to whatever was asked.
+    /// Delivers a SYN-ACK that agrees to everything.
     pub(crate) fn syn_ack(&mut self) {
         self.syn_ack_with(flag::ECE);
     }
@@ -68,9 +71,9 @@ impl Script {
         p.flags = flag::SYN | flag::ACK | flags;
         p.win = self.window.min(65_535) as u16;
         p.len = u16::from(self.shift());
-        self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.tape);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.capture);
         self.note();
-        // What this leaves is the ACK of the handshake, before any data.
+        // The answer is the ACK of the handshake, before any data.
         let ack = if self.c.ecn == Ecn::Dctcp && flags == flag::ECE { "ACKe" } else { "ACK" };
         assert_eq!(self.log.pop().map(|l| l.1), Some(ack.into()));
     }
@@ -79,19 +82,19 @@ impl Script {
         self.write_bytes(segments * u64::from(self.c.mss), false);
     }
 
-    /// A message of `segments` that is due at time `deadline` us.
+    /// Writes a message of `segments` with a deadline at time `deadline` us.
     pub(crate) fn write_until(&mut self, segments: u64, deadline: u64) {
         let bytes = segments * u64::from(self.c.mss);
-        self.s.write(&self.c, Time(self.now * US), bytes, Some(Time(deadline * US)), false, &mut self.tape);
+        self.s.write(&self.c, Time(self.now * US), bytes, Some(Time(deadline * US)), false, &mut self.capture);
         self.note();
     }
 
     pub(crate) fn write_bytes(&mut self, bytes: u64, last: bool) {
-        self.s.write(&self.c, Time(self.now * US), bytes, None, last, &mut self.tape);
+        self.s.write(&self.c, Time(self.now * US), bytes, None, last, &mut self.capture);
         self.note();
     }
 
-    /// Goes to time `us`, timers included.
+    /// Advances to time `us`, with timers.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         let end = Time(us * US);
         while self.next() <= end {
@@ -101,7 +104,7 @@ impl Script {
         self
     }
 
-    /// Goes to the next timer and lets it fire; how long that took, us.
+    /// Advances to the next timer and runs it; returns the time that passed, us.
     pub(crate) fn timer(&mut self) -> u64 {
         assert_ne!(self.next(), Time::NEVER, "no timer");
         let before = self.now;
@@ -114,42 +117,42 @@ impl Script {
 
     /// Time of the next timer or alarm.
     fn next(&self) -> Time {
-        self.s.timer_due().or_never().min(self.tape.1.first().copied().unwrap_or(Time::NEVER))
+        self.s.timer_due().or_never().min(self.capture.1.first().copied().unwrap_or(Time::NEVER))
     }
 
     fn fire(&mut self) {
         let now = self.next();
         self.now = now.as_us();
-        if self.tape.1.remove(&now) {
-            self.s.on_alarm(&self.c, now, &mut self.tape);
+        if self.capture.1.remove(&now) {
+            self.s.on_alarm(&self.c, now, &mut self.capture);
         } else {
-            self.s.on_timer(&self.c, now, &mut self.tape);
+            self.s.on_timer(&self.c, now, &mut self.capture);
         }
         self.note();
         self.s.audit();
     }
 
-    /// Time left of what the timer was set to, us, if it is of kind `timer`; the timer wheel may be late for it.
+    /// Rest of the timer of kind `timer`, us; the timer wheel may delay it.
     pub(crate) fn left(&self, timer: Timer) -> Option<u64> {
         self.s.timer_due().get().filter(|_| self.s.timer() == timer).map(|due| due.as_us() - self.now)
     }
 
-    /// The peer has everything before segment `next`.
+    /// Acknowledges everything before segment `next`.
     pub(crate) fn ack(&mut self, next: u64) -> &mut Script {
         self.reply(next, &[], 0)
     }
 
-    /// The same with ECE.
+    /// As [`Script::ack`], with ECE.
     pub(crate) fn ece(&mut self, next: u64) -> &mut Script {
         self.reply(next, &[], flag::ECE)
     }
 
-    /// With SACK blocks, in segments, end exclusive.
+    /// As [`Script::ack`], with SACK blocks, in segments, end exclusive.
     pub(crate) fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Script {
         self.reply(next, blocks, 0)
     }
 
-    /// `n` duplicates.
+    /// Delivers `n` duplicates.
     pub(crate) fn dup(&mut self, next: u64, n: u32) -> &mut Script {
         for _ in 0..n {
             self.ack(next);
@@ -168,30 +171,30 @@ impl Script {
         p.flags |= flags;
         let wire = |offset: u64| ISN.wrapping_add(1).wrapping_add(offset as u32);
         let extra = SackBlocks::of(blocks.iter().map(|&(a, b)| (wire(a), wire(b)))).map(Extra::Sack);
-        self.s.on_packet(&self.c, Time(self.now * US), &p, extra.as_ref(), &mut self.tape);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, extra.as_ref(), &mut self.capture);
         self.note();
         self.s.audit();
         self
     }
 
-    /// What was sent since this was last asked.
+    /// Packets sent since the last call.
     pub(crate) fn sent(&mut self) -> String {
         let tokens: Vec<String> = self.log.drain(..).map(|l| l.1).collect();
         tokens.join(" ")
     }
 
-    /// Acknowledges every outstanding segment at once, so that the next words of the script start clean.
+    /// Acknowledges every outstanding segment at once.
     pub(crate) fn settle(&mut self) -> &mut Script {
-        let high = self.s.high();
+        let high = self.s.snd_max();
         self.reply_bytes(high, &[], 0)
     }
 
     pub(crate) fn cwnd(&self) -> f64 {
-        self.s.w().cwnd
+        self.s.window().cwnd
     }
 
     pub(crate) fn ssthresh(&self) -> f64 {
-        self.s.w().ssthresh.or_infinite()
+        self.s.window().ssthresh.or_infinite()
     }
 
     /// Outstanding segments.
@@ -215,7 +218,7 @@ impl Script {
 
     fn note(&mut self) {
         let mss = i64::from(self.c.mss);
-        for (p, _) in self.tape.0.drain(..) {
+        for (p, _) in self.capture.0.drain(..) {
             let offset = i64::from(p.seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
             let fin = p.has(flag::FIN);
             if p.has(flag::SYN) {

@@ -8,7 +8,7 @@ use forebay_types::Rng;
 
 /// The handshake took 100 us, so ten segments times 2.89 in it are 28.5 segments less 1 %: one in 3.5 us. The first ten leave at once.
 #[test]
-fn segments_behind_the_first_ten_are_paced() {
+fn segments_after_ten_are_paced() {
     let mut t = Script::new(config("linux", "bbr"), 60);
     assert_eq!(t.sent(), "0 1 2 3 4 5 6 7 8 9");
     t.at(200).ack(4);
@@ -23,8 +23,8 @@ fn segments_behind_the_first_ten_are_paced() {
     assert!(times.windows(2).all(|w| w[1] > w[0]), "{:?}", t.log);
 }
 
-/// A path of 20 ms with a receive window of 200 segments, on which 1 % of all segments are lost at random: BBR goes on at the rate of the
-/// path, CUBIC takes every loss for congestion.
+/// Path of 20 ms with a receive window of 200 segments, on which 1 % of all segments are lost at random. BBR continues at the rate of the path, CUBIC
+/// treats every loss as congestion.
 #[test]
 fn one_percent_of_random_losses() {
     let seconds = |cc: &str| {

@@ -9,7 +9,7 @@ use forebay_types::param::Value;
 fn slow_start_then_avoidance() {
     let mut t = Script::new(config("ns2", "newreno"), 100);
     assert_eq!(t.sent(), "0 1");
-    t.s.w_mut().ssthresh = (4.0).into();
+    t.s.window_mut().ssthresh = (4.0).into();
     t.ack(1);
     assert_eq!((t.cwnd(), t.sent().as_str()), (3.0, "2 3"));
     t.ack(2);
@@ -25,7 +25,7 @@ fn slow_start_then_avoidance() {
     assert_eq!(t.sent(), "10 11");
 }
 
-/// What an ACK for two segments is worth: one step, RFC 5681 and its min(N, SMSS), RFC 3465 with L = 2, Linux.
+/// Growth for an ACK of two segments: one step, RFC 5681 and its min(N, SMSS), RFC 3465 with L = 2, Linux.
 #[test]
 fn delayed_acknowledgements_by_counting_rule() {
     for (growth, after) in [
@@ -49,7 +49,7 @@ fn stretch_acknowledgements_in_avoidance() {
         let mut c = config("rfc", "newreno");
         (c.growth, c.init_cwnd) = (Growth::PerSegment { limit }, 8);
         let mut t = Script::new(c, 100);
-        t.s.w_mut().ssthresh = (8.0).into();
+        t.s.window_mut().ssthresh = (8.0).into();
         t.ack(4);
         assert_eq!(t.cwnd(), after, "limit {limit}");
     }
@@ -61,7 +61,7 @@ fn threshold_reached_within_an_ack() {
     let mut c = config("linux", "newreno");
     c.init_cwnd = 8;
     let mut t = Script::new(c, 100);
-    t.s.w_mut().ssthresh = (10.0).into();
+    t.s.window_mut().ssthresh = (10.0).into();
     t.ack(4);
     assert_eq!(t.cwnd(), 10.0 + 2.0 / 10.0);
 }
@@ -82,7 +82,7 @@ fn window_validation() {
 
 /// Linux tcp_is_cwnd_limited: in slow start a window more than half used grows.
 #[test]
-fn half_a_window_counts_in_slow_start() {
+fn half_window_counts_in_slow_start() {
     for (outstanding, after) in [(5, 10.0), (6, 16.0)] {
         let mut t = Script::new(config("linux", "newreno"), outstanding);
         t.at(200).ack(outstanding);
@@ -146,8 +146,7 @@ fn no_silly_windows() {
     assert_eq!(t.sent(), "@700(700)");
 }
 
-/// Linux without SACK: duplicate ACKs are segments delivered, and the ACK that follows them brings only what they had not told
-/// (tcp_remove_reno_sacks).
+/// Linux without SACK: duplicate ACKs are delivered segments, and the ACK that follows them brings only the others (tcp_remove_reno_sacks).
 #[test]
 fn duplicates_do_not_count_twice() {
     let mut c = config_with("linux", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]);

@@ -1,20 +1,20 @@
-//! RFC 9438, point by point, mostly on the congestion control alone: what one window of ACKs does.
+//! RFC 9438, point by point, mostly on the congestion control alone: the effect of one window of ACKs.
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_experiment::transport::Recovery;
-use forebay_sim::cc::{Ack, AnyCc, Event, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{Ack, Cc, Event, Reduction, Threshold, Trigger, Window};
 use forebay_types::Time;
 use forebay_types::param::Value;
 
 const RTT: u64 = 100_000_000;
 
 struct Flow {
-    cc: AnyCc,
+    cc: Cc,
     w: Window,
     now: u64,
     rtt: u64,
-    /// Whether the application uses the window, for stacks that look.
+    /// True if the application uses the window, for stacks that track it.
     used: Option<bool>,
     /// Segments that an ACK covers.
     stretch: u64,
@@ -193,7 +193,7 @@ fn unused_time_is_not_the_curves() {
             busy.round();
             paused.round();
         }
-        // 2 s on from 350 segments the curve with K = 7.2 s is at 444. Where use ends and begins less than an RTT is lost or won.
+        // 2 s after 350 segments the curve with K = 7.2 s is at 444. Up to an RTT is lost or won where use ends and begins.
         assert!((busy.w.cwnd - 444.0).abs() < 2.0, "{}", busy.w.cwnd);
         assert!((paused.w.cwnd - busy.w.cwnd).abs() < 1.0, "{} after a pause, {} without", paused.w.cwnd, busy.w.cwnd);
     }
@@ -262,8 +262,8 @@ fn linux_looks_for_an_unknown_capacity() {
     }
 }
 
-/// Linux's friendly window grows by 8 / 15 a round trip also above the old one, where RFC 9438 goes on with 1 (section 4.3); and the
-/// growth is looked at again when the window has changed or 31 ms have passed.
+/// The friendly window of Linux grows by 8 / 15 a round trip also above the old one, where RFC 9438 continues with 1 (section 4.3). Growth is
+/// computed again when the window has changed or 31 ms have passed.
 #[test]
 fn linux_friendly_region() {
     let mut f = Flow::of("linux", 20.0, 10 * RTT, true);
@@ -303,11 +303,11 @@ fn linux_plateau() {
 /// Section 5.8 on a connection: messages that use less than the window leave it as it is, in slow start and beyond, on stack rfc; NewReno's grows
 /// (RFC 5681 asks nothing). The first window that is used in full grows again.
 #[test]
-fn a_window_that_is_not_used_does_not_grow() {
+fn unused_window_does_not_grow() {
     for (cc, grows) in [("cubic", false), ("newreno", true)] {
         for threshold in [1_000.0, 10.0] {
             let mut t = Script::new(config("rfc", cc), 8);
-            t.s.w_mut().ssthresh = threshold.into();
+            t.s.window_mut().ssthresh = threshold.into();
             for round in 1..30 {
                 let now = t.now + 100;
                 t.at(now).ack(8 * round);
@@ -327,7 +327,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 
 /// While a timeout is repaired, what is lost uses the window.
 #[test]
-fn the_repair_after_a_timeout_uses_the_window() {
+fn repair_after_timeout_uses_window() {
     for recovery in [Recovery::Sack, Recovery::NewReno, Recovery::Rack] {
         let mut c = config("rfc", "cubic");
         c.recovery = recovery;

@@ -11,8 +11,8 @@ fn cc(name: &str) -> TcpConfig {
     c
 }
 
-/// Thirty segments, due at `deadline` us; at 200 us, after a round trip of 100 us, the first is acknowledged and was marked. How much of
-/// the window goes, and the estimate of the marked fraction.
+/// Thirty segments, due at `deadline` us; at 200 us, after a round trip of 100 us, the first is acknowledged and was marked. Returns the share of the
+/// window that the reduction takes, and the estimate of the marked fraction.
 fn cut(c: TcpConfig, deadline: u64) -> (f64, f64) {
     let mut t = Script::new(c, 0);
     if deadline == u64::MAX {
@@ -24,10 +24,10 @@ fn cut(c: TcpConfig, deadline: u64) -> (f64, f64) {
     (1.0 - t.cwnd() / 10.0, t.s.cc().alpha().unwrap())
 }
 
-/// Section 3.1: p = alpha^d, W <- W (1 - p / 2). Section 3.2: d is the time that the rest needs over the time that is left, between a
-/// half and two. 29 segments at 3/4 of a window of ten a round trip need 387 us.
+/// Section 3.1: p = alpha^d, W <- W (1 - p / 2). Section 3.2: d is the time that the rest needs over the time that is left, between 1/2 and 2. At 3/4
+/// of a window of ten a round trip, 29 segments need 387 us.
 #[test]
-fn the_nearer_the_deadline_the_smaller_the_cut() {
+fn near_deadline_reduces_less() {
     let needed = 29.0 / 7.5 * 100.0;
     let mut last = 1.0;
     for (deadline, d) in [(5200, 0.5), (200 + 600, needed / 600.0), (200 + 300, needed / 300.0), (200 + 150, 2.0), (150, 2.0)] {

@@ -43,8 +43,8 @@ fn classic_halves_once_a_window() {
     assert_eq!(t.s.stats().losses.reduction_alpha, None, "NewReno has no alpha");
 }
 
-/// Section 6.1.5: retransmitted segments are not ECN-capable, in ns-2 they are (tcp.cc: all but the SYN); section 6.1.2: CWR goes out after a reduction for any reason, on the first
-/// new data; in ns-2 on whatever leaves first.
+/// Section 6.1.5: retransmitted segments are not ECN-capable; in ns-2 they are (tcp.cc: all but the SYN). Section 6.1.2: CWR travels on the first new
+/// data after a reduction for any reason; in ns-2 on the first segment.
 #[test]
 fn retransmissions_and_cwr_after_a_loss() {
     for stack in ["ns2", "rfc"] {
@@ -58,7 +58,7 @@ fn retransmissions_and_cwr_after_a_loss() {
             t.sack(0, &[(1, 4)]);
             assert_eq!(t.sent(), "0r");
         }
-        let high = t.s.high() / 1000;
+        let high = t.s.snd_max() / 1000;
         t.ack(high);
         let sent = t.sent();
         let cwr = if ns2 { "" } else { "w" };
@@ -74,17 +74,17 @@ fn retransmissions_and_cwr_after_a_loss() {
     }
 }
 
-/// The echo of a mark goes on until the receiver sees CWR. While a lost window is repaired there is no new data to carry it, and the repair
-/// must not stand still for that: Linux grows in Loss whatever the echo says; in ns-2 the retransmission carries CWR.
+/// The echo of a mark continues until the receiver sees CWR. While a lost window is repaired there is no new data to carry it, and the repair must
+/// not wait for that. Linux grows in Loss whatever the echo is; in ns-2 the retransmission carries CWR.
 #[test]
-fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
+fn echo_does_not_delay_rto_repair() {
     for stack in ["rfc", "linux"] {
         let mut t = Script::new(classic(stack, 8), 100);
         t.sent();
         while t.s.stats().losses.rtos == 0 {
             t.timer();
         }
-        let high = t.s.high() / 1000;
+        let high = t.s.snd_max() / 1000;
         t.sent();
         let mut windows = vec![t.cwnd()];
         for n in 1..5 {
@@ -99,7 +99,7 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
 /// RFC 3168 section 6.1.2: ECE at a window of one segment lets nothing new out before the timer expires, whatever else comes. In ns-2 the sender
 /// goes on (TcpAgent::ecn), and the window of a kernel is two then.
 #[test]
-fn marks_at_a_window_of_one_rest_until_the_timer() {
+fn marks_at_one_segment_await_rto() {
     for cc in ["newreno", "cubic"] {
         for (stack, recovery) in [("rfc", Recovery::Sack), ("rfc", Recovery::NewReno), ("rfc", Recovery::Rack)] {
             let mut c = config(stack, cc);
@@ -132,7 +132,7 @@ fn marks_at_a_window_of_one_rest_until_the_timer() {
     }
 }
 
-/// What is outstanding when it comes is waited for, retransmitted if it must be, and does not end the rest with its ACK.
+/// Data that is outstanding when it comes is awaited, retransmitted if necessary, and does not end the wait with its ACK.
 #[test]
 fn what_is_outstanding_at_a_rest() {
     for lost in [false, true] {
@@ -157,7 +157,7 @@ fn what_is_outstanding_at_a_rest() {
 
 /// RFC 8257 section 3.6, Linux: all packets of a DCTCP connection are ECN-capable, those of a classic one only new data.
 #[test]
-fn control_packets_of_dctcp_are_ecn_capable() {
+fn dctcp_control_packets_are_ecn_capable() {
     let mut t = Script::new(dctcp(10), 1);
     assert_eq!(t.sent(), "0e");
     t.write_bytes(0, true);
@@ -173,7 +173,7 @@ fn without_agreement() {
     assert_eq!((t.cwnd(), t.sent().as_str()), (3.0, "2 3"));
 }
 
-/// ECE on a duplicate ACK is news as well, unless the ACK starts fast retransmit: loss wins and the congestion control is asked once.
+/// ECE on a duplicate ACK counts too, unless the ACK starts fast retransmit: loss takes precedence, and the window is reduced once.
 #[test]
 fn ece_on_duplicates() {
     let mut t = Script::new(classic("ns2", 8), 100);
@@ -186,13 +186,17 @@ fn ece_on_duplicates() {
     t.ack(2).dup(2, 2);
     let (window, flight) = (t.cwnd(), t.flight() as f64);
     t.reply(2, &[], flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd()), (CaState::Recovery, flight / 2.0, flight / 2.0 + 3.0), "window was {window}");
+    assert_eq!(
+        (t.s.ca_state(), t.ssthresh(), t.cwnd()),
+        (CaState::Recovery, flight / 2.0, flight / 2.0 + 3.0),
+        "window was {window}"
+    );
 }
 
 /// A loss has been answered: marks of the same window are not answered again (RFC 8257 section 3.3). But by Linux on the ACK that ends the
 /// repair, which asks only whether something is repaired (tcp_try_to_open).
 #[test]
-fn marks_after_a_loss_in_the_same_window() {
+fn marks_after_loss_in_same_window() {
     for stack in ["ns2", "rfc", "linux"] {
         for cc in ["newreno", "dctcp"] {
             let mut c = config(stack, cc);
@@ -234,7 +238,7 @@ fn dctcp_alpha_and_cut() {
     // Segment 10 was sent after the cut: its ACK ends the window of 9 unmarked segments and itself.
     t.ack(11);
     assert_eq!(t.s.cc().alpha().unwrap(), 15.0 / 16.0);
-    let (window, end) = (t.cwnd(), t.s.high() / 1000);
+    let (window, end) = (t.cwnd(), t.s.snd_max() / 1000);
     // Another window, of which the last ACK is marked.
     for n in 12..end {
         t.ack(n);
@@ -282,7 +286,7 @@ fn dctcp_and_losses() {
     t.timer();
     assert_eq!((t.s.cc().alpha().unwrap(), t.ssthresh(), t.cwnd()), (alpha, flight / 2.0, 1.0));
     // Marks on what was outstanding at the timeout neither cut nor change alpha.
-    let high = t.s.high() / 1000;
+    let high = t.s.snd_max() / 1000;
     t.ece(high);
     assert_eq!((t.s.cc().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
 }
@@ -314,7 +318,7 @@ fn classic_floor() {
             let mut t = Script::new(c, 100);
             for _ in 0..12 {
                 // The next segment is acknowledged with ECE, and all that was outstanding before it without.
-                let (next, high) = (t.s.una() / 1000 + 1, t.s.high() / 1000);
+                let (next, high) = (t.s.snd_una() / 1000 + 1, t.s.snd_max() / 1000);
                 t.now += 100;
                 t.ece(next);
                 (next + 1..=high).for_each(|n| _ = t.ece(n));
@@ -346,15 +350,19 @@ fn linux_reduces_gradually() {
     let mut t = Script::new(c, 100);
     t.sent();
     t.at(200).ece(1);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Cwr, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Cwr, 5.0));
     for n in 2..10 {
         t.ack(n);
         assert!(t.cwnd() > 4.0, "{n}: {}", t.cwnd());
     }
     t.ack(10);
-    assert_eq!(t.s.ca(), CaState::Cwr, "until something above is acknowledged, so that CWR arrives (tcp_fastretrans_alert)");
+    assert_eq!(
+        t.s.ca_state(),
+        CaState::Cwr,
+        "until something above is acknowledged, so that CWR arrives (tcp_fastretrans_alert)"
+    );
     t.ack(11);
-    assert_eq!(t.s.ca(), CaState::Open);
+    assert_eq!(t.s.ca_state(), CaState::Open);
     assert!((5.0..5.3).contains(&t.cwnd()), "{}", t.cwnd());
 }
 
@@ -371,9 +379,9 @@ fn loss_during_the_reduction() {
         let window = t.cwnd();
         t.sack(1, &[(2, 6)]);
         let threshold = if cc == "dctcp" { window / 2.0 } else { 10.0 };
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, threshold), "{cc}");
+        assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, threshold), "{cc}");
         // Nor is it undone by a duplicate: the marks were real.
-        let end = t.s.high() / 1000;
+        let end = t.s.snd_max() / 1000;
         t.at(300).ack(end);
         t.sack(end, &[(1, 2)]);
         assert_eq!(t.ssthresh(), threshold, "{cc}");

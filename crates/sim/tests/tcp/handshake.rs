@@ -51,7 +51,7 @@ fn initial_window_after_lost_syns() {
 /// Linux: an answer to the first SYN says that the timeouts were spurious, and the window is as it was (tcp_try_undo_spurious_syn); the RTT is what
 /// that answer took. One to a later SYN cuts it.
 #[test]
-fn an_answer_to_the_first_syn_undoes_its_timeouts() {
+fn answer_to_first_syn_undoes_timeouts() {
     for (stack, window) in [("linux", 10), ("rfc", 1)] {
         for first in [true, false] {
             let mut t = Script::closed(config_with(stack, "newreno", &[("timestamps", Value::Bool(true))], &[]));
@@ -72,7 +72,7 @@ fn an_answer_to_the_first_syn_undoes_its_timeouts() {
     }
 }
 
-/// What a repeated SYN is answered with: the timestamp of the first in Linux (tcp_check_req), its own by RFC 7323 section 4.3.
+/// Answer to a repeated SYN: the timestamp of the first in Linux (tcp_check_req), its own by RFC 7323 section 4.3.
 #[test]
 fn the_echo_of_a_repeated_syn() {
     for (stack, echo) in [("linux", 0), ("rfc", 1_000_000)] {
@@ -138,11 +138,11 @@ fn repeated_syn_ack() {
     let mut t = Script::new(c, 300);
     t.sent();
     for _ in 0..4 {
-        let before = (t.s.una(), t.cwnd(), t.s.ca());
+        let before = (t.s.snd_una(), t.cwnd(), t.s.ca_state());
         t.syn_ack();
-        assert_eq!((t.s.una(), t.cwnd(), t.s.ca()), before);
+        assert_eq!((t.s.snd_una(), t.cwnd(), t.s.ca_state()), before);
     }
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Open));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("", CaState::Open));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn ecn_is_negotiated() {
 
 /// RFC 3168 section 6.1.1.1: only ECE without CWR on the SYN agrees; a peer that reflects the bits does not speak ECN.
 #[test]
-fn a_syn_without_both_bits_does_not_ask() {
+fn syn_without_both_bits_requests_nothing() {
     for flags in [flag::ECE, flag::CWR] {
         let mut c = config("ns2", "newreno");
         c.ecn = Ecn::Classic;
@@ -173,7 +173,7 @@ fn a_syn_without_both_bits_does_not_ask() {
 
 /// The same of a SYN-ACK (section 6.1.1).
 #[test]
-fn a_syn_ack_with_both_bits_does_not_agree() {
+fn syn_ack_with_both_bits_refuses() {
     for (flags, sent) in [(flag::ECE, "0e"), (flag::ECE | flag::CWR, "0"), (flag::CWR, "0"), (0, "0")] {
         let mut c = config("rfc", "newreno");
         c.ecn = Ecn::Classic;
@@ -231,11 +231,11 @@ fn fin_alone() {
 fn stop() {
     for stack in ["ns2", "rfc", "linux"] {
         let mut t = Script::new(config(stack, "newreno"), 1 << 40);
-        let last = t.s.high() / 1000;
+        let last = t.s.snd_max() / 1000;
         t.sent();
-        let mut tape = crate::scripted::Tape::default();
+        let mut tape = crate::scripted::Capture::default();
         t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut tape);
-        assert_eq!((t.s.written(), t.s.high()), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
+        assert_eq!((t.s.written(), t.s.snd_max()), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
         t.ack(last);
         t.reply_bytes(last * 1000 + 1, &[], flag::FIN);
         assert_eq!(t.s.phase(), Phase::Done, "{stack}");

@@ -1,9 +1,9 @@
-//! What a receiver with a controlled window advertises.
+//! Advertised windows of a receiver with a controlled window.
 
 use crate::scripted::receiver::Script;
 use crate::scripted::sender;
 use crate::scripted::{config, shim};
-use forebay_sim::shim::windows::Window;
+use forebay_sim::shim::window_shims::Window;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_types::Time;
 
@@ -55,11 +55,11 @@ fn without_a_handshake() {
     let mut c = ictcp();
     (c.handshake, c.init_cwnd) = (false, 10);
     let s = forebay_sim::tcp::sender::Sender::new(&c, crate::scripted::addresses(1).0, None);
-    let mut tape = crate::scripted::Tape::default();
+    let mut capture = crate::scripted::Capture::default();
     let mut s = s;
-    s.open(&c, Time::ZERO, &mut tape);
-    s.write(&c, Time::ZERO, 10_000, None, false, &mut tape);
-    assert_eq!(tape.0.len(), 2);
+    s.open(&c, Time::ZERO, &mut capture);
+    s.write(&c, Time::ZERO, 10_000, None, false, &mut capture);
+    assert_eq!(capture.0.len(), 2);
     // And one whose peer leaves its window alone sends all it may.
     let mut c = config("ns2", "newreno");
     c.init_cwnd = 10;

@@ -12,7 +12,7 @@ fn idle(stack: &str, cc: &str) -> Script {
     while !t.s.all_acked() {
         t.settle();
     }
-    t.s.w_mut().cwnd = 40.0;
+    t.s.window_mut().cwnd = 40.0;
     t.sent();
     t
 }
@@ -34,7 +34,7 @@ fn rfc_stack_restarts() {
     assert_eq!((t.cwnd(), t.flight()), (10.0, 10));
     // The restart window is never larger than the window.
     let mut t = idle("rfc", "newreno");
-    t.s.w_mut().cwnd = 3.0;
+    t.s.window_mut().cwnd = 3.0;
     t.at(9_000_000).write(100);
     assert_eq!(t.cwnd(), 3.0);
 }
@@ -47,12 +47,12 @@ fn linux_halves_per_timeout() {
         t.at(1000 + (rtos * 201_000.0) as u64).write(100);
         let threshold = if rtos > 1.0 { 30.0 } else { 0.0 };
         assert_eq!(t.cwnd(), cwnd, "{rtos}");
-        t.s.w_mut().ssthresh = t.s.w().ssthresh.lowered_to(1e9);
+        t.s.window_mut().ssthresh = t.s.window().ssthresh.lowered_to(1e9);
         assert!(t.ssthresh() >= threshold);
     }
-    // A finite threshold remembers three quarters of the window (tcp_current_ssthresh).
+    // A finite threshold keeps three quarters of the window (tcp_current_ssthresh).
     let mut t = idle("linux", "newreno");
-    t.s.w_mut().ssthresh = (16.0).into();
+    t.s.window_mut().ssthresh = (16.0).into();
     t.at(300_000).write(100);
     assert_eq!((t.ssthresh(), t.cwnd()), (30.0, 20.0));
 }
@@ -73,7 +73,7 @@ fn cubic_does_not_grow_while_idle() {
     let c = crate::scripted::config_with("ns2", "cubic", &[], &[("reno-friendly", Value::Bool(false))]);
     let grown = |pause: u64| {
         let mut t = Script::new(c.clone(), 0);
-        (t.s.w_mut().cwnd, t.s.w_mut().ssthresh) = (100.0, 100.0.into());
+        (t.s.window_mut().cwnd, t.s.window_mut().ssthresh) = (100.0, 100.0.into());
         t.write(1);
         t.at(200).ack(1);
         let now = 200 + pause;
@@ -85,17 +85,17 @@ fn cubic_does_not_grow_while_idle() {
     assert!((short - long).abs() < 1e-3, "{short} and {long}");
 }
 
-/// RFC 5681 section 4.1 restarts "before beginning transmission": a window that the receiver keeps closed is not reduced again and again meanwhile,
-/// but when it opens; so does Linux (tcp_ack_update_window), which asks later after every ACK that leaves it closed (tcp_ack_probe).
+/// RFC 5681 section 4.1 restarts "before beginning transmission": a window that the receiver keeps closed is reduced when it opens, not repeatedly
+/// before. So does Linux (tcp_ack_update_window), which probes later after every ACK that leaves it closed (tcp_ack_probe).
 #[test]
-fn a_closed_window_is_restarted_from_when_it_opens() {
+fn restart_when_closed_window_opens() {
     for (stack, restarted) in [("linux", 10.0_f64), ("rfc", 10.0), ("ns2", f64::INFINITY)] {
         let mut c = config(stack, "newreno");
         (c.init_cwnd, c.rto_min) = (10, Time::from_ms(200));
         let mut t = Script::new(c, 100);
-        t.s.w_mut().cwnd = 40.0;
-        t.s.w_mut().ssthresh = 40.0.into();
-        let flight = t.s.high() / 1000;
+        t.s.window_mut().cwnd = 40.0;
+        t.s.window_mut().ssthresh = 40.0.into();
+        let flight = t.s.snd_max() / 1000;
         t.window = 0;
         t.at(200).ack(flight);
         let before = t.cwnd();

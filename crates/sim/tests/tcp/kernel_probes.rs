@@ -10,9 +10,10 @@ fn linux(window: u32) -> TcpConfig {
     c
 }
 
-/// tcp_process_tlp_ack reduces by the congestion control's threshold, and DCTCP takes a loss for one where a recovery begins (dctcp_state): it cuts by alpha.
+/// tcp_process_tlp_ack reduces by the threshold of the congestion control. DCTCP counts a loss where a recovery begins (dctcp_state): it reduces by
+/// alpha.
 #[test]
-fn a_repaired_tail_is_cut_by_alpha() {
+fn repaired_tail_reduces_by_alpha() {
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 3);
@@ -34,16 +35,16 @@ fn a_repaired_tail_is_cut_by_alpha() {
 
 /// tcp_write_xmit, also when it sends a probe: the window is in use that the probe fills, as long as that is not acknowledged (tcp_cwnd_validate).
 #[test]
-fn a_probe_with_new_data_uses_the_window() {
+fn probe_with_new_data_uses_window() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(1, 4)]);
     t.at(300).ack(10);
     let window = t.cwnd() as u64;
     t.write(window + 1);
     let end = 10 + window;
-    assert_eq!(t.s.high(), end * 1000);
+    assert_eq!(t.s.snd_max(), end * 1000);
     t.at(20_000);
-    assert_eq!(t.s.high(), (end + 1) * 1000, "the probe");
+    assert_eq!(t.s.snd_max(), (end + 1) * 1000, "the probe");
     t.ack(end).write(1);
     let before = t.cwnd();
     t.settle();

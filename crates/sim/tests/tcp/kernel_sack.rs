@@ -1,4 +1,4 @@
-//! What a kernel makes of SACKs, at both ends (kernel functions at each test).
+//! SACKs in Linux, at both ends (kernel functions at each test).
 
 use crate::scripted::config;
 use crate::scripted::receiver;
@@ -7,8 +7,8 @@ use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::CaState;
 use forebay_types::Time;
 
-/// tcp_clean_rtx_queue, tcp_ack_update_rtt: a SACKed segment is a sample of its own, the oldest of those that an ACK covers counts, and what the
-/// timestamp of a repaired segment says is counted in ticks of a millisecond.
+/// tcp_clean_rtx_queue, tcp_ack_update_rtt: a SACKed segment is a sample, of several acknowledged segments the oldest counts, and the timestamp of a
+/// repaired segment counts in ticks of a millisecond.
 #[test]
 fn rtt_samples_are_ages_of_segments() {
     let mut c = config("linux", "newreno");
@@ -20,7 +20,7 @@ fn rtt_samples_are_ages_of_segments() {
     t.at(1_000).sack(0, &[(1, 2)]);
     assert_eq!(srtt(&t), (Time::from_us(100) * 7 + Time::from_us(900)) / 8);
     t.at(1_100).sack(0, &[(1, 4)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx), (CaState::Recovery, 1));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx), (CaState::Recovery, 1));
     let before = srtt(&t);
     // The hole is filled by its repetition, which left 200 us ago: less than a tick counts as one.
     t.rtt = 200;
@@ -36,23 +36,23 @@ fn a_known_loss_begins_another_recovery() {
     c.init_cwnd = 20;
     let mut t = Script::new(c, 40);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 10.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 10.0));
     // Segments beyond the window of the first loss leave; the first of them is lost.
     for (now, to) in [(210, 8), (220, 12), (230, 16), (240, 20)] {
         t.at(now).sack(0, &[(1, to)]);
     }
-    assert!(t.s.nxt() >= 24 * u64::from(t.c.mss), "{}", t.s.nxt());
+    assert!(t.s.snd_nxt() >= 24 * u64::from(t.c.mss), "{}", t.s.snd_nxt());
     t.sent();
     t.at(340).sack(0, &[(21, 24), (1, 20)]);
     assert!(t.sent().contains("20r"));
     t.at(350).sack(20, &[(21, 24)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Recovery, 2, 5.0));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Recovery, 2, 5.0));
 }
 
-/// tcp_sack_new_ofo_skb: ACKs that are held back leave before a segment that belongs to none of the two newest blocks is taken in, and that
-/// segment has none of its own; four blocks are remembered, of which three are sent.
+/// tcp_sack_new_ofo_skb: delayed ACKs leave before a segment outside the two newest blocks is processed, and that segment has no ACK of its own. Four
+/// blocks are kept, of which three are sent.
 #[test]
-fn a_third_block_lets_held_back_acks_go() {
+fn third_block_releases_delayed_acks() {
     let mut c = config("linux", "newreno");
     c.quickack_count = 0;
     let mut r = receiver::Script::new(c);
@@ -77,7 +77,7 @@ fn a_third_block_lets_held_back_acks_go() {
 
 /// tcp_data_queue: only when nothing is missing any more an ACK must leave at once; else it counts as one of three (__tcp_ack_snd_check).
 #[test]
-fn the_ack_of_a_filled_hole_counts_where_others_are_left() {
+fn ack_of_filled_hole_counts() {
     let mut c = config("linux", "newreno");
     c.quickack_count = 0;
     let mut r = receiver::Script::new(c);
@@ -100,14 +100,14 @@ fn marks_on_the_first_duplicate_reduce() {
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
     t.at(200).reply(0, &[(1, 2)], flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().losses.ecn_reductions), (CaState::Cwr, 5.0, 1));
+    assert_eq!((t.s.ca_state(), t.ssthresh(), t.s.stats().losses.ecn_reductions), (CaState::Cwr, 5.0, 1));
 }
 
-/// tcp_enter_recovery: a loss found while marks reduce the window is repaired until the end of that reduction (`high_seq`). Where that had been
-/// acknowledged before, the next ACK ends the repair, as if it had been a mistake (nothing has been sent again, so that tcp_packet_delayed says
-/// yes): the window stays, and the loss, which is known, begins another one.
+/// tcp_enter_recovery: a loss found while marks reduce the window is repaired until the end of that reduction (`high_seq`). If that end was
+/// acknowledged before, the next ACK ends the repair as spurious (nothing has been retransmitted, so that tcp_packet_delayed is true). The window
+/// stays, and the known loss begins another recovery.
 #[test]
-fn a_loss_in_a_reduction_is_repaired_until_its_end() {
+fn loss_within_reduction_is_repaired() {
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 100);
@@ -116,13 +116,13 @@ fn a_loss_in_a_reduction_is_repaired_until_its_end() {
     for next in 2..=end {
         t.at(280 + next).ack(next);
     }
-    assert_eq!(t.s.ca(), CaState::Cwr, "held until something above is acknowledged");
+    assert_eq!(t.s.ca_state(), CaState::Cwr, "held until something above is acknowledged");
     // The first of the next five is lost.
     t.at(400).sack(end, &[(end + 1, end + 4)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_reductions), (CaState::Recovery, 1, 1));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_reductions), (CaState::Recovery, 1, 1));
     t.at(410).sack(end, &[(end + 1, end + 5)]);
     assert_eq!(
-        (t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_reductions),
+        (t.s.ca_state(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_reductions),
         (CaState::Recovery, 2, 2),
         "the end had been acknowledged"
     );
@@ -130,7 +130,7 @@ fn a_loss_in_a_reduction_is_repaired_until_its_end() {
 
 /// tcp_cwnd_validate: in slow start a window is used that is less than twice the segments outstanding, of which a short one is one.
 #[test]
-fn a_short_segment_counts_in_the_use_of_a_window() {
+fn short_segment_counts_as_used_window() {
     let mut c = config("linux", "newreno");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 0);

@@ -27,10 +27,10 @@ fn probes_count_whole_microseconds() {
     assert_eq!(t.left(Timer::Probe), Some(3_000));
 }
 
-/// __run_timers has moved the wheel's clock on when it calls a timer's function: a timeout of 504 ticks that is set there is 503 away, and lies in a
-/// slot of eight ticks and not of 64 (calc_wheel_index).
+/// __run_timers has advanced the clock of the wheel when it calls a timer's function. A timeout of 504 ticks that is set there is 503 ticks away, in
+/// a slot of eight ticks and not of 64 (calc_wheel_index).
 #[test]
-fn timers_that_timers_set_are_a_tick_nearer() {
+fn timers_set_by_timers_expire_earlier() {
     let mut c = linux(10);
     (c.recovery, c.rto_min) = (Recovery::NewReno, Time::from_ms(251));
     let mut t = Script::new(c, 0);
@@ -39,10 +39,10 @@ fn timers_that_timers_set_are_a_tick_nearer() {
     assert_eq!(t.timer(), 512_000);
 }
 
-/// __mod_timer leaves a timer in its slot that is set for the tick at which it expires anyway: the timeout of the first segment, which is in a slot of
-/// eight ticks, is not in one of a single tick because something more is sent just before.
+/// __mod_timer keeps the slot of a timer that is set to the tick at which it expires anyway. The timeout of the first segment is in a slot of eight
+/// ticks, and stays there when more data is sent just before it expires.
 #[test]
-fn timers_that_expire_anyway_stay_in_their_slot() {
+fn timer_with_same_tick_keeps_slot() {
     let mut t = Script::new(linux(10), 1);
     t.at(199_200).write(3);
     assert_eq!(t.timer(), 8_800);

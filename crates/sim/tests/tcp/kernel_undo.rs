@@ -1,4 +1,4 @@
-//! What stack linux makes of D-SACKs, and how it takes reductions back: by the kernel's functions, where RFC 2883 and RFC 3708 say less.
+//! D-SACKs and undo in stack linux, by the functions of the kernel, where RFC 2883 and RFC 3708 leave it open.
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
@@ -15,16 +15,16 @@ fn linux(window: u32) -> TcpConfig {
 fn recovered() -> Script {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0));
     t.at(300).ack(10);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, 5.0));
     t.sent();
     t
 }
 
 /// tcp_check_dsack counts what is acknowledged already, wherever the episode ended: here a tail loss probe's duplicate.
 #[test]
-fn a_duplicate_behind_the_end_of_an_episode_counts() {
+fn duplicate_behind_episode_counts() {
     let mut t = recovered();
     t.write(3);
     t.at(20_000);
@@ -35,19 +35,19 @@ fn a_duplicate_behind_the_end_of_an_episode_counts() {
 
 /// tcp_sacktag_one: above the cumulative ACK only segments that were sent again count, and a duplicate of another is no reason to undo anything.
 #[test]
-fn duplicates_of_what_was_sent_once_do_not_count() {
+fn duplicates_by_network_do_not_count() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(1, 6)]);
-    assert_eq!((t.s.ca(), t.sent().ends_with("0r")), (CaState::Recovery, true));
+    assert_eq!((t.s.ca_state(), t.sent().ends_with("0r")), (CaState::Recovery, true));
     let cwnd = t.cwnd();
     t.at(210).sack(0, &[(3, 4), (1, 6)]);
-    assert_eq!((t.s.ca(), t.cwnd() >= cwnd), (CaState::Recovery, true), "the recovery goes on");
+    assert_eq!((t.s.ca_state(), t.cwnd() >= cwnd), (CaState::Recovery, true), "the recovery goes on");
     assert_eq!(t.s.stats().losses.fast_retx, 1);
 }
 
 /// tcp_enter_recovery, tcp_enter_loss: what is taken back is at least three quarters of the window (tcp_current_ssthresh).
 #[test]
-fn the_threshold_taken_back_is_three_quarters_of_the_window() {
+fn undone_threshold_is_three_quarters() {
     let mut t = recovered();
     // The window has grown beyond the threshold of five.
     t.write(100);
@@ -57,10 +57,10 @@ fn the_threshold_taken_back_is_three_quarters_of_the_window() {
     let window = t.cwnd() as u32;
     assert!(window >= 8, "{window}");
     t.sent();
-    let una = t.s.una() / 1000;
+    let una = t.s.snd_una() / 1000;
     t.at(500).sack(una, &[(una + 1, una + 4)]);
-    assert_eq!(t.s.ca(), CaState::Recovery);
-    let end = t.s.high() / 1000;
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
+    let end = t.s.snd_max() / 1000;
     t.at(600).ack(end);
     t.sack(end, &[(una, una + 1)]);
     assert_eq!((t.ssthresh(), t.cwnd() as u32), (f64::from(window / 2 + window / 4), window));
@@ -69,16 +69,16 @@ fn the_threshold_taken_back_is_three_quarters_of_the_window() {
 /// tcp_fastretrans_alert: the recovery that a D-SACK has taken back is the state in which tcp_try_to_open sees the mark, so that no other reduction
 /// begins.
 #[test]
-fn marks_on_the_ack_that_ends_a_recovery_by_a_duplicate() {
+fn marks_on_last_ack_of_recovery() {
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!(t.s.ca(), CaState::Recovery);
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
     t.at(210).ack(4);
     let threshold = t.ssthresh();
     t.reply(4, &[(0, 1)], forebay_sim::net::packet::flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, threshold));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, threshold));
 }
 
 /// tcp_ack: the duplicate that an ACK reports which others have overtaken has left the network, but the window is not looked at (tcp_cong_control).
@@ -88,16 +88,16 @@ fn overtaken_acks_leave_the_window() {
     t.at(200).sack(0, &[(2, 8)]);
     assert!(t.sent().contains("0r 1r"));
     t.at(310).ack(8);
-    assert_eq!(t.s.ca(), CaState::Recovery);
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
     let cwnd = t.cwnd();
     t.at(320).sack(3, &[(0, 1)]);
-    assert_eq!((t.s.ca(), t.cwnd()), (CaState::Recovery, cwnd));
+    assert_eq!((t.s.ca_state(), t.cwnd()), (CaState::Recovery, cwnd));
 }
 
 /// tcp_highest_sack_seq is where the segment behind the highest SACKed one begins: three segments between are a distance of four, with which SACKs
 /// alone let the window grow (tcp_check_sack_reordering, tcp_may_raise_cwnd).
 #[test]
-fn packets_are_out_of_order_up_to_the_end_of_the_highest() {
+fn reordering_reaches_highest_sack() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(9, 10)]);
     assert_eq!(t.s.reordering(&t.c), 3);

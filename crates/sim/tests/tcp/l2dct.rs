@@ -18,9 +18,9 @@ fn l2dct() -> TcpConfig {
 /// A connection in congestion avoidance that has sent at least `bytes`, without a mark or a loss; the next segment to acknowledge.
 fn after(bytes: u64) -> (Script, u64) {
     let mut t = Script::new(l2dct(), 5000);
-    t.s.w_mut().ssthresh = (10.0).into();
+    t.s.window_mut().ssthresh = (10.0).into();
     let mut next = 0;
-    while t.s.high() < bytes {
+    while t.s.snd_max() < bytes {
         next += 1;
         t.ack(next);
     }
@@ -35,7 +35,7 @@ fn close(a: f64, b: f64) {
 /// The cut is alpha^w / 2: with a quarter of the packets marked 1.6 % for a connection that has sent little, and 42 % for one that has
 /// sent 1 MB, where DCTCP cuts both by 12.5 %.
 #[test]
-fn the_cut_grows_with_the_bytes_sent() {
+fn reduction_grows_with_bytes_sent() {
     for (bytes, weight) in [(10_000, LIGHT), (190_000, LIGHT), (1_000_000, HEAVY), (3_000_000, HEAVY)] {
         let (mut t, next) = after(bytes);
         let before = t.cwnd();
@@ -60,7 +60,7 @@ fn growth_falls_with_the_bytes_sent() {
         close(t.cwnd(), before + k / before);
     }
     let (mut t, next) = after(600_000);
-    let (before, sent) = (t.cwnd(), t.s.high() as f64);
+    let (before, sent) = (t.cwnd(), t.s.snd_max() as f64);
     t.ack(next + 1);
     let weight = LIGHT - (LIGHT - HEAVY) * (sent - 2e5) / 8e5;
     close(t.cwnd(), before + weight / LIGHT / before);
@@ -82,8 +82,8 @@ fn losses_are_not_weighted() {
         t.timer();
     }
     t.settle();
-    t.s.w_mut().ssthresh = (t.cwnd()).into();
-    let (before, next) = (t.cwnd(), next.max(t.s.una() / 1000));
+    t.s.window_mut().ssthresh = (t.cwnd()).into();
+    let (before, next) = (t.cwnd(), next.max(t.s.snd_una() / 1000));
     t.ack(next + 1);
     close(t.cwnd(), before + 0.05 / before);
 }

@@ -1,4 +1,4 @@
-//! What the stack `linux` does as the kernel does and no RFC says: seen first in packets of Linux 6.12 beside ours (`docs/linux.md`).
+//! Behaviour of the stack `linux` that follows the kernel and is in no RFC, first seen in packets of Linux 6.12 (`docs/how-to/check-against-linux.md`).
 
 use crate::scripted::config;
 use crate::scripted::receiver::Script as Receiver;
@@ -16,7 +16,7 @@ fn linux(window: u32) -> TcpConfig {
 
 /// tcp_send_fin: what the application wrote has left when it closes, so that the FIN travels alone; it joins a segment that waits.
 #[test]
-fn a_fin_joins_the_last_segment_only_where_that_waits() {
+fn fin_joins_waiting_last_segment() {
     let mut t = Script::new(linux(10), 0);
     t.write_bytes(1000, true);
     assert_eq!(t.sent(), "0 F");
@@ -30,7 +30,7 @@ fn a_fin_joins_the_last_segment_only_where_that_waits() {
 /// tcp_sendmsg_locked, tcp_push: the last segment that the send buffer takes carries PSH, if it has not left by then, and so does the end of a
 /// message. In the first buffer there is space for 46 080 bytes of memory (tcp_sndbuf_expand), of which each segment of 1000 takes 1832.
 #[test]
-fn segments_at_the_end_of_a_buffer_and_of_a_message_are_pushed() {
+fn buffer_and_message_ends_are_pushed() {
     let mut t = Script::new(linux(10), 0);
     t.write_bytes(5_000, false);
     assert_eq!(t.pushed, [4]);
@@ -44,7 +44,7 @@ fn segments_at_the_end_of_a_buffer_and_of_a_message_are_pushed() {
 
 /// __tcp_retransmit_skb sends the segment as it was: of two that are lost the second is the end of a message.
 #[test]
-fn what_is_sent_again_is_pushed_again() {
+fn retransmission_keeps_push() {
     let mut t = Script::new(linux(10), 0);
     t.write_bytes(5_000, false);
     t.write_bytes(5_000, false);
@@ -67,14 +67,14 @@ fn duplicate_acks_are_compressed() {
     assert_eq!(r.acks(), "");
     r.at(200);
     assert_eq!(r.acks(), "2[3-8]");
-    // What fills the hole is acknowledged at once.
+    // A segment that fills the hole is acknowledged at once.
     r.data(2);
     assert_eq!(r.acks(), "8");
 }
 
 /// RFC 2883 section 4, tcp_data_queue: a D-SACK is about the most recent packet, so that one whose ACK is held back is not reported by the next.
 #[test]
-fn a_duplicate_whose_ack_is_held_back_is_not_reported_later() {
+fn delayed_dsack_is_not_reported_later() {
     let mut c = linux(10);
     c.quickack_count = 0;
     let mut r = Receiver::new(c);
@@ -103,7 +103,7 @@ fn cwr_is_acknowledged_at_once() {
 /// tcp_check_reno_reordering: without SACK ten duplicates of ten segments say that packets are out of order by as much. That outlives the scoreboard,
 /// which is let go when everything is acknowledged: the third duplicate of the next flight is no loss, the tenth is.
 #[test]
-fn a_raised_threshold_of_duplicates_outlives_the_scoreboard() {
+fn raised_reordering_outlives_scoreboard() {
     for raised in [false, true] {
         let mut c = linux(20);
         (c.recovery, c.eifel, c.frto, c.timestamps) = (Recovery::NewReno, false, false, false);
@@ -111,24 +111,24 @@ fn a_raised_threshold_of_duplicates_outlives_the_scoreboard() {
         if raised {
             // The first one opens the window, of which a SYN-ACK says no more than 64 KB.
             t.at(200).dup(0, 11);
-            assert_eq!(t.s.ca(), CaState::Recovery);
+            assert_eq!(t.s.ca_state(), CaState::Recovery);
         }
         t.at(300).ack(10);
         t.write(1);
         t.at(400).ack(11);
         // Everything has arrived, and the connection is idle for a moment.
-        assert_eq!((t.s.flight(), t.s.ca()), (0, CaState::Open), "{raised}");
-        t.s.w_mut().cwnd = 20.0;
+        assert_eq!((t.s.flight(), t.s.ca_state()), (0, CaState::Open), "{raised}");
+        t.s.window_mut().cwnd = 20.0;
         t.at(500).write(20);
         t.sent();
         let cuts = t.s.stats().losses.loss_reductions;
         t.at(600).dup(11, 2);
-        assert_eq!((t.s.ca(), t.s.stats().losses.loss_reductions), (CaState::Disorder, cuts), "{raised}");
+        assert_eq!((t.s.ca_state(), t.s.stats().losses.loss_reductions), (CaState::Disorder, cuts), "{raised}");
         t.dup(11, 1);
-        assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the third");
+        assert_eq!(t.s.ca_state() == CaState::Recovery, !raised, "{raised}: the third");
         t.dup(11, 6);
-        assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the ninth");
+        assert_eq!(t.s.ca_state() == CaState::Recovery, !raised, "{raised}: the ninth");
         t.dup(11, 1);
-        assert_eq!((t.s.ca(), t.s.stats().losses.loss_reductions), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
+        assert_eq!((t.s.ca_state(), t.s.stats().losses.loss_reductions), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
     }
 }

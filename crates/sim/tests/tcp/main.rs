@@ -3,6 +3,7 @@
 #[path = "../scripted/mod.rs"]
 mod scripted;
 
+mod quickack;
 mod bbr;
 mod congestion;
 mod cubic;
@@ -25,7 +26,6 @@ mod pfabric;
 mod pias;
 mod prin;
 mod proboscis;
-mod quickack;
 mod rack;
 mod receiver;
 mod reduction;

@@ -1,6 +1,6 @@
-//! What is left of closed connections (Linux net/ipv4/tcp_metrics.c): exact values after the kernel's formulas.
+//! Metrics of closed connections (Linux net/ipv4/tcp_metrics.c): exact values by the formulas of the kernel.
 
-use crate::scripted::{Tape, US, addresses, config};
+use crate::scripted::{Capture, US, addresses, config};
 use forebay_experiment::transport::Metrics;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -16,21 +16,21 @@ fn linux() -> TcpConfig {
 }
 
 /// A sender whose SYN is answered after `rtt` us, with what is remembered.
-fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Tape) {
-    let (mut s, mut tape) = (Sender::new(c, addresses(1).0, None), Tape::default());
+fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Capture) {
+    let (mut s, mut capture) = (Sender::new(c, addresses(1).0, None), Capture::default());
     s.remember(c, path);
-    s.open(c, Time::ZERO, &mut tape);
-    s.write(c, Time::ZERO, 1_000_000, None, false, &mut tape);
+    s.open(c, Time::ZERO, &mut capture);
+    s.write(c, Time::ZERO, 1_000_000, None, false, &mut capture);
     let p = Packet { seq: 2, flags: flag::SYN | flag::ACK, win: 60_000, len: 7, ..Packet::default() };
-    s.on_packet(c, Time(rtt * US), &p, None, &mut tape);
-    (s, tape)
+    s.on_packet(c, Time(rtt * US), &p, None, &mut capture);
+    (s, capture)
 }
 
 /// A connection that has ended with this state.
 fn ended(c: &TcpConfig, srtt: u64, cwnd: f64, ssthresh: f64) -> Sender {
     let mut s = Sender::new(c, addresses(1).0, None);
     s.rtt_mut().sample(c, Time(srtt), Sent::default());
-    (s.w_mut().cwnd, s.w_mut().ssthresh) = (cwnd, ssthresh.into());
+    (s.window_mut().cwnd, s.window_mut().ssthresh) = (cwnd, ssthresh.into());
     s
 }
 
@@ -43,7 +43,7 @@ fn after(c: &TcpConfig, ends: &[(u64, f64, f64)]) -> Remembered {
 
 /// tcp_init_metrics: RTO = RTT + max(2 RTT, 200 ms), in ticks of 1 ms, where the handshake was faster than what is remembered.
 #[test]
-fn the_first_timeout_follows_the_remembered_rtt() {
+fn first_timeout_follows_stored_rtt() {
     let c = linux();
     let rto = |remembered_us: u64, handshake_us: u64| {
         let path = after(&c, &[(remembered_us * US, 10.0, f64::INFINITY)]);
@@ -58,15 +58,15 @@ fn the_first_timeout_follows_the_remembered_rtt() {
     assert_eq!(opened(&c, 100, &Remembered::default()).0.rto(&c), Time::from_ms(201));
 }
 
-/// Only the first timeout: a sample of data makes it anew, from an estimate that remembers nothing.
+/// Only the first timeout: a sample of data replaces it, by an estimate without stored values.
 #[test]
 fn the_estimate_is_the_connections_own() {
     let c = linux();
     let path = after(&c, &[(150_000 * US, 10.0, f64::INFINITY)]);
-    let (mut s, mut tape) = opened(&c, 100, &path);
+    let (mut s, mut capture) = opened(&c, 100, &path);
     assert_eq!(s.rtt().smoothed(), Time(100 * US).into());
     let p = Packet { seq: 2 + 1000, flags: flag::ACK, win: 500, ts: 100_000, ..Packet::default() };
-    s.on_packet(&c, Time(200 * US), &p, None, &mut tape);
+    s.on_packet(&c, Time(200 * US), &p, None, &mut capture);
     assert_eq!(s.rtt().base_rto(), Time::from_ms(201));
 }
 
@@ -96,7 +96,7 @@ fn rtts_are_averaged_downwards() {
 #[test]
 fn thresholds() {
     let c = linux();
-    let of = |ends: &[(u64, f64, f64)]| opened(&c, 100, &after(&c, ends)).0.w().ssthresh.or_infinite();
+    let of = |ends: &[(u64, f64, f64)]| opened(&c, 100, &after(&c, ends)).0.window().ssthresh.or_infinite();
     let none = f64::INFINITY;
     assert_eq!(of(&[(US, 100.0, none)]), none, "the first slow start did not end");
     assert_eq!(of(&[(US, 30.0, 20.0)]), 20.0);
@@ -111,11 +111,11 @@ fn thresholds() {
 
 /// As Linux by default (tcp_no_ssthresh_metrics_save): the RTT without the threshold; and nothing unless asked for.
 #[test]
-fn what_is_taken_over_is_an_option() {
+fn metrics_are_an_option() {
     let path = after(&linux(), &[(150_000 * US, 30.0, 20.0)]);
     let mut c = linux();
     c.metrics = Metrics::Rtt;
     let (s, _) = opened(&c, 100, &path);
-    assert_eq!((s.rto(&c), s.w().ssthresh.or_infinite()), (Time::from_ms(450), f64::INFINITY));
+    assert_eq!((s.rto(&c), s.window().ssthresh.or_infinite()), (Time::from_ms(450), f64::INFINITY));
     assert_eq!(config("linux", "cubic").metrics, Metrics::Off);
 }

@@ -32,7 +32,7 @@ fn third_duplicate_retransmits() {
     assert_eq!((t.sent().as_str(), t.cwnd()), ("10 11 12", 13.0));
     // Full acknowledgement: the window is ssthresh; three are outstanding.
     t.ack(10);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca()), ("13", 4.0, CaState::Open));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca_state()), ("13", 4.0, CaState::Open));
     t.ack(11);
     assert_eq!(t.cwnd(), 4.25);
 }
@@ -53,7 +53,7 @@ fn two_duplicates_are_not_enough() {
 
 /// Data of a limited transmit that turned out harmless counts like any other in a later loss.
 #[test]
-fn limited_transmit_is_forgotten_with_its_episode() {
+fn limited_transmit_ends_with_episode() {
     let mut t = Script::new(window("newreno", 8), 100);
     t.dup(0, 2).ack(2);
     t.sent();
@@ -73,11 +73,11 @@ fn partial_acknowledgements_repair_one_hole_each() {
     assert_eq!(t.cwnd(), 12.0);
     // RFC 6582 section 3.2 step 3: deflate by what was acknowledged, add back one segment.
     t.ack(4);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca()), ("4r", 9.0, CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca_state()), ("4r", 9.0, CaState::Recovery));
     t.ack(7);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 7.0));
     t.ack(10);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca(), t.s.stats().losses.fast_retx), ("", 5.0, CaState::Open, 1));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca_state(), t.s.stats().losses.fast_retx), ("", 5.0, CaState::Open, 1));
 }
 
 /// RFC 6582 section 4, "impatient": only the first partial acknowledgement restarts the retransmission timer.
@@ -103,7 +103,7 @@ fn reno_leaves_recovery_at_once() {
     let mut t = Script::new(window("reno", 10), 10);
     t.sent();
     t.dup(0, 7).ack(4);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca()), ("0r", 5.0, CaState::Open));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca_state()), ("0r", 5.0, CaState::Open));
     // A second hole asks for another round of duplicates, which the old ones are not.
     t.dup(4, 2);
     assert_eq!(t.sent(), "");
@@ -112,7 +112,7 @@ fn reno_leaves_recovery_at_once() {
 /// Reno has no `recover`: three duplicates that ask for the second hole of a window start another fast retransmit, with another halving
 /// (RFC 5681 section 3.2; ns-2 `allow_fast_retransmit`). Waiting for the timeout instead is NewReno's rule without NewReno's repair.
 #[test]
-fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
+fn reno_repairs_second_hole_separately() {
     let mut t = Script::new(window("reno", 10), 100);
     t.sent();
     t.dup(0, 7).ack(4);
@@ -128,7 +128,7 @@ fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
 
 /// After a timeout Reno too takes the duplicates that go-back-N makes for what they are.
 #[test]
-fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
+fn reno_ignores_go_back_n_duplicates() {
     let mut t = Script::new(window("reno", 10), 100);
     t.sent();
     t.timer();
@@ -144,7 +144,7 @@ fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
 
 /// RFC 6582 section 3.2 step 2: duplicates that do not acknowledge more than `recover` start nothing.
 #[test]
-fn duplicates_of_go_back_n_start_nothing() {
+fn go_back_n_duplicates_start_nothing() {
     let mut t = Script::new(window("newreno", 10), 100);
     t.sent();
     t.timer();
@@ -152,7 +152,7 @@ fn duplicates_of_go_back_n_start_nothing() {
     t.ack(1);
     assert_eq!(t.sent(), "1r 2r");
     t.ack(10);
-    assert_eq!(t.s.ca(), CaState::Open, "everything sent before the timeout is acknowledged");
+    assert_eq!(t.s.ca_state(), CaState::Open, "everything sent before the timeout is acknowledged");
     t.sent();
     t.dup(10, 3);
     // Section 4.1: an ACK for exactly `recover` does not cover more than it.
@@ -170,7 +170,7 @@ fn duplicates_in_loss_state_start_nothing() {
     t.ack(1);
     t.sent();
     t.dup(1, 8);
-    assert_eq!((t.sent().as_str(), t.s.stats().losses.fast_retx, t.s.ca()), ("", 0, CaState::Loss));
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.fast_retx, t.s.ca_state()), ("", 0, CaState::Loss));
 }
 
 /// The very first segment can be repaired as well, although no ACK covers anything yet.
@@ -206,7 +206,7 @@ fn what_is_no_duplicate() {
     let mut t = Script::new(window("newreno", 8), 8);
     t.ack(8);
     t.dup(8, 10);
-    assert_eq!((t.s.stats().losses.fast_retx, t.s.ca()), (0, CaState::Open));
+    assert_eq!((t.s.stats().losses.fast_retx, t.s.ca_state()), (0, CaState::Open));
 }
 
 /// ACKs for data never sent, and old ones, change nothing (RFC 9293 section 3.10.7.4).
@@ -215,29 +215,29 @@ fn impossible_acknowledgements() {
     let mut t = Script::new(window("newreno", 8), 100);
     t.ack(2);
     t.sent();
-    let before = (t.cwnd(), t.s.una(), t.s.timer_due());
+    let before = (t.cwnd(), t.s.snd_una(), t.s.timer_due());
     t.dup(1, 5);
     t.dup(90, 5);
-    assert_eq!((t.cwnd(), t.s.una(), t.s.timer_due(), t.sent().as_str()), (before.0, before.1, before.2, ""));
+    assert_eq!((t.cwnd(), t.s.snd_una(), t.s.timer_due(), t.sent().as_str()), (before.0, before.1, before.2, ""));
 }
 
 /// RFC 5681 section 2 (e): also before anything is acknowledged an ACK with a window of its own is no duplicate; but not the first one behind a
 /// SYN-ACK, whose window was not scaled.
 #[test]
-fn a_new_window_before_any_progress_is_no_duplicate() {
+fn early_window_update_is_no_duplicate() {
     for window in [1_000_000, 60_000] {
         let mut c = config("ns2", "newreno");
         (c.rcv_wnd, c.init_cwnd) = (window, 8);
         let mut t = Script::new(c, 8);
         t.sent();
         t.dup(0, 2);
-        assert_eq!(t.s.ca(), CaState::Disorder, "{window}");
+        assert_eq!(t.s.ca_state(), CaState::Disorder, "{window}");
         for more in 1..4 {
             t.window = window - more * 2_000;
             t.ack(0);
         }
-        assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Disorder, ""), "{window}");
+        assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Disorder, ""), "{window}");
         t.ack(0);
-        assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Recovery, "0r"), "{window}");
+        assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Recovery, "0r"), "{window}");
     }
 }

@@ -1,7 +1,7 @@
 //! Offload (kernel functions at each test): segments joined at the receiver's host, and senders that wait for bursts.
 
 use crate::scripted::receiver::Script;
-use crate::scripted::{MS, Tape, US, addresses, config};
+use crate::scripted::{Capture, MS, US, addresses, config};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -56,9 +56,9 @@ fn marks_are_told_apart() {
     assert_eq!(r.acks(), "7");
 }
 
-/// What ends a super-segment at once: the last segment of a write (PSH), a FIN, a segment shorter than the first.
+/// Segments that end a super-segment at once: the last one of a write (PSH), a FIN, a segment shorter than the first.
 #[test]
-fn the_end_of_a_write_does_not_wait() {
+fn end_of_write_does_not_wait() {
     let mut r = Script::new(joining());
     r.r.notify_at(3000);
     r.data(0).data(1).data(2);
@@ -108,7 +108,7 @@ fn timestamps_are_told_apart() {
 
 /// A lone segment's delayed ACK leaves when it is due, also while a host holds others.
 #[test]
-fn a_delayed_ack_is_not_put_off() {
+fn delayed_ack_is_not_postponed() {
     let mut c = joining();
     c.gro = Some(Time::from_ms(100));
     let mut r = Script::new(c);
@@ -141,29 +141,29 @@ fn other_stacks_count_segments() {
 struct Host {
     c: TcpConfig,
     s: Sender,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Host {
     fn new(tso: Option<u32>) -> Host {
         let mut c = config("linux", "newreno");
         (c.handshake, c.tsq, c.tso) = (false, false, tso);
-        let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
-        h.s.open(&h.c, Time::ZERO, &mut h.tape);
-        h.s.write(&h.c, Time::ZERO, 100_000_000, None, false, &mut h.tape);
+        let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, capture: Capture::default() };
+        h.s.open(&h.c, Time::ZERO, &mut h.capture);
+        h.s.write(&h.c, Time::ZERO, 100_000_000, None, false, &mut h.capture);
         assert_eq!(h.sent(), 10);
         h
     }
 
     fn sent(&mut self) -> usize {
-        self.tape.0.drain(..).count()
+        self.capture.0.drain(..).count()
     }
 
     /// An ACK for the first `segments`, at `us`, that echoes a segment sent at `ecn-echo` us; how many segments leave.
     fn ack(&mut self, us: u64, segments: u32, echo: u64) -> usize {
         let win = (self.c.rcv_wnd >> 7) as u16;
         let p = Packet { seq: 2 + segments * 1000, flags: flag::ACK, win, ts: (echo * 1000) as u32, ..Packet::default() };
-        self.s.on_packet(&self.c, Time(us * US), &p, None, &mut self.tape);
+        self.s.on_packet(&self.c, Time(us * US), &p, None, &mut self.capture);
         self.sent()
     }
 }
@@ -171,18 +171,18 @@ impl Host {
 /// tcp_tso_should_defer: a third of the window is worth a burst, less waits for the next ACK. With one RTT of 100 us all of it was sent
 /// 100 us ago, so the next ACK is near.
 #[test]
-fn waits_for_a_third_of_the_window() {
+fn waits_for_third_of_window() {
     let mut h = Host::new(Some(65_536));
     // Slow start: an ACK for two lets four out, of a window of 12; four is a third.
     assert_eq!(h.ack(100, 2, 0), 4);
     // Congestion avoidance from here on: an ACK for one segment makes room for one.
-    h.s.w_mut().ssthresh = (12.0).into();
+    h.s.window_mut().ssthresh = (12.0).into();
     let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
     assert_eq!(sent, [0, 0, 0, 4, 0, 0, 0, 4], "four of twelve at a time");
     // One by one without.
     let mut h = Host::new(None);
     h.ack(100, 2, 0);
-    h.s.w_mut().ssthresh = (12.0).into();
+    h.s.window_mut().ssthresh = (12.0).into();
     let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
     assert_eq!(sent, [1; 8]);
 }
@@ -193,8 +193,8 @@ fn waits_for_a_third_of_the_window() {
 #[test]
 fn small_bursts_at_low_rates() {
     let mut h = Host::new(Some(65_536));
-    h.s.w_mut().cwnd = 30.0;
-    h.s.w_mut().ssthresh = (20.0).into();
+    h.s.window_mut().cwnd = 30.0;
+    h.s.window_mut().ssthresh = (20.0).into();
     assert_eq!(h.ack(20_000, 1, 0), 21, "the window was raised: more than a third of it");
     let sent: Vec<usize> = (2..=9).map(|n| h.ack(20_001, n, 0)).collect();
     assert_eq!(sent, [0, 2, 0, 2, 0, 2, 0, 2]);
@@ -202,9 +202,9 @@ fn small_bursts_at_low_rates() {
 
 /// No waiting when the next ACK is more than half an RTT, or 1 ms, away, nor when nothing was sent for 1 ms.
 #[test]
-fn does_not_wait_for_a_late_ack() {
+fn late_ack_is_not_awaited() {
     let mut h = Host::new(Some(65_536));
-    h.s.w_mut().ssthresh = (10.0).into();
+    h.s.window_mut().ssthresh = (10.0).into();
     // The ACK of the first ten; the next ten are sent now, and their ACKs come in 100 us.
     assert_eq!(h.ack(100, 10, 0), 11);
     assert_eq!(h.ack(110, 11, 100), 1, "90 us until the next ACK: used at once");
@@ -216,17 +216,17 @@ fn does_not_wait_for_a_late_ack() {
 
 /// The window is in use while a sender waits for more of it (`is_cwnd_limited`): it grows as it would without.
 #[test]
-fn waiting_is_no_reason_not_to_grow() {
+fn window_grows_while_waiting() {
     let grown = |tso| {
         let mut h = Host::new(tso);
-        h.s.w_mut().ssthresh = (10.0).into();
+        h.s.window_mut().ssthresh = (10.0).into();
         for round in 1..=20_u32 {
             let now = u64::from(round) * 100;
             (1..=5_u64).for_each(|i| {
-                h.ack(now + i, (h.s.una() / 1000) as u32 + 2, now - 100);
+                h.ack(now + i, (h.s.snd_una() / 1000) as u32 + 2, now - 100);
             });
         }
-        h.s.w().cwnd
+        h.s.window().cwnd
     };
     let (with, without) = (grown(Some(65_536)), grown(None));
     assert!((with / without - 1.0).abs() < 0.02, "{with} for {without}");
@@ -237,20 +237,20 @@ fn waiting_is_no_reason_not_to_grow() {
 fn the_last_segment_leaves() {
     let mut c = config("linux", "newreno");
     (c.handshake, c.tsq, c.tso) = (false, false, Some(65_536));
-    let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
-    h.s.open(&h.c, Time::ZERO, &mut h.tape);
-    h.s.write(&h.c, Time::ZERO, 25_500, None, true, &mut h.tape);
+    let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, capture: Capture::default() };
+    h.s.open(&h.c, Time::ZERO, &mut h.capture);
+    h.s.write(&h.c, Time::ZERO, 25_500, None, true, &mut h.capture);
     let (mut acked, mut now) = (0, 0);
-    while h.s.una() < 25_500 && now < 10 * MS / US {
+    while h.s.snd_una() < 25_500 && now < 10 * MS / US {
         now += 100;
-        let sent = (h.s.nxt() / 1000) as u32;
+        let sent = (h.s.snd_nxt() / 1000) as u32;
         while acked < sent {
             acked += 1;
             h.ack(now, acked, now - 100);
         }
-        if h.s.nxt() > 25_000 {
+        if h.s.snd_nxt() > 25_000 {
             break;
         }
     }
-    assert_eq!(h.s.nxt(), 25_501, "data and FIN");
+    assert_eq!(h.s.snd_nxt(), 25_501, "data and FIN");
 }

@@ -28,7 +28,7 @@ fn no_fast_retransmission() {
         t.sack(0, &[(1, n)]);
     }
     assert_eq!((t.s.stats().losses.fast_retx, t.cwnd(), t.ssthresh()), (0, 8.0, f64::INFINITY));
-    // What the SACKs took out of the pipe went into new segments.
+    // New segments have replaced the SACKed ones in the pipe.
     assert_eq!(t.sent(), "8#12 9#11 10#10 11#9 12#8 13#7 14#6");
     // The timeout repairs the hole alone, as the rest is SACKed or goes behind it.
     assert_eq!(t.timer(), 1_000);
@@ -54,7 +54,7 @@ fn probes_after_five_timeouts() {
     assert_eq!((t.sent().as_str(), t.cwnd()), ("0r#8", 1.0));
     t.ack(1);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("1r#7 2r#6", 2.0));
-    // The count starts anew.
+    // The count starts again.
     t.timer();
     assert!(t.sent().starts_with("1r"));
 }

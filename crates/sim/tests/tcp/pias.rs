@@ -1,7 +1,7 @@
 //! PIAS on the wire: demotion by bytes sent, and urgent control packets.
 
 use crate::scripted::sender::Script;
-use crate::scripted::{Tape, addresses, config, receiver, shim};
+use crate::scripted::{Capture, addresses, config, receiver, shim};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
@@ -20,7 +20,7 @@ fn pias(window: u32, per: &str) -> TcpConfig {
 fn demoted_as_the_message_is_sent() {
     let mut t = Script::new(pias(20, "message"), 6);
     assert_eq!(t.sent(), "0e^7 1e^7 2e^6 3e^6 4e^5 5e^5");
-    // Each message starts anew.
+    // Each message starts again.
     t.write(3);
     assert_eq!(t.sent(), "6e^7 7e^7 8e^6");
     let mut t = Script::new(pias(20, "connection"), 6);
@@ -42,9 +42,9 @@ fn retransmissions_carry_the_class_of_now() {
 #[test]
 fn control_packets_are_urgent() {
     let class_of_syn = |c: &TcpConfig| {
-        let (mut tape, forward) = (Tape::default(), addresses(1).0);
-        Sender::new(c, forward, None).open(c, Time::ZERO, &mut tape);
-        tape.0[0].0.class()
+        let (mut capture, forward) = (Capture::default(), addresses(1).0);
+        Sender::new(c, forward, None).open(c, Time::ZERO, &mut capture);
+        capture.0[0].0.class()
     };
     let class_of_acks = |c: TcpConfig| {
         let mut r = receiver::Script::closed(c);

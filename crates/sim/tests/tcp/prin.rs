@@ -21,7 +21,7 @@ fn idle(c: TcpConfig, cwnd: f64) -> Script {
     let mut t = Script::new(c, 1);
     t.settle();
     t.sent();
-    t.s.w_mut().cwnd = cwnd;
+    t.s.window_mut().cwnd = cwnd;
     t
 }
 
@@ -31,7 +31,7 @@ fn text(t: &str) -> Value {
 
 /// Claim `prin-last-three-high`, R3 and R4: for each block.
 #[test]
-fn the_last_three_segments_of_each_block() {
+fn last_three_segments_of_blocks() {
     let mut t = Script::new(prin(40, &[]), 6);
     assert_eq!(t.sent(), "0 1 2 3^4 4^4 5^4");
     t.settle();
@@ -66,14 +66,14 @@ fn window_at_a_block_start() {
 }
 
 #[test]
-fn the_first_block_has_the_initial_window() {
+fn first_block_has_initial_window() {
     let t = Script::new(prin(10, &[]), 40);
     assert_eq!((t.cwnd(), t.flight()), (10.0, 10));
 }
 
 /// R2: only before the first new segment, once, and not while the block waits behind another.
 #[test]
-fn halved_when_the_block_begins_not_when_it_is_written() {
+fn halved_when_block_begins() {
     let mut t = Script::new(prin(4, &[]), 6);
     assert_eq!(t.sent(), "0 1 2 3^4");
     t.write(8);
@@ -104,7 +104,7 @@ fn in_fast_recovery() {
     assert_eq!((t.sent().as_str(), t.cwnd()), ("", 2.0));
     // Recovery ends with the acknowledgement of `recover`.
     t.ack(10);
-    assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Open, "10 11 12 13 14"));
+    assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Open, "10 11 12 13 14"));
 }
 
 /// R4: the mark is a function of the sequence number.
@@ -148,7 +148,7 @@ fn patience_at_the_tail() {
     assert_eq!((t.sent().as_str(), t.left(Timer::Reorder), t.s.stats().losses.fast_retx), ("", Some(300), 0));
     // The others arrive: nothing was lost.
     t.at(400).ack(8);
-    assert_eq!((t.sent().as_str(), t.s.ca(), t.cwnd(), t.s.stats().losses.fast_retx), ("", CaState::Open, 9.0, 0));
+    assert_eq!((t.sent().as_str(), t.s.ca_state(), t.cwnd(), t.s.stats().losses.fast_retx), ("", CaState::Open, 9.0, 0));
 
     let mut t = Script::new(prin(8, &wait), 8);
     t.sent();
@@ -157,7 +157,7 @@ fn patience_at_the_tail() {
     assert_eq!(t.sent(), "");
     t.at(550);
     // As without the wait: ssthresh half the flight, three and one more segments have left the network.
-    assert_eq!((t.sent().as_str(), t.ssthresh(), t.cwnd(), t.s.ca()), ("0r", 4.0, 8.0, CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.ssthresh(), t.cwnd(), t.s.ca_state()), ("0r", 4.0, 8.0, CaState::Recovery));
     assert_eq!(t.left(Timer::Rto), Some(200_000), "the retransmission has all of its timeout before it");
 
     // More of the block is to come: no wait, and none without the option.
@@ -215,5 +215,5 @@ fn pipelined_blocks_are_halved_without_priorities() {
         assert!(pipe.log.iter().any(|s| s.offset == begin && s.len > 0), "no segment starts at {begin}");
     }
     // Each of the three later blocks has halved what slow start had made of the window.
-    assert!(!pipe.sender.w().ssthresh.is_unlimited());
+    assert!(!pipe.sender.window().ssthresh.is_unlimited());
 }

@@ -9,7 +9,7 @@ use forebay_sim::tcp::config::TcpConfig;
 use forebay_types::Time;
 use forebay_types::param::{Kind, Value, Values};
 
-/// A stack with this congestion control, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
+/// Stack with this congestion control, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
 fn shimmed(stack: &str, cc: &str, own: &[(&'static str, Value)]) -> TcpConfig {
     let entry = shim::find("proboscis").expect("a shim of the registry");
     let values = entry.entry.params.iter().map(|p| {
@@ -42,7 +42,7 @@ fn syn(s: &Seen) -> bool {
     s.data && s.flags & flag::SYN != 0
 }
 
-/// Data segments that left in the first flight: before anything of theirs was acknowledged.
+/// Data segments that left in the first flight, before any of them was acknowledged.
 fn first_flight<J>(p: &Pipe<J>) -> usize {
     let data: Vec<_> = p.log.iter().filter(|s| s.len > 0 && !probe(s)).collect();
     data.iter().filter(|s| s.now == data[0].now).count()
@@ -56,7 +56,7 @@ fn transfer<J: FnMut(&Seen) -> Fate>(c: TcpConfig, segments: u64, judge: J) -> P
 
 /// Nothing is marked: ten probes, the SYN behind them, and the guest's whole initial window.
 #[test]
-fn an_idle_path_gets_the_initial_window() {
+fn idle_path_gets_initial_window() {
     let p = transfer(newreno(), 30, |_| PASS);
     assert!(p.log[..10].iter().all(probe) && syn(&p.log[10]));
     assert_eq!(p.log[..11].iter().map(|s| s.now).max(), Some(0));
@@ -68,7 +68,7 @@ fn an_idle_path_gets_the_initial_window() {
 
 /// The share of marked probes sets the first flight; the next flights are the guest's.
 #[test]
-fn marks_on_probes_set_the_first_flight() {
+fn marks_on_probes_set_first_flight() {
     for (marked, flight) in [(1, 9), (5, 5), (8, 2), (9, 1), (10, 1)] {
         let mut n = 0;
         let p = transfer(newreno(), 30, |s| {
@@ -84,10 +84,10 @@ fn marks_on_probes_set_the_first_flight() {
     }
 }
 
-/// 6 of 10 probes are lost: the SYN-ACK is held. Nobody repeats the train, because the sender's shim starts only at 4 ms: then it is
-/// released with what the repeated train says.
+/// 6 of 10 probes are lost, so the SYN-ACK is held. The shim of the sender repeats the train only at 4 ms, and then the SYN-ACK is released with the
+/// results of the repeated train.
 #[test]
-fn a_held_syn_ack_is_released_by_the_next_train() {
+fn next_train_releases_syn_ack() {
     let mut n = 0;
     let p = transfer(newreno(), 10, |s| {
         n += usize::from(probe(s));
@@ -108,7 +108,7 @@ fn a_held_syn_ack_is_released_by_the_next_train() {
 
 /// No train ever gets through: released after beta3, with one segment.
 #[test]
-fn a_held_syn_ack_is_released_in_the_end() {
+fn syn_ack_is_released_eventually() {
     let p = transfer(newreno(), 10, |s| if probe(s) { LOSE } else { PASS });
     let s = p.shims.as_ref().unwrap();
     assert_eq!((s.receiver.stats().verdict, s.receiver.stats().window), (Verdict::Insufficient, Some(1_000)));
@@ -120,7 +120,7 @@ fn a_held_syn_ack_is_released_in_the_end() {
 /// The first SYN is lost: the shim repeats it at 16 ms, long before the guest would, and the guest has had no timeout. A lost SYN-ACK
 /// is the same to it.
 #[test]
-fn lost_syns_and_syn_acks_are_repeated_by_the_shim() {
+fn shim_repeats_lost_handshake_packets() {
     for direction in [true, false] {
         let mut lost = 0;
         let p = transfer(newreno(), 10, |s| {
@@ -140,7 +140,7 @@ fn lost_syns_and_syn_acks_are_repeated_by_the_shim() {
 /// All SYNs are lost for more than a second: the shim gives up, the guest's own SYN at 1 s belongs to the old entry, and the one at 3 s
 /// starts afresh.
 #[test]
-fn after_giving_up_the_guest_starts_afresh() {
+fn guest_restarts_after_giving_up() {
     let p = transfer(newreno(), 10, |s| if syn(s) && s.now < 2500 * MS { LOSE } else { PASS });
     let syns: Vec<u64> = p.log.iter().filter(|s| syn(s)).map(|s| s.now / MS).collect();
     // Every 16 ms until the entry goes at 1001 ms, the guest's own among them.
@@ -162,7 +162,7 @@ fn marked_data_throttles_the_guest() {
         assert_eq!(s.sender.vwnd(), Some(1_000), "{cc}");
         assert!(s.sender.alpha() > 0.99 && s.sender.stats().throttled > 250, "{cc}: {:?}", s.sender);
         assert_eq!(p.sender.stats().losses.ce_bytes, 0);
-        assert!(p.sender.w().cwnd >= 10.0, "{cc}: the guest's own window is not touched");
+        assert!(p.sender.window().cwnd >= 10.0, "{cc}: the guest's own window is not touched");
         // At the end there is one segment in each round trip.
         let data: Vec<u64> = p.log.iter().filter(|s| s.len > 0).map(|s| s.now).collect();
         assert!(data.windows(2).skip(100).all(|w| w[1] - w[0] == 100 * US), "{cc}");

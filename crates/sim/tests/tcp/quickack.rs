@@ -1,4 +1,4 @@
-//! When Linux's receiver acknowledges (kernel functions at each test) and how it tunes its window.
+//! ACKs and window tuning of the Linux receiver (kernel functions at each test).
 
 use crate::scripted::config;
 use crate::scripted::receiver::Script;
@@ -34,7 +34,7 @@ fn at_once(r: &mut Script, from: u64, to: u64) -> usize {
 /// tcp_event_data_recv: after a pause longer than the retransmission timeout, 200 ms and a bit here, the sender may have started over, and
 /// 16 segments are acknowledged at once again. Before, quick mode came once in the life of a connection.
 #[test]
-fn quick_mode_comes_back_after_a_pause() {
+fn quick_mode_returns_after_pause() {
     let mut r = Script::new(quick());
     assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
     r.at(150_000);
@@ -52,7 +52,7 @@ fn quick_mode_comes_back_after_a_pause() {
 
 /// The pause is measured against the receiver's own timeout, which the handshake tells.
 #[test]
-fn a_long_round_trip_needs_a_longer_pause() {
+fn long_rtt_needs_longer_pause() {
     let mut r = Script::new(quick());
     // RTT 300 ms: the timeout is 300 + max(200, 600) ms.
     r.at(300_000);
@@ -95,7 +95,7 @@ fn bytes_count_not_segments() {
 
 /// tcp_cleanup_rbuf: the last segment of a write carries PSH; the application reads it, and the ACK does not wait, whatever its size.
 #[test]
-fn the_end_of_a_write_is_acknowledged_at_once() {
+fn end_of_write_acknowledged_at_once() {
     let mut r = Script::new(slow());
     r.r.notify_at(3000);
     r.data(0).data(1);
@@ -142,7 +142,7 @@ fn duplicates_and_marks_enter_quick_mode() {
     let mut r = Script::new(quick());
     assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
     r.data(3);
-    // What lies before the window offered last brings nothing that would be acknowledged: its ACK is none of them (tcp_dec_quickack_mode).
+    // Data before the last offered window brings nothing to acknowledge, so its ACK is no quick ACK (tcp_dec_quickack_mode).
     assert_eq!(at_once(&mut r, 40, 60), 16 + 2);
     r.data(59);
     assert_eq!(at_once(&mut r, 60, 80), 15 + 2, "what ends where that window began is");
@@ -173,7 +173,7 @@ fn window_after(c: TcpConfig, per: u64, rtts: u64) -> Vec<u64> {
 }
 
 /// tcp_measure_rcv_mss, tcp_rcv_space_adjust, tcp_grow_window, __tcp_select_window: a segment of 1000 bytes occupies 2304 bytes of buffer, so that
-/// 111 in 256 of a buffer are window; the buffer follows twice of what is read in an RTT, as far as the limit.
+/// 111 in 256 of a buffer are window. The buffer follows twice the bytes read in an RTT, up to the limit.
 #[test]
 fn the_window_follows_what_arrives() {
     let mut c = config("linux", "newreno");

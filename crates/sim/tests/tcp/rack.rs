@@ -19,7 +19,7 @@ fn three_sacked_segments_are_enough() {
     let mut t = Script::new(linux(10), 100);
     t.sent();
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!((t.log[0].1.as_str(), t.s.ca(), t.ssthresh()), ("0r", CaState::Recovery, 5.0));
+    assert_eq!((t.log[0].1.as_str(), t.s.ca_state(), t.ssthresh()), ("0r", CaState::Recovery, 5.0));
 }
 
 /// Before that: a quarter of the smallest RTT, measured from when the segment should have been acknowledged. A kernel waits two ticks longer
@@ -30,11 +30,11 @@ fn reordering_timer() {
     let mut t = Script::new(linux(10), 10);
     t.sent();
     t.at(200).sack(0, &[(1, 2)]);
-    assert_eq!((t.sent().as_str(), t.s.ca(), t.left(Timer::Reorder)), ("", CaState::Disorder, Some(3_000)));
+    assert_eq!((t.sent().as_str(), t.s.ca_state(), t.left(Timer::Reorder)), ("", CaState::Disorder, Some(3_000)));
     t.at(3_999);
     assert_eq!(t.sent(), "");
     t.at(4_000);
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("0r", CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("0r", CaState::Recovery));
     assert_eq!(t.left(Timer::Rto), Some(201_000), "and the retransmission timer runs again");
 }
 
@@ -45,9 +45,9 @@ fn reordering_seen() {
     t.at(200).sack(0, &[(1, 2)]);
     t.at(210).ack(2);
     t.sent();
-    assert_eq!(t.s.ca(), CaState::Open);
+    assert_eq!(t.s.ca_state(), CaState::Open);
     t.at(220).sack(2, &[(3, 8)]);
-    assert_eq!((t.s.ca(), t.sent().contains('r')), (CaState::Disorder, false));
+    assert_eq!((t.s.ca_state(), t.sent().contains('r')), (CaState::Disorder, false));
     t.timer();
     assert!(t.sent().starts_with("2r"));
 }
@@ -70,13 +70,13 @@ fn loss_by_time_not_by_sequence() {
     let first = t.sent();
     assert!(first.starts_with("0r"), "{first}");
     // The retransmission of 0 is lost, new data sent behind it is delivered: one more RTT and it is lost again.
-    let new = t.s.high() / 1000;
+    let new = t.s.snd_max() / 1000;
     t.at(205).sack(0, &[(1, 10)]);
     let more = t.sent();
     assert!(!more.contains('r') && !more.is_empty(), "{more}");
     // At the same instant the order of the stream is that of departures (tcp_skb_sent_after).
     t.at(300).sack(0, &[(1, new)]);
-    assert!(t.sent().contains("0r"), "{:?}", t.s.ca());
+    assert!(t.sent().contains("0r"), "{:?}", t.s.ca_state());
     t.at(305).sack(0, &[(1, new + 1)]);
     assert!(!t.sent().contains('r'), "what was delivered was sent before it");
     assert_eq!(t.s.stats().losses.rtos, 0);
@@ -159,7 +159,7 @@ fn probe_with_the_last_segment() {
     assert_eq!((t.sent().as_str(), t.left(Timer::Rto), t.cwnd()), ("9r", Some(201_000), 10.0));
     // Everything was lost but the probe: RACK finds the rest without a timeout.
     t.at(4_100).sack(0, &[(9, 10)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.rtos), (CaState::Recovery, 0));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.rtos), (CaState::Recovery, 0));
     assert!(t.sent().starts_with("0r"));
 }
 
@@ -201,10 +201,10 @@ fn probe_and_recovery_reduce_once() {
     let mut t = Script::new(linux(10), 10);
     t.timer();
     t.at(4_100).sack(0, &[(9, 10)]);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0));
     t.write(100);
     t.at(4_200).settle();
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, 5.0));
     t.at(4_300).settle();
     assert_eq!((t.ssthresh(), t.cwnd() > 5.0), (5.0, true));
 }
@@ -217,13 +217,13 @@ fn when_probes_are_armed() {
     t.at(200).sack(0, &[(1, 2)]);
     assert!(t.left(Timer::Probe).is_none());
     t.sack(0, &[(1, 5)]);
-    assert_eq!(t.s.ca(), CaState::Recovery);
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
     assert!(t.left(Timer::Probe).is_none());
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 100);
     t.at(200).ece(1);
-    assert_eq!(t.s.ca(), CaState::Cwr);
+    assert_eq!(t.s.ca_state(), CaState::Cwr);
     assert!(t.left(Timer::Probe).is_some());
 }
 
@@ -245,7 +245,11 @@ fn proportional_rate_reduction() {
     // 17 of the 22 outstanding were delivered in recovery and ssthresh is 10: ceil(17 * 10 / 22).
     assert_eq!(out, 8);
     t.at(300).ack(22);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd()), (CaState::Open, 10.0, 10.3), "0, 20 and 21 are news and count as growth");
+    assert_eq!(
+        (t.s.ca_state(), t.ssthresh(), t.cwnd()),
+        (CaState::Open, 10.0, 10.3),
+        "0, 20 and 21 are news and count as growth"
+    );
 }
 
 /// Heavy losses: below ssthresh the window builds up again by slow start (the reduction bound of section 3), not at once.
@@ -262,10 +266,10 @@ fn slow_start_reduction_bound() {
     assert_eq!(t.sent(), "3r 4r");
 }
 
-/// Data that is written while a probe is outstanding sets a probe timer again (tcp_schedule_loss_probe), though no second probe is sent: when that
-/// expires it is a timer for the timeout again, one tick long if that is overdue (tcp_send_loss_probe, tcp_rearm_rto).
+/// Data that is written while a probe is outstanding sets a probe timer again (tcp_schedule_loss_probe), though no second probe is sent. When that
+/// timer expires it becomes the retransmission timer again, of one tick if it is overdue (tcp_send_loss_probe, tcp_rearm_rto).
 #[test]
-fn data_behind_a_probe_puts_the_timeout_off() {
+fn data_behind_probe_postpones_timeout() {
     let mut t = Script::new(linux(10), 6);
     t.at(200).ack(1);
     t.timer();
@@ -292,7 +296,7 @@ fn timeout_in_recovery_keeps_the_threshold() {
     while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
-    assert_eq!((t.ssthresh(), t.s.ca()), (10.0, CaState::Loss));
+    assert_eq!((t.ssthresh(), t.s.ca_state()), (10.0, CaState::Loss));
 }
 
 /// Section 7.2: without an RTT the probe comes after a second, whatever is outstanding.
@@ -313,7 +317,7 @@ fn probe_without_an_rtt() {
 /// Section 6.2 step 2: an ACK that echoes what is older than the repetition tells nothing of when that one arrives, whether or not reductions are
 /// taken back (Eifel). Here segment 0 was late by more than an RTT: by the repetition, sent at 200 us, segments 4 to 9 would be lost.
 #[test]
-fn an_original_says_nothing_of_its_repetition() {
+fn original_gives_no_retransmission_sample() {
     for eifel in [false, true] {
         let set = [("recovery", Value::Text("rack".into())), ("timestamps", Value::Bool(true)), ("eifel", Value::Bool(eifel))];
         let mut t = Script::new(config_with("rfc", "newreno", &set, &[]), 10);
@@ -347,10 +351,10 @@ fn a_window_update_settles_no_probe() {
     }
 }
 
-/// Section 6.3: a timeout is one of the first segment and of those that have been under way for as long as RACK would wait; what has just left is
-/// not lost, and not sent again (tcp_timeout_mark_lost). Without RACK all is lost (RFC 6675 section 5.1).
+/// Section 6.3: a timeout covers the first segment and those that have been outstanding for as long as RACK would wait. Newer segments are not lost
+/// and not sent again (tcp_timeout_mark_lost). Without RACK all is lost (RFC 6675 section 5.1).
 #[test]
-fn young_segments_are_left_alone_by_a_timeout() {
+fn timeout_spares_young_segments() {
     for (stack, recovery, write, lost) in
         [("linux", "rack", 340_000, 5), ("rfc", "rack", 1_180_000, 5), ("rfc", "sack", 1_090_000, 6)]
     {

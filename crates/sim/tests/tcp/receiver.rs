@@ -187,7 +187,7 @@ fn window_is_enforced() {
     assert_eq!(r.acks(), "0[2-3]");
 }
 
-/// Segments that overlap what is there: the stream is whole all the same.
+/// Segments that overlap received data: the stream is complete.
 #[test]
 fn overlaps() {
     let mut r = Script::new(rfc());
@@ -200,7 +200,7 @@ fn overlaps() {
 }
 
 #[test]
-fn fin_is_acknowledged_at_once_and_counts_one() {
+fn fin_acknowledged_at_once() {
     let mut r = Script::new(rfc());
     r.segment(0, flag::FIN, false);
     assert_eq!((r.acks().as_str(), r.r.delivered(), r.r.finished()), ("@1001F", 1000, true));
@@ -239,7 +239,7 @@ fn scaled_window() {
     assert_eq!(r.packets()[0].win, (1_000_000u32 >> 4) as u16);
 }
 
-/// RFC 3168 section 6.1.3: ECE on every ACK from a CE packet until CWR; a CE on that packet starts it anew.
+/// RFC 3168 section 6.1.3: ECE on every ACK from a CE packet until CWR; a CE on that packet starts it again.
 #[test]
 fn classic_echo() {
     let mut c = config("ns2", "newreno");
@@ -346,7 +346,7 @@ fn segments_that_are_too_old() {
         assert_eq!((r.acks().as_str(), r.r.delivered()), (duplicate, 1000), "{stack}: one that is there");
         r.late(1, young);
         assert_eq!((r.acks().as_str(), r.r.delivered()), ("2", 2000), "{stack}");
-        // What was remembered has not gone back, nor has it aged by more than a timestamp counts.
+        // The stored timestamp has not gone back, and is not older than a timestamp can count.
         r.at(500_500 + 4_294_967).late(2, 500_500 + 4_294_900);
         assert_eq!((r.acks().as_str(), r.r.delivered()), ("3", 3000), "{stack}: after 2^32 ns");
         c.timestamps = false;

@@ -1,4 +1,4 @@
-//! What a loss takes away: a part of the window, once for each loss, whatever recovery has sent meanwhile.
+//! Reduction for a loss: a part of the window, once for each loss, whatever recovery has sent meanwhile.
 
 use crate::scripted::pipe::{LOSE, PASS, Pipe, Point, Seen};
 use crate::scripted::sender::Script;
@@ -18,7 +18,7 @@ fn window(p: &Point) -> f64 {
 /// RFC 5681 equation 4 speaks of data outstanding in the network. While holes are repaired, every duplicate ACK lets a segment out, and what
 /// has been sent and not acknowledged cumulatively grows by a window a round trip; no threshold may come of that.
 #[test]
-fn thresholds_come_of_windows_not_of_what_was_sent_beyond_a_hole() {
+fn threshold_follows_window_not_flight() {
     for stack in PROFILES {
         for (cc, part) in [("newreno", 0.5), ("cubic", 0.7)] {
             // HyStart may lower the threshold to the window in the middle of a recovery too (cubictcp_acked).
@@ -71,7 +71,7 @@ fn the_fast_retransmission_restarts_the_timer() {
 /// RFC 5681 section 3.1 holds the threshold when "the given segment has already been retransmitted by way of the retransmission timer".
 /// Without timestamps the back-off outlives progress on retransmitted data: it says nothing about which segment it is.
 #[test]
-fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
+fn other_data_timeout_reduces_again() {
     for stack in ["ns2", "rfc"] {
         let mut c = config(stack, "newreno");
         c.init_cwnd = 16;
@@ -102,18 +102,18 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
 /// RFC 5681 section 3.2 step 2: what limited transmit has sent is not in the flight that is halved. The window must have a fraction of a
 /// segment, or the bound by the window would hide it.
 #[test]
-fn limited_transmit_is_not_in_the_flight() {
+fn limited_transmit_excluded_from_flight() {
     let mut c = config_with("rfc", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]);
     c.init_cwnd = 20;
     let mut t = Script::new(c, 200);
     t.dup(0, 3).settle();
-    assert_eq!((t.cwnd(), t.s.ca()), (10.0, CaState::Open));
+    assert_eq!((t.cwnd(), t.s.ca_state()), (10.0, CaState::Open));
     for _ in 0..3 {
-        let next = t.s.una() / 1000 + 1;
+        let next = t.s.snd_una() / 1000 + 1;
         t.ack(next);
     }
     assert!(t.cwnd() > 10.2 && t.flight() == 10, "{} {}", t.cwnd(), t.flight());
-    let next = t.s.una() / 1000;
+    let next = t.s.snd_una() / 1000;
     t.dup(next, 3);
     assert_eq!((t.flight(), t.ssthresh()), (12, 5.0));
 }

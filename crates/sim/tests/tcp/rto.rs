@@ -78,7 +78,7 @@ fn back_off() {
     t.sent();
     for wait in [1, 2, 4, 8, 10, 10] {
         assert_eq!((t.timer(), t.sent().as_str()), (wait * RTO_US, "0r"));
-        assert_eq!((t.cwnd(), t.s.ca()), (1.0, CaState::Loss));
+        assert_eq!((t.cwnd(), t.s.ca_state()), (1.0, CaState::Loss));
     }
     assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.syn_rtos), (6, 0));
 }
@@ -165,12 +165,12 @@ fn go_back_n() {
     t.ack(7);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 3.0));
     t.ack(8);
-    assert_eq!((t.s.ca(), t.s.timer()), (CaState::Open, Timer::Idle));
+    assert_eq!((t.s.ca_state(), t.s.timer()), (CaState::Open, Timer::Idle));
 }
 
 /// RFC 3465 section 2.3: in the slow start after a timeout an ACK counts for one segment at most, because it covers what had arrived before.
 #[test]
-fn one_segment_an_ack_while_a_timeout_is_repaired() {
+fn one_segment_per_ack_after_timeout() {
     for (growth, usual, after_timeout) in
         [(Growth::PerSegment { limit: 1 }, 11.0, 2.0), (Growth::PerSegment { limit: 2 }, 12.0, 2.0), (Growth::PerAck, 11.0, 2.0)]
     {
@@ -182,13 +182,13 @@ fn one_segment_an_ack_while_a_timeout_is_repaired() {
         let mut t = Script::new(c, 30);
         t.timer();
         t.ack(8);
-        assert_eq!((t.s.ca(), t.cwnd()), (CaState::Loss, after_timeout), "{growth:?}");
+        assert_eq!((t.s.ca_state(), t.cwnd()), (CaState::Loss, after_timeout), "{growth:?}");
     }
 }
 
 /// The FIN takes a sequence number, not a byte of window: a full last segment with FIN fits a window of one segment.
 #[test]
-fn full_last_segment_with_fin_after_a_timeout() {
+fn last_segment_with_fin_after_timeout() {
     for stack in ["ns2", "rfc"] {
         let mut t = Script::new(config(stack, "newreno"), 0);
         t.write_bytes(1000, true);
@@ -208,7 +208,7 @@ fn statistics_of_timeouts() {
         let mut c = config("ns2", "newreno");
         c.init_cwnd = 10;
         let mut t = Script::closed(c);
-        t.s.measure((0, 10_000, 20_000));
+        t.s.start_message((0, 10_000, 20_000));
         t.syn_ack();
         t.write(20);
         for n in 1..=acked {
@@ -226,7 +226,7 @@ fn statistics_of_timeouts() {
 fn closed_windows_are_probed() {
     for stack in ["ns2", "rfc", "linux"] {
         let mut t = Script::new(config(stack, "newreno"), 100);
-        let (open, high) = (t.window, t.s.high() / 1000);
+        let (open, high) = (t.window, t.s.snd_max() / 1000);
         t.sent();
         t.window = 0;
         t.at(200).ack(high);
@@ -243,7 +243,7 @@ fn closed_windows_are_probed() {
             assert!((doubled * rto..=doubled * rto * 9 / 8).contains(&waited), "{stack}: {waited} us of {doubled} times {rto}");
             // Still closed.
             t.ack(high);
-            assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Open), "{stack}");
+            assert_eq!((t.sent().as_str(), t.s.ca_state()), ("", CaState::Open), "{stack}");
         }
         t.window = open;
         t.ack(high);

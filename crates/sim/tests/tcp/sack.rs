@@ -18,16 +18,16 @@ fn three_sacked_segments_start_recovery() {
     t.sent();
     t.sack(0, &[(1, 4)]);
     // (4.2) and (4.3): half the flight, the first lost segment at once; pipe is 10 - 3 - 1 + 1 = 7.
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.ssthresh(), t.s.ca()), ("0r", 5.0, 5.0, CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.ssthresh(), t.s.ca_state()), ("0r", 5.0, 5.0, CaState::Recovery));
     t.sack(0, &[(1, 5)]).sack(0, &[(1, 6)]);
     assert_eq!(t.sent(), "", "pipe is 5");
     t.sack(0, &[(1, 7)]);
     assert_eq!(t.sent(), "10");
     // The retransmission arrives, then what was sent before it.
     t.ack(7);
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("11", CaState::Recovery), "pipe was 4");
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("11", CaState::Recovery), "pipe was 4");
     t.ack(10);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx), (CaState::Open, 1));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx), (CaState::Open, 1));
 }
 
 /// Section 5 step 1: three duplicate ACKs with news, although their segments are too small for IsLost.
@@ -44,23 +44,23 @@ fn three_duplicates_start_recovery() {
     t.reply_bytes(0, &[(100, 200), (300, 400)], 0);
     assert_eq!(t.sent(), "");
     t.reply_bytes(0, &[(100, 200), (300, 400), (500, 600)], 0);
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("0(100)r @200(100)r @400(100)r", CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("0(100)r @200(100)r @400(100)r", CaState::Recovery));
 }
 
 /// Section 4, IsLost: "DupThresh discontiguous SACKed sequences", not segments: three small ones side by side are one sequence.
 #[test]
-fn small_segments_side_by_side_are_one_sequence() {
+fn adjacent_small_segments_count_once() {
     let mut t = Script::new(rfc(10), 0);
     for _ in 0..9 {
         t.write_bytes(100, false);
     }
     t.sent();
     t.reply_bytes(0, &[(100, 400)], 0);
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Disorder), "one ACK, 300 of 2000 bytes");
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("", CaState::Disorder), "one ACK, 300 of 2000 bytes");
     // Another ACK is the second duplicate only, but now there are three sequences.
     t.reply_bytes(0, &[(700, 800), (500, 600), (100, 400)], 0);
     // The others are NextSeg rules (3) and (4), as there is nothing new to send.
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("0(100)r @400(100)r @600(100)r @800(100)r", CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("0(100)r @400(100)r @600(100)r @800(100)r", CaState::Recovery));
 }
 
 /// Section 2: an ACK without news about the receiver's queue is no duplicate.
@@ -69,12 +69,12 @@ fn duplicates_without_news_count_nothing() {
     let mut t = Script::new(rfc(10), 100);
     t.sent();
     t.dup(0, 10);
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Open));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("", CaState::Open));
     t.sack(0, &[(1, 2)]);
     for _ in 0..10 {
         t.sack(0, &[(1, 2)]);
     }
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("10", CaState::Disorder));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("10", CaState::Disorder));
 }
 
 /// Section 5 step 3: limited transmit through the pipe, one new segment per SACKed one, not counted in the threshold.
@@ -118,7 +118,7 @@ fn order_of_what_is_sent() {
     t.sack(9, &[(12, 13)]);
     assert_eq!(t.sent(), "11r", "9 and 10 count twice: pipe was 5");
     t.ack(13);
-    assert_eq!((t.s.ca(), t.cwnd() >= 6.0, t.s.stats().losses.rtos), (CaState::Open, true, 0));
+    assert_eq!((t.s.ca_state(), t.cwnd() >= 6.0, t.s.stats().losses.rtos), (CaState::Open, true, 0));
 }
 
 /// NextSeg rule 4: the highest segment outstanding, when nothing above it could tell of its loss.
@@ -140,7 +140,7 @@ fn rescue() {
     // 8 is a hole below a SACKed segment now.
     assert_eq!(t.sent(), "8r");
     t.ack(10);
-    assert_eq!((t.s.ca(), t.s.stats().losses.rtos), (CaState::Open, 0));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.rtos), (CaState::Open, 0));
 }
 
 /// Section 5.1: a timeout takes everything not SACKed to be lost and sends it again by slow start; SACKed data stays delivered.
@@ -156,19 +156,19 @@ fn timeout() {
     t.sack(3, &[(4, 6)]);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("3r 6r 7r", 3.0));
     t.ack(8);
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("8r 9r", CaState::Loss));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("8r 9r", CaState::Loss));
     t.ack(10);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx), (CaState::Open, 0));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx), (CaState::Open, 0));
 }
 
 /// Three duplicates in the middle of that start no fast recovery.
 #[test]
-fn no_fast_recovery_below_the_recovery_point_of_a_timeout() {
+fn no_recovery_below_timeout_point() {
     let mut t = Script::new(rfc(10), 10);
     t.timer();
     t.sent();
     t.sack(0, &[(5, 6)]).sack(0, &[(5, 7)]).sack(0, &[(5, 8)]).sack(0, &[(5, 9)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Loss, 0, 5.0));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Loss, 0, 5.0));
 }
 
 /// Two losses in a window are one event; one in the next window is another.
@@ -179,9 +179,9 @@ fn one_reduction_a_window() {
     assert_eq!(t.ssthresh(), 10.0);
     t.sack(5, &[(6, 9)]);
     assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (10.0, 1), "5 was sent before recovery began");
-    let end = t.s.high() / 1000;
+    let end = t.s.snd_max() / 1000;
     t.ack(end);
-    assert_eq!(t.s.ca(), CaState::Open);
+    assert_eq!(t.s.ca_state(), CaState::Open);
     let flight = t.flight() as f64;
     t.sack(end, &[(end + 1, end + 4)]);
     assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (flight / 2.0, 2));
@@ -193,10 +193,10 @@ fn strange_blocks() {
     let mut t = Script::new(rfc(10), 10);
     t.sent();
     t.sack(0, &[(8, 20)]).sack(0, &[(30, 40)]).sack(0, &[(5, 5)]).sack(0, &[(6, 5)]);
-    assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Open, ""));
+    assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Open, ""));
     // Half a segment is not a segment.
     t.reply_bytes(0, &[(1500, 2500)], 0);
-    assert_eq!(t.s.ca(), CaState::Open);
+    assert_eq!(t.s.ca_state(), CaState::Open);
     t.settle();
     assert!(t.s.all_acked());
 }
@@ -213,7 +213,7 @@ fn overtaken_acks_still_bring_blocks() {
         let cwnd = t.cwnd();
         t.sack(1, &[(3, 6)]);
         assert!(t.sent().contains("2r"), "{stack}: three segments above the hole have arrived");
-        assert_eq!((t.cwnd() < cwnd, t.s.una()), (stack == "rfc", 2000), "{stack}");
+        assert_eq!((t.cwnd() < cwnd, t.s.snd_una()), (stack == "rfc", 2000), "{stack}");
         // A kernel's window changes with the next one (tcp_cong_control).
         t.sack(2, &[(3, 7)]);
         assert!(t.cwnd() < cwnd, "{stack}");
@@ -223,16 +223,16 @@ fn overtaken_acks_still_bring_blocks() {
 /// RFC 2883 section 4: the first block is compared with the ACK of its own packet. One that a later ACK has overtaken reports nothing twice: what
 /// it SACKs has been acknowledged since.
 #[test]
-fn blocks_of_an_overtaken_ack_are_no_duplicates() {
+fn overtaken_blocks_are_no_duplicates() {
     for stack in ["rfc", "linux"] {
         let mut t = Script::new(config(stack, "newreno"), 10);
         t.sent();
         t.at(200).sack(0, &[(1, 4)]);
         assert_eq!((t.sent().as_str(), t.ssthresh()), ("0r", 5.0), "{stack}");
         t.at(300).ack(10);
-        let before = (t.cwnd(), t.ssthresh(), t.s.ca());
+        let before = (t.cwnd(), t.ssthresh(), t.s.ca_state());
         t.at(310).sack(0, &[(9, 10), (1, 8)]);
-        assert_eq!((t.cwnd(), t.ssthresh(), t.s.ca()), before, "{stack}: the reduction stands");
+        assert_eq!((t.cwnd(), t.ssthresh(), t.s.ca_state()), before, "{stack}: the reduction stands");
         // A duplicate that it does report counts.
         t.at(320).sack(9, &[(0, 1)]);
         assert_eq!(t.ssthresh(), f64::INFINITY, "{stack}: the repetition was not needed");

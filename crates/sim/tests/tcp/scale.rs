@@ -1,5 +1,5 @@
-//! What a packet costs does not grow with what is outstanding: SACK blocks, RACK's order and the receiver's holes are never walked from end
-//! to end. Measured is the thread's CPU time, not the clock, and by orders of magnitude; the guard of `make test` counts instructions.
+//! The cost of a packet does not grow with the flight: SACK blocks, the order of RACK and the holes of the receiver are never visited from end to
+//! end. The measure is the CPU time of the thread, by orders of magnitude; the guard of `make test` counts instructions.
 
 use crate::scripted::{addresses, config};
 use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
@@ -14,7 +14,7 @@ const DELAY: u64 = 50_000_000;
 const PACKET: u64 = 100_000;
 const ISN: u32 = 1;
 
-/// Whether a segment is lost once, by its number.
+/// Returns true if the segment with this number is lost once.
 type Lost = fn(u32) -> bool;
 /// Many holes, many runs of SACKed segments, one long run.
 const PATTERNS: [(&str, Lost); 3] =

@@ -1,4 +1,4 @@
-//! How slow start ends: HyStart as in Linux tcp_cubic.c, HyStart++ (RFC 9406), and what an ACK is worth in Linux.
+//! End of slow start: HyStart as in Linux tcp_cubic.c, HyStart++ (RFC 9406), and growth per ACK in Linux.
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
@@ -15,14 +15,14 @@ fn script(slow_start: &str) -> Script {
 
 /// Every outstanding segment is acknowledged at `us`, each by its own ACK; with `up_to` only so many.
 fn round(t: &mut Script, us: u64, up_to: Option<u64>) {
-    let (una, end) = (t.s.una() / 1000, t.s.high() / 1000);
+    let (una, end) = (t.s.snd_una() / 1000, t.s.snd_max() / 1000);
     t.at(us);
     for next in una + 1..=up_to.map_or(end, |n| una + n) {
         t.ack(next);
     }
 }
 
-/// Only Linux's CUBIC has HyStart unless somebody asks for it.
+/// Only CUBIC of Linux has HyStart by default.
 #[test]
 fn defaults() {
     let kind = |stack, cc| config(stack, cc).slow_start;
@@ -32,8 +32,8 @@ fn defaults() {
     }
 }
 
-/// ACKs 60 us apart on a path of 100 us: the train ends slow start when it is longer than (delay_min + ack_delay) / 2, the second term
-/// being what 256 KiB take at the pacing rate, 2 cwnd mss / srtt.
+/// ACKs 60 us apart on a path of 100 us. The train ends slow start when it is longer than (delay_min + ack_delay) / 2, where ack_delay is the time of
+/// 256 KiB at the pacing rate, 2 cwnd mss / srtt.
 #[test]
 fn hystart_ends_at_a_long_train() {
     let mut t = script("hystart");
@@ -64,7 +64,7 @@ fn hystart_leaves_small_windows_alone() {
 
 /// ACKs further than 2 ms apart are no train (hystart_ack_delta_us), however long ago the round began.
 #[test]
-fn hystart_knows_the_end_of_a_train() {
+fn hystart_finds_end_of_train() {
     let mut t = script("hystart");
     for i in 0..10 {
         t.at(200 + 2001 * i).ack(i + 1);
@@ -111,11 +111,11 @@ fn exchange(t: &mut Script, ms: u64, segments: u64) {
 fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
     let mut t = Script::new(config("linux", "cubic"), 10);
     round(&mut t, 200, None);
-    (t.s.w_mut().cwnd, t.s.w_mut().ssthresh) = (40.0, 40.0.into());
-    // More than a window, so that its ACKs let the curve begin; then a segment in 20 ms, each before the one before it is acknowledged: a time
-    // without anything outstanding would not be the epoch's.
+    (t.s.window_mut().cwnd, t.s.window_mut().ssthresh) = (40.0, 40.0.into());
+    // More than a window, so that its ACKs start the curve; then a segment in 20 ms, each before the previous one is acknowledged. A time with
+    // nothing outstanding would not count for the epoch.
     exchange(&mut t, 1, 100);
-    let mut sent = t.s.high() / u64::from(t.c.mss);
+    let mut sent = t.s.snd_max() / u64::from(t.c.mss);
     t.write(1);
     for ms in (20..busy).step_by(20) {
         t.at(ms * 1000).write(1);
@@ -127,7 +127,7 @@ fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
     let left = t.ssthresh();
     assert!(t.cwnd() >= 16.0 && t.cwnd() < left, "slow start: {} of {left}", t.cwnd());
     let now = t.now + 5_000;
-    let una = t.s.una() / u64::from(t.c.mss);
+    let una = t.s.snd_una() / u64::from(t.c.mss);
     t.at(now);
     for next in una + 1..=una + 9 {
         t.ack(next);
@@ -137,7 +137,7 @@ fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
 
 /// cubictcp_acked: in the first second of an epoch, which does not count pauses, delays end no slow start.
 #[test]
-fn hystart_waits_for_a_second_of_the_epoch() {
+fn hystart_waits_for_second_epoch() {
     let (threshold, left) = slow_start_in_an_epoch(100);
     assert_eq!(threshold, left, "100 ms of the epoch");
     let (threshold, left) = slow_start_in_an_epoch(900);
@@ -153,10 +153,10 @@ fn hystart_plus_plus_slows_down_first() {
     let mut t = script("hystart++");
     let (mut window_end, mut late, mut rounds, mut now) = (0, 0, 0, 200);
     while t.ssthresh().is_infinite() {
-        let (una, end) = (t.s.una() / 1000, t.s.high() / 1000);
+        let (una, end) = (t.s.snd_una() / 1000, t.s.snd_max() / 1000);
         t.at(now);
         for next in una + 1..=end {
-            let (before, nxt) = (t.cwnd(), t.s.nxt());
+            let (before, nxt) = (t.cwnd(), t.s.snd_nxt());
             t.ack(next);
             late += u32::from(now > 200);
             if next * 1000 >= window_end {
@@ -198,17 +198,17 @@ fn hystart_plus_plus_bounds_an_ack() {
     assert_eq!(t.cwnd(), 13.0);
     round(&mut t, 200, None);
     let before = t.cwnd();
-    let end = t.s.una() / 1000 + 12;
+    let end = t.s.snd_una() / 1000 + 12;
     t.at(300).ack(end);
     assert_eq!(t.cwnd(), before + 8.0);
 }
 
 /// RFC 9406 section 4.3: only the first slow start is looked after.
 #[test]
-fn hystart_plus_plus_ends_with_a_loss() {
+fn hystart_pp_ends_with_loss() {
     let mut t = script("hystart++");
     round(&mut t, 200, None);
-    t.s.w_mut().ssthresh = (1000.0).into();
+    t.s.window_mut().ssthresh = (1000.0).into();
     round(&mut t, 200 + 4_150, None);
     assert_eq!((t.cwnd(), t.ssthresh()), (40.0, 1000.0), "standard slow start below a known threshold");
 }
@@ -227,7 +227,7 @@ fn a_short_segment_is_a_segment() {
     }
 }
 
-/// What SACK has told of counts then, as segments, and not again with the cumulative ACK; a retransmitted one counts once, too.
+/// Segments count when SACK reports them, and not again with the cumulative ACK; a retransmitted one counts once, too.
 #[test]
 fn sacked_segments_count_once() {
     let mut c = config("linux", "newreno");

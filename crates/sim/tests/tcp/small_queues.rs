@@ -71,11 +71,11 @@ impl Host {
     }
 }
 
-/// No pacing rate, no limit: the first window leaves at once. From the first ACK on the limit is 1/1024 s of 2 cwnd mss / srtt, here
-/// 2 * 15 * 1000 B / 10 ms / 1024 = 2929 B, less than the memory of two segments (1832 B each), which may always wait. A socket's memory is counted
-/// from one (`sk_wmem_alloc`), so that where two wait it is more than that, and none is added. One more for each that has left.
+/// No pacing rate, no limit: the first window leaves at once. From the first ACK on the limit is 1/1024 s of 2 cwnd mss / srtt, here 2 * 15 * 1000 B
+/// / 10 ms / 1024 = 2929 B. Two segments (1832 B of memory each) may always wait. The memory of a socket starts at one (`sk_wmem_alloc`), so two
+/// segments exceed that and no third is added. One leaves for each departure.
 #[test]
-fn holds_new_data_back_until_some_has_left() {
+fn new_data_waits_for_departures() {
     let mut h = Host::new(true);
     assert_eq!(h.out.sent, 10);
     assert_eq!(h.ack(10_000, 5), 2);
@@ -95,38 +95,38 @@ fn two_segments_may_always_wait() {
     assert_eq!(h.ack(100_000, 5), 2, "the second is added while one waits");
 }
 
-/// In slow start the rate is 2 cwnd mss / srtt, from half the threshold on 1.2 times cwnd mss / srtt (tcp_update_pacing_rate): at 5 ms
-/// 5859 B with a window of 15, in which three segments of 1832 B of memory wait when another is added, and 3082 B with one of 13.15, less than two of
+/// In slow start the rate is 2 cwnd mss / srtt, from half the threshold on 1.2 times cwnd mss / srtt (tcp_update_pacing_rate). At 5 ms this is 5859 B
+/// with a window of 15, in which three segments of 1832 B of memory wait when another is added. It is 3082 B with a window of 13.15, less than two of
 /// them.
 #[test]
-fn the_rate_is_less_near_the_threshold() {
+fn rate_is_lower_near_threshold() {
     for (ssthresh, sent) in [(f64::INFINITY, 4), (13.0, 2)] {
         let mut h = Host::new(true);
-        h.s.w_mut().ssthresh = (ssthresh).into();
+        h.s.window_mut().ssthresh = (ssthresh).into();
         assert_eq!(h.ack(5_000, 5), sent, "threshold {ssthresh}");
     }
 }
 
-/// What the interface holds back is not the window's doing, and so no reason to grow (tcp_is_cwnd_limited).
+/// Data that the interface holds back is not limited by the window, and so no reason to grow (tcp_is_cwnd_limited).
 #[test]
 fn the_interface_is_not_the_window() {
     for (tsq, grows) in [(true, false), (false, true)] {
         let mut h = Host::new(tsq);
-        h.s.w_mut().ssthresh = (5.0).into();
+        h.s.window_mut().ssthresh = (5.0).into();
         // The first window was used; that holds until one that was not has been acknowledged.
         for (us, segments) in [(10_000, 5), (10_300, 10), (10_600, 12)] {
             h.ack(us, segments);
         }
-        let window = h.s.w().cwnd;
+        let window = h.s.window().cwnd;
         h.ack(10_900, 14);
-        assert_eq!(h.s.w().cwnd > window, grows, "limit {tsq}");
+        assert_eq!(h.s.window().cwnd > window, grows, "limit {tsq}");
     }
 }
 
 /// tcp_should_autocork: the short last segment of a message waits while others of the connection are in the interface, until the first of them has
-/// left: what another connection of the host sends in the meantime goes before it.
+/// left. Packets of other connections of the host may leave before it.
 #[test]
-fn a_short_last_segment_waits_for_the_interface() {
+fn short_last_segment_awaits_interface() {
     let mut c = config("linux", "newreno");
     c.handshake = false;
     let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };

@@ -20,7 +20,7 @@ fn timed_out(c: TcpConfig, data: u64) -> Script {
     while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
-    assert_eq!((t.s.ca(), t.cwnd()), (CaState::Loss, 1.0));
+    assert_eq!((t.s.ca_state(), t.cwnd()), (CaState::Loss, 1.0));
     assert!(t.sent().ends_with("0r"), "the timeout sends the oldest segment alone");
     t
 }
@@ -35,11 +35,11 @@ fn retransmissions(t: &mut Script) -> usize {
 fn frto_finds_a_spurious_timeout() {
     for stack in ["linux", "rfc"] {
         let mut t = timed_out(only(stack, true, false), 100);
-        let high = t.s.high() / 1000;
+        let high = t.s.snd_max() / 1000;
         t.ack(1);
         assert_eq!(t.sent(), format!("{high} {}", high + 1), "{stack}");
         t.ack(2);
-        assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
+        assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
         for n in 3..=high {
             t.ack(n);
         }
@@ -56,7 +56,7 @@ fn frto_finds_a_spurious_timeout() {
 fn frto_takes_sacked_originals() {
     let mut t = timed_out(only("linux", true, false), 100);
     t.sack(0, &[(3, 4)]);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Disorder, f64::INFINITY, true));
+    assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Disorder, f64::INFINITY, true));
     assert_eq!(retransmissions(&mut t), 0);
 }
 
@@ -65,11 +65,15 @@ fn frto_takes_sacked_originals() {
 fn frto_finds_a_genuine_timeout() {
     for stack in ["linux", "rfc"] {
         let mut t = timed_out(only(stack, true, false), 100);
-        let high = t.s.high() / 1000;
+        let high = t.s.snd_max() / 1000;
         t.ack(1);
         t.sent();
         t.at(t.now + 100).sack(1, &[(high, high + 1)]);
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Loss, if stack == "linux" { 5.0 } else { high as f64 / 2.0 }), "{stack}");
+        assert_eq!(
+            (t.s.ca_state(), t.ssthresh()),
+            (CaState::Loss, if stack == "linux" { 5.0 } else { high as f64 / 2.0 }),
+            "{stack}"
+        );
         assert!(t.sent().starts_with("1r"), "{stack}");
     }
 }
@@ -99,13 +103,13 @@ fn frto_without_new_data() {
 fn frto_leaves_recovery_alone() {
     let mut t = Script::new(only("linux", true, false), 100);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!(t.s.ca(), CaState::Recovery);
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
     while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     t.sent();
     t.ack(4);
-    assert_eq!(t.s.ca(), CaState::Loss);
+    assert_eq!(t.s.ca_state(), CaState::Loss);
     assert!(t.sent().contains('r'));
 }
 
@@ -116,12 +120,12 @@ fn the_echo_finds_a_spurious_timeout() {
         let mut t = timed_out(only(stack, false, true), 100);
         t.rtt = 200_000;
         t.ack(1);
-        assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
+        assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
         assert_eq!(retransmissions(&mut t), 0, "{stack}");
         // The echo is of the retransmission: a genuine timeout.
         let mut t = timed_out(only(stack, false, true), 100);
         t.at(t.now + 100).ack(1);
-        assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Loss, "1r 2r"), "{stack}");
+        assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Loss, "1r 2r"), "{stack}");
         assert!(t.ssthresh() < 10.0, "{stack}");
     }
 }
@@ -137,7 +141,7 @@ fn the_echo_after_repeated_timeouts() {
     // Younger than the first retransmission, older than the others: it is the first retransmission that arrived.
     t.rtt = 700_000;
     t.ack(1);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Loss, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Loss, 5.0));
     let mut t = timed_out(only("linux", false, true), 100);
     let first = t.now;
     while t.s.stats().losses.rtos < 3 {
@@ -145,69 +149,69 @@ fn the_echo_after_repeated_timeouts() {
     }
     t.rtt = t.now - first + 1;
     t.ack(1);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true));
+    assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true));
 }
 
-/// Reordering that looked like a loss: the original fills the hole itself, and the fast recovery is taken back with the ACK that says so
-/// (Linux tcp_try_undo_partial, tcp_try_undo_recovery), not only after the duplicate has been reported.
+/// Reordering that looked like a loss: the original fills the hole, and that ACK undoes the fast recovery (Linux tcp_try_undo_partial,
+/// tcp_try_undo_recovery). It does not wait for the report of the duplicate.
 #[test]
 fn the_echo_undoes_a_fast_recovery() {
     for stack in ["linux", "rfc"] {
         let mut t = Script::new(only(stack, false, true), 100);
         t.at(200).sack(0, &[(1, 4)]);
-        assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().losses.segs_retx), (CaState::Recovery, 5.0, 1), "{stack}");
+        assert_eq!((t.s.ca_state(), t.ssthresh(), t.s.stats().losses.segs_retx), (CaState::Recovery, 5.0, 1), "{stack}");
         t.at(210).ack(4);
-        assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
+        assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
         // The retransmission itself: the reduction stands.
         let mut t = Script::new(only(stack, false, true), 100);
         t.at(200).sack(0, &[(1, 4)]);
         t.at(310).ack(4);
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0), "{stack}");
+        assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0), "{stack}");
     }
 }
 
-/// While another retransmission is under way nobody knows about that one: no more retransmissions, but no undo either.
+/// While another retransmission is outstanding its fate is unknown: no more retransmissions, but no undo either.
 #[test]
 fn the_echo_waits_for_other_retransmissions() {
     let mut t = Script::new(only("linux", false, true), 100);
     t.at(200).sack(0, &[(2, 8)]);
     assert!(t.sent().contains("0r 1r"));
     t.at(210).sack(1, &[(2, 8)]);
-    assert_eq!((t.s.ca(), t.ssthresh(), retransmissions(&mut t)), (CaState::Recovery, 5.0, 0));
+    assert_eq!((t.s.ca_state(), t.ssthresh(), retransmissions(&mut t)), (CaState::Recovery, 5.0, 0));
     t.ack(8);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, f64::INFINITY));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, f64::INFINITY));
 }
 
-/// Linux's timestamps are milliseconds: within one tick an original cannot be told from its retransmission.
+/// Timestamps of Linux are milliseconds: within one tick an original and its retransmission look the same.
 #[test]
-fn the_clock_of_timestamps_has_a_tick() {
+fn timestamp_clock_has_ticks() {
     let mut c = only("linux", false, true);
     c.timestamp_clock = config("linux", "newreno").timestamp_clock;
     assert_eq!(c.timestamp_clock, Time::from_ms(1));
     let mut t = Script::new(c.clone(), 100);
     t.at(200).sack(0, &[(1, 4)]);
     t.at(210).ack(4);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0));
     let mut t = Script::new(c, 100);
     t.at(1200).sack(0, &[(1, 4)]);
     t.rtt = 1000;
     t.at(1210).ack(4);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, f64::INFINITY));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, f64::INFINITY));
 }
 
-/// A window that marks have reduced stays reduced, whatever a timeout in it turns out to be (Linux tcp_enter_cwr forgets what to undo).
+/// A window that marks have reduced stays reduced, even if a timeout in it was spurious (Linux tcp_enter_cwr drops the state for an undo).
 #[test]
 fn marks_are_not_undone() {
     let mut c = config("linux", "newreno");
     (c.init_cwnd, c.ecn) = (10, forebay_experiment::transport::Ecn::Classic);
     let mut t = Script::new(c, 100);
     t.at(200).ece(1);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Cwr, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Cwr, 5.0));
     while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     t.rtt = 300_000;
     t.ack(3);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, 5.0), "the timeout is forgotten, the marks are not");
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, 5.0), "the timeout is forgotten, the marks are not");
     assert!(t.cwnd() < 10.0);
 }

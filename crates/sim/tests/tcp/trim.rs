@@ -2,12 +2,12 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config_with};
-use forebay_sim::cc::AnyCc;
+use forebay_sim::cc::Cc;
 use forebay_types::param::Value;
 
 const RTO: u64 = 200_000;
 
-/// With parameters of the congestion control.
+/// Configuration with parameters of the congestion control.
 fn start(params: &[(&'static str, &str)], data: u64) -> Script {
     let value = |v: &str| v.parse().map_or_else(|_| Value::Text(v.into()), Value::Bool);
     let params: Vec<_> = params.iter().map(|&(k, v)| (k, value(v))).collect();
@@ -28,13 +28,13 @@ fn used(params: &[(&'static str, &str)]) -> Script {
 
 fn k(t: &Script) -> f64 {
     match &t.s.cc() {
-        AnyCc::Trim(l) => l.k() / US as f64,
+        Cc::Trim(l) => l.k() / US as f64,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn gap_then_two_probes_then_the_tuned_window() {
+fn gap_then_probes_then_tuned_window() {
     let mut t = used(&[]);
     assert!((k(&t) - 126.74).abs() < 0.01, "{}", k(&t));
     t.at(1000).write(20);
@@ -52,7 +52,7 @@ fn gap_then_two_probes_then_the_tuned_window() {
 }
 
 #[test]
-fn a_pause_of_one_rtt_is_no_gap() {
+fn pause_of_one_rtt_is_no_gap() {
     for (at, sent) in [(340, "6 7 8 9 10 11 12 13"), (341, "6 7")] {
         let mut t = used(&[]);
         t.at(at).write(20);
@@ -61,7 +61,7 @@ fn a_pause_of_one_rtt_is_no_gap() {
 }
 
 #[test]
-fn first_train_of_a_connection_does_not_probe() {
+fn first_train_does_not_probe() {
     let mut t = start(&[], 0);
     t.at(900_000).write(20);
     assert_eq!((t.sent(), t.cwnd()), ("0 1".into(), 2.0));
@@ -70,7 +70,7 @@ fn first_train_of_a_connection_does_not_probe() {
 }
 
 #[test]
-fn late_probe_leaves_a_window_of_two() {
+fn late_probe_leaves_two_segments() {
     let mut t = used(&[]);
     t.at(1000).write(20);
     t.rtt = 100;
@@ -220,7 +220,7 @@ fn random_waits() {
     assert_eq!(t.sent(), "8 9 10 11 12 13 14");
 }
 
-/// A timeout ends an episode in any state; the congestion control goes on as after any timeout.
+/// A timeout ends an episode in any state; the congestion control continues as after any timeout.
 #[test]
 fn timeouts_during_episodes() {
     // While probing: the probes themselves are lost (see lost_probes). While waiting to probe: older data is.

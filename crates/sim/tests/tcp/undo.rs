@@ -19,15 +19,15 @@ fn after_the_episode() {
     for c in stacks() {
         let mut t = Script::new(c, 100);
         t.at(200).sack(0, &[(1, 4)]);
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
-        let end = t.s.high() / 1000;
+        assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0));
+        let end = t.s.snd_max() / 1000;
         t.at(300).ack(end);
-        assert_eq!((t.s.ca(), t.cwnd() < 10.0), (CaState::Open, true), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca_state(), t.cwnd() < 10.0), (CaState::Open, true), "{:?}", t.c.profile);
         t.sack(end, &[(0, 1)]);
         assert_eq!((t.ssthresh(), t.cwnd()), (f64::INFINITY, 10.0), "{:?}", t.c.profile);
         // Once: the next loss is a loss.
         t.at(400).sack(end, &[(end + 1, end + 4)]);
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0), "{:?}", t.c.profile);
     }
 }
 
@@ -37,15 +37,15 @@ fn within_the_episode() {
         let mut t = Script::new(c, 100);
         t.at(200).sack(0, &[(1, 4)]);
         t.at(210).ack(4);
-        assert_eq!(t.s.ca(), CaState::Recovery);
+        assert_eq!(t.s.ca_state(), CaState::Recovery);
         t.sack(4, &[(0, 1)]);
-        assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{:?}", t.c.profile);
-        // What is lost in the same window all the same is found, not left to a timeout.
+        assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{:?}", t.c.profile);
+        // A loss in the same window is found by recovery, not by a timeout.
         t.sent();
         t.at(330).sack(4, &[(5, 9)]);
         t.at(400);
         assert!(t.sent().contains("4r"), "{:?}", t.c.profile);
-        assert_eq!((t.s.ca(), t.s.stats().losses.rtos), (CaState::Recovery, 0), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca_state(), t.s.stats().losses.rtos), (CaState::Recovery, 0), "{:?}", t.c.profile);
     }
 }
 
@@ -56,7 +56,7 @@ fn half_spurious_is_not_spurious() {
         let mut t = Script::new(c, 100);
         t.at(200).sack(0, &[(2, 8)]);
         assert!(t.sent().contains("0r 1r"), "{:?}", t.c.profile);
-        let end = t.s.high() / 1000;
+        let end = t.s.snd_max() / 1000;
         t.at(300).ack(end);
         t.sack(end, &[(1, 2)]);
         assert_eq!(t.ssthresh(), 5.0, "{:?}", t.c.profile);
@@ -70,10 +70,10 @@ fn old_duplicates_do_not_count() {
         let mut t = Script::new(c, 100);
         t.at(200).ack(4);
         t.at(300).sack(4, &[(5, 8)]);
-        assert_eq!(t.s.ca(), CaState::Recovery);
+        assert_eq!(t.s.ca_state(), CaState::Recovery);
         let threshold = t.ssthresh();
         t.sack(4, &[(1, 2), (5, 8)]);
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, threshold), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, threshold), "{:?}", t.c.profile);
     }
 }
 
@@ -85,7 +85,7 @@ fn spurious_timeout() {
         while t.s.stats().losses.rtos == 0 {
             t.timer();
         }
-        assert_eq!((t.s.ca(), t.cwnd()), (CaState::Loss, 1.0), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca_state(), t.cwnd()), (CaState::Loss, 1.0), "{:?}", t.c.profile);
         // The originals' ACK, then the reports about everything that was sent twice.
         let sent = t.sent();
         t.ack(4);
@@ -93,6 +93,6 @@ fn spurious_timeout() {
             let n: u64 = twice.trim_end_matches('r').parse().unwrap();
             t.sack(4, &[(n, n + 1)]);
         }
-        assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{:?}", t.c.profile);
     }
 }

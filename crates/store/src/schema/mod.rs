@@ -1,4 +1,4 @@
-//! All result tables and columns, one file per table. Parquet and CSV files, their metadata and `docs/results.md` are generated from them.
+//! All result tables and columns, one file per table. Parquet and CSV files, their metadata and `docs/reference/results.md` are generated from them.
 //!
 //! To add a column: add one line in the file of its table, then run `UPDATE_DOCS=1 cargo test -p forebay-store` to refresh the documentation.
 

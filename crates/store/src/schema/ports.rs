@@ -55,13 +55,17 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
         col(
             "mark_pkts",
             "packets",
-            Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.packets < u32::MAX).map(|k| k.packets.into())),
+            Int(|r, i| {
+                i.port_config(r.port)?.queue.marking_threshold().filter(|k| k.packets < u32::MAX).map(|k| k.packets.into())
+            }),
             "threshold K of a queue with step marking, if given in packets",
         ),
         col(
             "mark_bytes",
             "B",
-            Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))),
+            Int(|r, i| {
+                i.port_config(r.port)?.queue.marking_threshold().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))
+            }),
             "threshold K, if given in bytes; both null: no step marking",
         ),
         col(

@@ -12,8 +12,8 @@ impl Connection {
             return true;
         }
         let ahead = |of: u64| i64::from(segment.ack.wrapping_sub((of as u32).wrapping_add(1)) as i32);
-        let oldest = -(self.largest_window.min(s.una()) as i64);
-        ahead(s.high()) <= 0 && ahead(s.una()) >= oldest
+        let oldest = -(self.largest_window.min(s.snd_una()) as i64);
+        ahead(s.snd_max()) <= 0 && ahead(s.snd_una()) >= oldest
     }
 
     /// Answers a dropped segment by a challenge ACK (RFC 5961) with the contents of a current ACK.

@@ -1,8 +1,7 @@
-//! BBR's model of the path, updated on every ACK (`bbr_update_model`): bandwidth, smallest RTT, aggregation of ACKs; and the modes that
-//! follow from it.
+//! BBR's model of the path, updated on every ACK (`bbr_update_model`): bandwidth, minimum RTT, aggregation of ACKs; and the resulting modes.
 
 use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, UNIT, scaled};
-use crate::cc::delivery::Sample;
+use crate::cc::rate_sample::RateSample;
 use crate::cc::{Ack, Outcome, Window};
 use forebay_types::Time;
 
@@ -26,7 +25,7 @@ const EXTRA_ACKED_MOST_US: u64 = 100_000;
 
 impl Bbr {
     /// `bbr_update_model`.
-    pub(super) fn update_model(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, sample: Option<Sample>) {
+    pub(super) fn update_model(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, sample: Option<RateSample>) {
         let app_limited = sample.is_some_and(|s| s.app_limited);
         self.update_bw(ack, sample);
         self.update_aggregation(w, o, sample);
@@ -40,9 +39,9 @@ impl Bbr {
     }
 
     /// `bbr_update_bw`.
-    fn update_bw(&mut self, ack: &Ack, sample: Option<Sample>) {
+    fn update_bw(&mut self, ack: &Ack, sample: Option<RateSample>) {
         self.round_start = false;
-        let Some(Sample { delivered, interval: Some(interval), prior_delivered, app_limited, .. }) = sample else { return };
+        let Some(RateSample { delivered, interval: Some(interval), prior_delivered, app_limited, .. }) = sample else { return };
         if prior_delivered >= self.round_end {
             self.round_end = self.rate.delivered();
             self.rounds += 1;
@@ -57,7 +56,7 @@ impl Bbr {
     }
 
     /// `bbr_update_ack_aggregation`.
-    fn update_aggregation(&mut self, w: &Window, o: &Outcome, sample: Option<Sample>) {
+    fn update_aggregation(&mut self, w: &Window, o: &Outcome, sample: Option<RateSample>) {
         let acked = u64::from(o.segments);
         if acked == 0 || sample.is_none_or(|s| s.interval.is_none()) {
             return;
@@ -167,7 +166,7 @@ impl Bbr {
     }
 
     /// `bbr_update_min_rtt`.
-    fn update_min_rtt(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, sample: Option<Sample>) {
+    fn update_min_rtt(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, sample: Option<RateSample>) {
         let now = ack.now.as_ms();
         let expired = self.min_rtt_stamp.is_some_and(|stamp| now > stamp.as_ms() + MIN_RTT_WINDOW);
         if let Some(rtt) = ack.newest_rtt.map(Time::as_us)
@@ -182,7 +181,7 @@ impl Bbr {
             self.probe_rtt_done = None;
         }
         if self.mode == Mode::ProbeRtt {
-            // Samples of so small a window say nothing about the bandwidth.
+            // Samples with so small a window do not measure the bandwidth.
             let in_flight = ack.in_flight().div_ceil(self.mss);
             self.rate.limit(in_flight);
             if self.probe_rtt_done.is_some() {
@@ -201,8 +200,8 @@ impl Bbr {
         }
     }
 
-    /// FLAG_ACK_MAYBE_DELAYED (tcp_clean_rtx_queue): a lone short segment was all that there was in the round trip.
-    fn maybe_delayed(&self, ack: &Ack, o: &Outcome, sample: Option<Sample>) -> bool {
+    /// FLAG_ACK_MAYBE_DELAYED (tcp_clean_rtx_queue): a lone short segment was the whole flight.
+    fn maybe_delayed(&self, ack: &Ack, o: &Outcome, sample: Option<RateSample>) -> bool {
         o.segments == 1 && ack.acked < self.mss && sample.is_some_and(|s| s.prior_delivered + 1 == self.rate.delivered())
     }
 

@@ -2,7 +2,7 @@
 //! of a high loss rate, with about the same delivery rate.
 
 use super::{BW_UNIT, Bbr, Mode, UNIT};
-use crate::cc::delivery::DeliveryRate;
+use crate::cc::rate_sample::DeliveryRate;
 
 /// `bbr_lt_intvl_min_rtts`.
 const MIN_ROUNDS: u32 = 4;
@@ -62,7 +62,7 @@ impl Bbr {
             }
             return;
         }
-        // The first loss says that the bucket is empty.
+        // The first loss shows that the bucket is empty.
         if !self.policer.sampling {
             if losses == 0 {
                 return;

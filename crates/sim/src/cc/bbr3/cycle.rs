@@ -3,10 +3,10 @@
 use super::{Bbr3, Rs, SECOND, State};
 use forebay_types::Time;
 
-/// Most round trips between two probes, as many as Reno needs to grow by what is in flight (IsRenoCoexistenceProbeTime).
+/// Maximum round trips between two probes, as many as Reno needs to grow by the flight (IsRenoCoexistenceProbeTime).
 const RENO_ROUNDS: u64 = 63;
 
-/// BBR.ack_phase: what the ACKs say about the last probe.
+/// BBR.ack_phase: result of the last probe so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum AckPhase {
     #[default]
@@ -24,7 +24,7 @@ pub(super) struct Cycle {
     /// BBR.is_bw_probe_sample.
     pub(crate) probe_sample: bool,
     /// BBR.prev_probe_too_high.
-    pub(crate) too_high: bool,
+    pub(crate) inflight_too_high: bool,
     /// BBR.prev_probe_precautionary.
     precautionary: bool,
     /// BBR.cycle_stamp and BBR.bw_probe_wait.
@@ -91,7 +91,7 @@ impl Bbr3 {
             }
             State::Up => {
                 if self.is_time_to_go_down(rs) {
-                    self.cycle.too_high = false;
+                    self.cycle.inflight_too_high = false;
                     self.start_down(rs.now);
                 }
             }
@@ -99,7 +99,7 @@ impl Bbr3 {
         }
     }
 
-    /// IsTimeToProbeBW: by the clock, or in the time in which Reno would have grown by what is in flight.
+    /// IsTimeToProbeBW: by the clock, or in the time in which Reno would have grown by the flight.
     fn is_time_to_probe(&self, rs: &Rs) -> bool {
         let rounds = (self.target_inflight() / rs.mss).min(RENO_ROUNDS);
         rs.now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe >= rounds
@@ -113,7 +113,7 @@ impl Bbr3 {
     /// IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, rs: &Rs) -> bool {
         if let Some(most) = self.inflight_longterm {
-            if self.cycle.too_high && rs.in_flight >= most {
+            if self.cycle.inflight_too_high && rs.in_flight >= most {
                 self.cycle.precautionary = true;
                 return true;
             }
@@ -141,9 +141,9 @@ impl Bbr3 {
         if let Some(step) = self.cycle.acked_per_step
             && self.cycle.up_acked >= step
         {
-            let steps = self.cycle.up_acked / step;
-            self.cycle.up_acked -= steps * step;
-            self.inflight_longterm = Some(most + steps * self.mss);
+            let growth = self.cycle.up_acked / step;
+            self.cycle.up_acked -= growth * step;
+            self.inflight_longterm = Some(most + growth * self.mss);
         }
         if self.round_start {
             self.raise_slope();
@@ -161,13 +161,13 @@ impl Bbr3 {
             if self.state.probes_bw() && !rs.app_limited() {
                 self.advance_max_bw();
             }
-            if self.state.probes_bw() && self.cycle.precautionary && !self.cycle.too_high {
+            if self.state.probes_bw() && self.cycle.precautionary && !self.cycle.inflight_too_high {
                 self.start_refill();
                 return true;
             }
         }
         let Some(s) = rs.sample else { return false };
-        if Bbr3::too_high(s.lost, s.in_flight) {
+        if Bbr3::inflight_too_high(s.lost, s.in_flight) {
             return false;
         }
         if let Some(most) = self.inflight_longterm {

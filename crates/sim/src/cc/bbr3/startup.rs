@@ -75,7 +75,7 @@ impl Bbr3 {
         let high = self.losses.round_start
             && a_round
             && ranges >= LOSS_RANGES
-            && rs.sample.is_some_and(|s| Bbr3::too_high(s.lost, s.in_flight));
+            && rs.sample.is_some_and(|s| Bbr3::inflight_too_high(s.lost, s.in_flight));
         if self.state != State::Startup || self.pipe.reached || !high {
             return;
         }

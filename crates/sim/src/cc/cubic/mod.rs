@@ -3,14 +3,14 @@
 mod linux;
 mod rfc;
 
-use super::whole::{self, Arithmetic};
+use super::fixed_point::{self, Arithmetic};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window, slow_start};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
 use forebay_types::param::{Entry, Kind, Param, Value, choices, optional};
 
-/// Whose rules.
+/// Source of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rules {
     Rfc9438,
@@ -20,15 +20,15 @@ enum Rules {
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// `None`: as the stack says.
+    /// `None`: the stack's.
     rules: Option<Rules>,
     c: f64,
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
-    /// Of the rules of Linux: to the bit, or with exact roots and the connection's smallest RTT.
+    /// For the rules of Linux: exact to the bit, or with exact roots and the connection's smallest RTT.
     arithmetic: Arithmetic,
-    /// Their ticks in a second.
+    /// Their ticks per second.
     hz: u32,
 }
 
@@ -130,7 +130,7 @@ impl CongestionControl for Cubic {
 
 //= https://www.rfc-editor.org/rfc/rfc9438#section-5.8
 //# CUBIC does not increase its congestion window if a flow is application limited.
-/// Linux has its own rules, and HyStart. The RFC's windows do not grow unused; ns-2's do.
+/// The stack `linux` has its own rules, and HyStart. The RFC's windows do not grow unused; ns-2's do.
 fn adjust(c: &mut Transport) {
     match c.profile {
         Profile::Linux => {
@@ -177,7 +177,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             },
             optional(
                 "arithmetic",
-                whole::ARITHMETIC.kind,
+                fixed_point::ARITHMETIC.kind,
                 "paper",
                 "with `rules = \"linux\"`: exact cube roots and the connection's smallest RTT, or the kernel's approximate roots and its \
                  smallest delay",
@@ -202,7 +202,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             beta: v.float("beta"),
             fast_convergence: v.bool("fast-convergence"),
             reno_friendly: v.bool("reno-friendly"),
-            arithmetic: v.choice("arithmetic", whole::WORDS),
+            arithmetic: v.choice("arithmetic", fixed_point::WORDS),
             hz: v.int("hz") as u32,
         })
     },

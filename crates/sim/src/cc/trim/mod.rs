@@ -1,35 +1,35 @@
-//! TCP-TRIM (its own text, read as the notes A1 to A27 of the specification recommend): after a gap two probes decide how much of the old
-//! window is used again (`probe`); during transfer the RTT is kept near a threshold K (`threshold`). Losses are Reno's.
+//! TCP-TRIM, from its paper, with ambiguities resolved as the notes A1 to A27 of the specification recommend. After a gap two probes decide how much
+//! of the old window is reused (`probe`). During transfer the RTT is kept near a threshold K (`threshold`). Losses are handled as in Reno.
 
-mod entry;
+mod config;
+mod fixed_point;
 mod probe;
 #[cfg(test)]
 mod tests;
 mod threshold;
-mod whole;
 
-pub(super) use entry::Config;
-pub(super) use entry::ENTRY;
+pub(super) use config::Config;
+pub(super) use config::ENTRY;
 
+use super::fixed_point::{Arithmetic, CwndGrowth};
 use super::newreno::halve;
-use super::whole::{Arithmetic, Steps};
 use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Round, Threshold, Trigger, Window};
-use entry::{Cut, Seed, Ssthresh};
+use config::{MinRttSource, ReductionMode, Ssthresh};
+use fixed_point::FixedPoint;
 use forebay_types::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
 use threshold::threshold;
-use whole::Whole;
 
 /// State of one connection. Windows in segments, averages of RTTs in ps.
 #[derive(Debug, Clone)]
 pub struct Trim {
     c: Config,
     path: Option<Path>,
-    /// `smooth_RTT`, unset before the first sample; in real numbers.
+    /// `smooth_RTT` in real numbers, unset before the first sample.
     smooth: Option<f64>,
-    /// What is otherwise in whole numbers.
-    whole: Option<Whole>,
-    steps: Steps,
+    /// State in whole numbers.
+    fixed_point: Option<FixedPoint>,
+    growth: CwndGrowth,
     /// `min_RTT`: estimate of D.
     min_rtt: TimeOrNever,
     rtt_max: Time,
@@ -37,7 +37,7 @@ pub struct Trim {
     episode: Episode,
     /// In fast recovery.
     recovering: bool,
-    /// The ACK being worked on may enlarge the window.
+    /// True if the current ACK may enlarge the window.
     may_grow: bool,
     /// The round trip, and the window when it began.
     round: Round,
@@ -54,8 +54,8 @@ impl Trim {
             c,
             path: None,
             smooth: None,
-            whole: (c.arithmetic == Arithmetic::Linux).then(Whole::default),
-            steps: Steps::new(c.arithmetic),
+            fixed_point: (c.arithmetic == Arithmetic::Linux).then(FixedPoint::default),
+            growth: CwndGrowth::new(c.arithmetic),
             min_rtt: TimeOrNever::NEVER,
             rtt_max: Time::ZERO,
             // TRIM 2.2: infinite before the first sample.
@@ -68,7 +68,7 @@ impl Trim {
         }
     }
 
-    /// The path of the connection; parameters of the scenario have precedence.
+    /// Sets the path of the connection; parameters of the scenario have precedence.
     fn take_path(&mut self, mut path: Path) {
         if let Some(rate) = self.c.rate {
             path.packets_per_s = rate.0 as f64 / (8.0 * path.packet);
@@ -79,28 +79,28 @@ impl Trim {
             Some(QueueLen::Bytes(b)) => (b as f64 / path.packet).floor(),
         };
         let idle = path.idle_rtt;
-        if let Some(whole) = &mut self.whole {
-            whole.take_path(&path, self.c.guard);
+        if let Some(fixed_point) = &mut self.fixed_point {
+            fixed_point.take_path(&path, self.c.guard);
         }
         self.path = Some(path);
-        if self.c.seed == Seed::IdleData {
+        if self.c.seed == MinRttSource::IdleData {
             self.learn_min(idle);
         }
     }
 
-    /// C, packets per ps; `None` if nobody said (TRIM A11: an end host cannot learn it).
+    /// C, packets per ps; `None` if unknown (TRIM A11: an end host cannot learn it).
     fn capacity(&self) -> Option<f64> {
         self.path.as_ref().map(|p| p.packets_per_s * 1e-12)
     }
 
     /// Lowers the estimate of the RTT without queueing, and K with it (TRIM row 16: it never rises).
     fn learn_min(&mut self, rtt: Time) {
-        let rtt = if self.whole.is_some() { whole::microseconds(rtt) } else { rtt };
+        let rtt = if self.fixed_point.is_some() { fixed_point::microseconds(rtt) } else { rtt };
         if TimeOrNever::at(rtt) < self.min_rtt {
-            if let Some(whole) = &self.whole {
+            if let Some(fixed_point) = &self.fixed_point {
                 let least = rtt.max(Time::from_us(1));
                 self.min_rtt = least.into();
-                self.k = whole.threshold(self.c.policy, least);
+                self.k = fixed_point.threshold(self.c.policy, least);
                 return;
             }
             self.min_rtt = rtt.into();
@@ -112,11 +112,11 @@ impl Trim {
 
     /// The RTT sample of an ACK.
     fn sample(&self, ack: &Ack) -> Option<Time> {
-        // A kernel tells its congestion controls the RTT of the newest segment (`rtt_us` of struct ack_sample).
-        if self.whole.is_some() { ack.newest_rtt.map(whole::sample) } else { ack.rtt }
+        // The kernel passes the RTT of the newest segment (`rtt_us` of struct ack_sample).
+        if self.fixed_point.is_some() { ack.newest_rtt.map(fixed_point::sample) } else { ack.rtt }
     }
 
-    /// Forgets the estimate, for a new route (TRIM row 16); the next sample starts it anew.
+    /// Clears the estimate, for a new route (TRIM row 16); the next sample starts a new one.
     pub fn forget_min(&mut self) {
         self.min_rtt = TimeOrNever::NEVER;
         self.k = f64::INFINITY;
@@ -127,7 +127,7 @@ impl Trim {
         self.k
     }
 
-    /// C, B, D and K in words, for the path the congestion control was told of.
+    /// C, B, D and K in words, for the described path.
     pub fn summary(&self) -> String {
         let Some(p) = &self.path else { return "path unknown".into() };
         let us = |ps: f64| format!("{:.1} us", ps / 1e6);
@@ -145,16 +145,16 @@ impl Trim {
         if new_round {
             self.round_cwnd = w.cwnd;
         }
-        // TRIM A1: nothing in the printed algorithm limits cuts to one per round trip; parts of the prose do.
+        // TRIM A1: the printed algorithm does not limit reductions to one per round trip; parts of the prose do.
         let floor = match self.c.cut {
-            Cut::EveryAck => self.c.min_cwnd,
-            Cut::EachRtt if !new_round => return,
-            Cut::EachRtt => self.c.min_cwnd,
-            Cut::Capped => self.c.min_cwnd.max(self.round_cwnd / 2.0),
+            ReductionMode::EveryAck => self.c.min_cwnd,
+            ReductionMode::EachRtt if !new_round => return,
+            ReductionMode::EachRtt => self.c.min_cwnd,
+            ReductionMode::Capped => self.c.min_cwnd.max(self.round_cwnd / 2.0),
         };
         // The window of 1 after a timeout stays 1 (TRIM row 6): no reduction enlarges.
-        w.cwnd = match &mut self.whole {
-            Some(whole) => whole.cut(w.cwnd, sample, self.k, floor),
+        w.cwnd = match &mut self.fixed_point {
+            Some(fixed_point) => fixed_point.cut(w.cwnd, sample, self.k, floor),
             None => {
                 let sample = sample.0 as f64;
                 let ep = (sample - self.k) / sample;
@@ -173,12 +173,12 @@ impl CongestionControl for Trim {
     const PATH: Option<fn(&mut Trim, Path)> = Some(Trim::take_path);
 
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
-        // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 tell which transmission was
-        // acknowledged, and stacks without them take no such sample.
+        // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 identify the acknowledged transmission, and stacks
+        // without them take no such sample.
         if let Some(rtt) = self.sample(ack) {
             // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
-            match &mut self.whole {
-                Some(whole) => whole.take_sample(self.c.alpha, rtt),
+            match &mut self.fixed_point {
+                Some(fixed_point) => fixed_point.take_sample(self.c.alpha, rtt),
                 None => {
                     self.smooth = Some(match self.smooth {
                         None => rtt.0 as f64,
@@ -189,7 +189,7 @@ impl CongestionControl for Trim {
             self.rtt_max = self.rtt_max.max(rtt);
             self.learn_min(rtt);
         }
-        // Here, because the ACK of a probe that carries ECE is one too, and a reduction leaves out `pkts_acked`.
+        // Here, because the ACK of a probe may carry ECE, and a reduction leaves out `pkts_acked`.
         if ack.acked > 0 && !self.recovering && self.suspended() {
             self.take_probes(ack);
         }
@@ -217,10 +217,10 @@ impl CongestionControl for Trim {
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         if !self.may_grow {
         } else if self.c.additive_only {
-            self.steps.additive(w, ack.grow);
+            self.growth.additive(w, ack.grow);
         } else {
             // TRIM 2.4 (e): slow start is retained.
-            self.steps.reno(w, ack.grow);
+            self.growth.reno(w, ack.grow);
         }
     }
 
@@ -228,33 +228,33 @@ impl CongestionControl for Trim {
         if cut.trigger != Trigger::Ecn {
             self.discard();
         }
-        self.steps.reduced();
-        match &mut self.whole {
-            Some(whole) => {
-                whole.forget_fraction();
-                super::whole::halve(cut.from)
+        self.growth.reduced();
+        match &mut self.fixed_point {
+            Some(fixed_point) => {
+                fixed_point.forget_fraction();
+                super::fixed_point::halve(cut.from)
             }
             None => halve(cut),
         }
         .into()
     }
 
-    fn loss_outweighs_marks(&self) -> bool {
-        // TRIM knows no marks; if a scenario has them, a halving answers mark and loss alike, once per window.
+    fn reduces_on_loss_after_ecn(&self) -> bool {
+        // TRIM does not use marks; if a scenario has them, a halving answers mark and loss alike, once per window.
         false
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         match event {
             Event::Established { rtt: Some(rtt) } => {
-                let rtt = if self.whole.is_some() { whole::sample(rtt) } else { rtt };
+                let rtt = if self.fixed_point.is_some() { fixed_point::sample(rtt) } else { rtt };
                 self.rtt_max = self.rtt_max.max(rtt);
                 // TRIM A13: SYNs are small; the difference is their serialisation against that of data.
                 let lacks = self.path.as_ref().map_or(Time::ZERO, |p| p.handshake_deficit);
                 match self.c.seed {
-                    Seed::Handshake => self.learn_min(rtt + lacks),
-                    Seed::HandshakeRaw => self.learn_min(rtt),
-                    Seed::IdleData | Seed::FirstSample => {}
+                    MinRttSource::Handshake => self.learn_min(rtt + lacks),
+                    MinRttSource::HandshakeRaw => self.learn_min(rtt),
+                    MinRttSource::IdleData | MinRttSource::FirstSample => {}
                 }
             }
             Event::Recovery => {
@@ -262,7 +262,7 @@ impl CongestionControl for Trim {
                 self.discard();
             }
             Event::Timeout { .. } => {
-                self.steps.reduced();
+                self.growth.reduced();
                 self.recovering = false;
                 self.discard();
             }

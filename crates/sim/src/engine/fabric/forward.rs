@@ -1,4 +1,4 @@
-//! A switch in one window: packets are gathered from its busy inputs, put in order, and given to the ports of their ways.
+//! Forwarding by switches in one window: packets are gathered from the busy inputs, sorted, and queued at the ports of their routes.
 
 use super::{Fabric, WORD};
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS, doubled, sort_across_ports};
@@ -14,12 +14,12 @@ use forebay_queues::SharedBuffer;
 use forebay_types::{NodeId, PortId, Time, TimeOrNever};
 
 impl Fabric {
-    /// Forwards all packets that reach some switches in the current window, and marks each for the next one that waits. `WIDE` says how packets
-    /// of this network are to be read ([`Fib::is_wide`](forebay_experiment::topology::Fib::is_wide)).
+    /// Forwards all packets that reach some switches in the current window, and marks each switch for its next arrival. `WIDE` selects the layout of
+    /// addresses in packets of this network ([`Fib::is_wide`](forebay_experiment::topology::Fib::is_wide)).
     #[inline(never)]
     pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, partition: &mut PartitionState, switches: NodeSet) {
         debug_assert_eq!(WIDE, self.fib.is_wide());
-        // Owned here for the time being, so that the compiler knows that nothing else reaches it.
+        // Owned here, so that the compiler can assume that nothing else accesses it.
         let mut list = std::mem::take(&mut partition.packets);
         let start = partition.calendar.start;
         for node in switches {
@@ -42,15 +42,15 @@ impl Fabric {
         partition.packets = list;
     }
 
-    /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
+    /// As [`Fabric::forward`], for some switches of which no two are neighbours and none is special.
     #[inline(never)]
     pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, partition: &mut PartitionState, group: NodeSet) {
         for node in group {
             partition.activations += 1;
-            self.each_busy_input(node, prefetch);
+            self.for_each_busy_input(node, prefetch);
         }
         for node in group {
-            self.each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));
+            self.for_each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));
         }
         let mut list = std::mem::take(&mut partition.packets);
         let mut gathered = [(0, TimeOrNever::NEVER); GROUP];
@@ -80,7 +80,7 @@ impl Fabric {
     }
 
     #[inline(always)]
-    fn each_busy_input(&self, node: NodeId, look: impl Fn(&Port)) {
+    fn for_each_busy_input(&self, node: NodeId, look: impl Fn(&Port)) {
         let n = &self.nodes[node];
         for word in 0..n.busy_words {
             let mut bits = self.busy[n.busy_first + word];
@@ -91,22 +91,22 @@ impl Fabric {
         }
     }
 
-    /// Whether a switch has shared memory, ports that are not FIFOs, or links that damage packets.
+    /// Returns whether a switch has shared memory, buffered disciplines, or links that damage packets.
     pub(in crate::engine) fn is_special(&self, node: NodeId) -> bool {
         self.nodes[node].special
     }
 
-    /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs. When the next transmission of those starts.
+    /// As the loop in `forward`, at a switch with shared memory or buffered ports. Returns the start of their next transmission.
     #[inline(never)]
     fn forward_special(&mut self, partition: &mut PartitionState, node: NodeId, packets: &mut [GatheredPacket]) -> TimeOrNever {
         let (start, end) = (partition.calendar.start, partition.calendar.end);
         if self.nodes[node].shared.is_some() {
-            // What goes to different ports competes for the same memory.
+            // Packets for different ports compete for the same memory.
             sort_across_ports(packets, self.ties);
         } else {
             partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
-        let looks = self.nodes[node].shared.is_some() || !self.nodes[node].erring.is_empty();
+        let looks = self.nodes[node].shared.is_some() || !self.nodes[node].lossy_inputs.is_empty();
         for m in &*packets {
             if (!looks || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
@@ -115,20 +115,20 @@ impl Fabric {
         self.serve_waiting(partition, node, end)
     }
 
-    /// Whether a gathered packet was not damaged, and the switch's memory has space for it. If not, it ends here.
+    /// Returns whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
-        if !self.nodes[node].erring.is_empty() && self.is_damaged(partition, node, m) {
+        if !self.nodes[node].lossy_inputs.is_empty() && self.is_damaged(partition, node, m) {
             return false;
         }
-        let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.after());
+        let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.offset());
         if !admits {
-            self.refuse(partition, m);
+            self.drop_for_memory(partition, m);
         }
         admits
     }
 
-    /// Makes the transmissions of switch `node` that start before `end`, of ports with buffered disciplines. When the next one starts.
+    /// Performs the transmissions of switch `node` that start before `end`, at ports with buffered disciplines. Returns the start of the next one.
     #[inline]
     fn serve_waiting(&mut self, partition: &mut PartitionState, node: NodeId, end: Time) -> TimeOrNever {
         let n = &self.nodes[node];
@@ -139,7 +139,7 @@ impl Fabric {
             while bits != 0 {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
-                let port = self.waiter[(first + word) * WORD + bit];
+                let port = self.waiting_ports[(first + word) * WORD + bit];
                 if self.ports[port].starts_before(end) {
                     self.serve_here(partition, port, end);
                 }
@@ -152,25 +152,24 @@ impl Fabric {
         next
     }
 
-    /// Whether a gathered packet was damaged on the link that brought it to `node`. If so, it ends here: a switch that stores and forwards
-    /// checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
+    /// Returns whether a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch checks
+    /// every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]
     fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
-        for i in 0..self.nodes[node].erring.len() {
-            let port = self.nodes[node].erring[i];
+        for i in 0..self.nodes[node].lossy_inputs.len() {
+            let port = self.nodes[node].lossy_inputs[i];
             if self.ports[port].is_damaged(m.packet) {
                 // SAFETY: as in `hop`.
-                partition.lose(unsafe { &*m.packet });
+                partition.drop_packet(unsafe { &*m.packet });
                 return true;
             }
         }
         false
     }
 
-    /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order, and puts them into the
-    /// list behind the `filled` ones that are there. Returns the list, how many it holds then and the time of the first packet behind the
-    /// window.
+    /// Moves the packets that reach `node` in the current window from their rings to the list, behind the `filled` ones, those of one input in order.
+    /// Returns the list, its length, and the time of the first packet behind the window.
     #[inline(always)]
     fn gather<const WIDE: bool>(
         &mut self,
@@ -191,7 +190,7 @@ impl Fabric {
                 let rest = bits & (bits - 1);
                 let ring = &self.ports[from].ring;
                 let (mut position, tail) = (ring.head(), ring.tail());
-                let mut served = self.ports[from].served;
+                let mut last_arrival = self.ports[from].last_arrival;
                 loop {
                     let packet = ring.place(position);
                     // SAFETY: a position between head and tail.
@@ -208,14 +207,15 @@ impl Fabric {
                         list = doubled(list);
                         places = list[full..].as_mut_ptr_range();
                     }
-                    let found = GatheredPacket { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, served };
-                    // Not `Vec::push`, which takes 2.3 to 4.9 instructions a transmission more (`net/arena.rs` names the cases).
-                    // SAFETY: a place of the list, which is the caller's alone.
+                    let found =
+                        GatheredPacket { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, last_arrival };
+                    // Not `Vec::push`, which takes 2.3 to 4.9 instructions more per transmission (`net/arena.rs` names the cases).
+                    // SAFETY: a place of the list, which only the caller uses.
                     unsafe {
                         places.start.write(found);
                         places.start = places.start.add(1);
                     }
-                    served = p.arrival;
+                    last_arrival = p.arrival;
                     position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
                     if position == tail {
                         // The next packet on this link sets the bit again.
@@ -224,7 +224,7 @@ impl Fabric {
                     }
                 }
                 self.ports[from].ring.advance(position);
-                self.ports[from].served = served;
+                self.ports[from].last_arrival = last_arrival;
                 bits = rest;
             }
             word += 1;
@@ -244,14 +244,14 @@ impl Fabric {
     fn hop(&mut self, partition: &mut PartitionState, m: &GatheredPacket, start: Time) {
         // SAFETY: see `GatheredPacket::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
         let (p, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        if let Err(why) = self.enqueue::<false>(partition, m.to(), (start + m.after(), None), p, extra, |_| {}) {
+        if let Err(why) = self.enqueue::<false>(partition, m.to(), (start + m.offset(), None), p, extra, |_| {}) {
             self.refused(partition, m, why);
         }
     }
 
-    /// The shared memory has no room for a packet: it is dropped, unless its port throws out something less urgent.
-    fn refuse(&mut self, partition: &mut PartitionState, m: &GatheredPacket) {
-        let (to, now) = (m.to(), partition.calendar.start + m.after());
+    /// Drops a packet for which the shared memory has no room, unless its port evicts a less urgent one.
+    fn drop_for_memory(&mut self, partition: &mut PartitionState, m: &GatheredPacket) {
+        let (to, now) = (m.to(), partition.calendar.start + m.offset());
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
         let p = &mut self.ports[to];
@@ -260,13 +260,12 @@ impl Fabric {
             self.admit(partition, to, now, packet, extra, memory);
             self.note_waiting(to);
         } else {
-            p.refuse(now, packet);
-            partition.lose(packet);
+            p.drop_for_memory(now, packet);
+            partition.drop_packet(packet);
         }
     }
 
-    /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
-    /// to date, and these only where it is short.
+    /// Checks a gathered packet against the switch's shared memory. All queues are brought up to date only where the memory is short.
     #[inline(always)]
     fn pool_admits(
         &mut self,
@@ -280,9 +279,9 @@ impl Fabric {
         let wire = u64::from(unsafe { &*packet }.wire);
         let n = &mut self.nodes[node];
         let Some(pool) = n.shared else { return true };
-        // What fits beside all that has come since the queues were added up fits beside less, too.
-        let fits = pool.admits(n.shared_most, self.ports[to].queued_bytes(), wire);
-        n.shared_most += wire;
+        // A packet that fits with the arrivals since the last sum of the queues also fits with less.
+        let fits = pool.admits(n.shared_bound, self.ports[to].queued_bytes(), wire);
+        n.shared_bound += wire;
         fits || self.pool_admits_slow(partition, node, (pool, wire), to, now)
     }
 
@@ -296,10 +295,10 @@ impl Fabric {
         to: PortId,
         now: Time,
     ) -> bool {
-        // First what they were at most when they were last looked at.
+        // First with the lengths from the last update.
         let most: u64 = self.nodes[node].shared_ports.iter().map(|&p| self.ports[p].queued_bytes()).sum();
         if pool.admits(most, self.ports[to].queued_bytes(), wire) {
-            self.nodes[node].shared_most = most + wire;
+            self.nodes[node].shared_bound = most + wire;
             return true;
         }
         for i in 0..self.nodes[node].buffered.len() {
@@ -310,7 +309,7 @@ impl Fabric {
             self.ports[p].settle(now);
             used += self.ports[p].queued_bytes();
         }
-        self.nodes[node].shared_most = used + wire;
+        self.nodes[node].shared_bound = used + wire;
         pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
 }

@@ -1,7 +1,7 @@
-//! The network in motion: ports, who is fed by whom, and the forwarding of packets by switches.
+//! The network: ports, links, and forwarding by switches.
 //!
-//! Inside one node, packets are taken in order of arrival, and at the same instant as `TieBreaker` has it. Nodes of one window do not see each
-//! other, so any order of nodes, on any number of threads, gives the same trajectory.
+//! A node takes packets in order of arrival, and at the same instant in the order of `TieBreaker`. Nodes do not affect each other within a window, so
+//! that any order of nodes, on any number of threads, gives the same trajectory.
 
 mod forward;
 
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Ports per 64-bit word of the bitmap of busy inputs.
 pub(super) const WORD: u32 = 64;
 
-/// A node as the forwarding sees it.
+/// A node as seen by forwarding.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NodePorts {
     /// First input slot.
@@ -34,37 +34,37 @@ pub(super) struct NodePorts {
     /// Egress ports of a switch with shared memory; empty otherwise.
     shared_ports: Vec<PortId>,
     shared: Option<SharedBuffer>,
-    /// No less than what those ports hold, bytes.
-    shared_most: u64,
-    /// Egress ports that are not FIFOs.
+    /// Upper bound of the bytes that those ports hold.
+    shared_bound: u64,
+    /// Egress ports with buffered disciplines.
     buffered: Vec<PortId>,
-    /// First word of the bitmap of those at which something waits.
+    /// First word of the bitmap of those with a backlog.
     waiting_first: u32,
-    /// Ports whose links damage packets on their way to it.
-    erring: Vec<PortId>,
-    /// Whether any of that is so.
+    /// Ingress ports whose links damage packets.
+    lossy_inputs: Vec<PortId>,
+    /// True if the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
 }
 
-/// All ports, and who feeds whom. What a thread produces while it works on them is in its [`PartitionState`].
+/// All ports and links. The output of a thread that works on them is in its [`PartitionState`].
 pub(crate) struct Fabric {
     /// Egress ports.
     pub(crate) ports: Arena<PortId, Port>,
     nodes: Arena<NodeId, NodePorts>,
-    /// Per input slot: the port that feeds it.
+    /// The ingress port of each input slot.
     feeder: Arena<u32, PortId>,
     /// Busy inputs of all nodes.
     busy: Arena<u32, u64>,
-    /// Ports of switches at which something may wait, of all nodes that have ports that are not FIFOs.
+    /// Ports of switches with buffered disciplines that may have a backlog.
     waiting: Arena<u32, u64>,
-    /// What each bit of `waiting` stands for.
-    waiter: Arena<u32, PortId>,
+    /// The port of each bit of `waiting`.
+    waiting_ports: Arena<u32, PortId>,
     fib: Arc<Fib>,
     ties: TieBreaker,
 }
 
 impl Fabric {
-    /// The idle network; `seed` is for the disciplines of the ports and for ties.
+    /// Creates the idle network; `seed` is for the queue disciplines and for ties.
     pub(crate) fn new(network: &Network, fib: Fib, seed: u64) -> Fabric {
         let count = network.nodes.len();
         let mut nodes: IndexVec<NodeId, NodePorts> = IndexVec::repeat(NodePorts::default(), count);
@@ -79,7 +79,7 @@ impl Fabric {
             }
         }
         for c in &network.faults.corruption {
-            nodes[network.ports[c.port].to].erring.push(c.port);
+            nodes[network.ports[c.port].to].lossy_inputs.push(c.port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -87,10 +87,10 @@ impl Fabric {
         for (n, list) in inputs.enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
-            // One at least, so that nobody need ask whether there is one.
+            // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].erring.is_empty();
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].lossy_inputs.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -102,9 +102,9 @@ impl Fabric {
             feeder.extend(list);
             words += nodes[n].busy_words;
         }
-        let mut waiter = vec![PortId::new(0); (waiting * WORD) as usize];
+        let mut waiting_ports = vec![PortId::new(0); (waiting * WORD) as usize];
         for &port in nodes.iter().flat_map(|n| &n.buffered) {
-            waiter[place_of[port.index()] as usize] = port;
+            waiting_ports[place_of[port.index()] as usize] = port;
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
         let make = |(id, c): (usize, &PortConfig)| {
@@ -115,7 +115,7 @@ impl Fabric {
         ports.extend(network.ports.iter().enumerate().map(make));
         for c in &network.faults.corruption {
             let draws = RngStream::BitErrors.stream(seed, &[c.port.index() as u64]);
-            ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
+            ports[c.port.index()].set_bit_errors(BitErrors::new(c.bit_errors, draws));
         }
         for (port, place) in ports.iter_mut().zip(place_of) {
             port.place = place;
@@ -126,13 +126,13 @@ impl Fabric {
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
             waiting: Arena::new(vec![0; waiting as usize]),
-            waiter: Arena::new(waiter),
+            waiting_ports: Arena::new(waiting_ports),
             fib: Arc::new(fib),
             ties: TieBreaker::new(seed),
         }
     }
 
-    /// The same network for one part of a run.
+    /// Shares the network with one partition of a run.
     ///
     /// # Safety
     /// As [`Arena::share`].
@@ -145,16 +145,16 @@ impl Fabric {
                 feeder: self.feeder.share(),
                 busy: self.busy.share(),
                 waiting: self.waiting.share(),
-                waiter: self.waiter.share(),
+                waiting_ports: self.waiting_ports.share(),
                 fib: self.fib.clone(),
                 ties: self.ties,
             }
         }
     }
 
-    /// Cuts the link behind `port` in two: from now on its packets wait at the port until they are taken ([`Fabric::take_out`]) and what is
-    /// brought to the port returned ([`Fabric::bring`]) reaches the node at the other end. `collector` stands for the other end here, with
-    /// `input` as the port's place among its inputs.
+    /// Splits the link behind `port`. From now on its packets wait at the port until [`Fabric::drain_ports`] takes them; packets that
+    /// [`Fabric::deliver_to_half`] gives to the returned port reach the node at the far end. `collector` stands for the far end here, with `input` as
+    /// the place of the port among its inputs.
     pub(super) fn split(&mut self, port: PortId, collector: NodeId, input: u32) -> PortId {
         let far = self.ports.next_id();
         let p = &mut self.ports[port];
@@ -166,7 +166,7 @@ impl Fabric {
         far
     }
 
-    /// Makes room for so many halves of links, and adds so many words to the bitmap of busy inputs: the first of them.
+    /// Reserves memory for this many half links, and adds this many words to the bitmap of busy inputs. Returns the first of them.
     pub(super) fn make_room(&mut self, halves: usize, words: u32) -> u32 {
         self.ports.reserve_exact(halves);
         let first = self.busy.next_id();
@@ -174,9 +174,9 @@ impl Fabric {
         first
     }
 
-    /// Takes out all packets of the ports that wait in word `word` of the bitmap of busy inputs: `take` gets the number of the bit, and a packet.
+    /// Removes all packets from the ports of word `word` of the bitmap of busy inputs; `take` gets the number of the bit, and a packet.
     #[inline]
-    pub(super) fn take_out(
+    pub(super) fn drain_ports(
         &mut self,
         word: u32,
         port: impl Fn(u32) -> PortId,
@@ -196,33 +196,39 @@ impl Fabric {
         }
     }
 
-    /// Brings a packet to the far half of a link.
+    /// Delivers a packet to the far half of a link.
     #[inline]
-    pub(super) fn bring(&mut self, partition: &mut PartitionState, port: PortId, packet: &Packet, extra: Option<&Extra>) {
+    pub(super) fn deliver_to_half(
+        &mut self,
+        partition: &mut PartitionState,
+        port: PortId,
+        packet: &Packet,
+        extra: Option<&Extra>,
+    ) {
         let p = &mut self.ports[port];
-        if p.bring(packet, extra) {
+        if p.deliver_to_half(packet, extra) {
             let (node, input) = (p.to, p.input);
             self.set_busy(input);
-            // Possibly in this very window: it was sent in the one before.
+            // Possibly in the current window: the packet was sent in the previous one.
             partition.calendar.mark(node, packet.arrival);
         }
     }
 
-    /// From now on packets go by these tables.
+    /// Replaces the forwarding tables.
     pub(super) fn reroute(&mut self, fib: Fib) {
         self.fib = Arc::new(fib);
     }
 
-    /// The link behind `port` goes down at `at`, in this direction.
+    /// Takes the link behind `port` down at `at`, in this direction.
     pub(super) fn cut(&mut self, partition: &mut PartitionState, port: PortId, at: Time) {
         let p = &mut self.ports[port];
-        p.cut(at, |lost| partition.lose(lost));
+        p.cut(at, |lost| partition.drop_packet(lost));
         if p.ring.is_empty() {
             self.busy[p.input / WORD] &= !(1 << (p.input % WORD));
         }
     }
 
-    /// As [`Fabric::send`], of a complete packet that leaves `late` after its turn, to a port that asked to be treated so.
+    /// As [`Fabric::send`], for a complete packet that leaves `late` after its turn, at an intercepted port or one with a buffered discipline.
     #[cold]
     #[inline(never)]
     pub(super) fn send_slow(
@@ -238,7 +244,7 @@ impl Fabric {
         }
         self.ports[port].release();
         if self.enqueue::<true>(partition, port, (now, Some(late)), packet, extra, |_| {}).is_err() {
-            partition.lose(packet);
+            partition.drop_packet(packet);
         }
         self.ports[port].intercept();
     }
@@ -253,7 +259,7 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet, completed by `fill`, to a host's port at `now`, or says why not.
+    /// Sends a packet, completed by `fill`, through a host's port at `now`, or returns the reason why it was not queued.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
@@ -289,22 +295,22 @@ impl Fabric {
         Ok(())
     }
 
-    /// The egress port did not queue a packet as a FIFO does.
+    /// Handles a packet that the egress port did not queue as a FIFO.
     #[cold]
     #[inline(never)]
     fn refused(&mut self, partition: &mut PartitionState, m: &GatheredPacket, why: Refusal) {
         match why {
             // SAFETY: as in `hop`.
-            Refusal::Dropped => partition.lose(unsafe { &*m.packet }),
-            Refusal::SlowPath => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
+            Refusal::Dropped => partition.drop_packet(unsafe { &*m.packet }),
+            Refusal::SlowPath => unreachable!("only ports of hosts are intercepted, and backlogs are handled first"),
         }
     }
 
-    /// Hands a gathered packet to a port with a buffered discipline. If not, it is for [`Fabric::hop`], after the transmissions that start
-    /// before.
+    /// Passes a gathered packet to a port with a buffered discipline. Returns false if [`Fabric::hop`] must queue it, after the transmissions that
+    /// start earlier.
     #[inline(always)]
     fn enqueue_slow(&mut self, partition: &mut PartitionState, m: &GatheredPacket) -> bool {
-        let (to, now) = (m.to(), partition.calendar.start + m.after());
+        let (to, now) = (m.to(), partition.calendar.start + m.offset());
         if self.ports[to].backlog().is_none() {
             return false;
         }
@@ -315,7 +321,7 @@ impl Fabric {
         let busy = p.is_busy(now);
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, || Ring::extra_behind(m.packet)) };
-        if !busy && p.passes(now) {
+        if !busy && p.allows_bypass(now) {
             if p.counts() {
                 return false;
             }
@@ -325,22 +331,22 @@ impl Fabric {
                 self.announce(partition, to, arrival);
             }
         } else if busy {
-            p.enqueue_busy(now, packet, extra(), |lost| partition.lose(lost));
+            p.enqueue_busy(now, packet, extra(), |lost| partition.drop_packet(lost));
             self.note_waiting(to);
-        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| partition.lose(lost)) {
+        } else if let Some(arrival) = p.enqueue_idle_slow(now, packet, extra(), |lost| partition.drop_packet(lost)) {
             self.announce(partition, to, arrival);
         }
         true
     }
 
-    /// Something may wait at a port of a switch from now on.
+    /// Notes that a port of a switch may have a backlog.
     #[inline(always)]
     fn note_waiting(&mut self, port: PortId) {
         let place = self.ports[port].place;
         self.waiting[place / WORD] |= 1 << (place % WORD);
     }
 
-    /// Makes the transmissions of a port with a buffered discipline that start before `until`.
+    /// Performs the transmissions of a buffered port that start before `until`.
     #[inline(never)]
     pub(super) fn serve(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
         self.serve_here(partition, port, until);
@@ -350,12 +356,12 @@ impl Fabric {
     #[inline(always)]
     fn serve_here(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.serve(until, |lost| partition.lose(lost)) {
+        if let Some(arrival) = p.serve(until, |lost| partition.drop_packet(lost)) {
             self.announce(partition, port, arrival);
         }
     }
 
-    /// Hands a packet to a port with a buffered discipline.
+    /// Passes a packet to a port with a buffered discipline.
     #[inline(never)]
     fn admit(
         &mut self,
@@ -367,12 +373,12 @@ impl Fabric {
         memory: Option<u64>,
     ) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| partition.lose(lost)) {
+        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| partition.drop_packet(lost)) {
             self.announce(partition, port, arrival);
         }
     }
 
-    /// The link behind `port`, idle so far, will bring a packet at `arrival`, behind the window.
+    /// Schedules the receiving node: the link behind `port`, idle so far, will deliver a packet at `arrival`, behind the window.
     #[inline(always)]
     fn announce(&mut self, partition: &mut PartitionState, port: PortId, arrival: Time) {
         let (node, input) = (self.ports[port].to, self.ports[port].input);

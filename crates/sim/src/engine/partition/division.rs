@@ -1,18 +1,18 @@
-//! Which part of a run on several cores each node belongs to.
+//! Division of the nodes among the partitions of a run.
 //!
-//! Hosts stay with their switch and neighbouring racks together, as far as the parts allow; every other switch joins the part that most of its
-//! links lead to, and of those to which about as many lead the one with the least work. So in a fat tree whole pods belong together and only
-//! links between aggregation and core are cut; of a leaf-spine with nine racks one of two parts has five racks and the other most spines.
+//! Hosts stay with their switch, and neighbouring racks stay together, as far as the number of partitions allows. Every other switch joins the
+//! partition to which most of its links lead; among nearly equal ones, the one with the least work. So whole pods of a fat tree stay together, and
+//! only links between aggregation and core are cut. Of a leaf-spine with nine racks, one of two partitions has five racks, and the other most spines.
 
 use forebay_experiment::network::Network;
 use forebay_types::{IndexVec, NodeId};
 use std::collections::BTreeMap;
 
-/// To a switch, links to another part if they are at least so many percent of those to the part that most lead to.
+/// Links to another partition count as nearly equal from this percentage of the links to the best partition.
 const ALIKE: usize = 50;
 
-/// The part of each node, of `parts`. The work of a node is what its links can carry: a host takes about as long for a packet that it sends and one
-/// that it receives as a switch for one that it forwards (measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16).
+/// Assigns each node to one of `parts` partitions. The work of a node is the capacity of its links: a host takes about as long for a packet sent and
+/// one received as a switch for one forwarded. (Measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16.)
 pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16> {
     let mut part: IndexVec<NodeId, Option<u16>> = IndexVec::repeat(None, network.nodes.len());
     let mut load = vec![0; parts];
@@ -40,7 +40,7 @@ pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16
         }
         before += count;
     }
-    // Switches, those first that have neighbours in a part already.
+    // Switches with neighbours in a partition come first.
     let mut rest: Vec<NodeId> = network.nodes.ids().filter(|n| part[*n].is_none()).collect();
     while !rest.is_empty() {
         let known = part.clone();
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn racks_stay_whole_and_spines_are_shared_out() {
+    fn racks_stay_together_spines_split() {
         let parts: Vec<u16> = partition(&racks(), 2).iter().copied().collect();
         assert_eq!(parts, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1]);
     }
 
-    /// Nine racks of four hosts and four spines: the part with four racks has three of the spines.
+    /// Nine racks of four hosts and four spines: the partition with four racks has three of the spines.
     #[test]
-    fn spines_make_up_for_a_rack_less() {
+    fn spines_balance_a_missing_rack() {
         let hosts = (0..36).map(|h| (h, 36 + h / 4));
         let spines = (36..45).flat_map(|leaf| (45..49).map(move |spine| (leaf, spine)));
         let parts = partition(&network(36, 13, &hosts.chain(spines).collect::<Vec<_>>()), 2);
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn more_parts_than_racks_or_nodes_are_legal() {
+    fn more_partitions_than_nodes_are_legal() {
         for parts in [1, 3, 5, 12, 40] {
             let part = partition(&racks(), parts);
             assert!(part.iter().all(|p| usize::from(*p) < parts), "{part:?}");
             let used: std::collections::BTreeSet<u16> = part.iter().copied().collect();
             assert_eq!(used.len(), parts.min(12).max(if parts > 12 { 12 } else { 1 }), "{part:?}");
         }
-        // A switch that nothing leads to.
+        // A switch without incoming links.
         assert_eq!(partition(&network(2, 2, &[(0, 2), (1, 2)]), 2).iter().copied().collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 }

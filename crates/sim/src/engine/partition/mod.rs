@@ -1,12 +1,11 @@
-//! One run on several cores: the nodes are divided into parts, one for each thread, with a core of its own (`core/part.rs`), and all threads go from
-//! window to window together.
+//! One run on several cores: the nodes are divided into partitions, one per thread, each with a shared view of the state (`state/partition.rs`). All
+//! threads advance from window to window together.
 //!
-//! Parts reach each other by mail alone. A link between two of them is cut in two (`Fabric::split`): its port stays with the sender, the packets
-//! go by mail at the end of the window, and what flies towards the receiver is the receiver's. No packet crosses a link in less than a window,
-//! so mail is never late; and as every packet carries its time, it does not matter in which order mail from several parts is opened. All else
-//! that concerns somebody else (`engine/partition.rs`) is settled between windows by the thread that leads, as in a run on one core. So results do not
-//! depend on the number of parts or threads, nor on who runs what. Some of the parts may be in other processes (`ranks.rs`): mail to those waits in the
-//! part that it comes from until it is put into a message.
+//! Partitions exchange packets only. A link between two of them is split (`Fabric::split`): its port stays with the sender, packets cross at the end
+//! of the window, and packets in flight belong to the receiver. No packet crosses a link in less than a window, so packets are never late; every
+//! packet carries its time, so the order of delivery does not matter. All other effects on hosts (`partition/state.rs`) are applied between windows
+//! by the leading thread, as in a run on one core. So results do not depend on the number of partitions or threads. Partitions may be in other
+//! processes (`ranks.rs`): their packets wait in the sending partition until they are encoded.
 
 pub(super) mod state;
 pub(super) mod tuning;
@@ -26,29 +25,29 @@ use state::PartitionState;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How often a thread looks whether the others are ready before it sleeps: some ten microseconds, which is more than the parts of a busy window
-/// differ by, and less than what it would take to wake it.
-const LOOKS: u32 = 1_000;
+/// Checks before a waiting thread sleeps: some ten microseconds, more than the partitions of a busy window differ by, and less than waking a thread
+/// takes.
+const SPINS: u32 = 1_000;
 
-/// What goes from one part to another, and from the whole to a part.
+/// Packets for a partition.
 #[derive(Default)]
 struct Batch {
-    /// Packets, and the ports that they reach; behind each with [`flag::EXT`], in order, what it carries besides.
+    /// Packets and the ports that they reach; `extras` holds the SACK blocks of those with [`flag::EXT`], in order.
     packets: Vec<(Packet, PortId)>,
     extras: Vec<Extra>,
-    /// Nodes that are to be looked at.
+    /// Nodes to be activated.
     marks: Vec<(NodeId, Time)>,
 }
 
 impl Batch {
-    /// Writes the packets; marks stay in a process.
+    /// Encodes the packets; marks stay in a process.
     fn put(&self, to: &mut Vec<u8>) {
         (self.packets.len() as u32).put(to);
         self.packets.iter().for_each(|it| it.put(to));
         self.extras.iter().for_each(|it| it.put(to));
     }
 
-    /// Reads what [`Batch::put`] wrote, behind what is there.
+    /// Decodes the output of [`Batch::put`] and appends it.
     fn take(&mut self, from: &mut Bytes<'_>) {
         let count = u32::get(from);
         self.packets.reserve(count as usize);
@@ -67,46 +66,47 @@ impl Batch {
     }
 }
 
-/// A link to another part.
-struct Cut {
+/// A link to another partition.
+struct CutLink {
     port: PortId,
-    /// The port that stands for its other end,
+    /// The port that stands for its far end.
     far: PortId,
-    /// in this part.
+    /// The partition of the far end.
     to: u16,
 }
 
-/// Some of the nodes.
+/// A partition.
 struct Partition {
     result: PartitionResult,
-    core: SimState,
-    cuts: Vec<Cut>,
-    /// First word of these links in the bitmap of busy inputs.
+    state: SimState,
+    cuts: Vec<CutLink>,
+    /// First word of the cut links in the bitmap of busy inputs.
     word: u32,
-    /// Mail that has not been sent, by part.
+    /// Packets that have not been sent, by partition.
     out: Vec<Batch>,
 }
 
-/// The parts of a run that are in this process, and what its threads share.
+/// The partitions of this process, and the state shared by its threads.
 pub(super) struct Partitions<'a> {
     parts: Vec<Mutex<Partition>>,
     /// Number of the first of them, among those of all processes.
     first: usize,
-    /// Mail for each of them from each of all: to be opened in this window, and in the next. Marks that the whole hands out are with those from itself.
+    /// Batches for each of them from each of all: for this window, and for the next one. Marks that the leading thread distributes are with those
+    /// from the partition itself.
     inboxes: Vec<Vec<[Mutex<Batch>; 2]>>,
     part_of: IndexVec<NodeId, u16>,
     apps: &'a Apps,
     tiers: Option<&'a IndexVec<NodeId, Tier>>,
     /// Words of a bitmap of nodes.
     words: usize,
-    /// Number of the round, number of the window, end of the part of it that is run, and end of the whole window.
+    /// Number of the round, number of the window, end of the part of it that is run, and end of the full window.
     round: AtomicU64,
     window: AtomicU64,
     end: AtomicU64,
-    whole: AtomicU64,
+    full_end: AtomicU64,
     /// Rounds that all threads take part in.
     rounds: Signal,
-    /// Threads that are at work, but for the leading one.
+    /// Threads that are running, without the leading one.
     working: Signal,
     over: AtomicBool,
     failed: AtomicBool,
@@ -117,10 +117,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Partitions<'a> {
-    /// Divides what `whole` runs into so many parts, each for a thread, in each of several processes, of which this is number `place.0` of `place.1`.
+    /// Divides the nodes of `whole` among several processes, of which this is number `place.0` of `place.1`, and in each process among `threads`
+    /// partitions, one per thread.
     ///
     /// # Safety
-    /// Until [`Partitions::join`], `whole` is used between windows only, and by the thread alone that leads.
+    /// Until [`Partitions::join`], `whole` is used between windows only, and only by the leading thread.
     pub(super) unsafe fn divide(
         whole: &mut SimState,
         threads: usize,
@@ -128,13 +129,13 @@ impl<'a> Partitions<'a> {
         apps: &'a Apps,
         tiers: Option<&'a IndexVec<NodeId, Tier>>,
     ) -> Partitions<'a> {
-        // Who waits for a thread that has no core to run on should not keep one busy.
-        let looks = if std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= threads) { LOOKS } else { 1 };
+        // A thread that waits for one without a core should not spin.
+        let spins = if std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= threads) { SPINS } else { 1 };
         let network = whole.network();
         let (first, all) = (place.0 * threads, place.1 * threads);
         let part_of = partition(network, all);
         let words = network.nodes.len().div_ceil(64);
-        // Stands for all that is elsewhere: a node of a word that no part looks at.
+        // Stands for all remote nodes: a node in a word that no partition scans.
         let collector = NodeId::from_index(64 * words);
         let mut links: Vec<Vec<PortId>> = vec![Vec::new(); all];
         for (id, p) in network.ports.enumerate().filter(|(_, p)| part_of[p.from] != part_of[p.to]) {
@@ -142,20 +143,20 @@ impl<'a> Partitions<'a> {
         }
         let to: Vec<Vec<u16>> = links.iter().map(|l| l.iter().map(|id| part_of[network.ports[*id].to]).collect()).collect();
         let needed: Vec<u32> = links.iter().map(|l| (l.len() as u32).div_ceil(WORD)).collect();
-        // All processes cut all links, so that their halves have the same numbers everywhere.
+        // All processes split all links, so that their halves have the same numbers everywhere.
         let mut word = whole.reserve_half_links(links.iter().map(Vec::len).sum(), needed.iter().sum());
-        let mut cuts: Vec<(u32, Vec<Cut>)> = Vec::new();
+        let mut cuts: Vec<(u32, Vec<CutLink>)> = Vec::new();
         for ((links, to), needed) in links.iter().zip(&to).zip(&needed) {
-            let cut = |((&port, &to), bit)| Cut { port, far: whole.split(port, collector, word * WORD + bit), to };
+            let cut = |((&port, &to), bit)| CutLink { port, far: whole.split(port, collector, word * WORD + bit), to };
             cuts.push((word, links.iter().zip(to).zip(0..).map(cut).collect()));
             word += needed;
         }
         let part = |(word, cuts)| {
             let partition = PartitionState::new(64 * words + 1, whole.calendar().length());
             let out = (0..all).map(|_| Batch::default()).collect();
-            // SAFETY: the caller's promise; nodes of two parts share no items, as links between them have two halves.
-            let core = unsafe { whole.share(partition) };
-            Mutex::new(Partition { result: PartitionResult::default(), core, cuts, word, out })
+            // SAFETY: the caller's promise; nodes of two partitions share no items, because links between them are split.
+            let state = unsafe { whole.share(partition) };
+            Mutex::new(Partition { result: PartitionResult::default(), state, cuts, word, out })
         };
         Partitions {
             parts: cuts.into_iter().skip(first).take(threads).map(part).collect(),
@@ -168,36 +169,36 @@ impl<'a> Partitions<'a> {
             round: AtomicU64::new(0),
             window: AtomicU64::new(0),
             end: AtomicU64::new(0),
-            whole: AtomicU64::new(0),
-            rounds: Signal::new(looks),
-            working: Signal::new(looks),
+            full_end: AtomicU64::new(0),
+            rounds: Signal::new(spins),
+            working: Signal::new(spins),
             over: AtomicBool::new(false),
             failed: AtomicBool::new(false),
         }
     }
 
-    /// Which of the parts of this process part `number` of all is, if it is one.
-    fn here(&self, number: usize) -> Option<usize> {
+    /// Index in this process of partition `number` of all, if it is here.
+    fn local_index(&self, number: usize) -> Option<usize> {
         number.checked_sub(self.first).filter(|own| *own < self.parts.len())
     }
 
-    /// Which process runs each node.
+    /// The process of each node.
     pub(super) fn rank_of(&self) -> IndexVec<NodeId, u16> {
         self.part_of.iter().map(|part| part / self.parts.len() as u16).collect()
     }
 
-    /// What the whole core has marked for later goes to the parts, which run it in the window that begins.
+    /// Distributes the marks of the whole state to the partitions, which run them in the next window.
     pub(super) fn distribute_marks(&self, whole: &mut SimState) {
         let next = (self.round.load(Relaxed) + 1) % 2;
         whole.calendar().drain_marks(|node, time| {
             let part = usize::from(self.part_of[node]);
-            if let Some(own) = self.here(part) {
+            if let Some(own) = self.local_index(part) {
                 lock(&self.inboxes[own][part][next as usize]).marks.push((node, time));
             }
         });
     }
 
-    /// The parts follow what has been added to the whole core between windows.
+    /// Shares the whole state with the partitions again, if it has changed between windows.
     ///
     /// # Safety
     /// As [`Partitions::divide`].
@@ -205,39 +206,39 @@ impl<'a> Partitions<'a> {
         if whole.take_changed() {
             for part in &self.parts {
                 // SAFETY: the caller's promise.
-                unsafe { whole.share_again(&mut lock(part).core) };
+                unsafe { whole.share_again(&mut lock(part).state) };
             }
         }
     }
 
-    /// Runs the current window of `whole`, or the current part of it, on the leading thread, with the other threads or without. Returns the result
-    /// of the partitions of this process.
+    /// Runs the current window of `whole`, or the current part of it, on the leading thread, with the other threads or without. Returns the result of
+    /// the partitions of this process.
     pub(super) fn run(&self, whole: &mut SimState, together: bool) -> PartitionResult {
         let place = whole.calendar().place();
         self.round.fetch_add(1, Relaxed);
         self.window.store(place.window, Relaxed);
         self.end.store(place.end.0, Relaxed);
-        self.whole.store(place.whole.0, Relaxed);
+        self.full_end.store(place.full_end.0, Relaxed);
         if together {
             self.working.set(self.parts.len() as u32 - 1);
             self.rounds.raise();
             self.run_partition(0);
             self.working.wait(|threads| threads == 0);
-            assert!(!self.failed.load(SeqCst), "a thread of the run has failed");
+            assert!(!self.failed.load(SeqCst), "a thread of the run failed");
         } else {
             (0..self.parts.len()).for_each(|part| self.run_partition(part));
         }
-        self.gather(whole)
+        self.merge_results(whole)
     }
 
-    /// What threads but the leading one do, from the first window to the last: they run part `number`.
+    /// Loop of the other threads, from the first window to the last: they run partition `number`.
     pub(super) fn run_rounds(&self, number: usize) {
         for seen in 0.. {
             self.rounds.wait(|round| round != seen);
             if self.over.load(SeqCst) {
                 return;
             }
-            let _done = Done(self);
+            let _done = RoundGuard(self);
             self.run_partition(number);
         }
     }
@@ -245,53 +246,53 @@ impl<'a> Partitions<'a> {
     fn run_partition(&self, number: usize) {
         let round = self.round.load(Relaxed);
         let part = &mut *lock(&self.parts[number]);
-        let [end, whole] = [&self.end, &self.whole].map(|time| Time(time.load(Relaxed)));
-        part.core.calendar().follow(Position { window: self.window.load(Relaxed), end, whole });
+        let [end, full_end] = [&self.end, &self.full_end].map(|time| Time(time.load(Relaxed)));
+        part.state.calendar().follow(Position { window: self.window.load(Relaxed), end, full_end });
         for from in &self.inboxes[number] {
-            part.open(&mut lock(&from[(round % 2) as usize]));
+            part.deliver(&mut lock(&from[(round % 2) as usize]));
         }
-        let activations = part.core.run_marked(self.apps, self.words, self.tiers);
-        part.collect();
+        let activations = part.state.run_marked(self.apps, self.words, self.tiers);
+        part.collect_packets();
         for (to, out) in part.out.iter_mut().enumerate().filter(|(_, out)| !out.packets.is_empty()) {
-            // What is there has been opened, and is empty.
-            if let Some(own) = self.here(to) {
+            // The batch there has been delivered, and is empty.
+            if let Some(own) = self.local_index(to) {
                 std::mem::swap(&mut *lock(&self.inboxes[own][self.first + number][((round + 1) % 2) as usize]), out);
             }
         }
-        part.result = part.core.partition_result(activations);
+        part.result = part.state.partition_result(activations);
     }
 
-    /// What the parts have produced in the window joins the whole.
-    fn gather(&self, whole: &mut SimState) -> PartitionResult {
+    /// Merges the output of the partitions.
+    fn merge_results(&self, whole: &mut SimState) -> PartitionResult {
         let mut all = PartitionResult::default();
         for part in &self.parts {
             let part = &mut *lock(part);
-            let PartitionResult { next, activations, open, done, waits } = part.result;
+            let PartitionResult { next, activations, open, done, has_effects } = part.result;
             all.next = all.next.min(next);
             all.activations += activations;
             all.open += open;
             all.done += done;
-            all.waits |= waits;
-            if waits {
-                whole.merge(&mut part.core);
+            all.has_effects |= has_effects;
+            if has_effects {
+                whole.merge(&mut part.state);
             }
         }
         whole.count((all.open, all.done));
         all
     }
 
-    /// Puts the mail of the parts here for those of process `rank` into a message.
+    /// Encodes the batches for the partitions of process `rank`.
     pub(super) fn encode_batches(&self, rank: usize, to: &mut Vec<u8>) {
         let theirs = rank * self.parts.len()..(rank + 1) * self.parts.len();
-        self.parts.iter().for_each(|part| lock(part).out[theirs.clone()].iter().for_each(|mail| mail.put(to)));
+        self.parts.iter().for_each(|part| lock(part).out[theirs.clone()].iter().for_each(|batch| batch.put(to)));
     }
 
-    /// All of it has been put into messages.
+    /// Clears the batches, after all have been encoded.
     pub(super) fn clear_batches(&self) {
         self.parts.iter().for_each(|part| lock(part).out.iter_mut().for_each(Batch::clear));
     }
 
-    /// Takes over the mail of process `rank`, to be opened in the next window.
+    /// Decodes the batches of process `rank`, for the next window.
     pub(super) fn decode_batches(&self, rank: usize, from: &mut Bytes<'_>) {
         let next = ((self.round.load(Relaxed) + 1) % 2) as usize;
         for part in rank * self.parts.len()..(rank + 1) * self.parts.len() {
@@ -299,73 +300,73 @@ impl<'a> Partitions<'a> {
         }
     }
 
-    /// The other threads end when this is dropped, as it is when the run is over or has failed.
-    pub(super) fn ending(&self) -> Ending<'_, 'a> {
-        Ending(self)
+    /// Returns a guard that ends the other threads when it is dropped, at the end of the run or on failure.
+    pub(super) fn stop_guard(&self) -> StopGuard<'_, 'a> {
+        StopGuard(self)
     }
 
-    /// The whole core gets back all that the parts had.
+    /// Returns everything in the partitions to the whole state.
     pub(super) fn join(self, whole: &mut SimState) {
         let next = ((self.round.into_inner() + 1) % 2) as usize;
         for (part, inboxes) in self.parts.into_iter().zip(self.inboxes) {
             let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
-            inboxes.iter().for_each(|from| part.open(&mut lock(&from[next])));
-            whole.merge_final(part.core);
+            inboxes.iter().for_each(|from| part.deliver(&mut lock(&from[next])));
+            whole.merge_final(part.state);
         }
     }
 }
 
 impl Partition {
-    /// Opens the mail that has come.
-    fn open(&mut self, mail: &mut Batch) {
-        let mut extras = mail.extras.iter();
-        for some in mail.packets.chunks(GROUP) {
-            // As for groups of nodes (`tiers.rs`): the memory that a step needs has been asked for in the step before.
-            some.iter().for_each(|(_, port)| self.core.prefetch_port(*port));
-            some.iter().for_each(|(_, port)| self.core.prefetch_ring(*port));
+    /// Delivers a batch.
+    fn deliver(&mut self, batch: &mut Batch) {
+        let mut extras = batch.extras.iter();
+        for some in batch.packets.chunks(GROUP) {
+            // Prefetches for a group of packets at a time, as for groups of nodes (`tiers.rs`).
+            some.iter().for_each(|(_, port)| self.state.prefetch_port(*port));
+            some.iter().for_each(|(_, port)| self.state.prefetch_ring(*port));
             for (packet, port) in some {
                 let extra = if packet.has(flag::EXT) { extras.next() } else { None };
-                self.core.bring(*port, packet, extra);
+                self.state.deliver_to_half(*port, packet, extra);
             }
         }
-        for (node, time) in mail.marks.drain(..) {
-            self.core.calendar().mark(node, time);
+        for (node, time) in batch.marks.drain(..) {
+            self.state.calendar().mark(node, time);
         }
-        mail.clear();
+        batch.clear();
     }
 
-    /// Puts what was sent to other parts into mail.
-    fn collect(&mut self) {
+    /// Collects the packets for other partitions in batches.
+    fn collect_packets(&mut self) {
         for (word, cuts) in (self.word..).zip(self.cuts.chunks(WORD as usize)) {
             let out = &mut self.out;
-            self.core.take_out(
+            self.state.drain_ports(
                 word,
                 |bit| cuts[bit as usize].port,
                 |bit, packet, extra| {
                     let cut = &cuts[bit as usize];
-                    let mail = &mut out[usize::from(cut.to)];
-                    mail.packets.push((*packet, cut.far));
-                    mail.extras.extend(extra);
+                    let batch = &mut out[usize::from(cut.to)];
+                    batch.packets.push((*packet, cut.far));
+                    batch.extras.extend(extra);
                 },
             );
         }
     }
 }
 
-/// See [`Partitions::ending`].
-pub(super) struct Ending<'a, 'b>(&'a Partitions<'b>);
+/// See [`Partitions::stop_guard`].
+pub(super) struct StopGuard<'a, 'b>(&'a Partitions<'b>);
 
-impl Drop for Ending<'_, '_> {
+impl Drop for StopGuard<'_, '_> {
     fn drop(&mut self) {
         self.0.over.store(true, SeqCst);
         self.0.rounds.raise();
     }
 }
 
-/// A thread has done its part, or failed: the leading one must not wait for it.
-struct Done<'a, 'b>(&'a Partitions<'b>);
+/// Signals that a thread has run its partition or failed, so that the leading thread does not wait for it.
+struct RoundGuard<'a, 'b>(&'a Partitions<'b>);
 
-impl Drop for Done<'_, '_> {
+impl Drop for RoundGuard<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.failed.store(true, SeqCst);

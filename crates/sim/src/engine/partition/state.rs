@@ -1,34 +1,34 @@
-//! What hosts produce while a window runs and what others may see of it at its end only. Each part of a run on several cores has a lane of its
-//! own (`engine/parts.rs`); what is in them joins that of the whole between windows.
+//! Calendar and output of a partition. Hosts see each other's output at the end of a window only; the outputs of all partitions are merged between
+//! windows (`partition/mod.rs`).
 
 use crate::engine::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use crate::engine::calendar::Calendar;
 use crate::engine::connection::FirstMessage;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::net::packet::Packet;
 use forebay_apps::{Notice, OpenSpec};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Time};
 
-/// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
+/// An effect of one host on another. It is applied at the end of the window: nothing that it causes happens earlier.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) enum DeferredEffect {
-    /// A timer of `host`.
-    Timer { host: NodeId, time: Time, order: u64, wake: Wake },
-    /// The sender of `conn` has a message, written at `start`, which its receiver is to look out for.
+    /// Sets a timer of `host`.
+    Timer { host: NodeId, time: Time, order: u64, wake: TimerKind },
+    /// Announces a message of the sender of `conn`, written at `start`, to its receiver.
     Expect { conn: ConnSlot, end: u64, query: Option<QueryId>, start: Time },
-    /// The application of `conn`, which wrote without end, has stopped: it has written so much.
+    /// The endless flow of `conn` has stopped after `written` bytes.
     Stopped { conn: ConnSlot, written: u64 },
     /// The receiver of `conn` had its next message completely at `time`.
     Delivered { conn: ConnSlot, time: Time },
-    /// The place of a row about a message of `conn`, which the shim of the receiving host is to complete; `first`: the connection's first.
+    /// The shim of the receiving host completes a row about a message of `conn`; `first`: the connection's first.
     Row { conn: ConnSlot, row: usize, first: bool },
     /// The receiver of `conn` sent an ACK at `time` that it had held back for `held`.
     LateAck { conn: ConnSlot, time: Time, held: Time },
-    /// The sender of `conn`, to which so much was written, has ended.
+    /// The sender of `conn`, to which `written` bytes were written, has finished.
     Closed { conn: ConnSlot, written: u64 },
 }
 
-/// A packet dropped in the network, which the books of its connection must know of.
+/// A packet dropped in the network, to be counted for its connection.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct DroppedPacket {
     /// Connection slot.
@@ -37,38 +37,37 @@ pub(in crate::engine) struct DroppedPacket {
     pub generation: u8,
 }
 
-/// What the nodes of one part have produced in the current window.
+/// State of a partition in the current window.
 pub(in crate::engine) struct PartitionState {
-    /// When which node is to be looked at.
+    /// Calendar of its nodes.
     pub(crate) calendar: Calendar,
-    /// Drops since the last look.
+    /// Packets dropped in the window.
     pub(crate) dropped: Vec<DroppedPacket>,
-    /// Memory for what the switch that is being run forwards, and for its order.
+    /// Scratch memory for forwarding, and its sorter.
     pub(crate) packets: Box<[GatheredPacket]>,
     pub(crate) sorter: ArrivalSorter,
-    /// What has happened to applications, which are notified after the current packet or timer.
+    /// Notices for applications, delivered after the current packet or timer.
     pub(crate) notices: Vec<(AppId, Notice)>,
-    /// By the host that it comes from.
+    /// Effects, with the host that causes each.
     effects: Vec<(NodeId, DeferredEffect)>,
-    /// Connections that applications asked for, and when they open.
-    asked: Vec<(Time, OpenSpec)>,
-    /// How many of both all processes have ([`PartitionState::mark_shared`]).
+    /// Requested connections, and when they open.
+    requests: Vec<(Time, OpenSpec)>,
+    /// Number of effects and requests that all processes have ([`PartitionState::mark_shared`]).
     shared: (usize, usize),
-    /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged: since the last [`PartitionState::merge`], so that
-    /// it may be negative.
+    /// Messages begun, with stopped endless flows, less messages acknowledged: since the last [`PartitionState::merge`], so that it may be negative.
     pub(crate) open: i64,
     /// Messages finished.
     pub(crate) done: u64,
-    /// Packets that reached a host after their connection had ended.
-    pub(crate) stale: u64,
-    /// Memory of messages.
+    /// Packets that reached a host after their connection had closed.
+    pub(crate) late_packets: u64,
+    /// Memory of messages, for reuse.
     pub(crate) spare: Vec<FirstMessage>,
-    /// How often nodes were run.
+    /// Number of node activations.
     pub(in crate::engine) activations: u64,
 }
 
 impl PartitionState {
-    /// Nothing yet in a network of `nodes` nodes, whose windows have this length.
+    /// Creates the state for a network of `nodes` nodes, with windows of this length.
     pub(in crate::engine) fn new(nodes: usize, length: Time) -> PartitionState {
         PartitionState {
             calendar: Calendar::new(nodes, length),
@@ -77,82 +76,82 @@ impl PartitionState {
             sorter: ArrivalSorter::default(),
             notices: Vec::new(),
             effects: Vec::new(),
-            asked: Vec::new(),
+            requests: Vec::new(),
             shared: (0, 0),
             open: 0,
             done: 0,
-            stale: 0,
+            late_packets: 0,
             spare: Vec::new(),
             activations: 0,
         }
     }
 
-    /// The network has dropped a packet.
+    /// Notes a packet dropped in the network.
     #[cold]
     #[inline(never)]
-    pub(in crate::engine) fn lose(&mut self, packet: &Packet) {
+    pub(in crate::engine) fn drop_packet(&mut self, packet: &Packet) {
         self.dropped.push(DroppedPacket { conn: packet.conn, generation: packet.generation() });
     }
 
-    /// Host `from` does this at the end of the window.
+    /// Defers an effect caused by host `from` to the end of the window.
     #[inline]
     pub(in crate::engine) fn defer(&mut self, from: NodeId, what: DeferredEffect) {
         self.effects.push((from, what));
     }
 
-    /// Whether anything waits for the end of the window. Mostly nothing does.
+    /// Returns whether the end of the window has anything to apply. Usually it has not.
     #[inline]
-    pub(in crate::engine) fn waits(&self) -> bool {
-        self.dropped.len() | self.effects.len() | self.asked.len() > 0
+    pub(in crate::engine) fn has_effects(&self) -> bool {
+        self.dropped.len() | self.effects.len() | self.requests.len() > 0
     }
 
-    /// Takes over what a part has produced. Its rows of messages stand `rows` places later than it knows.
+    /// Merges the output of a partition, whose rows of messages are `rows` places later in the merged list.
     pub(in crate::engine) fn merge(&mut self, other: &mut PartitionState, rows: usize) {
         self.dropped.append(&mut other.dropped);
         self.effects.extend(other.effects.drain(..).map(|(from, what)| match what {
             DeferredEffect::Row { conn, row, first } => (from, DeferredEffect::Row { conn, row: row + rows, first }),
             _ => (from, what),
         }));
-        self.asked.append(&mut other.asked);
+        self.requests.append(&mut other.requests);
         self.open += std::mem::take(&mut other.open);
         self.done += std::mem::take(&mut other.done);
-        self.stale += std::mem::take(&mut other.stale);
+        self.late_packets += std::mem::take(&mut other.late_packets);
     }
 
-    /// Gives away what is to take effect now.
+    /// Removes and returns the deferred effects.
     pub(in crate::engine) fn take_effects(&mut self) -> Vec<(NodeId, DeferredEffect)> {
         self.shared.0 = 0;
         std::mem::take(&mut self.effects)
     }
 
-    /// Gives away what has been asked for.
-    pub(in crate::engine) fn take_asked(&mut self) -> Vec<(Time, OpenSpec)> {
+    /// Removes and returns the requested connections.
+    pub(in crate::engine) fn take_requests(&mut self) -> Vec<(Time, OpenSpec)> {
         self.shared.1 = 0;
-        std::mem::take(&mut self.asked)
+        std::mem::take(&mut self.requests)
     }
 
-    /// Other processes have what is here by now, as they began like this one.
+    /// Marks the current effects and requests as shared: all processes began with the same ones.
     pub(in crate::engine) fn mark_shared(&mut self) {
-        self.shared = (self.effects.len(), self.asked.len());
+        self.shared = (self.effects.len(), self.requests.len());
     }
 
-    /// What is to take effect at the end of the window, and other processes do not have,
+    /// Effects that other processes do not have.
     pub(in crate::engine) fn effects(&self) -> &[(NodeId, DeferredEffect)] {
         &self.effects[self.shared.0..]
     }
 
-    /// and what has been asked for.
-    pub(in crate::engine) fn asked(&self) -> &[(Time, OpenSpec)] {
-        &self.asked[self.shared.1..]
+    /// Requests that other processes do not have.
+    pub(in crate::engine) fn requests(&self) -> &[(Time, OpenSpec)] {
+        &self.requests[self.shared.1..]
     }
 
-    /// Takes emptied lists back, for their memory.
-    pub(in crate::engine) fn take_back(&mut self, effects: Vec<(NodeId, DeferredEffect)>) {
+    /// Returns an emptied list, to reuse its memory.
+    pub(in crate::engine) fn reuse(&mut self, effects: Vec<(NodeId, DeferredEffect)>) {
         self.effects = effects;
     }
 
-    /// An application asks for a connection that opens at `time`.
-    pub(in crate::engine) fn ask(&mut self, time: Time, spec: OpenSpec) {
-        self.asked.push((time, spec));
+    /// Requests a connection that opens at `time`.
+    pub(in crate::engine) fn request_connection(&mut self, time: Time, spec: OpenSpec) {
+        self.requests.push((time, spec));
     }
 }

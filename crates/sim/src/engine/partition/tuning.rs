@@ -1,86 +1,86 @@
-//! Whether several threads are worth it: measured, as a run goes on, by running some windows with one and some with all of them. It depends on
-//! how much a window holds, and on who else uses the machine, both of which change: so it is tried again and again, at a cost that is bounded
-//! by time, because a window may take microseconds or a second.
+//! Choice between one thread and all threads, by measuring some windows of each during the run.
+//!
+//! The better choice depends on the load of windows and on other programs on the machine, which both change. So the measurement is repeated, at a
+//! cost that is bounded by time, because a window may take microseconds or a second.
 
-/// Windows of a turn that are looked at, and how many before them are not: threads wake up, and caches are cold.
-const LOOKED_AT: usize = 16;
-const BEFORE: usize = 4;
-/// Nanoseconds after which a turn has lasted long enough if this many windows have been looked at, and one not.
-const PATIENCE: u64 = 5_000_000;
-const LEAST: usize = 3;
-/// From one trial to the next it takes at least this many times as long as the slower kind took in the trial: so trials cost at most a sixteenth
-/// of what that kind is slower by. The factor doubles whenever a trial finds what the one before did,
-const FIRST_REST: u64 = 16;
-/// up to this.
-const MOST_REST: u64 = 64;
+/// Measured windows of a turn, and warm-up windows before them, in which threads wake up and caches are cold.
+const MEASURED: usize = 16;
+const WARM_UP: usize = 4;
+/// Nanoseconds after which a turn ends if `MIN_MEASURED` windows have been measured after one of warm-up.
+const TURN_NANOS: u64 = 5_000_000;
+const MIN_MEASURED: usize = 3;
+/// First pause between trials, as a multiple of the time of the slower choice in the trial: trials cost at most a sixteenth of what that choice is
+/// slower by. The factor doubles whenever a trial confirms the one before.
+const FIRST_PAUSE: u64 = 16;
+/// Longest pause.
+const MAX_PAUSE: u64 = 64;
 
-/// Some windows of one kind.
+/// Some windows with the same choice.
 #[derive(Default)]
 struct Turn {
     windows: usize,
     /// Nanoseconds that they took.
-    spent: u64,
-    /// Nanoseconds for a node, of those that were looked at.
-    taken: Vec<f64>,
+    total_nanos: u64,
+    /// Nanoseconds per node of the measured windows.
+    nanos_per_node: Vec<f64>,
 }
 
 impl Turn {
-    /// A window has taken so long, in which so many nodes were run. Whether the turn is over.
+    /// Adds a window that took `nanos` and ran `nodes` nodes. Returns whether the turn is over.
     fn note(&mut self, nanos: u64, nodes: u64) -> bool {
-        if self.windows >= BEFORE || self.spent >= PATIENCE {
-            self.taken.push(nanos as f64 / nodes.max(1) as f64);
+        if self.windows >= WARM_UP || self.total_nanos >= TURN_NANOS {
+            self.nanos_per_node.push(nanos as f64 / nodes.max(1) as f64);
         }
         self.windows += 1;
-        self.spent += nanos;
-        self.taken.len() == LOOKED_AT || self.taken.len() >= LEAST && self.spent >= PATIENCE
+        self.total_nanos += nanos;
+        self.nanos_per_node.len() == MEASURED || self.nanos_per_node.len() >= MIN_MEASURED && self.total_nanos >= TURN_NANOS
     }
 }
 
-/// The median: one window in which the machine did something else says nothing.
-fn median(mut taken: Vec<f64>) -> f64 {
-    taken.sort_unstable_by(f64::total_cmp);
-    taken[taken.len() / 2]
+/// The median, so that a single disturbed window has no effect.
+fn median(mut nanos_per_node: Vec<f64>) -> f64 {
+    nanos_per_node.sort_unstable_by(f64::total_cmp);
+    nanos_per_node[nanos_per_node.len() / 2]
 }
 
-/// What is known.
+/// State of the choice.
 pub(in crate::engine) struct ThreadTuning {
-    /// All windows are run by all threads, whatever it costs.
+    /// All windows use all threads.
     always: bool,
-    /// What pays, as far as is known.
+    /// True if all threads were faster at the last measurement.
     together: bool,
-    /// The turns of the trial that goes on: what pays, the other kind, and once more what pays, so that a load that grows or shrinks meanwhile
-    /// speaks for neither.
+    /// Turns of the current trial: the current choice, the other one, and the current one again, so that a growing or shrinking load favours neither.
     turns: [Turn; 3],
     turn: usize,
     /// Nanoseconds until the next trial.
-    rest: u64,
-    /// The factor of the next rest.
+    pause: u64,
+    /// Factor of the next pause.
     factor: u64,
 }
 
 impl ThreadTuning {
-    /// Nothing yet.
+    /// Creates the state before any measurement.
     pub(in crate::engine) fn new(always: bool) -> ThreadTuning {
-        ThreadTuning { always, together: always, turns: Default::default(), turn: 0, rest: 0, factor: FIRST_REST }
+        ThreadTuning { always, together: always, turns: Default::default(), turn: 0, pause: 0, factor: FIRST_PAUSE }
     }
 
-    /// Whether the next window is run by all threads.
+    /// Returns whether the next window uses all threads.
     pub(in crate::engine) fn together(&self) -> bool {
-        self.together != (self.rest == 0 && self.turn == 1)
+        self.together != (self.pause == 0 && self.turn == 1)
     }
 
-    /// Whether that is what pays, as far as is known.
-    pub(in crate::engine) fn pays(&self) -> bool {
+    /// Returns whether all threads were faster at the last measurement.
+    pub(in crate::engine) fn is_faster_together(&self) -> bool {
         self.together
     }
 
-    /// A window has taken so long, in which so many nodes were run.
+    /// Adds a window that took `nanos` and ran `nodes` nodes.
     pub(in crate::engine) fn note(&mut self, nanos: u64, nodes: u64) {
         if self.always {
             return;
         }
-        if self.rest > 0 {
-            self.rest = self.rest.saturating_sub(nanos);
+        if self.pause > 0 {
+            self.pause = self.pause.saturating_sub(nanos);
         } else if self.turns[self.turn].note(nanos, nodes) {
             self.turn += 1;
             if self.turn == self.turns.len() {
@@ -89,19 +89,19 @@ impl ThreadTuning {
         }
     }
 
-    /// The trial is over.
+    /// Ends the trial.
     fn decide(&mut self) {
         let [before, other, after] = std::mem::take(&mut self.turns);
         self.turn = 0;
-        let slower = if median(other.taken) < median([before.taken, after.taken].concat()) {
+        let slower = if median(other.nanos_per_node) < median([before.nanos_per_node, after.nanos_per_node].concat()) {
             self.together = !self.together;
-            self.factor = FIRST_REST;
-            before.spent + after.spent
+            self.factor = FIRST_PAUSE;
+            before.total_nanos + after.total_nanos
         } else {
-            other.spent
+            other.total_nanos
         };
-        self.rest = (slower * self.factor).max(1);
-        self.factor = (2 * self.factor).min(MOST_REST);
+        self.pause = (slower * self.factor).max(1);
+        self.factor = (2 * self.factor).min(MAX_PAUSE);
     }
 }
 
@@ -109,7 +109,7 @@ impl ThreadTuning {
 mod tests {
     use super::*;
 
-    /// Runs windows that take so many nanoseconds by one thread and by all of them, for so long. Returns the time that all threads ran.
+    /// Runs windows that take these nanoseconds with one thread and with all, for a total `time`. Returns the time that all threads ran.
     fn run(pace: &mut ThreadTuning, (one, all): (u64, u64), time: u64) -> u64 {
         let (mut now, mut together) = (0, 0);
         for number in 0.. {
@@ -130,43 +130,43 @@ mod tests {
     const WINDOWS: [u64; 2] = [30_000, 300_000_000];
 
     #[test]
-    fn what_is_faster_is_done_and_trials_are_cheap() {
+    fn faster_choice_wins_with_cheap_trials() {
         for window in WINDOWS {
             let time = 2_000 * window;
             let mut pace = ThreadTuning::new(false);
             let together = run(&mut pace, (window, window * 2 / 3), time);
-            assert!(pace.pays());
+            assert!(pace.is_faster_together());
             assert!(together > time * 9 / 10, "{together} of {time}");
             let mut pace = ThreadTuning::new(false);
             let together = run(&mut pace, (window, window * 4 / 3), time);
-            assert!(!pace.pays());
+            assert!(!pace.is_faster_together());
             assert!(together < time / 20, "{together} of {time}");
         }
         assert!(run(&mut ThreadTuning::new(true), (1, 2), 100) >= 100);
     }
 
     #[test]
-    fn it_follows_the_machine() {
+    fn choice_follows_the_machine() {
         for window in WINDOWS {
             let mut pace = ThreadTuning::new(false);
-            // Somebody has the second core while the run begins.
+            // Another program occupies the second core while the run begins.
             run(&mut pace, (window, 2 * window), 100 * window);
-            assert!(!pace.pays());
+            assert!(!pace.is_faster_together());
             run(&mut pace, (window, window * 2 / 3), 1_500 * window);
-            assert!(pace.pays());
+            assert!(pace.is_faster_together());
             run(&mut pace, (window, 2 * window), 3_500 * window);
-            assert!(!pace.pays());
+            assert!(!pace.is_faster_together());
         }
     }
 
     /// A window that holds more and more, as at the start of a run, does not speak for what is tried first.
     #[test]
-    fn a_growing_load_speaks_for_nobody() {
+    fn growing_load_favours_neither() {
         let mut pace = ThreadTuning::new(false);
         for number in 0..100 {
             let one = 1_000 * (100 + number);
             pace.note(if pace.together() { one * 9 / 10 } else { one }, 100);
         }
-        assert!(pace.pays());
+        assert!(pace.is_faster_together());
     }
 }

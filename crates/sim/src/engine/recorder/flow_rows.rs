@@ -1,19 +1,19 @@
-//! Rows of messages as they are kept until the run is over: numbers in as few bytes as they need, behind how many these are, times counted from the
-//! start of the message, nothing for what a row does not have. That is about 45 bytes a row, of which the table has 230.
+//! Compact storage of the rows of messages until the end of a run: each number takes as many bytes as it needs, times count from the start of the
+//! message, and absent values take nothing. A row takes about 45 bytes, instead of 230 in the table.
 
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_types::{GroupId, NodeId, QueryId, Time, TimeOrNever, WorkloadId};
 
-/// Bytes of a piece of memory. Pieces are never moved: growing by doubling leaves holes that the allocator keeps. Of smaller pieces, too, it keeps what
-/// is given back while rows are read: a run of a million messages takes 308 MB, and 320 with pieces of 64 KB.
+/// Bytes of a chunk. Chunks are never moved, because growing by doubling leaves holes that the allocator keeps. The allocator also keeps smaller
+/// chunks that are freed while rows are read: a run of a million messages takes 308 MB, and 320 MB with chunks of 64 KB.
 const PIECE: usize = 1 << 20;
-/// Most numbers of a row.
+/// Maximum number of numbers in a row.
 const MOST: usize = 32;
-/// Most bytes of a row: how many numbers it has, half a byte for the length of each, the numbers.
+/// Maximum bytes of a row: the number of numbers, half a byte for the length of each, and the numbers.
 const LONGEST: usize = 1 + MOST / 2 + MOST * 8;
 
-/// What a row has beside the numbers that all have, by bit.
+/// Optional parts of a row, by bit.
 mod has {
     pub(super) const END: u64 = 1;
     pub(super) const ACKED: u64 = 1 << 1;
@@ -22,11 +22,11 @@ mod has {
     pub(super) const DEADLINE: u64 = 1 << 4;
     pub(super) const OPENS: u64 = 1 << 5;
     pub(super) const FITS: u64 = 1 << 6;
-    /// Not all of it was acknowledged, or measured.
+    /// Not all of the message was acknowledged or measured.
     pub(super) const PARTS: u64 = 1 << 7;
-    /// Something was repeated, or a timer ran out.
+    /// Retransmissions or expired timers.
     pub(super) const LOSSES: u64 = 1 << 8;
-    /// Marks were answered, or acknowledged.
+    /// ECN reductions or acknowledged marks.
     pub(super) const MARKS: u64 = 1 << 9;
     pub(super) const ALPHA: u64 = 1 << 10;
 }
@@ -36,17 +36,17 @@ mod has {
 pub(super) struct FlowRows {
     pieces: Vec<Vec<u8>>,
     rows: usize,
-    /// What shims say of some of them, by the number of the row, with their transport.
+    /// Shim columns of some rows, by the number of the row, with the transport.
     shims: Vec<(usize, GroupId, Box<ShimRow>)>,
 }
 
 impl FlowRows {
-    /// How many there are.
+    /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.rows
     }
 
-    /// Adds a row, which nobody has numbered and of which nobody has said what it waited for. Returns its number among these.
+    /// Adds a row without number and wait times. Returns its place.
     pub(super) fn push(&mut self, mut row: FlowRow) -> usize {
         if let Some(shim) = row.shim.take() {
             self.shims.push((self.rows, row.group, shim));
@@ -56,7 +56,7 @@ impl FlowRows {
         self.rows - 1
     }
 
-    /// A piece that has room for so many bytes.
+    /// The last chunk, with room for this many bytes.
     fn room(&mut self, bytes: usize) -> &mut Vec<u8> {
         if self.pieces.last().is_none_or(|p| p.len() + bytes > PIECE) {
             self.pieces.push(Vec::with_capacity(PIECE));
@@ -65,14 +65,14 @@ impl FlowRows {
         &mut self.pieces[last]
     }
 
-    /// What the shim of a row says, with its transport.
+    /// The shim columns of a row, with its transport.
     pub(super) fn shim(&mut self, row: usize) -> Option<(GroupId, &mut ShimRow)> {
         let place = self.shims.binary_search_by_key(&row, |s| s.0).ok()?;
         let (_, group, shim) = &mut self.shims[place];
         Some((*group, shim))
     }
 
-    /// Takes over the rows of `other`, behind the own.
+    /// Appends the rows of `other`.
     pub(super) fn append(&mut self, other: &mut FlowRows) {
         let before = self.rows;
         self.shims.extend(other.shims.drain(..).map(|(row, group, shim)| (before + row, group, shim)));
@@ -80,12 +80,12 @@ impl FlowRows {
             self.room(piece.len()).extend_from_slice(piece);
         }
         self.rows += std::mem::take(&mut other.rows);
-        // The first piece is kept for what comes next.
+        // The first chunk is kept for later rows.
         other.pieces.truncate(1);
         other.pieces.iter_mut().for_each(Vec::clear);
     }
 
-    /// Gives all of them away.
+    /// Unpacks and returns all rows.
     pub(super) fn take(&mut self) -> Vec<FlowRow> {
         let FlowRows { pieces, rows, shims } = std::mem::take(self);
         let mut all = Vec::with_capacity(rows);
@@ -99,16 +99,16 @@ impl FlowRows {
     }
 }
 
-/// The rows of a piece.
+/// Unpacks the rows of a chunk.
 fn read_all(mut piece: &[u8], rows: &mut Vec<FlowRow>) {
     while !piece.is_empty() {
         rows.push(read(&mut piece));
     }
 }
 
-/// A row that is being written.
+/// Encoder of a row.
 struct Writer {
-    /// Bytes of each number, in four bits, the first one lowest.
+    /// Length of each number, in four bits, the first one lowest.
     lengths: u128,
     count: usize,
     numbers: [u8; MOST * 8],
@@ -119,7 +119,7 @@ impl Writer {
     #[inline(always)]
     fn put(&mut self, n: u64) {
         let length = 8 - n.leading_zeros() as usize / 8;
-        // All eight, of which the next number overwrites those too many.
+        // All eight bytes; the next number overwrites the unused ones.
         self.numbers[self.bytes..self.bytes + 8].copy_from_slice(&n.to_le_bytes());
         self.lengths |= (length as u128) << (4 * self.count);
         self.bytes += length;
@@ -127,15 +127,15 @@ impl Writer {
     }
 }
 
-/// A row that is being read.
+/// Decoder of a row.
 struct Reader<'a> {
     lengths: u128,
-    /// Its numbers, and what lies behind them.
+    /// Numbers of the row, and the rows behind it.
     numbers: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Begins with the next row of `from`.
+    /// Starts at the next row of `from`.
     fn new(from: &'a [u8]) -> Reader<'a> {
         let (head, numbers) = from[1..].split_at(usize::from(from[0]).div_ceil(2));
         let mut lengths = [0; 16];
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         let length = self.lengths as usize & 15;
         let (own, rest) = self.numbers.split_at(length);
         let n = match self.numbers.first_chunk() {
-            // With bytes of the next ones, which are cut off.
+            // Includes bytes of the next numbers, which are masked.
             Some(eight) if length > 0 => u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * length)),
             _ => own.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)),
         };
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A real number: those with few digits have zeros at the end, which come first here.
+/// Encodes a real number so that trailing zeros of its mantissa come first.
 fn real(x: f64) -> u64 {
     x.to_bits().swap_bytes()
 }
@@ -175,7 +175,7 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     } = row;
     debug_assert!(
         *flow_id == 0 && waited.is_none() && shim.is_none(),
-        "what the end of the run adds to a row, or stands beside it"
+        "columns that are added at the end of the run, or stored separately"
     );
     let mut row = Writer { lengths: 0, count: 0, numbers: [0; MOST * 8], bytes: 0 };
     let mut number = |n| row.put(n);
@@ -291,7 +291,7 @@ fn read(from: &mut &[u8]) -> FlowRow {
 mod tests {
     use super::*;
 
-    /// A row whose numbers come from `n`; every other thing that a row may have by the bits of `which`.
+    /// A row with numbers derived from `n`, and optional parts by the bits of `which`.
     fn row(n: u64, which: u64) -> FlowRow {
         let bit = |b: u64| which >> b & 1 == 1;
         let wide = |b: u64| if bit(b) { n.rotate_left(b as u32) } else { 0 };
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out() {
+    fn flow_rows_roundtrip() {
         let rows: Vec<_> = (0..1 << 16).step_by(5).map(|which| row(0x9E37_79B9_7F4A_7C15 >> (which % 61), which)).collect();
         let (mut first, mut second) = (FlowRows::default(), FlowRows::default());
         let (head, tail) = rows.split_at(700);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_row_takes_few_bytes() {
+    fn ordinary_row_takes_few_bytes() {
         let at = |us: u64| Time::from_us(us);
         let ordinary = FlowRow {
             conn_id: 99_999,

@@ -1,8 +1,10 @@
-//! Connection slots: handed out between windows only, because all hosts share them. An application inside a window asks for one.
+//! Opening and closing of connections, which happens between windows only: all hosts share the slots. An application inside a window requests a
+//! connection.
 
 use super::SimState;
-use crate::engine::connection::{Connection, IncomingMessages, OutgoingMessages};
-use crate::engine::host::Wake;
+use crate::engine::connection::{Connection, OutgoingMessages};
+use crate::engine::host::TimerKind;
+use crate::engine::partition::state::DeferredEffect;
 use crate::engine::path::empty_path;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
@@ -10,88 +12,84 @@ use crate::tcp::sender::Sender;
 use forebay_apps::OpenSpec;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::address;
-use forebay_types::{ConnSlot, Time, WorkloadId};
+use forebay_experiment::transport::Metrics;
+use forebay_types::{ConnSlot, NodeId, Time, WorkloadId};
+use std::sync::PoisonError;
 
 impl SimState {
-    /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
-    pub(crate) fn make_room(&mut self, more: usize) {
-        self.generations.reserve_exact(more);
-        self.streams.reserve_exact(more);
-        self.senders.reserve_exact(more);
-        self.outgoing.reserve_exact(more);
-        self.receivers.reserve_exact(more);
-        self.incoming.reserve_exact(more);
+    /// Reserves memory for `more` connections.
+    pub(crate) fn reserve_connections(&mut self, more: usize) {
+        self.connections.reserve(more);
     }
 
-    /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
+    /// Prepares a connection that opens at `time`. Between windows only.
     pub(crate) fn connect(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
-        let slot = self.allot(spec);
+        let slot = self.prepare(spec);
         self.changed = true;
-        if self.is_local(spec.src) {
-            self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
+        if self.remote.is_local(spec.src) {
+            self.hosts.set_timer(&mut self.partition, (spec.src, spec.src), time, TimerKind::Open { conn: slot });
         } else {
-            // All processes agree on the windows that there are.
+            // All processes have the same windows.
             self.partition.calendar.mark(spec.src, time);
         }
         slot
     }
 
-    /// The earliest time at which a connection that is asked for now can open: the start of the next window.
-    pub(crate) fn soonest(&self) -> Time {
+    /// The earliest time at which a connection requested now can open: the start of the next window.
+    pub(crate) fn earliest_request(&self) -> Time {
         self.partition.calendar.window_end()
     }
 
-    /// Asks for a connection that opens at `time`, not before [`SimState::soonest`]. For applications inside a window.
-    pub(crate) fn ask(&mut self, time: Time, spec: OpenSpec) {
-        debug_assert!(time >= self.soonest(), "slots are handed out between windows");
-        self.partition.ask(time, spec);
+    /// Requests a connection that opens at `time`, not before [`SimState::earliest_request`]. For applications inside a window.
+    pub(crate) fn request_connection(&mut self, time: Time, spec: OpenSpec) {
+        debug_assert!(time >= self.earliest_request(), "slots are allocated between windows");
+        self.partition.request_connection(time, spec);
     }
 
-    /// A connection slot for `spec`, not yet open.
-    pub(super) fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
-        let (slot, conn_id) = self.slots.take(self.streams.next_id());
+    /// Prepares the connections that were requested in the window, in an order that does not depend on the order of the requests.
+    pub(super) fn open_requested(&mut self) {
+        let mut requests = self.partition.take_requests();
+        requests.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
+        for (time, spec) in requests {
+            self.connect(time, spec);
+        }
+    }
+
+    /// Allocates and fills a slot for a connection that is not open yet.
+    pub(super) fn prepare(&mut self, spec: OpenSpec) -> ConnSlot {
         let c = &self.tcp[spec.group];
-        let isn = c.isn.unwrap_or_else(|| self.slots.sequence_number());
-        let fresh = slot == self.streams.next_id();
-        let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
-        let own = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), generation);
+        let new = self.connections.allocate(c.isn);
+        let (slot, conn_id) = (new.slot, new.conn_id);
+        let generation = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), new.generation);
         let towards = |from, to| (address::lower(to), self.fabric.fib().flow_hash(conn_id, from, to));
         let (dst, hash) = towards(spec.src, spec.dst);
-        let forward = Address { conn: slot, isn, dst, hash, generation: own };
+        let forward = Address { conn: slot, isn: new.isn, dst, hash, generation };
         let (dst, hash) = towards(spec.dst, spec.src);
         let back = Address { dst, hash, ..forward };
-        // Memory of the connection before.
-        let lent = if fresh {
-            self.streams.push(Connection::default());
-            self.generations.push(own);
-            None
-        } else {
-            self.senders[slot].lend()
-        };
         let every = self.recorder.interval(conn_id);
-        self.senders.put(slot, spec.src, Sender::new(c, forward, lent));
-        self.outgoing.put(slot, spec.src, OutgoingMessages::sampled(every));
-        self.receivers.put(slot, spec.dst, Receiver::new(c, back));
-        self.incoming.put(slot, spec.dst, IncomingMessages::default());
-        self.senders[slot].join(spec.group);
-        self.receivers[slot].join(spec.group);
-        if self.receivers[slot].is_tuned() {
-            let ways = (spec.dst, spec.src);
+        self.connections.fill(&new, (spec.src, spec.dst), generation, OutgoingMessages::sampled(every), |before| {
+            (Sender::new(c, forward, before.and_then(Sender::lend)), Receiver::new(c, back))
+        });
+        self.connections.sender_mut(slot).join(spec.group);
+        let receiver = self.connections.receiver_mut(slot);
+        receiver.set_group(spec.group);
+        if receiver.autotunes_window() {
+            let pair = (spec.dst, spec.src);
             let back =
-                self.fabric.fib().path_time(&self.network, ways, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
-            self.receivers[slot].enter_path(Time(back));
+                self.fabric.fib().path_time(&self.network, pair, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
+            receiver.set_ack_latency(Time(back));
         }
-        self.generations[slot] = own;
-        self.fabric.fib().common_ports(&self.network, (spec.src, spec.dst), &mut self.way);
-        self.streams[slot] = Connection {
+        self.fabric.fib().common_ports(&self.network, (spec.src, spec.dst), &mut self.route);
+        let sum = self.measurement.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, &self.route);
+        *self.connections.get_mut(slot) = Connection {
             conn_id,
             src: spec.src,
             dst: spec.dst,
             hash: forward.hash,
             app: spec.app,
-            sum: self.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, &self.way),
+            sum,
             tag: spec.tag,
-            generation,
+            generation: new.generation,
             live: true,
             sampled: every.is_some(),
             ..Connection::default().writing(spec.first)
@@ -106,12 +104,41 @@ impl SimState {
         slot
     }
 
-    /// Tells the congestion control of connection `slot` about its path; `back` is the ECMP hash of its ACKs.
+    /// Describes the path of connection `slot` to its congestion control; `back` is the ECMP hash of its ACKs.
     fn describe_path(&mut self, slot: ConnSlot, back: u16) {
-        let s = &self.streams[slot];
-        let sender = &mut self.senders[slot];
+        let (s, sender) = self.connections.with_sender(slot);
         let c = &self.tcp[sender.group()];
         let rng = RngStream::CongestionControl.stream(self.seed, &[s.conn_id]);
         sender.enter_path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
+    }
+
+    /// Retires the sender of `conn` at host `node`, which has finished. Its receiver, at another host, lives until the end of the window: a
+    /// duplicate that reaches it earlier is answered, as by a host that still has the connection. The slot is released then.
+    #[inline(never)]
+    pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
+        let sender = self.connections.sender_mut(conn);
+        sender.retire();
+        self.partition.defer(node, DeferredEffect::Closed { conn, written: sender.written() });
+    }
+
+    /// Closes a connection to which `written` bytes were written, and releases its slot. Later packets are recognised by their generation. Each
+    /// process counts what its own hosts sent and received.
+    pub(super) fn close(&mut self, conn: ConnSlot, written: u64) {
+        self.leave_window_shim(conn);
+        let (src, dst) = (self.connections.get(conn).src, self.connections.get(conn).dst);
+        let (sends, receives) = (self.remote.is_local(src), self.remote.is_local(dst));
+        let (sender, receiver) = (self.connections.sender(conn), self.connections.receiver(conn));
+        let c = &self.tcp[sender.group()];
+        if c.metrics != Metrics::Off && sends {
+            self.metrics.write().unwrap_or_else(PoisonError::into_inner).store((src, dst), c, sender);
+        }
+        assert!(
+            (!sends || sender.all_acked()) && (!receives || receiver.delivered() == written),
+            "conservation: a connection closed before its bytes arrived"
+        );
+        let shim = self.endpoint_shims.balance(sender.group(), conn);
+        // A remote endpoint has sent and received nothing here. A packet that the shim still holds goes with its entry.
+        let sent = sender.balance().wrapping_add(receiver.balance()).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
+        self.connections.close(conn, if receives { written } else { 0 }, sent);
     }
 }

@@ -1,5 +1,5 @@
-//! What each process of a run knows at its end, and how the first one gets all of it. What several know belongs to one: rows of messages to the
-//! process of the sender, numbers of a port to that of its node, and others have nothing of it, or zero.
+//! Collection of the results of all processes by the first one. Each value belongs to one process: rows of messages to that of the sender, counters
+//! of a port to that of its node. Other processes have none, or zero.
 
 use crate::engine::encoding::{Bytes, Encode, record};
 use crate::engine::ranks::Ranks;
@@ -12,22 +12,22 @@ use forebay_types::{GroupId, Id, IndexVec, NodeId, PortId, SumId};
 use std::io;
 use std::mem;
 
-/// Rows that travel at a time. Our choice: some megabytes.
+/// Rows in a message. Our choice: some megabytes.
 const PIECE: usize = 1 << 14;
-/// Most numbers of a row of a series.
+/// Maximum number of words in a row of a series.
 const WORDS: usize = 16;
 
-/// What a process knows at the end of a run.
+/// Results of a process at the end of a run.
 pub(super) struct RunResults {
-    /// Messages in the order in which they were recorded,
+    /// Messages in the order in which they were recorded.
     pub flows: Vec<FlowRow>,
-    /// and what some of them had waited for.
+    /// Stalls of some of them.
     pub stalled: Vec<Stalled>,
     /// Mean wait in each port, ps.
     pub waits: IndexVec<PortId, u128>,
-    /// Payload that has arrived after the warm-up.
+    /// Payload that arrived after the warm-up.
     pub arrived: IndexVec<GroupId, u64>,
-    /// Payload that has arrived.
+    /// Payload that arrived.
     pub delivered: IndexVec<SumId, u64>,
     pub ports: Vec<PortRow>,
     pub queries: Vec<QueryStart>,
@@ -65,7 +65,7 @@ record!(PortRow {
 });
 
 impl Ranks {
-    /// The first process gets what all know: whether this is it. `is_local`: whether it runs the node that a port is of.
+    /// Collects the results in the first process. Returns whether this is it. `is_local` is true for ports of this process.
     pub(super) fn gather(&mut self, all: &mut RunResults, is_local: impl Fn(PortId) -> bool) -> bool {
         let RunResults { flows, stalled, waits, arrived, delivered, ports, queries, timeouts, tcp, queue, hops, fingerprints } =
             all;
@@ -101,7 +101,7 @@ impl Ranks {
         *list = numbers.into();
     }
 
-    /// What each process has in its list: for the first one; the others have nothing then.
+    /// Collects the lists of all processes in the first one; the others return empty lists.
     fn gather_by_rank<T: Encode>(&mut self, own: Vec<T>) -> Vec<Vec<T>> {
         let mut all: Vec<Vec<T>> = (0..self.count()).map(|_| Vec::new()).collect();
         if self.is_first() {
@@ -121,7 +121,7 @@ impl Ranks {
         all
     }
 
-    /// The same for rows of a series, which become part of that of the first process.
+    /// Appends the series of all processes to that of the first one.
     fn gather_series<T: SeriesRow>(&mut self, series: &mut Series<T>) {
         let mut all: Vec<Series<T>> = (0..self.count()).map(|_| Series::default()).collect();
         if !self.is_first() {

@@ -1,10 +1,10 @@
-//! A packet or a timer meets an endpoint: the host side of the packet path.
+//! Delivery of packets and timers to endpoints.
 
 use super::SimState;
 use super::host_tx::SenderCall;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::endpoint_shim::Endpoint;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::generation::Generation;
@@ -17,42 +17,42 @@ use forebay_types::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::sync::PoisonError;
 
 impl SimState {
-    /// An ACK reached host `node`; `extra` is what it carries besides. The usual one is dealt with here, all others out of line.
+    /// Delivers an ACK to host `node`; `extra` holds its SACK blocks. The fast path is here, everything else out of line.
     #[inline(always)]
     pub(super) fn receive_ack<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) {
-        let (now, conn, generation) = (p.arrival, p.conn, self.generations[p.conn]);
+        let (now, conn, generation) = (p.arrival, p.conn, self.connections.generation(p.conn));
         let host = &mut self.hosts[node];
         host.note(now, p);
         if !generation.receives(p.generation()) {
             return cold_path(move || {
-                if generation.receives_through_shim(p.generation()) && self.senders[conn].generation() == generation {
-                    self.senders[conn].note_received();
-                    return self.take_ack::<Shimmed>(node, p, extra());
+                if generation.receives_through_shim(p.generation()) && self.connections.sender(conn).generation() == generation {
+                    self.connections.sender_mut(conn).note_received();
+                    return self.process_ack::<Shimmed>(node, p, extra());
                 }
-                self.partition.stale += 1;
+                self.partition.late_packets += 1;
             });
         }
-        let sender = &mut self.senders[conn];
+        let sender = self.connections.sender_mut(conn);
         sender.note_received();
-        let Some(acked) = sender.usual_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
+        let Some(acked) = sender.fast_path_ack(p) else { return self.process_ack::<Direct>(node, p, extra()) };
         let c = &self.tcp[sender.group()];
-        if sender.take_usual(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c)) {
+        if sender.on_fast_ack(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c)) {
             self.transmit_more(node, conn, now);
         }
         self.after_fast_ack(node, conn, now);
     }
 
     #[inline(never)]
-    fn take_ack<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
+    fn process_ack<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
         let (now, conn) = (p.arrival, p.conn);
-        let (host, sender) = (&mut self.hosts[node], &mut self.senders[conn]);
+        let (host, sender) = (&mut self.hosts[node], self.connections.sender_mut(conn));
         let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        if !W::SHIM && sender.is_usual_duplicate(c, p) {
-            if sender.take_duplicate(c) {
+        if !W::SHIM && sender.is_fast_duplicate(c, p) {
+            if sender.on_fast_duplicate(c) {
                 self.transmit_more(node, conn, now);
             }
             return self.after_fast_ack(node, conn, now);
@@ -62,40 +62,40 @@ impl SimState {
         if W::SHIM {
             sender.on_packet(c, now, p, extra, &mut out);
         } else {
-            sender.on_any_packet(c, now, p, extra, &mut out);
+            sender.on_packet_with_scoreboard(c, now, p, extra, &mut out);
         }
         drop(out);
-        W::settle(self, at, now);
+        W::set_shim_timers(self, at, now);
         self.after_ack(node, conn, now);
     }
 
-    /// The usual ACK of `conn` leaves something to do.
+    /// Sends what a fast-path ACK allows.
     #[inline(never)]
     fn transmit_more(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let (host, sender) = (&mut self.hosts[node], &mut self.senders[conn]);
+        let (host, sender) = (&mut self.hosts[node], self.connections.sender_mut(conn));
         let c = &self.tcp[sender.group()];
         sender.transmit(c, now, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c));
     }
 
-    /// Sees to what an ACK has changed, behind the sender.
+    /// Handles the effects of an ACK beyond its sender.
     #[inline(always)]
     fn after_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let done = self.senders[conn].phase == Phase::Done;
+        let done = self.connections.sender(conn).phase() == Phase::Done;
         self.after_fast_ack(node, conn, now);
-        if done && self.senders[conn].generation() != Generation::RETIRED {
+        if done && self.connections.sender(conn).generation() != Generation::RETIRED {
             self.end_sender(conn, node);
         }
     }
 
-    /// The same of an ACK that does not end the connection.
+    /// As [`SimState::after_ack`], for an ACK that does not end the connection.
     #[inline(always)]
     fn after_fast_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let sender = &self.senders[conn];
-        let una = sender.una;
-        if sender.timer_due < sender.armed {
+        let sender = self.connections.sender(conn);
+        let una = sender.snd_una();
+        if sender.needs_timer_entry() {
             self.arm_sender(conn, node);
         }
-        if una >= self.senders[conn].message_end {
+        if una >= self.connections.sender(conn).message_end() {
             self.message_acked(conn, now);
         }
         if self.recorder.samples() {
@@ -103,40 +103,40 @@ impl SimState {
         }
     }
 
-    /// A packet of the data direction reached host `node`. The usual one is dealt with here, all others out of line.
+    /// Delivers a packet of the data direction to host `node`. The fast path is here, everything else out of line.
     #[inline(always)]
     pub(super) fn receive_data(&mut self, node: NodeId, p: &Packet) {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        let (now, conn, generation) = (p.arrival, p.conn, self.generations[p.conn]);
+        let (now, conn, generation) = (p.arrival, p.conn, self.connections.generation(p.conn));
         let host = &mut self.hosts[node];
         host.note(now, p);
         if !generation.receives(p.generation()) {
             return cold_path(move || {
                 if generation.receives_through_shim(p.generation()) {
-                    return self.take_data::<Shimmed>(node, p);
+                    return self.process_data::<Shimmed>(node, p);
                 }
-                self.partition.stale += 1;
+                self.partition.late_packets += 1;
             });
         }
-        let receiver = &mut self.receivers[conn];
-        receiver.note_received();
-        if !receiver.is_usual(p) {
-            return self.take_data::<Direct>(node, p);
+        let receiver = self.connections.receiver_mut(conn);
+        receiver.count_received();
+        if !receiver.takes_fast_path(p) {
+            return self.process_data::<Direct>(node, p);
         }
-        receiver.take_usual(p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
-        if receiver.delivered() >= receiver.deliver_at {
+        receiver.receive_fast(p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
+        if receiver.delivered() >= receiver.deliver_at() {
             self.message_delivered(conn, now);
         }
     }
 
     #[inline(never)]
-    fn take_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
+    fn process_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
-        if !W::SHIM && receiver.is_plain(p) {
-            receiver.take_plain(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
+        let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
+        if !W::SHIM && receiver.takes_unordered_fast_path(p) {
+            receiver.receive_fast_unordered(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
             return self.after_data(node, conn, now);
         }
         let group = receiver.group();
@@ -147,21 +147,21 @@ impl SimState {
         if W::SHIM {
             receiver.on_packet(&self.tcp[group], now, p, &mut out);
         } else {
-            receiver.on_any_packet(&self.tcp[group], now, p, &mut out);
+            receiver.process_packet(&self.tcp[group], now, p, &mut out);
         }
         drop(out);
-        W::settle(self, at, now);
+        W::set_shim_timers(self, at, now);
         self.after_data(node, conn, now);
     }
 
-    /// The receiver's delayed-ACK timer came due.
+    /// Runs the receiver's delayed-ACK timer.
     #[inline(always)]
     fn receiver_timer<W: EndpointPath>(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let receiver = &mut self.receivers[conn];
+        let receiver = self.connections.receiver_mut(conn);
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        if receiver.delivered() < receiver.deliver_at
-            && let Some(held) = receiver.held_back(&self.tcp[group], now)
+        if receiver.delivered() < receiver.deliver_at()
+            && let Some(held) = receiver.ack_wait(&self.tcp[group], now)
         {
             self.partition.defer(node, DeferredEffect::LateAck { conn, time: now, held });
         }
@@ -170,19 +170,19 @@ impl SimState {
         });
         receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
-        W::settle(self, at, now);
-        // A host that joins segments hands them over by this timer: they may end a message, and a delayed ACK may still be due later.
+        W::set_shim_timers(self, at, now);
+        // A host with GRO delivers segments by this timer: they may end a message, and a delayed ACK may be due later.
         self.after_data(node, conn, now);
     }
 
-    /// Sees to what data that was handed over has changed, behind the receiver.
+    /// Handles the effects of delivered data beyond the receiver.
     #[inline(always)]
     fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let receiver = &self.receivers[conn];
-        let delivered = receiver.delivered() >= receiver.deliver_at;
-        let entry = receiver.new_entry(|group| &self.tcp[group], now);
-        // A timer that is set for a later slot of a wheel goes there at once, behind those that were there before it.
-        if entry < receiver.armed || (entry > receiver.armed && receiver.is_in_new_slot()) {
+        let receiver = self.connections.receiver(conn);
+        let delivered = receiver.delivered() >= receiver.deliver_at();
+        let entry = receiver.new_timer_entry(|group| &self.tcp[group], now);
+        // A timer for a later slot of a timer wheel is queued in that slot at once, behind the earlier ones.
+        if entry < receiver.armed() || (entry > receiver.armed() && receiver.has_unregistered_slot()) {
             self.arm_receiver(conn, node, entry);
         }
         if delivered {
@@ -192,88 +192,78 @@ impl SimState {
 
     #[inline(never)]
     fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId, entry: TimeOrNever) {
-        let r = &mut self.receivers[conn];
-        r.armed = entry;
-        if r.is_in_its_place(&self.tcp[r.group()], entry) {
+        let r = self.connections.receiver_mut(conn);
+        r.set_armed(entry);
+        if r.keeps_wheel_slot(&self.tcp[r.group()], entry) {
             return;
         }
-        let (generation, slots) = (r.generation(), r.has_slots());
-        self.set_own_timer(host, entry.or_never(), Wake::Receiver { conn, generation }, slots);
+        let (generation, slots) = (r.generation(), r.uses_timer_wheel());
+        self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
     }
 
-    /// Whether a timer at host `node` is one of the sender that `conn` has now. Generations repeat after so many connections in a slot, so
-    /// that a late timer can meet its own again at another host.
-    pub(super) fn is_of_sender(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
-        let own = self.generations[conn] == generation && self.streams[conn].src == node;
-        own && self.senders[conn].generation() == generation
-    }
-
-    /// As [`SimState::is_of_sender`]. A receiver ends with the window, so that the slot's generation says it all.
-    pub(super) fn is_of_receiver(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
-        self.generations[conn] == generation && self.streams[conn].dst == node
-    }
-
-    /// A timer entry at `node` came due. Application timers are the caller's.
-    pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: Wake) {
+    /// Runs a timer of host `node`. Timers of applications are handled by the caller.
+    pub(super) fn run_host_timer(&mut self, node: NodeId, now: Time, wake: TimerKind) {
         match wake {
-            Wake::Open { conn } => {
-                let (s, sender) = (&self.streams[conn], &mut self.senders[conn]);
+            TimerKind::Open { conn } => {
+                let (s, sender) = self.connections.with_sender(conn);
                 let c = &self.tcp[sender.group()];
                 if c.metrics != Metrics::Off {
-                    self.paths.read().unwrap_or_else(PoisonError::into_inner).recall((s.src, s.dst), c, sender);
+                    self.metrics.read().unwrap_or_else(PoisonError::into_inner).apply((s.src, s.dst), c, sender);
                 }
                 self.with_sender(conn, now, SenderCall::Open);
-                let s = &self.streams[conn];
+                let s = self.connections.get(conn);
                 let first = if s.endless { Some(Job::ENDLESS) } else { s.job.as_deref().copied() };
                 if let Some(job) = first {
                     self.write_message(conn, now, job);
                 }
             }
-            Wake::Sender { conn, generation } => {
-                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != now.into() {
+            TimerKind::Sender { conn, generation } => {
+                if !self.connections.is_of_sender(node, conn, generation) || self.connections.sender(conn).armed() != now.into() {
                     return;
                 }
-                let s = &mut self.senders[conn];
-                s.armed = TimeOrNever::NEVER;
-                if s.timer_due.is_due(now) {
+                let s = self.connections.sender_mut(conn);
+                s.set_armed(TimeOrNever::NEVER);
+                if s.timer_due().is_due(now) {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
                     self.arm_sender(conn, node);
                 }
             }
-            Wake::Receiver { conn, generation } => {
-                if !self.is_of_receiver(node, conn, generation) || self.receivers[conn].armed != now.into() {
+            TimerKind::Receiver { conn, generation } => {
+                if !self.connections.is_of_receiver(node, conn, generation)
+                    || self.connections.receiver(conn).armed() != now.into()
+                {
                     return;
                 }
-                let r = &mut self.receivers[conn];
-                r.armed = TimeOrNever::NEVER;
+                let r = self.connections.receiver_mut(conn);
+                r.set_armed(TimeOrNever::NEVER);
                 let c = &self.tcp[r.group()];
-                r.leave_slot(c, now);
-                let entry = r.entry(|_| c, now);
-                if r.timer_due.is_due(now) && generation.has_shim() {
+                r.leave_wheel_slot(c, now);
+                let entry = r.timer_entry(|_| c, now);
+                if r.timer_due().is_due(now) && generation.has_shim() {
                     cold_path(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.timer_due.is_due(now) {
+                } else if r.timer_due().is_due(now) {
                     self.receiver_timer::<Direct>(node, conn, now);
                 } else if !entry.is_never() {
                     self.arm_receiver(conn, node, entry);
                 }
             }
-            Wake::AnyCc { conn, generation } => {
-                if self.is_of_sender(node, conn, generation) {
+            TimerKind::CongestionControl { conn, generation } => {
+                if self.connections.is_of_sender(node, conn, generation) {
                     self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, SenderCall::Alarm);
                 }
             }
-            Wake::Shim { group } => self.shim_tick(node, group, now),
-            Wake::Interface => {
+            TimerKind::Shim { group } => self.run_shim_timer(node, group, now),
+            TimerKind::Interface => {
                 let host = &mut self.hosts[node];
                 host.interface_armed = false;
-                // Arrivals at this instant came first; what starts at it starts now.
+                // Packets that arrived at this instant were queued before; transmissions that start at it start now.
                 self.fabric.serve(&mut self.partition, host.nic, now + Time(1));
                 host.arm_interface(self.fabric.ports[host.nic].next_start(), &mut self.partition);
             }
-            Wake::App { .. } => {}
+            TimerKind::App { .. } => {}
         }
     }
 }

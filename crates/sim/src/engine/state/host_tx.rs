@@ -1,22 +1,23 @@
-//! What senders are called for beside packets: applications that write and stop, and their own timers.
+//! Calls to senders that no packet causes: writes and stops of applications, and timers. Sources of datagrams, which have no TCP.
 
 use super::SimState;
 use super::remote::ENDLESS;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::connection::Message;
 use crate::engine::endpoint_shim::Endpoint;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::datagram::Datagram;
 use crate::tcp::sender::Sender;
-use forebay_apps::Job;
+use forebay_apps::{Job, OpenSpec};
 use forebay_types::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
-/// What a sender is called for, beside packets.
+/// A call to a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SenderCall {
     /// Open the connection.
@@ -25,14 +26,14 @@ pub(super) enum SenderCall {
     Write { bytes: u64, deadline: Option<Time>, last: bool },
     /// The application of an endless flow stops.
     Stop,
-    /// Its timer came due.
+    /// Its timer expired.
     Timer,
-    /// The congestion control's timer came due.
+    /// The timer of its congestion control expired.
     Alarm,
 }
 
 impl SenderCall {
-    /// Calls it, on the way `out` to the network.
+    /// Performs the call; packets leave through `out`.
     #[inline(always)]
     pub(super) fn make(self, sender: &mut Sender, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         match self {
@@ -46,23 +47,23 @@ impl SenderCall {
 }
 
 impl SimState {
-    /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
+    /// Writes a message to connection `conn` at `now`. Called at the sending host.
     pub(crate) fn write_message(&mut self, conn: ConnSlot, now: Time, job: Job) {
         let Job { bytes, query, deadline } = job;
-        let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
-        let begin = sender.written;
+        let (out, sender) = self.connections.sending_half(conn);
+        let begin = sender.written();
         let length = bytes.unwrap_or(ENDLESS);
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
-        let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
-        let behind = end.and_then(NonZeroU64::new);
+        let first_window = (sender.window().cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
+        let end_offset = end.and_then(NonZeroU64::new);
         let alone = out.is_empty();
-        let message = Message { begin, behind, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
+        let message = Message { begin, end_offset, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
         out.push(message, &mut self.partition.spare);
         if alone {
-            sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
+            sender.start_message((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
-        let s = &self.streams[conn];
+        let s = self.connections.get(conn);
         if let Some(end) = end {
             self.partition.open += 1;
             // No byte of it arrives in this window.
@@ -72,23 +73,23 @@ impl SimState {
         self.with_sender(conn, now, SenderCall::Write { bytes: length, deadline: deadline.get(), last });
     }
 
-    /// The application of an endless flow stops writing.
+    /// Stops an endless flow.
     pub(crate) fn stop_writing(&mut self, conn: ConnSlot, now: Time) {
         self.with_sender(conn, now, SenderCall::Stop);
-        // Its row is due when what it has written is acknowledged, which may be now.
-        let sender = &mut self.senders[conn];
-        sender.message_end = sender.written;
+        // Its row is due when everything written has been acknowledged, which may be now.
+        let (s, sender) = self.connections.with_sender(conn);
+        sender.end_message();
         self.partition.open += 1;
-        self.partition.defer(self.streams[conn].src, DeferredEffect::Stopped { conn, written: sender.written });
-        if sender.una >= sender.written {
+        self.partition.defer(s.src, DeferredEffect::Stopped { conn, written: sender.written() });
+        if sender.snd_una() >= sender.written() {
             self.message_acked(conn, now);
         }
     }
 
-    /// Calls the sender with its configuration and its way to the network, then sees to its timer.
+    /// Calls the sender and sets its timer.
     #[inline]
     pub(super) fn with_sender(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
-        if self.senders[conn].generation().has_shim() {
+        if self.connections.sender(conn).generation().has_shim() {
             return cold_path(move || self.call_sender::<Shimmed>(conn, now, call));
         }
         self.call_sender::<Direct>(conn, now, call);
@@ -96,8 +97,8 @@ impl SimState {
 
     #[inline(always)]
     fn call_sender<W: EndpointPath>(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
-        let node = self.streams[conn].src;
-        let sender = &mut self.senders[conn];
+        let node = self.connections.get(conn).src;
+        let sender = self.connections.sender_mut(conn);
         let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
@@ -106,19 +107,58 @@ impl SimState {
         });
         call.make(sender, c, now, &mut out);
         drop(out);
-        W::settle(self, at, now);
+        W::set_shim_timers(self, at, now);
         self.arm_sender(conn, node);
     }
 
-    /// Makes sure a timer entry exists no later than the sender's timer is due.
+    /// Sets a timer no later than the sender's timer is due.
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
-        let sender = &mut self.senders[conn];
-        if sender.timer_due < sender.armed {
-            sender.armed = sender.timer_due;
-            let (due, generation) = (sender.timer_due, sender.generation());
+        let sender = self.connections.sender_mut(conn);
+        if sender.needs_timer_entry() {
+            sender.set_armed(sender.timer_due());
+            let (due, generation) = (sender.timer_due(), sender.generation());
             let slots = sender.put_off();
-            self.set_own_timer(host, due.or_never(), Wake::Sender { conn, generation }, slots);
+            self.hosts.set_own_timer(&mut self.partition, host, due.or_never(), TimerKind::Sender { conn, generation }, slots);
         }
+    }
+
+    /// Prepares a source of datagrams. Between windows only, as [`SimState::connect`].
+    pub(crate) fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
+        let conn = self.prepare(spec);
+        self.connections.sender_mut(conn).unresponsive(datagram);
+        self.connections.get_mut(conn).datagrams = true;
+        conn
+    }
+
+    /// Sends a datagram of source `conn` at `now`. Called at the sending host.
+    pub(crate) fn datagram(&mut self, conn: ConnSlot, now: Time) {
+        let out = self.connections.outgoing_mut(conn);
+        if out.is_empty() {
+            // The only row of this source: endless, from its first packet on.
+            let message = Message {
+                begin: 0,
+                end_offset: None,
+                start: now,
+                delivered: TimeOrNever::NEVER,
+                query: None,
+                deadline: TimeOrNever::NEVER,
+                first_window: 0,
+            };
+            out.push(message, &mut self.partition.spare);
+        }
+        // The processing jitter of hosts applies to TCP; a source has its own.
+        let src = self.connections.get(conn).src;
+        let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[src], now);
+        self.connections.sender_mut(conn).datagram(now, &mut nic);
+    }
+
+    /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgements.
+    pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
+        if self.connections.get(conn).datagrams {
+            return self.received(conn).in_order;
+        }
+        let sender = self.connections.sender(conn);
+        sender.snd_una().min(sender.written())
     }
 }

@@ -1,7 +1,7 @@
-//! Messages: delivered, acknowledged, and the rows that are left of them.
+//! Delivery and acknowledgement of messages, and their rows.
 
 use super::SimState;
-use crate::engine::connection::ReceivedRanges;
+use crate::engine::connection::{Connection, ReceivedRanges};
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
@@ -12,72 +12,69 @@ use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
 impl SimState {
     #[inline(never)]
     pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: Time) {
-        let r = &mut self.receivers[conn];
-        let delivered = r.delivered();
-        while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, delivered) {
-            let s = &self.streams[conn];
-            self.partition.defer(s.dst, DeferredEffect::Delivered { conn, time: now });
-            self.partition.notices.push((s.app, Notice::Delivered { tag: s.tag, query }));
+        let &Connection { dst, app, tag, .. } = self.connections.get(conn);
+        let (incoming, receiver) = self.connections.receiving_half(conn);
+        let delivered = receiver.delivered();
+        while let Some(query) = incoming.complete(receiver.deliver_at_mut(), delivered) {
+            self.partition.defer(dst, DeferredEffect::Delivered { conn, time: now });
+            self.partition.notices.push((app, Notice::Delivered { tag, query }));
         }
     }
 
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
-        while self.senders[conn].una >= self.senders[conn].message_end {
-            self.emit_acked(conn, now);
-            let out = &mut self.outgoing[conn];
+        while self.connections.sender(conn).snd_una() >= self.connections.sender(conn).message_end() {
+            self.record_acked(conn, now);
+            let (out, sender) = self.connections.sending_half(conn);
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
-            let finite = message.behind.is_some();
+            let finite = message.end_offset.is_some();
             assert!(!finite || message.delivered.is_due(now), "conservation: a message was acknowledged before it was delivered");
             self.partition.open -= 1;
             self.partition.done += u64::from(finite);
-            let sender = &mut self.senders[conn];
             sender.next_message(
                 out.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end().unwrap_or(u64::MAX))),
             );
             if finite {
-                let s = &self.streams[conn];
+                let s = self.connections.get(conn);
                 self.partition.notices.push((s.app, Notice::Acked { tag: s.tag }));
             }
         }
     }
 
-    /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
-    /// has arrived.
-    fn emit_acked(&mut self, conn: ConnSlot, now: Time) {
-        let sender = &self.senders[conn];
-        let (known, arrived) = (sender.una.min(sender.written), sender.written);
-        let held = ReceivedRanges { in_order: if self.measuring { arrived } else { 0 }, beyond: Box::default() };
-        let Some((row, shim)) = self.emit_row(conn, Some(now), known, &held) else { return };
+    /// Records the oldest message of `conn`, which is acknowledged at `now`: everything written so far, or at least this message, has arrived.
+    fn record_acked(&mut self, conn: ConnSlot, now: Time) {
+        let sender = self.connections.sender(conn);
+        let (known, arrived) = (sender.snd_una().min(sender.written()), sender.written());
+        let held = ReceivedRanges { in_order: if self.measurement.active { arrived } else { 0 }, beyond: Box::default() };
+        let Some((row, shim)) = self.record_row(conn, Some(now), known, &held) else { return };
         if let Some(first) = shim {
-            // The rest of the row is the receiving host's.
-            self.partition.defer(self.streams[conn].src, DeferredEffect::Row { conn, row, first });
+            // The receiving host completes the row.
+            self.partition.defer(self.connections.get(conn).src, DeferredEffect::Row { conn, row, first });
         }
     }
 
     /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
-    pub(super) fn emit_unfinished(&mut self, conn: ConnSlot) {
+    pub(super) fn record_unfinished_message(&mut self, conn: ConnSlot) {
         let known = self.known_to_arrive(conn);
-        let held = if self.measuring { self.held(conn) } else { ReceivedRanges::default() };
-        if let Some((row, Some(first))) = self.emit_row(conn, None, known, &held) {
+        let held = if self.measurement.active { self.received(conn) } else { ReceivedRanges::default() };
+        if let Some((row, Some(first))) = self.record_row(conn, None, known, &held) {
             self.complete_row(conn, row, first);
         }
     }
 
-    /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
-    /// arrived, `held` what the receiver has of it. Returns the place of the row; and where a shim is to complete it, whether it is about the
-    /// connection's first message.
-    fn emit_row(
+    /// Records the oldest message of `conn`. `acked` is the time of its acknowledgement, `known` the offset up to which the stream has arrived, and
+    /// `held` what the receiver has. Returns the place of the row and, where a shim completes it, whether it is the connection's first message.
+    fn record_row(
         &mut self,
         conn: ConnSlot,
         acked: Option<Time>,
         known: u64,
         held: &ReceivedRanges,
     ) -> Option<(usize, Option<bool>)> {
-        let (s, sender) = (&self.streams[conn], &self.senders[conn]);
-        let &m = self.outgoing[conn].front()?;
+        let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
+        let &m = self.connections.outgoing(conn).front()?;
         let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
-        let (stats, losses) = (&sender.stats, &sender.stats.losses);
+        let (stats, losses) = (sender.stats(), &sender.stats().losses);
         let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
@@ -120,18 +117,18 @@ impl SimState {
         let first = m.begin == 0;
         row.shim = self.endpoint_shims.sender_row(row.group, conn, first);
         let shim = row.shim.is_some().then_some(first);
-        self.settle_stalls(conn, &m);
+        self.record_stalls(conn, &m);
         Some((self.recorder.message(row), shim))
     }
 
-    /// Adds to a row what the shim of the receiving host says. Between windows.
+    /// Adds the columns of the receiving host's shim to a row. Between windows.
     pub(super) fn complete_row(&mut self, conn: ConnSlot, row: usize, first: bool) {
         if let Some((group, shim)) = self.recorder.shim_of(row) {
             self.endpoint_shims.receiver_row(group, conn, first, shim);
         }
     }
 
-    /// Transfer time of `size` bytes that meet nobody.
+    /// Transfer time of `size` bytes on the empty path.
     fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> Time {
         let c = &self.tcp[group];
         let mut ideal = IdealTime::new(size, c.mss, c.header);
@@ -140,26 +137,25 @@ impl SimState {
     }
 
     pub(super) fn sample(&mut self, conn: ConnSlot, now: Time) {
-        if self.senders[conn].generation() == Generation::RETIRED {
+        if self.connections.sender(conn).generation() == Generation::RETIRED {
             return;
         }
-        let s = &self.streams[conn];
-        if !s.sampled || !self.outgoing[conn].sample_is_due(now) {
+        if !self.connections.get(conn).sampled || !self.connections.outgoing_mut(conn).sample_is_due(now) {
             return;
         }
-        let sender = &self.senders[conn];
+        let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
         self.recorder.sample(TcpRow {
             time_ps: now.0,
             conn_id: s.conn_id,
-            cwnd: sender.w.cwnd,
-            ssthresh: sender.w.ssthresh.get(),
+            cwnd: sender.window().cwnd,
+            ssthresh: sender.window().ssthresh.get(),
             unacked_bytes: sender.flight(),
-            srtt_ps: sender.rtt.smoothed().get().map(|srtt| srtt.0),
+            srtt_ps: sender.rtt().smoothed().get().map(|srtt| srtt.0),
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
-            alpha: sender.cc.alpha(),
-            bytes_acked: sender.una.min(sender.written),
-            retrans: sender.seldom.retransmitted,
-            ca_state: sender.ca as u8,
+            alpha: sender.cc().alpha(),
+            bytes_acked: sender.snd_una().min(sender.written()),
+            retrans: sender.cold.retransmitted,
+            ca_state: sender.ca_state() as u8,
         });
     }
 }

@@ -1,100 +1,78 @@
-//! The parts of a simulation side by side, known to this folder alone: what needs several of them is in its files, and the main loop asks
-//! for it by methods.
+//! State of a simulation without its applications: hosts, connections, network, records and exchange.
+//!
+//! Each field of [`SimState`] has its own type, whose fields are private. The files of this folder hold these types, and the operations that need
+//! several of them.
 
 mod audit;
+mod connection_table;
 mod connections;
-mod datagrams;
-mod deliveries;
-mod faults;
 mod gather;
 mod host_rx;
+mod host_table;
 mod host_tx;
+mod measurement;
 mod messages;
-mod node_group;
 mod partition;
 mod remote;
 mod report;
-mod run_host;
+mod run_nodes;
 mod shims;
-mod timeouts;
+mod stalls;
 mod traffic;
-mod wait_times;
 mod window_end;
 
 pub(super) use partition::PartitionResult;
-pub(super) use run_host::{Apps, lock_app};
+pub(super) use run_nodes::{Apps, lock_app};
 
 use super::calendar::Calendar;
-use super::closed_connections::ClosedConnections;
-use super::connection::{Connection, IncomingMessages, OutgoingMessages, ReceivedRanges};
-use super::connection_slots::ConnectionSlots;
 use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
 use super::failures::Failures;
-use super::host::{Host, Wake};
 use super::metrics_cache::MetricsCache;
-use super::partition::state::{DeferredEffect, PartitionState};
+use super::partition::state::PartitionState;
 use super::recorder::Recorder;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
-use crate::net::generation::Generation;
-use crate::net::per_host::PerHost;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::Sender;
+use connection_table::ConnectionTable;
 use forebay_experiment::Experiment;
-use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
-use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
+use forebay_types::{GroupId, NodeId, PortId, Time, TimeOrNever};
+use host_table::HostTable;
+use measurement::Measurement;
+use remote::Remote;
 use std::sync::{Arc, RwLock};
 
-/// The simulation without its applications: its parts, and what needs several of them.
+/// State of a simulation without its applications.
 pub(crate) struct SimState {
-    /// Network in motion.
+    network: Arc<Network>,
+    /// Ports, links and switches.
     fabric: Fabric,
-    /// Hosts by node number; switches have an unused entry.
-    hosts: PerHost<NodeId, Host>,
-    /// Transports.
+    hosts: HostTable,
+    /// Configurations of the transports.
     tcp: Arena<GroupId, TcpConfig>,
-    /// Connections by slot: which one has it, for all hosts to read; changed between windows only. Those of free slots are retired.
-    generations: Arena<ConnSlot, Generation>,
-    /// Who they are,
-    streams: Arena<ConnSlot, Connection>,
-    /// what belongs to their sending hosts,
-    senders: PerHost<ConnSlot, Sender>,
-    outgoing: PerHost<ConnSlot, OutgoingMessages>,
-    /// and what to their receiving hosts.
-    receivers: PerHost<ConnSlot, Receiver>,
-    incoming: PerHost<ConnSlot, IncomingMessages>,
-    slots: ConnectionSlots,
+    connections: ConnectionTable,
+    endpoint_shims: EndpointShims,
+    window_shims: WindowShims,
+    /// Metrics of the paths of closed connections.
+    metrics: Arc<RwLock<MetricsCache>>,
+    /// Calendar and output of the current window.
     partition: PartitionState,
     recorder: Recorder,
-    seed: u64,
-    /// Which nodes are hosts, a word for 64 of them.
-    host_bits: Arena<u32, u64>,
-    network: Arc<Network>,
-    closed: ClosedConnections,
-    deliveries: Deliveries,
-    /// Ports of the connection that is being made: memory for many.
-    way: Vec<PortId>,
-    endpoint_shims: EndpointShims,
-    paths: Arc<RwLock<MetricsCache>>,
-    /// The warm-up is over.
-    measuring: bool,
-    /// Statistics count from here.
-    measured_from: Time,
-    /// Payload that had arrived before that, per transport.
-    arrived_before: IndexVec<GroupId, u64>,
-    window_shims: WindowShims,
+    measurement: Measurement,
     failures: Option<Box<Failures>>,
-    remote: remote::Remote,
-    /// Connections, or the end of the warm-up, which parts of the run do not know yet (`part.rs`).
+    /// Division of the run among processes.
+    remote: Remote,
+    seed: u64,
+    /// Ports of the connection that is being opened; the memory is reused.
+    route: Vec<PortId>,
+    /// True if connections were added, or the warm-up ended, since the partitions were last shared.
     changed: bool,
 }
 
 impl SimState {
-    /// Idle hosts on an idle network.
+    /// Creates idle hosts on an idle network.
     pub(super) fn new(
         mut fabric: Fabric,
         partition: PartitionState,
@@ -104,64 +82,42 @@ impl SimState {
         recorder: Recorder,
     ) -> SimState {
         let network = &config.network;
-        let mut hosts = PerHost::new();
-        hosts.reserve_exact(network.nodes.len());
-        for n in network.nodes.ids() {
-            hosts.put(n, n, Host::new(n, seed));
-        }
+        let mut hosts = HostTable::new(network, seed);
         let sprays = network.faults.balance == Balance::Packet;
         let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
-            let host: &mut Host = &mut hosts[port.from];
+            let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);
             if sprays || jitter {
                 fabric.ports[id].intercept();
             }
         }
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {
-            (hosts[port.to].input, hosts[port.to].fed_by) = (id, id);
-            hosts[port.to].looks = recorder.wants_packets() || fabric.ports[id].errors().is_some();
+            let host = &mut hosts[port.to];
+            (host.input, host.network_input) = (id, id);
+            host.inspects_packets = recorder.wants_packets() || fabric.ports[id].errors().is_some();
         }
-        let groups = tcp.len();
-        let deliveries = Deliveries::new(&config.workloads, groups, config.duration, partition.calendar.length());
         SimState {
             failures: Failures::new(network, fabric.fib(), seed),
             fabric,
+            hosts,
             endpoint_shims: EndpointShims::new(network, &tcp, seed),
             window_shims: WindowShims::new(&tcp),
-            hosts,
+            connections: ConnectionTable::new(seed, tcp.len()),
+            measurement: Measurement::new(config, tcp.len(), partition.calendar.length()),
             tcp: Arena::new(tcp),
-            generations: Arena::new(Vec::new()),
-            streams: Arena::new(Vec::new()),
-            senders: PerHost::new(),
-            outgoing: PerHost::new(),
-            receivers: PerHost::new(),
-            incoming: PerHost::new(),
-            slots: ConnectionSlots::new(seed),
-            partition,
-            paths: Arc::default(),
-            recorder,
-            seed,
-            host_bits: Arena::new(host_bits(network)),
-            closed: ClosedConnections::new(groups),
-            deliveries,
-            way: Vec::new(),
-            measuring: false,
-            measured_from: Time::ZERO,
-            arrived_before: IndexVec::repeat(0, groups),
             network: Arc::new(network.clone()),
-            remote: remote::Remote::default(),
+            metrics: Arc::default(),
+            partition,
+            recorder,
+            remote: Remote::default(),
+            seed,
+            route: Vec::new(),
             changed: false,
         }
     }
 
-    /// Whether `node` is a host.
-    #[inline]
-    pub(super) fn is_host(&self, node: NodeId) -> bool {
-        self.host_bits[node.get() >> 6] >> (node.get() & 63) & 1 == 1
-    }
-
-    /// When which node has to be looked at.
+    /// Calendar of node activations.
     #[inline(always)]
     pub(super) fn calendar(&mut self) -> &mut Calendar {
         &mut self.partition.calendar
@@ -182,47 +138,41 @@ impl SimState {
         self.partition.done
     }
 
-    /// What the rows of messages, which are packed until then, take in the report, bytes.
+    /// Bytes that the rows of messages will take in the report, where they are not packed.
     pub(super) fn bytes_to_report(&self) -> u64 {
         self.recorder.bytes_of_rows()
     }
 
-    /// Whether nothing that was written lacks its acknowledgement.
+    /// Returns whether everything that was written has been acknowledged.
     #[inline(always)]
     pub(super) fn all_acknowledged(&self) -> bool {
         self.partition.open == 0
     }
 
-    /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
-    /// of the window.
-    fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {
-        let order = self.hosts[origin].next_order(time);
-        if origin != host {
-            return self.partition.defer(origin, DeferredEffect::Timer { host, time, order, wake });
+    /// Time of the next failure, repair, or change of forwarding tables.
+    pub(super) fn next_failure(&self) -> TimeOrNever {
+        self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())
+    }
+
+    /// Applies the failures and repairs at `now`, after all earlier events and before all later ones.
+    pub(super) fn change_links(&mut self, now: Time) {
+        let Some(failures) = &mut self.failures else { return };
+        if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.partition, now)
+            && self.network.faults.balance != Balance::Packet
+        {
+            // With a random path for each packet there are no routes to count.
+            let live = self.connections.live().map(|(_, c)| c);
+            failures.count_rerouted(&change, live, &self.network, self.fabric.fib());
         }
-        self.hosts[host].add(time, order, wake);
-        self.partition.calendar.mark(host, time);
     }
 
-    /// Sets one of `host` for itself. `slots`: in a wheel whose slots are emptied from the newest on.
-    fn set_own_timer(&mut self, host: NodeId, time: Time, wake: Wake, slots: bool) {
-        let h = &mut self.hosts[host];
-        let order = if slots { h.order_in_slot(time) } else { h.next_order(time) };
-        h.add(time, order, wake);
-        self.partition.calendar.mark(host, time);
-    }
-
-    /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
-    /// nothing that belongs to another one.
+    /// Declares that host `node` runs from now on; `None`: the window is over. Debug builds check that a host touches no state of another host.
     #[inline(always)]
     pub(super) fn set_running(&mut self, node: Option<NodeId>) {
         #[cfg(debug_assertions)]
         {
             self.hosts.set_running(node);
-            self.senders.set_running(node);
-            self.outgoing.set_running(node);
-            self.receivers.set_running(node);
-            self.incoming.set_running(node);
+            self.connections.set_running(node);
             self.endpoint_shims.set_running(node);
             self.window_shims.set_running(node);
         }
@@ -236,48 +186,15 @@ impl SimState {
         path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay + p.rate.tx_time(size)).fold(Time::ZERO, |a, b| a + b)
     }
 
-    /// Payload that has reached receivers so far, in order or not, per transport. Of the hosts of this process.
-    fn arrived_by_group(&self) -> IndexVec<GroupId, u64> {
-        let mut arrived = self.closed.arrived_by_group().clone();
-        for (conn, _) in self.streams.enumerate().filter(|(_, s)| s.live && self.is_local(s.dst)) {
-            arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
-        }
-        arrived
-    }
-
-    /// What the receiver of `conn` has of its payload. A FIN that came early is none.
-    fn held(&self, conn: ConnSlot) -> ReceivedRanges {
-        if !self.is_local(self.streams[conn].dst) {
-            return self.remote_receiver(conn).held;
-        }
-        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
-        let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
-        ReceivedRanges { in_order: receiver.delivered(), beyond: beyond.filter(|(start, end)| start < end).collect() }
-    }
-
-    /// The run is over and everything is known: gives the memory of the endpoints back.
-    fn forget_endpoints(&mut self) {
-        (self.senders, self.receivers) = (PerHost::new(), PerHost::new());
-        (self.outgoing, self.incoming) = (PerHost::new(), PerHost::new());
-    }
-
-    /// Ends the warm-up at `start`, after all earlier events and before all later ones: later arrivals are measured.
-    pub(super) fn begin_measuring(&mut self, start: Time) {
-        (self.measuring, self.measured_from, self.changed) = (true, start, true);
-        self.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
-        self.arrived_before = self.arrived_by_group();
-        for conn in self.streams.ids() {
-            let held = self.held(conn);
-            self.streams[conn].before = (held != ReceivedRanges::default()).then(|| Box::new(held));
+    /// Passes the ports that data with ECMP hash `hash` takes from host `src` to host `dst` to `see`.
+    fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
+        let (mut node, mut port) = (src, self.hosts[src].nic);
+        while node != dst {
+            see(port);
+            node = self.network.ports[port].to;
+            if node != dst {
+                port = self.fabric.fib().next_port(node, dst, u32::from(hash));
+            }
         }
     }
-}
-
-/// Which nodes are hosts, as the calendar's bitmaps have nodes.
-fn host_bits(network: &Network) -> Vec<u64> {
-    let mut words = vec![0; network.nodes.len().div_ceil(64).max(1)];
-    for (id, _) in network.nodes.enumerate().filter(|(_, n)| n.host) {
-        words[id.index() / 64] |= 1 << (id.index() % 64);
-    }
-    words
 }

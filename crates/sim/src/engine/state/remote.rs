@@ -1,36 +1,36 @@
-//! A run on several processes (`engine/ranks.rs`): each has this whole core and keeps up all that is changed between windows, but runs only some of
-//! the hosts and switches. What the others do to those, and what they know of receivers, comes from them as bytes.
+//! Division of a run among several processes (`engine/ranks.rs`). Each process has the whole state and repeats all changes between windows, but runs
+//! only some of the hosts and switches. Effects on its hosts and the state of remote receivers arrive as encoded messages.
 
 use super::{Apps, SimState, lock_app};
 use crate::engine::connection::ReceivedRanges;
 use crate::engine::encoding::{Bytes, Encode, record};
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::partition::state::DeferredEffect;
 use crate::engine::ranks::Ranks;
-use forebay_apps::Errand;
+use forebay_apps::RemoteTimer;
 use forebay_types::{ConnSlot, IndexVec, NodeId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What an endless flow has written until it stops.
+/// Bytes that an endless flow has written until it stops.
 pub(super) const ENDLESS: u64 = u64::MAX / 4;
 
-/// What this process runs, and what others have told it.
+/// Nodes that this process runs, and the state of remote receivers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Remote {
-    /// The process that runs each node; `None`: this one all of them.
+    /// The process of each node; `None`: this process runs all nodes.
     rank_of: Option<Arc<IndexVec<NodeId, u16>>>,
     /// This process.
     own: u16,
-    /// Receivers of connections that are sent here and received elsewhere, as they were when all told each other last.
+    /// Remote receivers of connections whose sender is here, as of the last exchange.
     receivers: BTreeMap<ConnSlot, RemoteReceiver>,
 }
 
-/// A receiver, as its process tells it.
+/// State of a remote receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RemoteReceiver {
     pub held: ReceivedRanges,
-    /// The stream offset that it expects next.
+    /// Next expected stream offset.
     pub rcv_nxt: u64,
 }
 
@@ -46,7 +46,7 @@ impl Encode for Box<[(u64, u64)]> {
     }
 }
 
-/// Kinds of what is handed over; 0: there is no more.
+/// Kinds of encoded effects; 0 ends the list.
 mod kind {
     pub(super) const TIMER: u8 = 1;
     pub(super) const EXPECT: u8 = 2;
@@ -56,92 +56,108 @@ mod kind {
     pub(super) const CLOSED: u8 = 6;
 }
 
-impl SimState {
-    /// Whether this process runs `node`.
+impl Remote {
+    /// Returns whether this process runs `node`.
     #[inline]
-    pub(in crate::engine) fn is_local(&self, node: NodeId) -> bool {
-        self.remote.rank_of.as_ref().is_none_or(|rank_of| rank_of[node] == self.remote.own)
+    pub(super) fn is_local(&self, node: NodeId) -> bool {
+        self.rank_of.as_ref().is_none_or(|rank_of| rank_of[node] == self.own)
     }
 
-    /// Whether process `rank`, another one, runs `node`.
+    /// Returns whether process `rank`, another one, runs `node`.
     fn runs_on(&self, rank: usize, node: NodeId) -> bool {
-        self.remote.rank_of.as_ref().is_some_and(|rank_of| usize::from(rank_of[node]) == rank)
+        self.rank_of.as_ref().is_some_and(|rank_of| usize::from(rank_of[node]) == rank)
     }
+}
 
-    /// From now on the processes in `rank_of` run the nodes, of which this is number `own`.
+impl SimState {
+    /// Assigns the nodes to the processes in `rank_of`, of which this is number `own`.
     pub(in crate::engine) fn set_ranks(&mut self, own: usize, rank_of: IndexVec<NodeId, u16>) {
         (self.remote.own, self.remote.rank_of) = (own as u16, Some(Arc::new(rank_of)));
         self.partition.mark_shared();
-        for conn in self.streams.ids() {
+        for conn in self.connections.ids() {
             self.expect_endless(conn);
         }
     }
 
-    /// Of a connection that is sent elsewhere this process knows how much was written: finite messages are announced, and an endless one is known.
+    /// Sets the written bytes of a connection with a remote sender: finite messages are announced, an endless one is known.
     pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
-        let s = &self.streams[conn];
-        if s.live && s.endless && !self.is_local(s.src) {
-            self.senders[conn].written = ENDLESS;
+        let s = self.connections.get(conn);
+        if s.live && s.endless && !self.remote.is_local(s.src) {
+            self.connections.sender_mut(conn).set_written(ENDLESS);
         }
     }
 
-    /// What the receiver of `conn`, which is elsewhere, had when all told each other last.
+    /// Byte ranges that the receiver of `conn` has, on any process.
+    pub(super) fn received(&self, conn: ConnSlot) -> ReceivedRanges {
+        if self.remote.is_local(self.connections.get(conn).dst) {
+            self.connections.received(conn)
+        } else {
+            self.remote_receiver(conn).held
+        }
+    }
+
+    /// State of the remote receiver of `conn` as of the last exchange.
     pub(super) fn remote_receiver(&self, conn: ConnSlot) -> RemoteReceiver {
         self.remote.receivers.get(&conn).cloned().unwrap_or_default()
     }
 
-    /// All processes tell each other what the receivers have whose senders are elsewhere.
+    /// Exchanges the state of receivers with the processes of their senders.
     pub(in crate::engine) fn exchange_receivers(&mut self, ranks: &mut Ranks) {
-        ranks.tell(|rank, to| {
-            for (conn, _) in self.streams.enumerate().filter(|(_, s)| s.live && self.is_local(s.dst) && self.runs_on(rank, s.src))
+        ranks.send(|rank, to| {
+            for (conn, _) in
+                self.connections.live().filter(|(_, s)| self.remote.is_local(s.dst) && self.remote.runs_on(rank, s.src))
             {
-                (conn, RemoteReceiver { held: self.held(conn), rcv_nxt: self.receivers[conn].rcv_nxt() }).put(to);
+                (conn, RemoteReceiver { held: self.received(conn), rcv_nxt: self.connections.receiver(conn).rcv_nxt() }).put(to);
             }
         });
         self.remote.receivers.clear();
-        ranks.hear(|_, from| {
+        ranks.receive(|_, from| {
             while !from.is_empty() {
-                let (conn, told) = Encode::get(from);
-                self.remote.receivers.insert(conn, told);
+                let (conn, receiver) = Encode::get(from);
+                self.remote.receivers.insert(conn, receiver);
             }
         });
     }
 
-    /// What timers that were set in this window for hosts elsewhere take there, in their order.
-    pub(in crate::engine) fn pack_errands(&self, apps: &Apps) -> Vec<Errand> {
+    /// Packs the requests of timers that were set in this window for remote hosts, in their order.
+    pub(in crate::engine) fn export_timers(&self, apps: &Apps) -> Vec<RemoteTimer> {
         let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
-            DeferredEffect::Timer { host, wake: Wake::App { app, tag }, .. } if !self.is_local(*host) => Some((*app, *tag)),
+            DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.remote.is_local(*host) => {
+                Some((*app, *tag))
+            }
             _ => None,
         });
-        away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
+        away.map(|(app, tag)| lock_app(&apps[app]).export_timer(tag)).collect()
     }
 
-    /// Tells process `rank` what the hosts here did to its own in this window, and what all must know of it.
-    pub(in crate::engine) fn encode_effects(&self, rank: usize, errands: &[Errand], to: &mut Vec<u8>) {
-        let has = |node| self.runs_on(rank, node);
-        let mut errands = errands.iter();
+    /// Encodes the effects of this window on hosts of process `rank`, and those that concern all processes.
+    pub(in crate::engine) fn encode_effects(&self, rank: usize, timers: &[RemoteTimer], to: &mut Vec<u8>) {
+        let has = |node| self.remote.runs_on(rank, node);
+        let mut timers = timers.iter();
         for (from, what) in self.partition.effects() {
             match *what {
                 DeferredEffect::Timer { host, time, order, wake } => {
-                    let Wake::App { app, tag } = wake else { unreachable!("a host sets timers of others for applications only") };
-                    let away = if self.is_local(host) { None } else { errands.next() };
-                    let errand = away.filter(|_| has(host)).copied().unwrap_or(Errand { tag, job: None });
+                    let TimerKind::App { app, tag } = wake else {
+                        unreachable!("only timers of applications are set at other hosts")
+                    };
+                    let away = if self.remote.is_local(host) { None } else { timers.next() };
+                    let timer = away.filter(|_| has(host)).copied().unwrap_or(RemoteTimer { tag, job: None });
                     (kind::TIMER, *from).put(to);
-                    ((host, time), (order, (app, errand))).put(to);
+                    ((host, time), (order, (app, timer))).put(to);
                 }
-                DeferredEffect::Expect { conn, end, query, start } if has(self.streams[conn].dst) => {
+                DeferredEffect::Expect { conn, end, query, start } if has(self.connections.get(conn).dst) => {
                     (kind::EXPECT, *from).put(to);
                     ((conn, end), (query, start)).put(to);
                 }
-                DeferredEffect::Stopped { conn, written } if has(self.streams[conn].dst) => {
+                DeferredEffect::Stopped { conn, written } if has(self.connections.get(conn).dst) => {
                     (kind::STOPPED, *from).put(to);
                     (conn, written).put(to);
                 }
-                DeferredEffect::Delivered { conn, time } if has(self.streams[conn].src) => {
+                DeferredEffect::Delivered { conn, time } if has(self.connections.get(conn).src) => {
                     (kind::DELIVERED, *from).put(to);
                     (conn, time).put(to);
                 }
-                DeferredEffect::LateAck { conn, time, held } if has(self.streams[conn].src) => {
+                DeferredEffect::LateAck { conn, time, held } if has(self.connections.get(conn).src) => {
                     (kind::LATE_ACK, *from).put(to);
                     (conn, (time, held)).put(to);
                 }
@@ -150,7 +166,7 @@ impl SimState {
                     (conn, written).put(to);
                 }
                 DeferredEffect::Row { conn, .. } => {
-                    debug_assert!(self.is_local(self.streams[conn].dst), "such runs are not divided")
+                    debug_assert!(self.remote.is_local(self.connections.get(conn).dst), "such runs are not divided")
                 }
                 DeferredEffect::Expect { .. }
                 | DeferredEffect::Stopped { .. }
@@ -159,10 +175,10 @@ impl SimState {
             }
         }
         0_u8.put(to);
-        self.partition.asked().to_vec().put(to);
+        self.partition.requests().to_vec().put(to);
     }
 
-    /// Takes over what [`SimState::encode_effects`] of another process said.
+    /// Applies the output of [`SimState::encode_effects`] of another process.
     pub(in crate::engine) fn decode_effects(&mut self, apps: &Apps, from: &mut Bytes<'_>) {
         loop {
             let what = u8::get(from);
@@ -172,15 +188,15 @@ impl SimState {
             let node: NodeId = Encode::get(from);
             let what = match what {
                 kind::TIMER => {
-                    let ((host, time), (order, (app, errand))) = Encode::get(from);
-                    let errand: Errand = errand;
-                    let tag = if self.is_local(host) { lock_app(&apps[app]).unpack(errand) } else { errand.tag };
-                    DeferredEffect::Timer { host, time, order, wake: Wake::App { app, tag } }
+                    let ((host, time), (order, (app, timer))) = Encode::get(from);
+                    let timer: RemoteTimer = timer;
+                    let tag = if self.remote.is_local(host) { lock_app(&apps[app]).import_timer(timer) } else { timer.tag };
+                    DeferredEffect::Timer { host, time, order, wake: TimerKind::App { app, tag } }
                 }
                 kind::EXPECT => {
                     let ((conn, end), (query, start)) = Encode::get(from);
-                    let s = &self.streams[conn];
-                    lock_app(&apps[s.app]).written_elsewhere(s.tag, start);
+                    let s = self.connections.get(conn);
+                    lock_app(&apps[s.app]).on_remote_write(s.tag, start);
                     DeferredEffect::Expect { conn, end, query, start }
                 }
                 kind::STOPPED => {
@@ -200,13 +216,13 @@ impl SimState {
                     DeferredEffect::Closed { conn, written }
                 }
                 other => {
-                    panic!("another process of the run handed over something of kind {other}: all must run the same program")
+                    panic!("another process sent an effect of unknown kind {other}: all processes must run the same program")
                 }
             };
             self.partition.defer(node, what);
         }
         for (time, spec) in Vec::<(Time, _)>::get(from) {
-            self.partition.ask(time, spec);
+            self.partition.request_connection(time, spec);
         }
     }
 }

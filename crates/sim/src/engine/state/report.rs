@@ -1,20 +1,21 @@
-//! From the final state of a simulation to the rows of the result tables.
+//! The report of a run, from the final state to the rows of the result tables.
 
 use super::SimState;
 use super::gather::RunResults;
 use crate::engine::ranks::Ranks;
 use forebay_apps::query_rows;
+use forebay_experiment::faults::Balance;
 use forebay_experiment::numbering::number_by_start;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::PortRow;
+use forebay_experiment::rows::{EventKind, EventRow, PortRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_types::Time;
 use std::mem;
 
 impl SimState {
-    /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time. Of several processes, which
-    /// `ranks` reaches, the first one gets the report; `None`: this is another one.
+    /// Ends the simulation: checks conservation, records unfinished messages and numbers everything by time. Of several processes, which `ranks`
+    /// connects, the first one returns the report, the others `None`.
     pub(in crate::engine) fn into_report(mut self, mut ranks: Option<&mut Ranks>) -> Option<Report> {
         if let Some(ranks) = &mut ranks {
             self.exchange_receivers(ranks);
@@ -24,19 +25,19 @@ impl SimState {
             ranks.sum(&mut differences);
         }
         self.check_balance(&differences);
-        let mut remains = self.remains(ranks.as_deref_mut());
+        let mut results = self.results(ranks.as_deref_mut());
         if let Some(ranks) = ranks
-            && !ranks.gather(&mut remains, |port| self.is_local(self.network.ports[port].from))
+            && !ranks.gather(&mut results, |port| self.remote.is_local(self.network.ports[port].from))
         {
             return None;
         }
-        Some(self.complete(remains))
+        Some(self.make_report(results))
     }
 
-    /// What this process knows at the end of the run. Rows and numbers are all that is left to do then: the memory of the connections is given back.
-    fn remains(&mut self, ranks: Option<&mut Ranks>) -> RunResults {
+    /// Collects the results of this process, and frees the memory of the connections.
+    fn results(&mut self, ranks: Option<&mut Ranks>) -> RunResults {
         let end = self.partition.calendar.end;
-        let measured = end.saturating_sub(self.measured_from).max(Time(1));
+        let measured = end.saturating_sub(self.measurement.since).max(Time(1));
         if let Some(ranks) = ranks {
             let mut longest: Vec<u64> = self.fabric.ports.iter().map(|p| u64::from(p.events.max_pkts)).collect();
             ranks.sum(&mut longest);
@@ -44,14 +45,15 @@ impl SimState {
         }
         self.record_unfinished();
         let waits = self.mean_waits();
-        let arrived = self.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
-        let delivered = self.delivered();
-        self.forget_endpoints();
+        let arrived = self.measurement.measured(&self.connections.arrived_by_group(|host| self.remote.is_local(host)));
+        let sums = self.measurement.deliveries.zeros();
+        let delivered = self.connections.arrived_by_sum(sums, |host| self.remote.is_local(host));
+        self.connections.free_endpoints();
         let flows = self.recorder.take_messages();
         let (ports, mut queue) = (self.ports(end, measured), Series::default());
         for (id, port) in self.network.ports.enumerate() {
-            // Each process has all ports, but valid samples only of its own.
-            if self.is_local(port.from)
+            // Each process has all ports, but valid samples of its own ones only.
+            if self.remote.is_local(port.from)
                 && let Some(observer) = self.fabric.ports[id].observer_mut()
             {
                 queue.append(observer.take_samples());
@@ -73,14 +75,14 @@ impl SimState {
         }
     }
 
-    /// The report, from what all processes know.
-    fn complete(mut self, mut remains: RunResults) -> Report {
+    /// Makes the report from the results of all processes.
+    fn make_report(mut self, mut results: RunResults) -> Report {
         let end = self.partition.calendar.end;
-        self.attribute_waits(&mut remains.flows, mem::take(&mut remains.stalled), &remains.waits);
-        let RunResults { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = remains;
-        let deliveries = mem::take(&mut self.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
+        self.attribute_waits(&mut results.flows, mem::take(&mut results.stalled), &results.waits);
+        let RunResults { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = results;
+        let deliveries = mem::take(&mut self.measurement.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
         number_by_start(&mut flows);
-        if !self.measuring {
+        if !self.measurement.active {
             // A run that ends before its warm-up is measured as a whole.
             flows.iter_mut().for_each(|flow| flow.bytes_measured = flow.bytes_acked);
         }
@@ -91,11 +93,11 @@ impl SimState {
         tcp.sort();
         let mut packets = self.recorder.take_packets();
         packets.sort();
-        let events = self.events(end, self.measured_from, &ports);
+        let events = self.events(end, self.measurement.since, &ports);
         let fold = |h: u64, host: &u64| (h.rotate_left(7) ^ host).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let fingerprint = remains.fingerprints.iter().fold(hops, fold);
+        let fingerprint = results.fingerprints.iter().fold(hops, fold);
         Report {
-            measured_from: self.measured_from,
+            measured_from: self.measurement.since,
             acked: arrived,
             flows,
             ports,
@@ -108,7 +110,7 @@ impl SimState {
             cut: false,
             packet_hops: hops,
             fingerprint,
-            peak_connections: self.slots.peak(),
+            peak_connections: self.connections.peak(),
             packets,
             events,
             remark: String::new(),
@@ -116,19 +118,19 @@ impl SimState {
         }
     }
 
-    /// Messages that are not acknowledged get their rows.
+    /// Records the messages that are not acknowledged.
     fn record_unfinished(&mut self) {
-        for conn in self.streams.ids() {
-            if !self.is_local(self.streams[conn].src) {
+        for conn in self.connections.ids() {
+            if !self.remote.is_local(self.connections.get(conn).src) {
                 continue;
             }
-            if self.streams[conn].live {
+            if self.connections.get(conn).live {
                 self.note_silence(conn);
             }
-            while self.streams[conn].live && !self.outgoing[conn].is_empty() {
-                self.emit_unfinished(conn);
-                self.outgoing[conn].pop_front(&mut self.partition.spare);
-                self.senders[conn].next_message(None);
+            while self.connections.get(conn).live && !self.connections.outgoing(conn).is_empty() {
+                self.record_unfinished_message(conn);
+                self.connections.outgoing_mut(conn).pop_front(&mut self.partition.spare);
+                self.connections.sender_mut(conn).next_message(None);
             }
         }
     }
@@ -160,6 +162,27 @@ impl SimState {
                 busy: (busy_ps as f64 / measured.0 as f64).min(1.0),
             });
         }
+        rows
+    }
+
+    /// Events of the network, whose `ports` these are, in order of time. Statistics count from `measured` on.
+    pub(super) fn events(&mut self, end: Time, measured: Time, ports: &[PortRow]) -> Vec<EventRow> {
+        let mut rows = Vec::new();
+        if self.network.faults.balance == Balance::Packet {
+            rows.push(EventRow::of(Time::ZERO, EventKind::Spraying, None, None));
+        }
+        for ((id, port), numbers) in self.network.ports.ids().zip(self.fabric.ports.iter()).zip(ports) {
+            if let Some(errors) = port.errors() {
+                rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
+            }
+            if self.network.ports[id].queue.is_lossy() && numbers.dropped_early > 0 {
+                rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
+            }
+        }
+        if let Some(failures) = &mut self.failures {
+            rows.extend(failures.rows(&self.fabric, end));
+        }
+        rows.sort_by_key(|r| (r.time_ps, r.kind, r.port));
         rows
     }
 }

@@ -1,37 +1,39 @@
-//! Where the engine asks shims. The ways between an endpoint and the interface of its host are two: straight, or through the shim of its
-//! transport. What happens on the way is written once, generic over [`EndpointPath`]. Which one it is says the check of a packet's generation, which
-//! every packet goes through anyway ([`Generation`](crate::net::generation::Generation)): connections without shim pay nothing.
+//! Packets and timers of shims.
+//!
+//! There are two paths between an endpoint and the interface of its host: direct, or through the shim of its transport. The code is generic over
+//! [`EndpointPath`]. The generation of a packet, which is checked for every packet anyway, selects the path
+//! ([`Generation`](crate::net::generation::Generation)), so that connections without shim pay nothing.
 
 use super::SimState;
 use crate::engine::endpoint_shim::{Endpoint, EndpointShims, ShimNic};
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
 use forebay_types::{ConnSlot, GroupId, NodeId, Time};
 
-/// A way between endpoints and the interfaces of their hosts.
+/// A path between endpoints and the interfaces of their hosts.
 pub(super) trait EndpointPath {
-    /// Whether it is that through the shim.
+    /// True if the path leads through the shim.
     const SHIM: bool;
 
-    /// Where the endpoint hands its packets over.
+    /// Sink of the endpoint's packets.
     type Wire<'a>: Wire;
 
-    /// A packet that arrived as the endpoint gets to see it, possibly changed in `copy`. `None`: it does not reach the endpoint.
+    /// Returns an arriving packet as the endpoint sees it, possibly changed in `copy`. `None`: the shim has consumed it.
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
 
-    /// The way out. It ends at what `nic` makes, at its place, as it is in use for every packet.
+    /// Creates the outgoing path. It ends at the interface that `nic` creates in place, because it is used for every packet.
     fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
 
-    /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
-    fn settle(core: &mut SimState, at: Endpoint, now: Time);
+    /// Sets the shim's timer after a packet or timer of the endpoint.
+    fn set_shim_timers(state: &mut SimState, at: Endpoint, now: Time);
 }
 
-/// Straight to the interface.
+/// The direct path.
 pub(super) struct Direct;
 
-/// Through the shim.
+/// The path through the shim.
 pub(super) struct Shimmed;
 
 impl EndpointPath for Direct {
@@ -50,7 +52,7 @@ impl EndpointPath for Direct {
     }
 
     #[inline(always)]
-    fn settle(_core: &mut SimState, _at: Endpoint, _now: Time) {}
+    fn set_shim_timers(_state: &mut SimState, _at: Endpoint, _now: Time) {}
 }
 
 impl EndpointPath for Shimmed {
@@ -68,17 +70,17 @@ impl EndpointPath for Shimmed {
         ShimNic::new(shims, at, nic())
     }
 
-    fn settle(core: &mut SimState, at: Endpoint, now: Time) {
+    fn set_shim_timers(state: &mut SimState, at: Endpoint, now: Time) {
         let generation = match at.side {
-            Side::Sender => core.senders[at.conn].generation(),
-            Side::Receiver => core.receivers[at.conn].generation(),
+            Side::Sender => state.connections.sender(at.conn).generation(),
+            Side::Receiver => state.connections.receiver(at.conn).generation(),
         };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
-        core.set_shim_timer(at.node, at.group, tick);
+        let tick = state.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
+        state.set_shim_timer(at.node, at.group, tick);
     }
 }
 
-/// Does what connections without shim never come to, away from their path.
+/// Runs code that only connections with shims need, out of line.
 #[cold]
 #[inline(never)]
 pub(super) fn cold_path<T>(f: impl FnOnce() -> T) -> T {
@@ -88,61 +90,59 @@ pub(super) fn cold_path<T>(f: impl FnOnce() -> T) -> T {
 impl SimState {
     fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
         if let Some(time) = time {
-            self.set_timer(node, node, time, Wake::Shim { group });
+            self.hosts.set_timer(&mut self.partition, (node, node), time, TimerKind::Shim { group });
         }
     }
 
-    /// The timer of a host's shim came due.
-    pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: Time) {
-        let Some(layers) = self.endpoint_shims.of(group) else { return };
+    /// Runs the timer of a host's shim.
+    pub(super) fn run_shim_timer(&mut self, node: NodeId, group: GroupId, now: Time) {
+        let Some(states) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
-        // As `is_of_sender` and `is_of_receiver`.
-        let (generations, streams, senders) = (&self.generations, &self.streams, &self.senders);
-        let of_sender = |conn, g| generations[conn] == g && streams[conn].src == node && senders[conn].generation() == g;
+        let connections = &self.connections;
         let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, now, of_sender, &mut nic);
+        states.tick(Side::Sender, node, now, |conn, g| connections.is_of_sender(node, conn, g), &mut nic);
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), host, now);
-        layers.tick(Side::Receiver, node, now, |conn, g| generations[conn] == g && streams[conn].dst == node, &mut nic);
-        let next = layers.rearm(node, now);
+        states.tick(Side::Receiver, node, now, |conn, g| connections.is_of_receiver(node, conn, g), &mut nic);
+        let next = states.rearm(node, now);
         self.set_shim_timer(node, group, next);
     }
 
-    /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
+    /// Adds a new connection to the shim of its receiver's host, if there is one.
     #[cold]
     pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
         if self.tcp[group].shims.window.is_none() {
             return;
         }
         let back = self.small_packet_latency(dst, src, group);
-        let rate = self.network.ports[self.hosts[dst].fed_by].rate;
-        if let Some(window) = &mut self.receivers[conn].window_shim {
+        let rate = self.network.ports[self.hosts[dst].network_input].rate;
+        if let Some(window) = self.connections.receiver_mut(conn).window_shim() {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
         }
     }
 
-    /// Connection `conn` has ended.
+    /// Removes a closed connection.
     pub(super) fn leave_window_shim(&mut self, conn: ConnSlot) {
         if !self.window_shims.any() {
             return;
         }
-        let host = self.streams[conn].dst;
+        let host = self.connections.get(conn).dst;
         let hosts = self.window_shims.of(host);
-        if let (Some(hosts), Some(window)) = (hosts, self.receivers[conn].window_shim.take()) {
+        if let (Some(hosts), Some(window)) = (hosts, self.connections.receiver_mut(conn).take_window_shim()) {
             hosts.leave(&window);
         }
     }
 
-    /// A packet of the data direction reached `node`; its endpoint has not seen it yet.
+    /// Shows a packet of the data direction to the shim at `node`, before its endpoint.
     #[cold]
     #[inline(never)]
     pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {
         let Some(hosts) = self.window_shims.of(node) else { return };
         let now = p.arrival;
         hosts.packet_arrived(now, u64::from(p.wire));
-        let generation = self.generations[p.conn];
+        let generation = self.connections.generation(p.conn);
         let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
         if current
-            && let Some(window) = &mut self.receivers[p.conn].window_shim
+            && let Some(window) = self.connections.receiver_mut(p.conn).window_shim()
             && p.len > 0
             && p.flags & (flag::SYN | flag::PROBE) == 0
         {

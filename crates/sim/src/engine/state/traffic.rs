@@ -1,4 +1,4 @@
-//! The simulation as the host of applications ([`forebay_apps::Host`]).
+//! Implementation of the applications' host ([`forebay_apps::Host`]).
 
 use super::SimState;
 use crate::engine::host;
@@ -7,9 +7,9 @@ use forebay_apps::{Host, Job, OpenSpec, QueryStart, Wake};
 use forebay_types::{ConnSlot, GroupId, NodeId, Time};
 
 impl Host for SimState {
-    /// Growing by doubling leaves holes that the allocator keeps.
+    /// Growing by doubling would leave holes that the allocator keeps.
     fn reserve(&mut self, connections: usize) {
-        self.make_room(connections);
+        self.reserve_connections(connections);
     }
 
     fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
@@ -17,11 +17,11 @@ impl Host for SimState {
     }
 
     fn earliest_open(&self) -> Time {
-        self.soonest()
+        self.earliest_request()
     }
 
     fn open_later(&mut self, time: Time, spec: OpenSpec) {
-        self.ask(time, spec);
+        self.request_connection(time, spec);
     }
 
     fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
@@ -45,7 +45,7 @@ impl Host for SimState {
     #[inline]
     fn wake(&mut self, wake: Wake) {
         let Wake { app, tag, origin, host, time } = wake;
-        self.set_timer(origin, host, time, host::Wake::App { app, tag });
+        self.hosts.set_timer(&mut self.partition, (origin, host), time, host::TimerKind::App { app, tag });
     }
 
     fn begin_query(&mut self, start: QueryStart) {

@@ -1,28 +1,25 @@
-//! The end of a window: what hosts did to others takes effect, and slots are given back and handed out.
+//! The end of a window: deferred effects are applied, and connections are closed and opened.
 
 use super::SimState;
 use crate::engine::partition::state::DeferredEffect;
-use crate::net::generation::Generation;
-use forebay_experiment::transport::Metrics;
-use forebay_types::{ConnSlot, NodeId};
-use std::sync::PoisonError;
+use forebay_types::ConnSlot;
 
 impl SimState {
-    /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
-    /// first. Then the connections that were asked for are prepared.
+    /// Applies the effects of the window in the order of the hosts that caused them, which does not depend on the order of execution. Then prepares
+    /// the requested connections.
     #[inline]
     pub(in crate::engine) fn end_window(&mut self) {
         self.set_running(None);
-        if self.partition.waits() {
-            self.settle_window();
+        if self.partition.has_effects() {
+            self.apply_window();
         }
     }
 
     #[inline(never)]
-    fn settle_window(&mut self) {
-        self.settle_drops();
+    fn apply_window(&mut self) {
+        self.count_drops();
         self.apply_effects();
-        self.grant();
+        self.open_requested();
     }
 
     fn apply_effects(&mut self) {
@@ -31,92 +28,44 @@ impl SimState {
         for (_, what) in list.drain(..) {
             match what {
                 DeferredEffect::Timer { host, time, order, wake } => {
-                    debug_assert!(
-                        time >= self.partition.calendar.end,
-                        "a host affects another one in the next window at the earliest"
-                    );
-                    if self.is_local(host) {
+                    debug_assert!(time >= self.partition.calendar.end, "effects on another host begin in the next window");
+                    if self.remote.is_local(host) {
                         self.hosts[host].add(time, order, wake);
                     }
                     self.partition.calendar.mark(host, time);
                 }
-                DeferredEffect::Expect { conn, end, query, .. } if self.is_local(self.streams[conn].dst) => {
-                    self.incoming[conn].expect(&mut self.receivers[conn].deliver_at, end, query);
-                    self.know_written(conn, end);
+                DeferredEffect::Expect { conn, end, query, .. } if self.remote.is_local(self.connections.get(conn).dst) => {
+                    let (incoming, receiver) = self.connections.receiving_half(conn);
+                    incoming.expect(receiver.deliver_at_mut(), end, query);
+                    self.note_written(conn, end);
                 }
-                DeferredEffect::Stopped { conn, written } => self.know_written(conn, written),
-                DeferredEffect::Delivered { conn, time } if self.is_local(self.streams[conn].src) => {
-                    self.outgoing[conn].note_delivered(time);
+                DeferredEffect::Stopped { conn, written } => self.note_written(conn, written),
+                DeferredEffect::Delivered { conn, time } if self.remote.is_local(self.connections.get(conn).src) => {
+                    self.connections.outgoing_mut(conn).note_delivered(time);
                 }
                 DeferredEffect::Row { conn, row, first } => self.complete_row(conn, row, first),
-                DeferredEffect::LateAck { conn, time, held } if self.is_local(self.streams[conn].src) => {
+                DeferredEffect::LateAck { conn, time, held } if self.remote.is_local(self.connections.get(conn).src) => {
                     self.note_late_ack(conn, time, held);
                 }
                 DeferredEffect::Closed { conn, written } => self.close(conn, written),
                 DeferredEffect::Expect { .. } | DeferredEffect::Delivered { .. } | DeferredEffect::LateAck { .. } => {}
             }
         }
-        self.partition.take_back(list);
+        self.partition.reuse(list);
     }
 
-    /// So much has been written to `conn`, as its sender knows where it is here.
-    fn know_written(&mut self, conn: ConnSlot, written: u64) {
-        if !self.is_local(self.streams[conn].src) {
-            self.senders[conn].written = written;
+    /// Sets the bytes written to `conn`, whose sender is remote.
+    fn note_written(&mut self, conn: ConnSlot, written: u64) {
+        if !self.remote.is_local(self.connections.get(conn).src) {
+            self.connections.sender_mut(conn).set_written(written);
         }
     }
 
-    /// Prepares the connections that were asked for in an order that does not depend on who asked first.
-    fn grant(&mut self) {
-        let mut asked = self.partition.take_asked();
-        asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
-        for (time, spec) in asked {
-            self.connect(time, spec);
-        }
-    }
-
-    /// The sender of `conn` at host `node` has ended. Its receiver, which is another host's, lives on until the end of the window: what was
-    /// sent twice and reaches it before is answered, as a host does that still has the connection. The slot is then given back.
-    #[inline(never)]
-    pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
-        self.senders[conn].retire();
-        self.partition.defer(node, DeferredEffect::Closed { conn, written: self.senders[conn].written });
-    }
-
-    /// The connection, to which so much was `written`, has ended; its slot can be used again. What is still under way for it will be recognised by its
-    /// generation. Each process books what its own hosts know of it.
-    pub(super) fn close(&mut self, conn: ConnSlot, written: u64) {
-        self.leave_window_shim(conn);
-        let (sends, receives) = (self.is_local(self.streams[conn].src), self.is_local(self.streams[conn].dst));
-        let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
-        let c = &self.tcp[sender.group()];
-        if c.metrics != Metrics::Off && sends {
-            self.paths.write().unwrap_or_else(PoisonError::into_inner).remember((stream.src, stream.dst), c, sender);
-        }
-        assert!(
-            (!sends || sender.all_acked()) && (!receives || receiver.delivered() == written),
-            "conservation: a connection closed before its bytes arrived"
-        );
-        let shim = self.endpoint_shims.balance(sender.group(), conn);
-        // An endpoint that is elsewhere has sent and received nothing here.
-        // A packet that the shim still holds goes with its entry.
-        let sent = sender.balance.wrapping_add(receiver.balance).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
-        self.closed.add((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, stream.dropped));
-        (stream.live, stream.job) = (false, None);
-        self.generations[conn] = Generation::RETIRED;
-        self.slots.give_back(conn);
-    }
-
-    /// Books drops to their connections.
+    /// Counts dropped packets for their connections.
     #[inline]
-    pub(super) fn settle_drops(&mut self) {
+    pub(super) fn count_drops(&mut self) {
         while let Some(d) = self.partition.dropped.pop() {
-            let s = &mut self.streams[d.conn];
-            if s.live && s.generation == d.generation {
-                s.dropped += 1;
-            } else {
-                self.closed.add_drop();
-            }
+            self.connections.count_drop(d.conn, d.generation);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The receiving role against crafted packets.
+//! Tests of the receiving role with crafted packets.
 
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
-use super::testing::Tape;
-use super::{Host, Recent};
+use super::testing::Capture;
+use super::{Host, TrainCache};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
@@ -19,7 +19,7 @@ struct Script {
     s: ReceiverShim,
     host: Host,
     now: Time,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Script {
@@ -27,10 +27,10 @@ impl Script {
         let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS) };
         Script {
             s: ReceiverShim::default(),
-            host: Host { budget: Budget::new(&r, Time(1)), recent: Recent::default() },
+            host: Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() },
             r,
             now: Time::ZERO,
-            tape: Tape::default(),
+            capture: Capture::default(),
         }
     }
 
@@ -49,23 +49,23 @@ impl Script {
         self
     }
 
-    /// SYN and the guest's answer; the window that left, if it left.
+    /// SYN and the guest's answer; the window that left, if any.
     fn syn(&mut self) -> Option<u16> {
         let mut p = Packet { seq: ISN, flags: flag::SYN, ..Packet::default() };
         assert!(self.s.ingress(&self.r, &mut self.host, self.now, &mut p));
         let answer = Packet { seq: ISN + 1, win: 65_535, len: 5, flags: flag::SYN | flag::ACK, ..Packet::default() };
-        self.s.egress(&self.r, &mut self.host, self.now, answer, None, &mut self.tape);
+        self.s.egress(&self.r, &mut self.host, self.now, answer, None, &mut self.capture);
         self.left()
     }
 
     fn tick(&mut self) -> Option<u16> {
-        self.s.tick(&self.r, &mut self.host, self.now, &mut self.tape);
+        self.s.tick(&self.r, &mut self.host, self.now, &mut self.capture);
         self.left()
     }
 
     fn left(&mut self) -> Option<u16> {
-        assert!(self.tape.0.len() <= 1);
-        self.tape.0.pop().map(|p| p.win)
+        assert!(self.capture.0.len() <= 1);
+        self.capture.0.pop().map(|p| p.win)
     }
 }
 
@@ -118,7 +118,7 @@ fn severe_ones_can_be_held() {
     assert_eq!(t.at(8).tick(), Some(MSS));
 }
 
-/// 4, item 12: the window that the guest wrote, in both ways of leaving.
+/// 4, item 12: the window of the guest, for both releases.
 #[test]
 fn released_without_update() {
     for released in [false, true] {
@@ -133,7 +133,7 @@ fn released_without_update() {
     }
 }
 
-/// A repeated SYN while its answer is held: one answer waits, its time runs on; a good train lets the new answer through alone.
+/// A repeated SYN while its answer is held: one answer waits, and its time runs on; a good train releases only the new answer.
 #[test]
 fn repeated_syns() {
     let mut t = Script::new(Config::default());
@@ -144,7 +144,7 @@ fn repeated_syns() {
     assert_eq!(t.at(16).syn(), None);
     assert_eq!(t.at(17).probes(4, 40, 40, 20).syn(), Some(5 * MSS));
     assert_eq!((t.s.stats.superseded, t.s.waiting()), (2, false));
-    // On record is the first one that left.
+    // The first one that left counts.
     assert_eq!((t.s.stats.window, t.s.stats.held), (Some(1460), MS * 8));
 }
 
@@ -155,17 +155,17 @@ fn peer_without_shim() {
     assert_eq!(t.syn(), None);
     assert_eq!(t.at(1).tick(), Some(65_535));
     assert_eq!(t.s.stats.verdict, Verdict::Unprobed);
-    // In a fully equipped network all probes were lost.
+    // With shims everywhere, all probes were lost.
     let mut t = Script::new(Config::default());
     assert_eq!(t.syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
-    // With probes it is judged like any other.
+    // With probes it is judged as usual.
     let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
     assert_eq!(t.probes(0, 10, 1, 0).syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
 }
 
-/// 4-tuple reuse: the counts of the old connection are gone, whether probes or SYN come first.
+/// 4-tuple reuse: the counts of the old connection are cleared, whether probes or SYN come first.
 #[test]
 fn reuse_with_a_new_isn() {
     let mut t = Script::new(Config::default());
@@ -173,11 +173,11 @@ fn reuse_with_a_new_isn() {
     let mut p = Packet { seq: ISN + 99, flags: flag::SYN, ..Packet::default() };
     assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
     let answer = Packet { seq: ISN + 100, win: 65_535, flags: flag::SYN | flag::ACK, ..Packet::default() };
-    t.s.egress(&t.r, &mut t.host, Time(0), answer, None, &mut t.tape);
-    assert!(t.tape.0.is_empty() && t.s.waiting());
+    t.s.egress(&t.r, &mut t.host, Time(0), answer, None, &mut t.capture);
+    assert!(t.capture.0.is_empty() && t.s.waiting());
 }
 
-/// ECN in place of a guest that has none: CE is taken out and echoed once, on the next ACK.
+/// ECN for a guest without it: CE is removed and echoed once, on the next ACK.
 #[test]
 fn echo_for_a_guest_without_ecn() {
     let mut t = Script::new(Config::default());
@@ -187,13 +187,13 @@ fn echo_for_a_guest_without_ecn() {
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(field), ..Packet::default() };
         assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
         assert_eq!(p.ecn(), Codepoint::NotEct);
-        t.s.egress(&t.r, &mut t.host, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
-        flags.push((t.tape.0.pop().unwrap().has(flag::ECE), expected));
+        t.s.egress(&t.r, &mut t.host, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.capture);
+        flags.push((t.capture.0.pop().unwrap().has(flag::ECE), expected));
     }
     assert!(flags.iter().all(|f| f.0 == f.1));
 }
 
-/// A guest with ECN keeps it, but the marks are the shims'.
+/// A guest with ECN keeps it, but the shims handle the marks.
 #[test]
 fn echo_for_a_guest_with_ecn() {
     for (agrees, field) in [(true, Codepoint::Ect0), (false, Codepoint::NotEct)] {
@@ -202,8 +202,8 @@ fn echo_for_a_guest_with_ecn() {
         let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         let flags = flag::SYN | flag::ACK | if agrees { flag::ECE } else { 0 };
-        t.s.egress(&t.r, &mut t.host, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
-        assert_eq!(t.tape.0.pop().unwrap().flags, flags);
+        t.s.egress(&t.r, &mut t.host, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.capture);
+        assert_eq!(t.capture.0.pop().unwrap().flags, flags);
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         assert_eq!(p.ecn(), field);
@@ -223,9 +223,9 @@ fn only_the_opener() {
     assert_eq!(t.s.stats.verdict, Verdict::None);
 }
 
-/// A connection that opens without probes soon after another one's train has its window; a host that saw none, or too few, keeps nothing.
+/// A connection that opens without probes soon after another one's train has its window; a host that received none, or too few, keeps nothing.
 #[test]
-fn a_recent_train_stands_for_the_next_connection() {
+fn recent_train_serves_next_connection() {
     let next = |t: &mut Script, ms: u64| {
         t.s = ReceiverShim::with(NodeId::new(7));
         t.at(ms).syn()

@@ -1,12 +1,12 @@
-//! What the tests of both roles share.
+//! Shared by the tests of both roles.
 
 use crate::net::packet::{Extra, Packet, Wire};
 
-/// Keeps what a shim hands to the network.
+/// Collects the packets that a shim sends.
 #[derive(Default)]
-pub(super) struct Tape(pub Vec<Packet>);
+pub(super) struct Capture(pub Vec<Packet>);
 
-impl Wire for Tape {
+impl Wire for Capture {
     fn emit(&mut self, packet: Packet, _extra: Option<&Extra>) {
         self.0.push(packet);
     }

@@ -1,410 +1,336 @@
-//! The receiving endpoint: what it knows, what it does with a packet, when it acknowledges (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the
-//! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `control` (packets without data),
-//! `accept` (reassembly), `close` (the end of the stream), `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
+//! Receiving endpoint. [`Receiver`] composes types that each own one part of the state:
+//!
+//! | file | state | kernel |
+//! |---|---|---|
+//! | `stream` | data in order, FIN, handshake | `rcv_nxt` |
+//! | `ofo_queue`, `sack_list`, `ofo_coalesce` | out-of-order data, reported blocks, memory of both | `out_of_order_queue`, `selective_acks` |
+//! | `window` | advertised window, last ACK | `rcv_wup`, `rcv_wnd` |
+//! | `ecn_echo` | ECN echo | `ecn_flags` |
+//! | `paws` | timestamp to echo, PAWS | `ts_recent` |
+//! | `delack`, `quickack`, `comp_ack` | delayed ACKs, quick-ACK mode, compressed ACKs | `icsk_ack`, `compressed_ack` |
+//! | `rcvbuf`, `rcv_rtt`, `truesize` | window autotuning | `rcvq_space`, `rcv_rtt_est` |
+//! | `own_fin`, `gro` | the receiver's own FIN, segments joined by the host | |
+//!
+//! Packets pass through `fast_path`, `input` and `handshake`; ACKs leave in `output`, decided in `input` (RFC 5681) or `linux`.
 
-mod accept;
-mod acks;
-mod close;
-mod control;
+mod comp_ack;
 mod delack;
-mod entry;
+mod ecn_echo;
+mod fast_path;
 mod gro;
-mod in_order;
+mod handshake;
+mod input;
+mod linux;
+mod ofo_coalesce;
+mod ofo_queue;
+mod output;
+mod own_fin;
 mod paws;
-mod usual;
+mod quickack;
+mod rcv_rtt;
+mod rcvbuf;
+mod sack_list;
+mod stream;
+mod truesize;
+mod window;
 
-use self::delack::Taken;
+pub(super) use self::rcvbuf::{autotuned_shift, first_window};
+
+use self::ecn_echo::EcnEcho;
+use self::fast_path::FastPath;
+use self::gro::Gro;
+use self::linux::LinuxReceiver;
+use self::own_fin::OwnFin;
+use self::paws::TsRecent;
+use self::quickack::QuickAcks;
+use self::stream::ReceiveStream;
+use self::window::AdvertisedWindow;
 use crate::net::generation::Generation;
-use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
-use crate::shim::windows;
-use crate::tcp::adaptive::Adaptive;
-use crate::tcp::autotune::first_window;
+use crate::net::packet::{Meta, Packet, Wire, flag};
+use crate::shim::window_shims;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::gro::Gro;
-use crate::tcp::negotiated::{control_ecn, offered_shift};
-use crate::tcp::reassembly::Reassembly;
-use crate::tcp::seq::{Address, Numbers};
-use crate::tcp::usual::Usual;
-use forebay_experiment::transport::{Ecn, Recovery, SsthreshFrom};
+use crate::tcp::options::{control_ecn, offered_shift};
+use crate::tcp::seq::Address;
 use forebay_types::{GroupId, Time, TimeOrNever};
-
-/// State of the echo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Echo {
-    /// ECN was not negotiated.
-    Off,
-    /// Latched from a CE packet until CWR.
-    Classic { latched: bool },
-    /// DCTCP.CE (RFC 8257 section 3.2): the CE value of the run of packets being acknowledged.
-    Exact { ce: bool },
-}
 
 /// A receiving endpoint.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    /// An ACK, but for its number, timestamp and flags.
-    pub(super) template: Packet,
-    numbers: Numbers,
-    generation: Generation,
-    /// Stream offset of the next byte expected in order; FIN counts one.
-    pub(crate) rcv_nxt: u64,
-    /// Offset of the FIN, once seen.
-    fin: u64,
-    ooo: Reassembly,
-    pub(super) window: u64,
-    pub(super) shift: u8,
-    pub(super) echo: Echo,
-    sack: bool,
-    /// Blocks that one ACK has room for (RFC 2018 section 3).
-    blocks: u8,
-    /// What is usual for it.
-    usual: Usual,
-    /// SACK, or a window shim: ACKs may be more than a copy of the template.
-    elaborate: bool,
-    /// Segments received and not yet acknowledged.
-    pub(super) pending: u16,
-    /// Segments still to be acknowledged at once.
-    pub(super) quick: u16,
-    pub(super) last_ack: u64,
-    ts_recent: u32,
-    /// When that came.
-    recent_seen: Time,
-    /// When a delayed ACK is due, or segments that wait for more are.
-    pub(crate) timer_due: TimeOrNever,
-    /// Time of the earliest timer entry the engine holds for this endpoint.
-    pub(crate) armed: TimeOrNever,
-    /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
-    pub(crate) deliver_at: u64,
-    /// Number of the transport it belongs to, in 16 bits because every connection has it.
+    /// An ACK without its number, timestamp and flags.
+    template: Packet,
+    stream: ReceiveStream,
+    window: AdvertisedWindow,
+    ts_recent: TsRecent,
+    /// Time of a delayed ACK, a retransmission of the own FIN, or the end of joining by GRO.
+    timer_due: TimeOrNever,
+    /// Time of the earliest timer entry that the engine holds for this endpoint.
+    armed: TimeOrNever,
+    /// Packets sent less packets received, modulo 2^64.
+    balance: u64,
+    /// The shim that sets the window, if there is one.
+    window_shim: Option<Box<window_shims::Window>>,
+    /// State of Linux, for stacks that acknowledge or tune the window like it.
+    linux: Option<Box<LinuxReceiver>>,
+    /// Segments that the host joins.
+    gro: Option<Box<Gro>>,
+    /// Number of the transport; 16 bits because every connection has it.
     group: u16,
-    /// Packets that it sent, less those that reached it; modulo 2^64.
-    pub(crate) balance: u64,
-    /// A SYN has been answered.
-    answered: bool,
-    /// How often its own FIN has been sent, or [`close::WITH_ACK`].
-    fins: u8,
-    /// The shim that sets its window, if there is one.
-    pub(crate) window_shim: Option<Box<windows::Window>>,
-    /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
-    pub(super) adaptive: Option<Box<Adaptive>>,
-    /// Segments that its host joins before they come here, if it does.
-    pub(super) gro: Option<Box<Gro>>,
+    quickacks: QuickAcks,
+    generation: Generation,
+    ecn: EcnEcho,
+    fast_path: FastPath,
+    own_fin: OwnFin,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 160);
 
 impl Receiver {
-    /// Stream offset of the next byte expected in order; FIN counts one.
-    pub fn rcv_nxt(&self) -> u64 {
-        self.rcv_nxt
-    }
-
-    /// Data bytes received in order, FIN not counted.
-    #[inline(always)]
-    pub fn delivered(&self) -> u64 {
-        self.rcv_nxt.min(self.fin)
-    }
-
-    /// When a delayed ACK is due, or segments that wait for more are.
-    pub fn timer_due(&self) -> TimeOrNever {
-        self.timer_due
-    }
-
-    /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
-    pub fn deliver_at(&self) -> u64 {
-        self.deliver_at
-    }
-
-    /// The application waits for the stream to reach `offset`; `u64::MAX`: for nothing.
-    pub fn notify_at(&mut self, offset: u64) {
-        self.deliver_at = offset;
-    }
-
-    /// The shim that sets its window, if there is one.
-    pub fn window_shim(&mut self) -> Option<&mut windows::Window> {
-        self.window_shim.as_deref_mut()
-    }
-
-    /// A packet reached it.
-    #[inline(always)]
-    pub(crate) fn note_received(&mut self) {
-        self.balance = self.balance.wrapping_sub(1);
-    }
-
-    /// It sends a packet.
-    #[inline(always)]
-    pub(super) fn note_sent(&mut self) {
-        self.balance = self.balance.wrapping_add(1);
-    }
-
-    /// Sequence space that waits for something before it, as intervals of stream offsets.
-    pub fn beyond(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.ooo.intervals()
-    }
-
-    /// An endpoint that answers to `addr`.
+    /// An endpoint that sends to `addr`.
     pub fn new(c: &TcpConfig, addr: Address) -> Receiver {
-        let echo = match c.ecn {
-            Ecn::Off => Echo::Off,
-            Ecn::Classic => Echo::Classic { latched: false },
-            Ecn::Dctcp if c.latched_echo => Echo::Classic { latched: false },
-            Ecn::Dctcp => Echo::Exact { ce: false },
-        };
-        let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        let window_shim = windows::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
-        let tuned = c.rcv_autotune && window_shim.is_none();
-        let window = if tuned { first_window(c) } else { c.rcv_wnd };
-        let shift = offered_shift(c);
+        let window_shim = window_shims::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
+        let autotune = c.rcv_autotune && window_shim.is_none();
+        let rcv_wnd = if autotune { first_window(c) } else { c.rcv_wnd };
+        // `rcv-wnd` is at most 1 GiB.
+        let window = AdvertisedWindow::new(rcv_wnd as u32, offered_shift(c));
+        let urgent = c.shims.tag.as_ref().is_some_and(|t| t.urgent_acks());
         let template = Packet {
             conn: addr.conn,
             dst: addr.dst,
             hash: addr.hash,
             wire: c.ack_size as u16,
-            win: (window >> shift).min(65_535) as u16,
-            flags: flag::ACK | if c.shims.tag.as_ref().is_some_and(|t| t.urgent_acks()) { flag::URGENT } else { 0 },
+            win: window.field(),
+            flags: flag::ACK | if urgent { flag::URGENT } else { 0 },
             meta: Meta::new(addr.generation, control_ecn(c, true)),
             ..Packet::default()
         };
         Receiver {
             template,
-            numbers: addr.numbers(),
-            generation: addr.generation,
-            rcv_nxt: 0,
-            fin: u64::MAX,
-            ooo: Reassembly::default(),
+            stream: ReceiveStream::new(c, addr.numbers()),
             window,
-            shift,
-            echo,
-            sack,
-            blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
-            usual: if Receiver::is_of_linux(c) && window_shim.is_none() {
-                Usual::Linux
-            } else if c.ack_every <= 1 && window_shim.is_none() && !c.quickack && !tuned && c.gro.is_none() && !c.timestamps {
-                Usual::Plain
-            } else {
-                Usual::Nothing
-            },
-            elaborate: sack || window_shim.is_some(),
-            pending: 0,
-            quick: if c.quickack { 0 } else { c.quickack_count.min(u32::from(u16::MAX)) as u16 },
-            last_ack: 0,
-            ts_recent: 0,
-            recent_seen: Time::ZERO,
+            ts_recent: TsRecent::new(),
             timer_due: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
-            deliver_at: u64::MAX,
-            group: 0,
             balance: 0,
-            answered: false,
-            fins: if c.quickack { 0 } else { close::WITH_ACK },
+            fast_path: FastPath::new(c, window_shim.is_some(), autotune),
             window_shim,
-            adaptive: Adaptive::of(c, tuned),
-            gro: Gro::of(c),
+            linux: LinuxReceiver::new(c, autotune),
+            gro: Gro::new(c),
+            group: 0,
+            quickacks: QuickAcks::new(c),
+            generation: addr.generation,
+            ecn: EcnEcho::new(c),
+            own_fin: OwnFin::new(c),
         }
     }
 
-    /// The transport it belongs to.
+    /// Stream offset of the next byte expected in order; FIN counts one.
+    pub fn rcv_nxt(&self) -> u64 {
+        self.stream.rcv_nxt()
+    }
+
+    /// Data bytes received in order, FIN not counted.
+    #[inline(always)]
+    pub fn delivered(&self) -> u64 {
+        self.stream.delivered()
+    }
+
+    /// Whether the stream has ended with a FIN.
+    pub fn finished(&self) -> bool {
+        self.stream.finished()
+    }
+
+    /// Out-of-order data, as intervals of stream offsets.
+    pub fn out_of_order(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.stream.ofo().intervals()
+    }
+
+    /// Stream offset at which the application is notified; `u64::MAX`: never.
+    #[inline(always)]
+    pub fn deliver_at(&self) -> u64 {
+        self.stream.deliver_at()
+    }
+
+    /// Notifies the application when the stream reaches `offset`; `u64::MAX`: never.
+    pub fn notify_at(&mut self, offset: u64) {
+        *self.stream.deliver_at_mut() = offset;
+    }
+
+    /// The offset of [`Receiver::deliver_at`], to be set.
+    pub(crate) fn deliver_at_mut(&mut self) -> &mut u64 {
+        self.stream.deliver_at_mut()
+    }
+
+    /// The shim that sets the window, if there is one.
+    pub fn window_shim(&mut self) -> Option<&mut window_shims::Window> {
+        self.window_shim.as_deref_mut()
+    }
+
+    /// Removes the shim that sets the window.
+    pub(crate) fn take_window_shim(&mut self) -> Option<Box<window_shims::Window>> {
+        self.window_shim.take()
+    }
+
+    /// The transport of the connection.
     #[inline(always)]
     pub fn group(&self) -> GroupId {
         GroupId::new(u32::from(self.group))
     }
 
-    /// Whether ACKs carry SACK blocks, and whether nothing waits for something before it.
-    pub(super) fn is_sack(&self) -> bool {
-        self.sack
-    }
-
-    /// Bytes that wait for something before them.
-    pub(super) fn out_of_order(&self) -> u64 {
-        self.ooo.bytes()
-    }
-
-    /// Whether [start, end) belongs to none of the two intervals beyond the stream that were touched last, where there are others.
-    pub(super) fn is_elsewhere(&self, start: u64, end: u64) -> bool {
-        self.ooo.is_elsewhere(start, end)
-    }
-
-    /// Whether its window is its own, so that it wants to know how long ACKs take.
-    pub fn is_tuned(&self) -> bool {
-        self.adaptive.as_ref().is_some_and(|a| a.tune.is_some())
-    }
-
-    /// On the empty path an ACK takes so long.
-    pub fn enter_path(&mut self, back: Time) {
-        if let Some(tune) = self.adaptive.as_mut().and_then(|a| a.tune.as_mut()) {
-            tune.enter_path(back);
-        }
-    }
-
-    /// Makes it one of `group`. Panics beyond the 65536th transport.
-    pub fn join(&mut self, group: GroupId) {
+    /// Sets the transport of the connection. Panics beyond the 65536th transport.
+    pub fn set_group(&mut self, group: GroupId) {
         self.group = u16::try_from(group.get()).expect("at most 65536 transports");
     }
 
-    /// Its generation in its connection slot.
+    /// Generation in the connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Whether the stream has ended with a FIN.
-    pub fn finished(&self) -> bool {
-        self.rcv_nxt > self.fin
+    /// Whether the connection tunes its window, which requires the latency of ACKs.
+    pub fn autotunes_window(&self) -> bool {
+        self.linux.as_ref().is_some_and(|a| a.has_autotuning())
     }
 
-    /// Whether `p`, which is at `offset`, has anything behind the stream in order.
+    /// Sets the latency of an ACK on the path without queueing.
+    pub fn set_ack_latency(&mut self, latency: Time) {
+        if let Some(a) = &mut self.linux {
+            a.set_ack_latency(latency);
+        }
+    }
+
+    /// Packets sent less packets received, modulo 2^64.
+    pub(crate) fn balance(&self) -> u64 {
+        self.balance
+    }
+
+    /// Counts a packet that arrived.
     #[inline(always)]
-    fn brings_news(&self, p: &Packet, offset: i64) -> bool {
-        offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) > self.rcv_nxt as i64
+    pub(crate) fn count_received(&mut self) {
+        self.balance = self.balance.wrapping_sub(1);
     }
 
-    /// Stream offset behind the payload of `p`.
-    pub(super) fn end_of(&self, p: &Packet) -> u64 {
-        (self.numbers.offset(p.seq, self.rcv_nxt) + i64::from(p.len)).max(0) as u64
+    /// Counts a packet that is sent.
+    #[inline(always)]
+    fn count_sent(&mut self) {
+        self.balance = self.balance.wrapping_add(1);
     }
 
     /// A packet of the data direction arrived.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.note_received();
-        if self.is_usual(p) {
-            return self.take_usual(p, out);
+        self.count_received();
+        if self.takes_fast_path(p) {
+            return self.receive_fast(p, out);
         }
-        self.on_any_packet(c, now, p, out);
+        self.process_packet(c, now, p, out);
     }
 
-    /// The same, whatever it is.
+    /// As [`Receiver::on_packet`], of a packet that has been counted and does not take the fast path of stacks that acknowledge every segment.
     #[inline(always)]
-    pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        if self.is_next_in_order(c, now, p) {
-            self.take_in_order(c, now, p, out);
+    pub(crate) fn process_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        if self.takes_linux_fast_path(c, now, p) {
+            self.receive_fast_linux(c, now, p, out);
         } else {
-            self.on_unusual_packet(c, now, p, out);
+            self.process_packet_slow(c, now, p, out);
         }
     }
 
     #[inline(never)]
-    fn on_unusual_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    fn process_packet_slow(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
             return self.on_syn(c, now, p, out);
         }
         if self.gro.is_some() {
-            return self.coalesce(c, now, p, out);
+            return self.gro_receive(c, now, p, out);
         }
-        self.take(c, now, p, 1, out);
+        self.process_segment(c, now, p, 1, out);
     }
 
-    /// TCP takes `p` in: a segment, or `segments` of them joined into one.
+    /// An ACK of the receiver's own FIN arrived.
+    pub fn end(&mut self) {
+        self.timer_due = TimeOrNever::NEVER;
+    }
+
+    /// Time of a delayed ACK, a retransmission of the own FIN, or the end of joining by GRO.
     #[inline(always)]
-    pub(super) fn take(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: u32, out: &mut impl Wire) {
-        let fin = p.has(flag::FIN);
-        if p.len == 0 && !fin {
-            return self.on_empty(c, now, p, out);
-        }
-        let offset = self.numbers.offset(p.seq, self.rcv_nxt);
-        let older = self.looks_older(now, p);
-        if older && c.timestamps && self.is_too_old(c, now, p) {
-            return self.reject(c, now, p, out);
-        }
-        if c.quickack && offset + i64::from(p.len) + i64::from(fin) < self.last_ack as i64 {
-            // tcp_validate_incoming, tcp_sequence: it is before the window that was offered last, so that neither its timestamp nor its marks count.
-            return self.reject(c, now, p, out);
-        }
-        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
-        //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
-        //# current window.
-        // RFC 3168 section 6.1.5: so the mark of a segment that brings nothing new does not count (tcp_data_queue). ns-2 looks at no number
-        // (TcpSink::ack).
-        let news = self.brings_news(p, offset) || c.ssthresh_from == SsthreshFrom::Window;
-        let ce = if news { p.ecn() == Codepoint::Ce } else { self.echo == Echo::Exact { ce: true } };
-        let closes_run = self.note_ecn(p, ce);
-        if closes_run && self.pending > 0 {
-            //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
-            //# To avoid this, an implementation MAY choose to send two ACKs: one for previously unacknowledged packets
-            //# and another acknowledging the most recently received packet.
-            // RFC 8257 section 3.2: the packets before the change are acknowledged with the old CE value.
-            self.acknowledge_early(out);
-        }
-        if let Echo::Exact { ce: state } = &mut self.echo {
-            *state = ce;
-        }
-        let gap_before = !self.ooo.is_empty();
-        self.note_left_edge(now, p, offset, older);
-        let (before, waited) = (self.rcv_nxt, self.out_of_order());
-        if self.adaptive.is_some() {
-            self.report_others(c, now, offset, p.len.into(), out);
-            // RFC 2883 section 4: the most recent packet alone is reported; the ACK of one before it may have been held back (tcp_data_queue).
-            self.ooo.take_repeated();
-        }
-        let in_order = self.accept(offset, u64::from(p.len), fin);
-        self.pending = self.pending.saturating_add(segments as u16);
-        let forced = !in_order || gap_before || closes_run || fin;
-        if self.adaptive.is_some() {
-            return self.settle_adaptive(
-                c,
-                now,
-                p,
-                Taken {
-                    offset,
-                    in_order,
-                    forced,
-                    closes_run,
-                    fresh: self.rcv_nxt - before,
-                    stored: self.out_of_order() > waited,
-                },
-                out,
-            );
-        }
-        if forced || u32::from(self.pending) >= c.ack_every || self.take_quick() {
-            self.acknowledge(out);
-        } else if self.timer_due.is_never() {
-            self.timer_due = (now + c.ack_delay).into();
-        }
-    }
-
-    pub(super) fn take_quick(&mut self) -> bool {
-        let quick = self.quick > 0;
-        self.quick -= u16::from(quick);
-        quick
+    pub fn timer_due(&self) -> TimeOrNever {
+        self.timer_due
     }
 
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.gro.is_some() {
-            self.flush_when_due(c, now, out);
+            self.on_gro_timer(c, now, out);
         }
         self.on_ack_timer(c, now, out);
     }
 
     /// The delayed-ACK timer may have expired.
-    pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.timer_due.is_due(now) {
-            if self.adaptive.is_some() {
-                return self.on_adaptive_timer(c, now, out);
+            if self.linux.is_some() {
+                return self.on_linux_ack_timer(c, now, out);
             }
             self.acknowledge_early(out);
         }
     }
 
-    /// Updates the echo. True when a DCTCP run of equal CE values ends here.
-    #[inline]
-    fn note_ecn(&mut self, p: &Packet, ce: bool) -> bool {
-        match &mut self.echo {
-            Echo::Off => false,
-            Echo::Classic { latched } => {
-                //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3
-                //# After the receipt of the CWR packet, acknowledgments for subsequent non-CE data packets do not have the ECN-Echo
-                //# flag set.
-                // RFC 3168 section 6.1.3: CWR ends the echo, a CE on the same packet starts it anew.
-                *latched = (*latched && !p.has(flag::CWR)) || ce;
-                false
-            }
-            Echo::Exact { ce: state } => *state != ce,
+    /// Delay of the ACK whose timer expires now; `None` when no such timer expires. For statistics only.
+    pub fn ack_wait(&self, c: &TcpConfig, now: Time) -> Option<Time> {
+        let waits = self.timer_due.is_due(now) && self.window.unacked_segments() > 0;
+        // Other stacks set the timer to a constant delay.
+        let last = self.linux.as_ref().filter(|_| c.quickack).map(|a| a.delack().last_arrival());
+        waits.then(|| last.map_or(c.ack_delay, |last| now - last))
+    }
+
+    /// Time of the earliest timer entry that the engine holds for this endpoint.
+    #[inline(always)]
+    pub(crate) fn armed(&self) -> TimeOrNever {
+        self.armed
+    }
+
+    /// Notes the engine's timer entry.
+    #[inline(always)]
+    pub(crate) fn set_armed(&mut self, entry: TimeOrNever) {
+        self.armed = entry;
+    }
+
+    /// Whether the timer expires in slots of a timer wheel.
+    pub(crate) fn uses_timer_wheel(&self) -> bool {
+        self.linux.is_some()
+    }
+
+    /// Time at which the engine has to check the timer: when it is due, or when the slot of the timer wheel that holds it expires.
+    #[inline(always)]
+    pub(crate) fn timer_entry<'c>(&self, config: impl FnOnce(GroupId) -> &'c TcpConfig, now: Time) -> TimeOrNever {
+        match &self.linux {
+            None => self.timer_due,
+            Some(a) => self.timer_due.min(a.delack().slot_expiry(config(self.group()), now)),
         }
     }
 
-    /// Stream offsets as sequence numbers.
-    fn wire(&self, (start, end): (u64, u64)) -> (u32, u32) {
-        (self.numbers.wire(start), self.numbers.wire(end))
+    /// As [`Receiver::timer_entry`], after a packet: a slot for which the engine has an entry has not changed.
+    #[inline(always)]
+    pub(crate) fn new_timer_entry<'c>(&self, config: impl FnOnce(GroupId) -> &'c TcpConfig, now: Time) -> TimeOrNever {
+        if self.has_unregistered_slot() || self.armed.is_never() { self.timer_entry(config, now) } else { self.timer_due }
+    }
+
+    /// Whether the engine has no entry for the slot that holds the timer.
+    #[inline]
+    pub(crate) fn has_unregistered_slot(&self) -> bool {
+        self.linux.as_ref().is_some_and(|a| a.delack().has_unregistered_slot())
+    }
+
+    /// The engine is about to make an entry at `entry`. True if the slot has one already, which keeps its place.
+    pub(crate) fn keeps_wheel_slot(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
+        self.linux.as_mut().is_some_and(|a| a.delack_mut().keeps_wheel_slot(c, entry))
+    }
+
+    /// Empties the slot if it expires now.
+    pub(crate) fn leave_wheel_slot(&mut self, c: &TcpConfig, now: Time) {
+        if let Some(a) = &mut self.linux {
+            a.delack_mut().leave_slot(c, now);
+        }
     }
 }

@@ -1,52 +1,74 @@
-//! Protection against wrapped sequence numbers (RFC 7323 section 5): a segment that left before the one whose timestamp is remembered is taken for one
-//! of long ago. In a simulation no number comes back while a packet lives, but originals that their repetitions have overtaken are rejected like
-//! that, with what they hold. Pure ACKs are not looked at here, as simulated ones have room for an echo only; a kernel lets those pass that
-//! matter (tcp_disordered_ack).
+//! Timestamps at the receiver: the value to echo (TS.Recent, RFC 7323 section 4.3), and protection against wrapped sequence numbers (PAWS, section 5).
+//!
+//! Sequence numbers do not wrap in a simulation while a packet is in flight, but PAWS also drops originals that their retransmissions have overtaken.
+//! Pure ACKs are not checked, because simulated ones carry an echo only; a kernel accepts those that matter (tcp_disordered_ack).
 
-use super::Receiver;
-use crate::net::packet::{Packet, Wire};
+use crate::net::packet::Packet;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_types::Time;
 
 /// Ticks by which Linux lets a segment be older (TCP_PAWS_WINDOW).
-const WINDOW: u64 = 1;
+const PAWS_WINDOW: u64 = 1;
 
-impl Receiver {
-    /// The timestamp of a packet is to be remembered (TS.Recent).
-    #[inline(always)]
-    pub(super) fn note_stamp(&mut self, now: Time, ts: u32) {
-        (self.ts_recent, self.recent_seen) = (ts, now);
+/// The timestamp to echo.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TsRecent {
+    value: u32,
+    /// When it arrived.
+    arrived: Time,
+}
+
+impl TsRecent {
+    pub(super) fn new() -> TsRecent {
+        TsRecent { value: 0, arrived: Time::ZERO }
     }
 
-    /// Whether `p` has an older timestamp than the one remembered. Timestamps wrap, so that what looks older may be none.
+    /// The value to echo.
     #[inline(always)]
-    pub(super) fn looks_older(&self, now: Time, p: &Packet) -> bool {
-        now.since(p.ts) > now.since(self.ts_recent)
+    pub(super) fn value(&self) -> u32 {
+        self.value
+    }
+
+    /// Stores the timestamp of a packet.
+    #[inline(always)]
+    pub(super) fn store(&mut self, now: Time, ts: u32) {
+        (self.value, self.arrived) = (ts, now);
+    }
+
+    /// Stores the timestamp of a packet where no packet is ever checked for age.
+    #[inline(always)]
+    pub(super) fn store_value(&mut self, ts: u32) {
+        self.value = ts;
+    }
+
+    /// Whether `p` has an older timestamp than the stored one, unless the clock has wrapped: see [`TsRecent::is_older`].
+    #[inline(always)]
+    pub(super) fn may_be_older(&self, now: Time, p: &Packet) -> bool {
+        now.since(p.ts) > now.since(self.value)
     }
 
     //= https://www.rfc-editor.org/rfc/rfc7323#section-4.3
     //# If more than one Timestamps option is received before a reply segment is sent, the TCP must choose only one of
     //# the TSvals to echo, ignoring the others.
-    /// RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges, but of none that left before
-    /// the one remembered (its rule 2; tcp_replace_ts_recent): a duplicate that comes late would be echoed for what has come since.
+    /// RFC 7323 section 4.3: stores the timestamp of the segment at `offset` if it contains the left edge `rcv_wup` of the next ACK, unless it left
+    /// before the segment of the stored one (rule 2; tcp_replace_ts_recent): a late duplicate would be echoed for data that arrived since.
     #[inline(always)]
-    pub(super) fn note_left_edge(&mut self, now: Time, p: &Packet, offset: i64, older: bool) {
-        if offset <= self.last_ack as i64 && !(older && self.is_older(now, p)) {
-            self.note_stamp(now, p.ts);
+    pub(super) fn update(&mut self, now: Time, p: &Packet, offset: i64, rcv_wup: u64, may_be_older: bool) {
+        if offset <= rcv_wup as i64 && !(may_be_older && self.is_older(now, p)) {
+            self.store(now, p.ts);
         }
     }
 
-    /// When `p` left, and when the segment whose timestamp is remembered. Timestamps wrap after 4.29 s, and no packet is on its way for so long.
+    /// Departure times of `p` and of the segment with the stored timestamp. Timestamps wrap after 4.29 s, which exceeds any one-way delay.
     fn departures(&self, now: Time, p: &Packet) -> (Time, Time) {
-        let left = |seen: Time, ts: u32| seen.saturating_sub(seen.since(ts));
-        (left(now, p.ts), left(self.recent_seen, self.ts_recent))
+        let left = |arrived: Time, ts: u32| arrived.saturating_sub(arrived.since(ts));
+        (left(now, p.ts), left(self.arrived, self.value))
     }
 
-    /// Whether `p`, which is here now, left before the segment whose timestamp is remembered.
+    /// Whether `p`, which arrives now, left before the segment with the stored timestamp.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_older(&self, now: Time, p: &Packet) -> bool {
+    fn is_older(&self, now: Time, p: &Packet) -> bool {
         let (left, recent) = self.departures(now, p);
         left < recent
     }
@@ -54,30 +76,13 @@ impl Receiver {
     //= https://www.rfc-editor.org/rfc/rfc7323#section-5.3
     //# If there is a Timestamps option in the arriving segment, SEG.TSval < TS.Recent, TS.Recent is valid (see later
     //# discussion), and if the RST bit is not set, then treat the arriving segment as not acceptable:
-    /// The same by the clock of the timestamps (RFC 7323 section 5.3 R1, Linux tcp_paws_check).
+    /// Whether PAWS drops `p`, by the ticks of the timestamp clock (RFC 7323 section 5.3 R1, tcp_paws_check).
     #[cold]
     #[inline(never)]
-    pub(super) fn is_too_old(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
+    pub(super) fn fails_paws(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
         let tick = c.timestamp_clock.max(Time::from_ns(1));
-        let window = if c.rto_rule == RtoRule::Linux { WINDOW } else { 0 };
+        let window = if c.is_linux() { PAWS_WINDOW } else { 0 };
         let (left, recent) = self.departures(now, p);
         left / tick + window < recent / tick
-    }
-
-    //= https://www.rfc-editor.org/rfc/rfc7323#section-5.3
-    //# Send an acknowledgment in reply as specified in Section 3.9 of [RFC0793] and drop the segment.
-    /// Drops `p` and acknowledges; what of it was there already is reported as a duplicate (tcp_send_dupack).
-    #[cold]
-    #[inline(never)]
-    pub(super) fn reject(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        let offset = self.numbers.offset(p.seq, self.rcv_nxt).max(0) as u64;
-        let end = self.end_of(p).min(self.rcv_nxt);
-        if offset < end {
-            if self.is_sack() {
-                self.repeated(offset, end);
-            }
-            self.expect_repetitions(c);
-        }
-        self.answer(c, now, out);
     }
 }

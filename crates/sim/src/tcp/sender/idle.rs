@@ -1,106 +1,57 @@
-//! A sender with nothing outstanding has no scoreboard: it is made for the next segment or packet. What of it outlives the segments in it is the
-//! last round trip that RACK saw, as long as nothing unusual has happened.
+//! Idle senders: they have no scoreboard, and their window shrinks (RFC 5681 section 4.1; Linux tcp_cwnd_restart).
 
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sack_state::SackState;
 use forebay_experiment::transport::Idle;
 use forebay_types::Time;
 
 impl Sender {
-    /// What a scoreboard is at first; `lent`: memory of another one.
-    pub(super) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
-        let mut state = lent.unwrap_or_default();
-        state.clear();
-        state.board.losses = c.cc.hooks().records().then(Box::default);
-        state.reordering = Sender::first_reordering(c);
-        state
-    }
-
-    /// How many duplicate ACKs are a loss at first, where they are counted.
-    fn first_reordering(c: &TcpConfig) -> u32 {
-        // None at all where no number of duplicates is a loss.
-        match c.dup_thresh {
-            _ if !c.counts_duplicates() => 0,
-            0 => u32::MAX,
-            duplicates => duplicates,
-        }
-    }
-
-    /// Something is to be sent, or a packet has come.
+    /// Drops the scoreboard after an ACK that leaves nothing outstanding.
     #[inline]
-    pub(super) fn wake(&mut self, c: &TcpConfig) {
-        if self.by_scoreboard && self.sack.is_none() {
-            self.make_scoreboard(c);
+    pub(in crate::tcp) fn release_scoreboard(&mut self, c: &TcpConfig) {
+        if self.stream.snd_una() == self.stream.snd_nxt()
+            && self.stream.phase() == Phase::Established
+            && !self.cc.hooks().records()
+        {
+            self.loss.drop_unused_scoreboard(c, self.stream.snd_una());
         }
     }
 
-    #[inline(never)]
-    fn make_scoreboard(&mut self, c: &TcpConfig) {
-        let mut state = Sender::scoreboard(c, None);
-        state.rack.resume(self.rack_rtt, self.una);
-        self.sack = Some(state);
-    }
-
-    /// An ACK has been dealt with.
-    #[inline]
-    pub(super) fn rest(&mut self, c: &TcpConfig) {
-        if self.una == self.nxt && self.phase == Phase::Established && !self.hooks.records() {
-            self.forget_scoreboard(c);
-        }
-    }
-
-    #[inline(never)]
-    fn forget_scoreboard(&mut self, c: &TcpConfig) {
-        let una = self.una;
-        let as_new = |s: &mut Box<SackState>| {
-            s.board.is_clear() && s.episode.made().is_none() && s.reordering == Sender::first_reordering(c)
-        };
-        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(una)) {
-            self.rack_rtt = s.rack.rtt;
-        }
-    }
-
-    /// The round trip that was seen last.
-    fn last_rtt(&self) -> Time {
-        self.sack.as_ref().map_or(self.rack_rtt, |s| s.rack.rtt)
-    }
-
-    /// For a timeout no ACK has raised the window: half of what the application has left unused goes (tcp_cwnd_application_limited). Our choice: what
-    /// was used is the most that was outstanding in the last window.
+    /// Halves the unused part of a window that no ACK has raised for a timeout (tcp_cwnd_application_limited). Our choice: the used part is the
+    /// largest number of segments outstanding in the last flight.
     #[cold]
     fn validate_window(&mut self, c: &TcpConfig) {
-        let used = if self.window_limited == Some(true) { 0 } else { self.most_out() };
-        let (cwnd, used) = (self.w.cwnd as u32, used.max(c.init_cwnd));
-        if self.ca == CaState::Open && used < cwnd {
-            self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
-            self.w.cwnd = f64::from((cwnd + used) / 2);
+        let used = if self.cc.cwnd_limited() == Some(true) { 0 } else { self.max_packets_out() };
+        let (cwnd, used) = (self.cc.window.cwnd as u32, used.max(c.init_cwnd));
+        if self.loss.ca_state() == CaState::Open && used < cwnd {
+            self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+            self.cc.window.cwnd = f64::from((cwnd + used) / 2);
         }
     }
 
-    /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
-    pub(super) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
-        let Some(last_tx) = self.last_tx.get() else { return };
-        let (idle, shut) = (now - last_tx, self.edge == self.nxt);
+    /// Adapts the window before data is sent after an idle time; `closed`: the data has waited for the receive window.
+    pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
+        let Some(last_tx) = self.tx.last_tx().get() else { return };
+        let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
         if !shut {
-            self.cc.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+            self.cc.cwnd_event(Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
         // Linux counts ticks (tcp_slow_start_after_idle_check).
         let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
         let idle = if c.idle == Idle::Halve { ticks(now) - ticks(last_tx) } else { idle };
-        if c.idle == Idle::Keep || self.hooks.control() {
+        if c.idle == Idle::Keep || self.cc.hooks().control() {
             return;
         }
         if idle <= rto {
-            if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.last_rtt())) >= rto {
+            if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.loss.last_rtt())) >= rto {
                 self.validate_window(c);
             }
             return;
         }
-        // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
-        // receive window has no room yet.
+        // RFC 5681 restarts when the transmission begins. Linux (tcp_slow_start_after_idle_check) also restarts when the application writes data for
+        // which the receive window has no space yet.
         if shut && (closed || c.idle != Idle::Halve) {
             return;
         }
@@ -108,25 +59,25 @@ impl Sender {
         //# a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent data in an
         //# interval exceeding the retransmission timeout.
         // RFC 5681 section 4.1: restart window.
-        let restart = f64::from(c.init_cwnd).min(self.w.cwnd);
+        let restart = f64::from(c.init_cwnd).min(self.cc.window.cwnd);
         match c.idle {
             Idle::Keep => {}
-            Idle::Restart => self.w.cwnd = restart,
+            Idle::Restart => self.cc.window.cwnd = restart,
             Idle::Halve => {
-                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
-                let cwnd = self.w.cwnd as u32;
-                self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+                // Linux tcp_cwnd_restart; the threshold keeps three quarters of the old window, in whole segments (tcp_current_ssthresh).
+                let cwnd = self.cc.window.cwnd as u32;
+                self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
                 let mut left = idle - rto;
-                while self.w.cwnd > restart {
-                    self.w.cwnd = (self.w.cwnd / 2.0).floor();
+                while self.cc.window.cwnd > restart {
+                    self.cc.window.cwnd = (self.cc.window.cwnd / 2.0).floor();
                     if left <= rto {
                         break;
                     }
                     left = left - rto;
                 }
-                self.w.cwnd = self.w.cwnd.max(restart);
+                self.cc.window.cwnd = self.cc.window.cwnd.max(restart);
             }
         }
-        self.cc.cwnd_event(&mut self.w, Event::Restart);
+        self.cc.cwnd_event(Event::Restart);
     }
 }

@@ -1,150 +1,72 @@
-//! The sending endpoint: what it knows, and how it begins and ends. The work is in the files beside this one: `application` (opening, writing,
-//! stopping), `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative`, `sack` and `counted` (recovery), `probes` (tail loss
-//! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a congestion control limits or paces them), `retransmit`. State that has rules of its
-//! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
+//! The sending endpoint. [`Sender`] consists of data types that are in `tcp/common` with their rules. Files here hold the steps that both stacks
+//! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `timers`, `transmit`, `paced_send`,
+//! `retransmit`, `idle`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
 
-mod acks;
-mod application;
-mod audit;
-mod booking;
-mod counted;
-mod cumulative;
-mod delivered;
-mod gated;
+mod ack;
+mod app;
+mod cc_events;
+mod cold_state;
+mod ecn;
 mod handshake;
-mod host_queue;
 mod idle;
-mod listed;
-mod marks;
-mod pacing;
-mod probes;
-mod records;
+mod paced_send;
+mod packet_tags;
 mod recovery;
-mod reported;
 mod retransmit;
-mod sack;
-mod seldom;
+pub(super) mod sack;
 mod state;
-mod tagged;
-mod timed;
 mod timers;
+mod tlp;
 mod transmit;
-mod tso;
 mod undo;
-mod untouched;
-mod usual;
 
-use self::seldom::Seldom;
-pub(super) use self::state::Cut;
+pub(crate) use self::cold_state::ColdState;
+pub(in crate::tcp) use self::state::ReductionCause;
 pub use self::state::{CaState, Phase, Timer};
 
-use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{AnyCc, Hooks, Path, Threshold, Window};
+use crate::cc::{Cc, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
-use crate::shim::tagger::Tagger;
-use crate::tcp::autotune::first_window;
+use crate::shim::tag_shims::Tagger;
+use crate::tcp::common::cold::Cold;
+use crate::tcp::common::congestion::CongestionState;
+use crate::tcp::common::loss::LossState;
+use crate::tcp::common::message_stats::{MessageStats, SendStats};
+use crate::tcp::common::rtt::Rtt;
+use crate::tcp::common::sack_state::SackState;
+use crate::tcp::common::send_stream::SendStream;
+use crate::tcp::common::seq::Address;
+use crate::tcp::common::timers::Timers;
+use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::host_queue::HostQueue;
-use crate::tcp::lazy::Lazy;
-use crate::tcp::negotiated::{control_ecn, offered_shift};
-use crate::tcp::rtt::{Rtt, Timed};
-use crate::tcp::sack_state::SackState;
-use crate::tcp::send_buffer::SendBuffer;
-use crate::tcp::send_stats::SendStats;
-use crate::tcp::seq::{Address, Numbers};
-use crate::tcp::usual::Usual;
+use crate::tcp::fast_path::FastPath;
+use crate::tcp::options::control_ecn;
+use crate::tcp::receiver::first_window;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_types::{GroupId, Time, TimeOrNever};
 
 /// A sending endpoint.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    /// A full new segment, but for sequence number and timestamp. `win` is the class of packets without data.
-    pub(super) template: Packet,
-    /// Its sequence numbers.
-    pub(super) numbers: Numbers,
-    pub(super) generation: Generation,
-    /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
-    pub(super) plain: bool,
-    /// What is usual for it.
-    pub(super) usual: Usual,
-    /// Whether the congestion control limits new data or paces it, or bursts are waited for.
-    pub(super) gated: bool,
-    /// Whether it has a scoreboard while anything is outstanding.
-    pub(super) by_scoreboard: bool,
-    /// Which hooks the congestion control has.
-    pub(super) hooks: Hooks,
-    /// Whether it is called for every ACK, and for every one that advances (or its slow start is).
-    pub(super) hears: (bool, bool),
-    /// Number of the transport it belongs to, in 16 bits because every connection has it.
-    group: u16,
-    /// Life phase.
-    pub(crate) phase: Phase,
-    /// Recovery state.
-    pub(crate) ca: CaState,
-    /// Running timer.
-    pub(crate) timer: Timer,
-    pub(super) fin: bool,
-    /// The stream ends behind what has been written, and no FIN has been sent.
-    pub(super) closing: bool,
-    pub(super) ecn: bool,
-    pub(super) cwr_pending: bool,
-    /// What the last reduction answered.
-    pub(super) cut: Cut,
-    /// Whether the window limits sending; `None` where the stack does not look.
-    pub(super) window_limited: Option<bool>,
-    pub(super) shift: u8,
-    pub(super) dupacks: u32,
-    /// Oldest unacknowledged stream offset.
-    pub(crate) una: u64,
-    /// Next offset to send.
-    pub(crate) nxt: u64,
-    /// Highest offset sent so far.
-    pub(crate) high: u64,
-    /// Bytes the application has written.
-    pub(crate) written: u64,
-    /// Right edge of the receive window.
-    pub(super) edge: u64,
-    /// Congestion window.
-    pub(crate) w: Window,
-    pub(super) cwr_end: u64,
-    /// RTT filter.
-    pub(crate) rtt: Rtt,
-    /// When the running timer expires; never when idle.
-    pub(crate) timer_due: TimeOrNever,
-    /// Time of the earliest timer entry the engine holds for this endpoint.
-    pub(crate) armed: TimeOrNever,
-    /// Timed segment of a stack without timestamps.
-    pub(super) timed: Timed,
-    /// When the last segment left, a SYN included.
-    pub(super) last_tx: TimeOrNever,
-    /// The congestion control.
-    pub(crate) cc: AnyCc,
-    /// Its slow start, unless that is the standard one.
-    pub(super) slow_start: Option<Box<SlowStart>>,
-    /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
-    pub(super) host_queue: Option<Box<HostQueue>>,
-    /// Byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
-    pub(super) window_end: u64,
-    pub(crate) message_end: u64,
-    /// Statistics of that message.
-    pub(crate) stats: SendStats,
-    /// Packets of any kind handed to the network, less those taken from it, which the engine counts; modulo 2^64.
-    pub(crate) balance: u64,
-    /// What is outstanding (`idle`).
-    pub(super) sack: Option<Box<SackState>>,
-    /// While there is none of that, the last round trip that RACK saw.
-    pub(super) rack_rtt: Time,
-    /// What the application hands over at once, where receivers look at that, while anything is sent.
-    pub(super) buffer: Option<Box<SendBuffer>>,
-    /// Time of the alarm that the engine holds for the congestion control or the host's interface.
-    pub(super) alarm: TimeOrNever,
-    /// What most connections do without.
-    pub(crate) seldom: Lazy<Seldom>,
+    /// Packets that leave, and packets in the interface of the host.
+    pub(in crate::tcp) tx: Transmitter,
+    /// Connection and send sequence space.
+    pub(in crate::tcp) stream: SendStream,
+    /// RTT estimator and RTO.
+    pub(super) rtt: Rtt,
+    /// Timers, and the entries that the engine holds for them.
+    pub(in crate::tcp) timers: Timers,
+    /// Congestion control and ECN.
+    pub(in crate::tcp) cc: CongestionState,
+    /// Loss detection and recovery.
+    pub(in crate::tcp) loss: LossState,
+    /// Statistics of messages.
+    pub(in crate::tcp) stats: MessageStats,
+    /// State that most connections do not need.
+    pub(crate) cold: Cold<ColdState>,
 }
 
-/// A full segment of new data from `addr`, without sequence number, timestamp and tag.
+/// Full segment of new data from `addr`, without timestamp and tag. Its sequence number is the initial one.
 fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
     Packet {
         conn: addr.conn,
@@ -152,235 +74,260 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         hash: addr.hash,
         wire: (c.mss + c.header) as u16,
         len: c.mss as u16,
+        seq: addr.isn,
         meta: Meta::new(addr.generation, if c.ecn == Ecn::Off { Codepoint::NotEct } else { Codepoint::Ect0 }),
         ..Packet::default()
     }
 }
 
-// Six lines of the cache.
+// Six cache lines.
 const _: () = assert!(size_of::<Sender>() <= 384);
 
 impl Sender {
-    /// Where the connection is in its life.
+    /// State of the connection.
+    #[inline(always)]
     pub fn phase(&self) -> Phase {
-        self.phase
+        self.stream.phase()
     }
 
     /// Recovery state.
-    pub fn ca(&self) -> CaState {
-        self.ca
+    #[inline(always)]
+    pub fn ca_state(&self) -> CaState {
+        self.loss.ca_state()
     }
 
-    /// Which timer runs.
+    /// Running timer.
     pub fn timer(&self) -> Timer {
-        self.timer
+        self.timers.kind()
     }
 
-    /// When that timer expires; never when idle.
+    /// Expiry of the timer; never when idle.
+    #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
-        self.timer_due
+        self.timers.due()
     }
 
     /// Oldest unacknowledged stream offset.
-    pub fn una(&self) -> u64 {
-        self.una
+    #[inline(always)]
+    pub fn snd_una(&self) -> u64 {
+        self.stream.snd_una()
     }
 
     /// Next offset to send.
-    pub fn nxt(&self) -> u64 {
-        self.nxt
+    pub fn snd_nxt(&self) -> u64 {
+        self.stream.snd_nxt()
     }
 
     /// Highest offset sent so far.
-    pub fn high(&self) -> u64 {
-        self.high
+    #[inline(always)]
+    pub fn snd_max(&self) -> u64 {
+        self.stream.snd_max()
     }
 
     /// Bytes the application has written.
+    #[inline(always)]
     pub fn written(&self) -> u64 {
-        self.written
+        self.stream.written()
     }
 
     /// Congestion window and threshold.
-    pub fn w(&self) -> Window {
-        self.w
+    #[inline(always)]
+    pub fn window(&self) -> Window {
+        self.cc.window
     }
 
-    /// What the host remembers of the path's round trip, if anything, and if it is asked for.
+    /// Round trip of earlier connections on the path, if any, in stacks that use it.
     pub fn remembered(&self) -> Option<Time> {
-        self.seldom.remembered.get()
+        self.cold.remembered.get()
     }
 
-    /// RTT filter.
+    /// RTT estimator.
     pub fn rtt(&self) -> Rtt {
         self.rtt
     }
 
-    /// The window, to set it.
-    pub fn w_mut(&mut self) -> &mut Window {
-        &mut self.w
+    /// Window, to set it.
+    pub fn window_mut(&mut self) -> &mut Window {
+        &mut self.cc.window
     }
 
-    /// The RTT filter, to give it samples.
+    /// RTT estimator, to give it samples.
     pub fn rtt_mut(&mut self) -> &mut Rtt {
         &mut self.rtt
     }
 
-    /// The congestion control learns what the path is that packets will take.
+    /// Passes the path of the packets to the congestion control.
     pub fn enter_path(&mut self, path: Path) {
-        self.cc.path(path);
+        self.cc.algorithm_mut().path(path);
     }
 
-    /// The congestion control.
-    pub fn cc(&self) -> &AnyCc {
-        &self.cc
+    /// Congestion control.
+    #[inline(always)]
+    pub fn cc(&self) -> &Cc {
+        self.cc.algorithm()
     }
 
     /// Statistics of the message now being acknowledged.
+    #[inline(always)]
     pub fn stats(&self) -> &SendStats {
-        &self.stats
+        self.stats.current()
     }
 
-    /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
+    /// Offset behind the last byte of the message that is being acknowledged.
+    #[inline(always)]
+    pub(crate) fn message_end(&self) -> u64 {
+        self.stats.message_end()
+    }
+
+    /// The message ends with the last byte written.
+    pub(crate) fn end_message(&mut self) {
+        self.stats.set_message_end(self.stream.written());
+    }
+
+    /// Sets the length of a stream whose sender is in another process.
+    pub(crate) fn set_written(&mut self, bytes: u64) {
+        self.stream.set_written(bytes);
+    }
+
+    /// Statistics are those of this message from now on: its first byte, the byte behind its first window, and the byte behind its last.
+    pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
+        self.stats.start(window, end);
+        if self.cc.hooks().gate() || self.cold.tag.is_some() {
+            self.cold.begin = begin;
+        }
+    }
+
+    /// The oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
+    pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
+        self.start_message(next.unwrap_or((0, 0, u64::MAX)));
+        self.stats.next(&mut self.cold, self.cc.window.cwnd);
+    }
+
+    /// Packets handed to the network, less packets taken from it, modulo 2^64.
+    pub(crate) fn balance(&self) -> u64 {
+        self.tx.balance()
+    }
+
+    /// Time of the earliest timer entry that the engine holds for this endpoint.
+    #[inline(always)]
+    pub(crate) fn armed(&self) -> TimeOrNever {
+        self.timers.armed()
+    }
+
+    /// Sets the time of that entry.
+    #[inline(always)]
+    pub(crate) fn set_armed(&mut self, at: TimeOrNever) {
+        self.timers.set_armed(at);
+    }
+
+    /// Returns true if the timer expires before the engine's entry.
+    #[inline(always)]
+    pub(crate) fn needs_timer_entry(&self) -> bool {
+        self.timers.needs_entry()
+    }
+
+    /// Closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     ///
     /// # Panics
-    /// If full segments have no payload, because no data would ever be sent.
+    /// If full segments have no payload, because no data could be sent.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         assert!(c.mss > 0, "a segment has at least one byte of payload");
         let hooks = c.cc.hooks();
-        let by_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        // Congestion controls that record segments know them by the scoreboard's numbers.
-        let sack = (by_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
-        let cc = c.cc.start();
-        let slow_start = slow_start::start(c.slow_start);
+        let uses_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
+        // Congestion controls that record segments use the numbers of the scoreboard.
+        let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| LossState::scoreboard(c, lent));
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
-        let plain = !by_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
-        let usual = match plain && !c.cwnd_validation && !c.quickack {
-            true => Usual::Plain,
-            false if Sender::is_listed(c) && tag.is_none() => Usual::Linux,
-            false => Usual::Nothing,
+        let plain = !uses_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
+        let fast_path = match plain && !c.cwnd_validation && !c.quickack {
+            true => FastPath::Plain,
+            false if Sender::has_fast_sack_path(c) && tag.is_none() => FastPath::Linux,
+            false => FastPath::None,
         };
-        let mut seldom = Lazy::<Seldom>::default();
+        let mut cold = Cold::<ColdState>::default();
         if tag.is_some() || hooks.paces() {
-            (seldom.tag, seldom.pacer) = (tag, hooks.paces().then(Box::default));
+            (cold.tag, cold.pacer) = (tag, hooks.paces().then(Box::default));
         }
+        let window = Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED };
+        let wnd_edge = c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd));
         Sender {
-            template,
-            numbers: addr.numbers(),
-            generation: addr.generation,
-            plain,
-            usual,
-            gated: hooks.gate() || hooks.paces() || c.tso.is_some(),
-            by_scoreboard,
-            hooks,
-            hears: (hooks.in_ack_event(), hooks.pkts_acked() || slow_start.is_some()),
-            group: 0,
-            phase: Phase::Closed,
-            ca: CaState::Open,
-            timer: Timer::Idle,
-            fin: false,
-            closing: false,
-            ecn: c.ecn != Ecn::Off,
-            cwr_pending: false,
-            cut: Cut::Other,
-            window_limited: c.cwnd_validation.then_some(false),
-            shift: offered_shift(c),
-            dupacks: 0,
-            una: 0,
-            nxt: 0,
-            high: 0,
-            written: 0,
-            edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
-            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
-            cwr_end: 0,
+            tx: Transmitter::new(template),
+            stream: SendStream::new(c, wnd_edge, plain, fast_path),
             rtt: Rtt::new(c),
-            timer_due: TimeOrNever::NEVER,
-            armed: TimeOrNever::NEVER,
-            timed: Timed::NONE,
-            last_tx: TimeOrNever::NEVER,
-            cc,
-            slow_start,
-            host_queue: None,
-            window_end: 0,
-            message_end: u64::MAX,
-            stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
-            balance: 0,
-            sack,
-            rack_rtt: Time::ZERO,
-            buffer: None,
-            alarm: TimeOrNever::NEVER,
-            seldom,
+            timers: Timers::new(addr.generation),
+            cc: CongestionState::new(c, window, hooks),
+            loss: LossState::new(sack, uses_scoreboard),
+            stats: MessageStats::new(window.cwnd),
+            cold,
         }
     }
 
-    /// The transport it belongs to.
+    /// Transport of the connection.
     #[inline(always)]
     pub fn group(&self) -> GroupId {
-        GroupId::new(u32::from(self.group))
+        self.stream.group()
     }
 
-    /// Makes it one of `group`. Panics beyond the 65536th transport.
+    /// Sets the transport. Panics beyond the 65536th.
     pub fn join(&mut self, group: GroupId) {
-        self.group = u16::try_from(group.get()).expect("at most 65536 transports");
+        self.stream.set_group(group);
     }
 
-    /// A packet reached it.
+    /// Counts a packet that arrived.
     #[inline(always)]
     pub fn note_received(&mut self) {
-        self.balance = self.balance.wrapping_sub(1);
+        self.tx.count_received();
     }
 
-    /// Its generation in its connection slot.
+    /// Generation in the connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
-        self.generation
+        self.timers.generation()
     }
 
-    /// The connection has ended: no packet or timer belongs to this endpoint any more.
+    /// Marks the end of the connection: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
-        self.generation = Generation::RETIRED;
-        self.timer_due = TimeOrNever::NEVER;
+        self.timers.retire();
     }
 
-    /// Gives its scoreboard away; the connection has ended.
+    /// Returns the scoreboard of a connection that has ended, for another one.
     pub fn lend(&mut self) -> Option<Box<SackState>> {
-        self.sack.take()
+        self.loss.sack.take()
     }
 
-    /// Sequence space of the stream: written bytes and the FIN.
+    /// End of the stream: written bytes and the FIN.
     #[inline]
-    pub(super) fn stream_end(&self) -> u64 {
-        self.written + u64::from(self.fin)
+    pub(in crate::tcp) fn stream_end(&self) -> u64 {
+        self.stream.end()
     }
 
-    /// Whether everything written, and the FIN if there is one, is acknowledged.
+    /// Returns true if everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
-        self.una >= self.stream_end()
+        self.stream.all_acked()
     }
 
     /// Bytes sent and not cumulatively acknowledged.
     #[inline]
     pub fn flight(&self) -> u64 {
-        self.nxt - self.una
+        self.stream.flight()
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
     //# Hence, for DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
-    /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too
-    /// (RFC 8257 section 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
+    /// Packet of this endpoint without sequence number and flags. All packets of DCTCP are ECN-capable, also SYN, pure ACK and FIN (RFC 8257 section
+    /// 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
     #[inline]
-    pub(super) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
+    pub(in crate::tcp) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
-            conn: self.template.conn,
+            conn: self.tx.template().conn,
             ts: now.timestamp(),
-            dst: self.template.dst,
-            hash: self.template.hash,
+            dst: self.tx.template().dst,
+            hash: self.tx.template().hash,
             wire: c.ack_size as u16,
             // Class of service; not a window.
-            win: self.template.win,
-            meta: Meta::new(self.generation, control_ecn(c, self.ecn)),
+            win: self.tx.template().win,
+            meta: Meta::new(self.timers.generation(), control_ecn(c, self.cc.ecn())),
             ..Packet::default()
         }
     }

@@ -1,39 +1,45 @@
-//! What is sent again by the scoreboard: what it calls lost, and holes when there is nothing else to send.
+//! Retransmissions by the scoreboard: lost segments, and holes when there is nothing else to send.
 
 use super::{CaState, Sender, Timer};
 use crate::net::packet::Wire;
+use crate::tcp::common::scoreboard::{LOST, RETX, SACKED};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::scoreboard::{LOST, RETX, SACKED};
 use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
 
 impl Sender {
-    /// Retransmits what the scoreboard calls lost, as far as the window allows.
-    pub(super) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.ca < CaState::Recovery {
+    /// Retransmits lost segments, as far as the window allows.
+    pub(in crate::tcp) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+        if self.loss.ca_state() < CaState::Recovery {
             return;
         }
-        while let Some(s) = &mut self.sack {
+        while let Some(s) = &mut self.loss.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
             let full = match c.ssthresh_from {
-                SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1) > self.w.cwnd,
-                SsthreshFrom::Window | SsthreshFrom::Flight => s.board.pipe(self.nxt - self.una) + len > window,
+                SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1) > self.cc.window.cwnd,
+                SsthreshFrom::Window | SsthreshFrom::Flight => {
+                    s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + len > window
+                }
             };
-            if full || self.paced(now) || self.held_back(c, len, 2) {
+            if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
         }
     }
 
-    /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
-    pub(super) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
+    /// Retransmits holes by NextSeg rules 3 and 4 of RFC 6675, when there is nothing lost and nothing new to send.
+    pub(in crate::tcp) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+        if self.stream.snd_nxt() < self.stream_end()
+            && self.stream.snd_nxt() + self.segment_len(c, self.stream.snd_nxt()) <= self.stream.snd_wnd_edge()
+        {
             return;
         }
-        while let Some(s) = &mut self.sack {
-            if s.board.pipe(self.nxt - self.una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
+        while let Some(s) = &mut self.loss.sack {
+            if s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss) > window
+                || s.board.next_lost().is_some()
+            {
                 return;
             }
             let hole = s.board.next_hole();
@@ -41,7 +47,7 @@ impl Sender {
                 Some(index) => index,
                 None if !s.episode.rescued && s.board.len() > 0 => {
                     // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
-                    // Our choice: not if that segment has been retransmitted in this very episode.
+                    // Our choice: not if that segment has been retransmitted in this episode.
                     let last = s.board.len() - 1;
                     if s.board.get(last).is(SACKED | LOST | RETX) {
                         return;
@@ -51,19 +57,19 @@ impl Sender {
                 }
                 None => return,
             };
-            if self.paced(now) || self.held_back(c, c.mss.into(), 2) {
+            if self.pacing_check(now) || self.tsq_throttled(c, c.mss.into(), 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
         }
     }
 
-    /// The same when a timer has found it.
-    pub(super) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(q) = &mut self.host_queue {
+    /// Retransmits lost segments that a timer has found.
+    pub(in crate::tcp) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        if let Some(p) = self.seldom.pacer_mut() {
+        if let Some(p) = self.cold.pacer_mut() {
             p.settle();
         }
         let window = self.window_bytes(c);
@@ -71,36 +77,36 @@ impl Sender {
         self.set_alarm(now, out);
     }
 
-    /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under
-    /// way, nor one of an episode; only what it delivers tells no RTT.
-    pub(super) fn repeat_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
-        if !self.times_as_linux(c) {
+    /// Retransmits segment `index` of the scoreboard as a probe. In Linux (tcp_send_loss_probe) it does not count as a retransmission of an episode,
+    /// but gives no RTT sample.
+    pub(in crate::tcp) fn retransmit_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+        if !self.uses_linux_timers(c) {
             return self.retransmit_index(c, now, index, out);
         }
         let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.probed(index, stamp);
-        if self.hooks.records() {
+        if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
     }
 
     /// Retransmits segment `index` of the scoreboard.
-    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+    pub(in crate::tcp) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
-        if self.hooks.records() {
+        if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
         self.count_in_reduction(c, seg.len.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
-        if index == 0 && self.timer != Timer::Reorder {
-            // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
+        if index == 0 && self.timers.kind() != Timer::Reorder {
+            // The oldest segment gets a full timeout again (Linux tcp_xmit_retransmit_queue, ns-2).
             self.arm_rto(c, now);
         }
     }

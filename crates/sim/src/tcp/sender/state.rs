@@ -1,17 +1,17 @@
-//! The states that a sending endpoint can be in: of its life, of recovery, and of its timer.
+//! States of a sender: connection, recovery and timer.
 
-/// Where a connection is in its life.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Not opened yet.
+    /// Not open yet.
     Closed,
     /// SYN sent.
     SynSent,
     /// Data may flow.
     Established,
     /// Everything including the FIN is acknowledged, and the peer has not closed yet (FIN-WAIT-2).
-    Waiting,
-    /// The peer has closed as well.
+    FinWait2,
+    /// The peer has closed too.
     Done,
 }
 
@@ -30,7 +30,7 @@ pub enum CaState {
     Loss = 4,
 }
 
-/// Which timer is running; TCP has one at a time.
+/// Running timer; TCP has one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timer {
     /// Nothing outstanding.
@@ -43,13 +43,13 @@ pub enum Timer {
     Reorder,
 }
 
-/// What the last reduction of the window answered.
+/// Cause of the last reduction of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tcp) enum Cut {
+pub(in crate::tcp) enum ReductionCause {
     /// A loss; or there was none.
-    Other,
+    Loss,
     /// ECE.
-    Marks,
-    /// ECE at a window of one segment, and the timer still runs that nothing new is sent before.
-    Rest,
+    Ecn,
+    /// ECE at a window of one segment. New data waits for the retransmission timer.
+    EcnAtOneSegment,
 }

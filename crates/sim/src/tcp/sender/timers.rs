@@ -1,328 +1,302 @@
-//! The sender's one timer: retransmission timeout (RFC 6298 section 5), tail loss probe and RACK's reordering timer.
+//! Retransmission timeout (RFC 6298 section 5), window probes (RFC 9293 section 3.8.6.1), and thresholds after reductions.
 
-use super::{CaState, Cut, Phase, Sender, Timer};
+use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rtt::Timed;
-use crate::tcp::wheel;
 use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, RtoRule, SsthreshFrom};
-use forebay_types::{Time, TimeOrNever};
+use forebay_types::Time;
 
-/// SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
+/// Number of SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
 const LINEAR_SYNS: u32 = 4;
 
 impl Sender {
-    /// (Re)starts the retransmission timer.
+    /// Starts or restarts the retransmission timer.
     #[inline(always)]
-    pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
         self.set_timer(Timer::Rto, now, self.rtt.rto(c));
     }
 
-    /// The same of a sender without a scoreboard.
+    /// Starts or restarts the retransmission timer of a sender without a scoreboard.
     #[inline(always)]
-    pub(super) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
-        debug_assert!(self.sack.is_none());
-        self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
+    pub(in crate::tcp) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
+        debug_assert!(self.loss.sack.is_none());
+        self.timers.run(Timer::Rto, now.saturating_add(self.rtt.rto(c)).into());
     }
 
-    /// The timer runs from now on for so long.
+    /// Starts a timer that expires after `delay`.
     #[inline(always)]
-    pub(super) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
-        self.timer = timer;
-        self.timer_due = now.saturating_add(delay).into();
-        if let Some(s) = &mut self.sack {
+    pub(in crate::tcp) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
+        self.timers.run(timer, now.saturating_add(delay).into());
+        if let Some(s) = &mut self.loss.sack {
             s.timer_set = now;
         }
     }
 
-    /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
+    /// Current retransmission timeout with its back-off. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        if self.phase == Phase::SynSent && c.rto_rule == RtoRule::Linux {
+        if self.stream.phase() == Phase::SynSent && c.is_linux() {
             return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(LINEAR_SYNS));
         }
         self.rtt.rto(c)
     }
 
-    /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
-    pub fn held_up(&self, c: &TcpConfig, now: Time) -> Time {
-        let silent = self.last_tx.get().map_or(Time::ZERO, |last| now - last);
-        let ran = if self.timer == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
+    /// Time for which the timer that expires now has stalled the sender: the time it ran, but not more than the time since the last segment left.
+    /// Statistics only.
+    pub fn stall_time(&self, c: &TcpConfig, now: Time) -> Time {
+        let silent = self.tx.last_tx().get().map_or(Time::ZERO, |last| now - last);
+        let ran = if self.timers.kind() == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
         silent.min(ran)
     }
 
-    /// Whether there is more to send than the window has room for, and nothing was sent since `since`: what was sent before has arrived, or
-    /// is lost, so that an ACK is all that this sender waits for. Statistics only.
+    /// Returns true if the window has no space for the next data, and nothing was sent since `since`. Earlier segments have arrived or are lost, so
+    /// the sender only waits for an ACK. Statistics only.
     pub fn lacks_window_since(&self, since: Time) -> bool {
-        self.una < self.nxt && self.nxt < self.written && self.last_tx.get().is_some_and(|last| last <= since)
+        self.stream.snd_una() < self.stream.snd_nxt()
+            && self.stream.snd_nxt() < self.stream.written()
+            && self.tx.last_tx().get().is_some_and(|last| last <= since)
     }
 
-    /// For how long nothing was sent at `now`, while a timer runs that would end that, and which one. Statistics only.
+    /// Time since the last segment left, while a timer runs that would end the silence, and the kind of that timer. Statistics only.
     pub fn silence(&self, now: Time) -> Option<(Time, TimeoutKind)> {
-        let kind = match (self.phase, self.timer) {
+        let kind = match (self.stream.phase(), self.timers.kind()) {
             (Phase::SynSent, _) => TimeoutKind::Syn,
-            (Phase::Established, Timer::Rto) if self.una < self.nxt => TimeoutKind::Other,
-            (Phase::Established, Timer::Probe) if self.una < self.nxt => TimeoutKind::Probe,
+            (Phase::Established, Timer::Rto) if self.stream.snd_una() < self.stream.snd_nxt() => TimeoutKind::Other,
+            (Phase::Established, Timer::Probe) if self.stream.snd_una() < self.stream.snd_nxt() => TimeoutKind::Probe,
             _ => return None,
         };
-        Some((now.saturating_sub(self.last_tx.get()?), kind))
+        Some((now.saturating_sub(self.tx.last_tx().get()?), kind))
     }
 
-    /// The timer is due.
+    /// Handles the expiry of the timer.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        debug_assert!(self.timer_due.is_due(now));
-        if self.waits_for_its_slot(c, now) {
+        debug_assert!(self.timers.due().is_due(now));
+        if self.wait_for_wheel_slot(c, now) {
             return;
         }
-        match (self.phase, self.timer) {
+        match (self.stream.phase(), self.timers.kind()) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
-                if !self.seldom.syn_retx {
-                    (self.seldom.syn_retx, self.seldom.first_syn) = (true, self.last_tx);
+                if !self.cold.syn_retx {
+                    (self.cold.syn_retx, self.cold.first_syn) = (true, self.tx.last_tx());
                 }
-                self.stats.losses.syn_rtos += 1;
+                self.stats.current_mut().losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
             (Phase::Established, Timer::Probe) => self.on_probe_timer(c, now, out),
-            (Phase::Established, Timer::Reorder) if self.sack.is_some() => self.on_reorder_timer(c, now, out),
+            (Phase::Established, Timer::Reorder) if self.loss.sack.is_some() => self.on_reorder_timer(c, now, out),
             (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
-            (Phase::Established, Timer::Idle) | (Phase::Closed | Phase::Waiting | Phase::Done, _) => {
-                self.timer = Timer::Idle;
-                self.timer_due = TimeOrNever::NEVER;
+            (Phase::Established, Timer::Idle) | (Phase::Closed | Phase::FinWait2 | Phase::Done, _) => {
+                self.timers.stop();
             }
         }
-    }
-
-    /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
-    fn waits_for_its_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if c.rto_rule != RtoRule::Linux || self.put_off() {
-            return false;
-        }
-        let due = self.timer_due.or_never();
-        let set = match &self.sack {
-            Some(s) if self.una < self.nxt => s.timer_set,
-            // A SYN, or a closed window: for all of the timeout.
-            _ => due.saturating_sub(self.rto(c)),
-        };
-        let delay = due.saturating_sub(set);
-        let expires = match self.seldom.put_off == TimeOrNever::at(set) {
-            true => wheel::next_expiry(set, delay, c.rto_granularity),
-            false => wheel::expiry(set, delay, c.rto_granularity),
-        };
-        if expires <= now {
-            return false;
-        }
-        self.timer_due = expires.into();
-        self.seldom.put_off = self.timer_due;
-        true
-    }
-
-    /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
-    pub fn put_off(&self) -> bool {
-        !self.timer_due.is_never() && self.timer_due == self.seldom.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
     //# Retransmit the earliest segment that has not been acknowledged by the TCP receiver.
-    /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
+    /// Handles a retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.una == self.nxt {
+        if self.stream.snd_una() == self.stream.snd_nxt() {
             return self.probe_window(c, now, out);
         }
-        if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
+        if c.probe_after > 0 && self.rtt.backoff() + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
-        self.end_rest();
-        self.stats.losses.rtos += 1;
-        let (first_window, end) = (self.window_end, self.message_end);
-        if self.una < first_window {
-            self.stats.losses.rtos_head += 1;
-        } else if self.una + 3 * u64::from(c.mss) >= end {
-            self.stats.losses.rtos_tail += 1;
-        }
-        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
-        //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
-        //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
-        //# constant.
-        // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
-        // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
-        // timeout ends a reduction that has begun, and of which not all is acknowledged.
-        let repeated = self.ca == CaState::Loss && self.una == self.seldom.timed_out;
-        let disordered = self.ca <= CaState::Disorder;
-        let answered = self.una < self.cwr_end && self.marks_answered();
-        let reduced = answered || (c.ssthresh_from == SsthreshFrom::Cwnd && self.reducing());
-        self.seldom.timed_out = self.una;
-        if self.ca == CaState::Recovery && self.sack.is_none() {
-            // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
-            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
-        }
-        self.watch_timeout(c, !repeated && !reduced, repeated);
-        if !repeated && !reduced {
-            let before = self.reducible(c);
-            self.remember_prior(c, false);
-            self.ca = CaState::Loss;
-            self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
-            self.stats.losses.loss_reductions += 1;
-        } else if repeated && c.reduce == Reduce::Window {
-            // ns-2 (TcpAgent::timeout) knows no repeated timeouts: every one halves the window, which is one segment by now, and
-            // TcpAgent::slowdown leaves a threshold of two.
-            self.w.ssthresh = (self.reducible(c) / 2.0).max(2.0).into();
-        }
-        self.ca = CaState::Loss;
+        self.end_wait_for_rto();
+        self.stats.count_rto(self.stream.snd_una(), c.mss.into());
+        let disordered = self.loss.ca_state() <= CaState::Disorder;
+        let fresh = self.reduce_for_timeout(c);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Furthermore, upon a timeout (as specified in [RFC2988]) cwnd MUST be set to no more than the loss window, LW,
         //# which equals 1 full-sized segment (regardless of the value of IW).
-        self.w.cwnd = 1.0;
-        self.dupacks = 0;
-        self.seldom.limited = 0;
-        self.seldom.recover = self.high;
-        self.begin_reduction(self.high);
-        self.cc.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
-        if let Some(s) = &mut self.slow_start {
-            s.timeout(now, self.high);
-        }
+        self.cc.window.cwnd = 1.0;
+        self.loss.clear_dupacks();
+        self.cold.limited = 0;
+        self.cold.recover = self.stream.snd_max();
+        self.begin_reduction(self.stream.snd_max());
+        self.cc.cwnd_event(Event::Timeout { snd_max: self.stream.snd_max() });
+        self.cc.slow_start_timeout(now, self.stream.snd_max());
         self.rtt.back_off();
-        self.timed = Timed::NONE;
-        self.timer = Timer::Idle;
-        let stamp = self.stamp(c, now);
-        match &mut self.sack {
-            // Go back: everything outstanding is sent again as the window opens.
-            None => self.nxt = self.una,
-            Some(s) => {
-                let again = s.board.retx_segs;
-                if c.recovery == Recovery::Rack {
-                    let rack = &s.rack;
-                    // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait; Linux (tcp_timeout_mark_lost)
-                    // allows nothing for reordering here.
-                    let linux = c.rto_rule == RtoRule::Linux;
-                    let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
-                    let late = rack.rtt + wait;
-                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
-                } else {
-                    s.board.mark_after_timeout(|_, _| true);
-                }
-                if c.rto_rule == RtoRule::Linux && s.awaits_reports() && !repeated && !reduced {
-                    // tcp_init_undo, behind tcp_timeout_mark_lost: repetitions that are lost as well will not be reported.
-                    let lost = again - s.board.retx_segs;
-                    s.episode.undo.retransmissions = s.episode.undo.retransmissions.saturating_sub(lost);
-                }
-                if s.reordering > 0 {
-                    // tcp_timeout_mark_lost: nobody knows which segments the duplicates stood for.
-                    s.board.sacked_segs = 0;
-                }
-                // tcp_enter_loss: with many duplicates before it, a timeout says that reordering was overestimated.
-                if disordered && s.board.sacked_segs >= c.dup_thresh {
-                    s.rack.far = 0;
-                }
-                s.rack.probe_end = None;
-                s.episode.rescued = false;
-                self.report_losses(now);
-                let Some(s) = &mut self.sack else { return };
-                // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
-                // takes everything to be lost).
-                self.w.cwnd = match c.ssthresh_from {
-                    SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1),
-                    SsthreshFrom::Window | SsthreshFrom::Flight => {
-                        Window::of_bytes(s.board.pipe(self.nxt - self.una) + u64::from(c.mss), c.mss)
-                    }
-                };
-            }
+        self.timers.forget_timed();
+        self.timers.set_idle();
+        match self.loss.sack {
+            // Go-back-N: everything outstanding is sent again as the window opens.
+            None => self.stream.go_back(),
+            Some(_) => self.mark_losses_after_timeout(c, now, fresh, disordered),
         }
         self.transmit(c, now, out);
-        // The timer was started by the retransmission, with the doubled timeout; the receive window cannot hold the first segment back.
-        if self.timer == Timer::Idle {
+        // The retransmission has started the timer with the doubled timeout. The receive window cannot hold the first segment back.
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
     }
 
-    /// The last of `probe_after` consecutive timeouts, and all after it: asks with a header-only packet (Alizadeh et al., SIGCOMM 2013,
-    /// section 4.3). Counts as a timeout once.
+    //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
+    //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
+    //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
+    //# constant.
+    /// Sets threshold and state for a timeout. Returns true if it reduced the threshold.
+    fn reduce_for_timeout(&mut self, c: &TcpConfig) -> bool {
+        // RFC 5681 section 3.1: ssthresh stays when the same data times out again; a timeout of other data is a new loss. The back-off does not
+        // distinguish them, because without timestamps it may outlive progress. Linux (tcp_enter_loss) also does not reduce again when a timeout ends
+        // a reduction of which not all is acknowledged.
+        let repeated = self.loss.ca_state() == CaState::Loss && self.stream.snd_una() == self.cold.timed_out;
+        let answered = self.stream.snd_una() < self.cc.cwr_end() && self.reduced_by_ecn();
+        let reduced = answered || (c.ssthresh_from == SsthreshFrom::Cwnd && self.reducing());
+        let fresh = !repeated && !reduced;
+        self.cold.timed_out = self.stream.snd_una();
+        if self.loss.ca_state() == CaState::Recovery && self.loss.sack.is_none() {
+            // Without SACK, fast recovery inflates the window by the segments that have left the network (RFC 5681 section 3.2 step 4).
+            self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
+        }
+        self.start_frto(c, fresh, repeated);
+        if fresh {
+            let before = self.reduction_base(c);
+            self.init_undo(c, false);
+            self.loss.set_ca_state(CaState::Loss);
+            self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
+            self.stats.current_mut().losses.loss_reductions += 1;
+        } else if repeated && c.ssthresh_from == SsthreshFrom::Window {
+            // ns-2 (TcpAgent::timeout) has no repeated timeouts: each halves the window, which is one segment by now, and TcpAgent::slowdown leaves a
+            // threshold of two.
+            self.cc.window.ssthresh = (self.reduction_base(c) / 2.0).max(2.0).into();
+        }
+        self.loss.set_ca_state(CaState::Loss);
+        fresh
+    }
+
+    /// Marks segments as lost after a timeout, and sets the window for the first retransmission. `fresh`: the timeout reduced the threshold;
+    /// `disordered`: no recovery or reduction was in progress.
+    fn mark_losses_after_timeout(&mut self, c: &TcpConfig, now: Time, fresh: bool, disordered: bool) {
+        let stamp = self.stamp(c, now);
+        let Some(s) = &mut self.loss.sack else { return };
+        let again = s.board.retx_segs;
+        if c.recovery == Recovery::Rack {
+            let rack = &s.rack;
+            // RFC 8985 section 6.3: the first segment is lost, and all that were sent longer ago than RACK would wait. Linux
+            // (tcp_timeout_mark_lost) does not wait for reordering here.
+            let linux = c.is_linux();
+            let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
+            let late = rack.rtt + wait;
+            s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
+        } else {
+            s.board.mark_after_timeout(|_, _| true);
+        }
+        if c.is_linux() && s.expects_dsacks() && fresh {
+            // tcp_init_undo, after tcp_timeout_mark_lost: lost retransmissions will not be reported.
+            let lost = again - s.board.retx_segs;
+            s.episode.undo.retransmissions = s.episode.undo.retransmissions.saturating_sub(lost);
+        }
+        if s.reordering > 0 {
+            // tcp_timeout_mark_lost: the segments of the duplicates are unknown.
+            s.board.sacked_segs = 0;
+        }
+        // tcp_enter_loss: a timeout after many duplicates shows that reordering was overestimated.
+        if disordered && s.board.sacked_segs >= c.dup_thresh {
+            s.rack.far = 0;
+        }
+        s.rack.probe_end = None;
+        s.episode.rescued = false;
+        self.report_losses(now);
+        let Some(s) = &mut self.loss.sack else { return };
+        // The first segment leaves, whatever RACK considers outstanding (as Linux tcp_enter_loss; 1 by RFC 6675, which considers everything
+        // lost).
+        self.cc.window.cwnd = match c.ssthresh_from {
+            SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1),
+            SsthreshFrom::Window | SsthreshFrom::Flight => {
+                Window::of_bytes(s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss), c.mss)
+            }
+        };
+    }
+
+    /// Handles the last of `probe_after` consecutive timeouts, and all after it: sends a header-only packet (Alizadeh et al., SIGCOMM 2013, section
+    /// 4.3). Counts as a timeout once.
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.rtt.backoff + 1 == c.probe_after {
-            self.stats.losses.rtos += 1;
+        if self.rtt.backoff() + 1 == c.probe_after {
+            self.stats.current_mut().losses.rtos += 1;
         }
         self.send_probe(c, now, out);
     }
 
-    /// Sends a packet that only asks for an ACK, and will again after twice the time.
+    /// Sends a packet that only requests an ACK, and again after twice the time.
     fn send_probe(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.rtt.back_off();
         let mut probe = self.packet(c, now);
-        probe.seq = self.numbers.wire(self.una);
+        probe.seq = self.tx.numbers().wire(self.stream.snd_una());
         probe.flags = flag::PROBE;
-        self.balance = self.balance.wrapping_add(1);
+        self.tx.count_sent(1);
         out.emit(probe, None);
         self.arm_rto(c, now);
     }
 
-    /// The receive window is closed, and nothing is outstanding whose ACK would tell that it is open again; the packet that did may have been
-    /// lost. RFC 9293 section 3.8.6.1: the sender asks after a timeout, then after twice that time, and so on, for ever (Linux
-    /// tcp_check_probe_timer, tcp_send_probe0).
+    /// Starts the timer for window probes. The receive window is closed, nothing is outstanding, and the packet that opens the window may have been
+    /// lost. RFC 9293 section 3.8.6.1: the sender probes after a timeout, then after twice that time, and so on (Linux tcp_check_probe_timer,
+    /// tcp_send_probe0).
     #[cold]
     #[inline(never)]
-    pub(super) fn wait_for_window(&mut self, c: &TcpConfig, now: Time) {
-        if self.una == self.nxt && self.nxt < self.stream_end() {
+    pub(in crate::tcp) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
+        if self.stream.snd_una() == self.stream.snd_nxt() && self.stream.snd_nxt() < self.stream_end() {
             self.arm_rto(c, now);
         }
     }
 
-    /// The timer has expired that a sender rested for, if it did.
-    fn end_rest(&mut self) -> bool {
-        let rested = self.cut == Cut::Rest;
+    /// Ends the wait for the timeout after ECE at a window of one segment. Returns true if the sender waited.
+    fn end_wait_for_rto(&mut self) -> bool {
+        let rested = self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment;
         if rested {
-            self.cut = Cut::Marks;
+            self.cc.set_reduction_cause(ReductionCause::Ecn);
         }
         rested
     }
 
     #[cold]
     fn probe_window(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.end_rest() {
-            (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+        if self.end_wait_for_rto() {
+            self.timers.stop();
             return self.transmit(c, now, out);
         }
-        if self.nxt < self.stream_end() {
+        if self.stream.snd_nxt() < self.stream_end() {
             return self.send_probe(c, now, out);
         }
-        (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+        self.timers.stop();
     }
 
-    /// An ACK has come while data waits for the window. If that is open again nobody asks any more; if not, Linux asks later (tcp_ack_probe).
+    /// Handles an ACK that arrives while data waits for the window. An open window ends the probes; else Linux starts the timer again
+    /// (tcp_ack_probe).
     #[cold]
     #[inline(never)]
-    pub(super) fn end_of_closed_window(&mut self, c: &TcpConfig, now: Time) {
-        if self.cut == Cut::Rest {
+    pub(in crate::tcp) fn on_ack_in_closed_window(&mut self, c: &TcpConfig, now: Time) {
+        if self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment {
             return;
         }
-        if self.edge > self.nxt {
-            (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
-            self.rtt.backoff = 0;
-        } else if c.rto_rule == RtoRule::Linux {
+        if self.stream.snd_wnd_edge() > self.stream.snd_nxt() {
+            self.timers.stop();
+            self.rtt.reset_backoff();
+        } else if c.is_linux() {
             self.arm_rto(c, now);
         }
     }
 
-    /// An ACK has come that acknowledges nothing new: if the sender was probing, it starts again with a window of one segment.
+    /// Handles an ACK that acknowledges nothing new: a sender that was probing starts again with a window of one segment.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_probing(&mut self, c: &TcpConfig, now: Time) {
-        if self.rtt.backoff < c.probe_after {
+    pub(in crate::tcp) fn end_probing(&mut self, c: &TcpConfig, now: Time) {
+        if self.rtt.backoff() < c.probe_after {
             return;
         }
-        self.rtt.backoff = 0;
-        self.w.cwnd = 1.0;
-        // As after the timeouts that it was: what is retransmitted now is not the start of a fast recovery.
-        self.ca = CaState::Loss;
-        self.dupacks = 0;
-        self.seldom.recover = self.high;
-        self.cc.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
+        self.rtt.reset_backoff();
+        self.cc.window.cwnd = 1.0;
+        // The state is that of a timeout, so retransmissions do not start a fast recovery.
+        self.loss.set_ca_state(CaState::Loss);
+        self.loss.clear_dupacks();
+        self.cold.recover = self.stream.snd_max();
+        self.cc.cwnd_event(Event::Timeout { snd_max: self.stream.snd_max() });
         self.arm_rto(c, now);
-        match &mut self.sack {
-            None => self.nxt = self.una,
+        match &mut self.loss.sack {
+            None => self.stream.go_back(),
             Some(s) => s.board.mark_after_timeout(|_, _| true),
         }
         self.report_losses(now);
@@ -332,34 +306,34 @@ impl Sender {
     //# If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO less than 3
     //# seconds, the RTO MUST be re-initialized to 3 seconds when data transmission begins (i.e., after the three-way
     //# handshake completes).
-    /// After the handshake (RFC 6298 section 5.7; Linux tcp_init_metrics): a SYN that was retransmitted leaves no sample, so data starts
+    /// Adapts the timeout after the handshake (RFC 6298 section 5.7; Linux tcp_init_metrics): a retransmitted SYN gives no sample, so data starts
     /// with 3 s.
-    pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
-        self.rtt.backoff = 0;
-        if self.rtt.smoothed().is_never() && self.seldom.syn_retx && c.rto_rule != RtoRule::Fixed {
-            self.rtt.base_rto = self.rtt.base_rto.max(Time::from_secs(3)).min(c.rto_max);
+    pub(in crate::tcp) fn rto_after_handshake(&mut self, c: &TcpConfig) {
+        self.rtt.reset_backoff();
+        if self.rtt.smoothed().is_never() && self.cold.syn_retx && c.rto_rule != RtoRule::Fixed {
+            self.rtt.set_base_rto(c, self.rtt.base_rto().max(Time::from_secs(3)));
         }
     }
 
-    /// What a reduction starts from, in segments. Not `nxt - una`: while a hole is repaired every duplicate ACK lets a segment out, so that
-    /// this grows by a window a round, and all of it but one window has arrived.
-    pub(super) fn reducible(&self, c: &TcpConfig) -> f64 {
+    /// Window from which a reduction starts, in segments. It is not `snd_nxt - snd_una`: while a hole is repaired every duplicate ACK releases a
+    /// segment, so the flight grows by a window a round, of which all but one window has arrived.
+    pub(in crate::tcp) fn reduction_base(&self, c: &TcpConfig) -> f64 {
         let mss = f64::from(c.mss);
-        let window = self.w.cwnd;
+        let window = self.cc.window.cwnd;
         match c.ssthresh_from {
             SsthreshFrom::Cwnd => window,
-            SsthreshFrom::Window => window.min(self.edge.saturating_sub(self.una) as f64 / mss),
-            SsthreshFrom::Flight => window.min((self.flight() - self.seldom.limited.min(self.flight())) as f64 / mss),
+            SsthreshFrom::Window => window.min(self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_una()) as f64 / mss),
+            SsthreshFrom::Flight => window.min((self.flight() - self.cold.limited.min(self.flight())) as f64 / mss),
         }
     }
 
-    /// Asks the congestion control for the threshold of a reduction from `before` segments.
-    pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
+    /// Threshold after a reduction from `before` segments, by the congestion control.
+    pub(in crate::tcp) fn ssthresh_after(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
         if c.ssthresh_from == SsthreshFrom::Window {
-            // The window of such a sender is what it may use (ns-2 `window()`), for congestion controls that reduce the window as well.
-            self.w.cwnd = self.w.cwnd.min(before.max(1.0));
+            // ns-2 uses the usable window (`window()`), also for congestion controls that reduce the window.
+            self.cc.window.cwnd = self.cc.window.cwnd.min(before.max(1.0));
         }
         let reduction = Reduction { trigger, from: before, in_flight: self.pipe() };
-        self.cc.ssthresh(&self.w, reduction)
+        self.cc.ssthresh(reduction)
     }
 }

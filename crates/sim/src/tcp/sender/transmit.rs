@@ -1,17 +1,16 @@
-//! What may be sent now, and sending it: new segments, and all segments' way to the wire.
+//! Transmission of new segments, and of all segments to the wire.
 
-use super::host_queue::memory;
-use super::{CaState, Cut, Phase, Sender, Timer};
+use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
+use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rtt::Timed;
-use crate::tcp::usage::Usage;
-use crate::tcp::usual::Usual;
+use crate::tcp::fast_path::FastPath;
+use crate::tcp::linux::tsq::memory;
 use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_types::Time;
 
-/// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
+/// Whole bytes of a window. Windows above 2^62 count as 2^62, so that the conversion needs no checks.
 #[inline(always)]
 fn whole_bytes(window: f64) -> u64 {
     /// 2^62.
@@ -19,8 +18,7 @@ fn whole_bytes(window: f64) -> u64 {
     debug_assert!(window >= 0.0);
     // One instruction, unlike `f64::min`.
     let window = if window < WIDEST { window } else { WIDEST };
-    // SAFETY: not NaN, as that is not below anything, nor above the largest whole number; and windows are never negative (`debug_assert`),
-    // not even by more than there are negative numbers.
+    // SAFETY: the value is not NaN, because NaN is not below the limit, and not above the limit; windows are never negative (`debug_assert`).
     unsafe { window.to_int_unchecked::<i64>() as u64 }
 }
 
@@ -31,72 +29,77 @@ impl Sender {
         self.transmit_after(c, now, false, out);
     }
 
-    /// The same; `closed`: what is to be sent has waited for the receive window.
-    pub(super) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
-        if self.phase != Phase::Established || (self.cut == Cut::Rest && self.still_rests(c, now)) {
+    /// Sends as [`Sender::transmit`] does; `closed`: the data has waited for the receive window.
+    pub(in crate::tcp) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
+        if self.stream.phase() != Phase::Established
+            || (self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
+        {
             return;
         }
-        if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
+        if self.stream.snd_una() == self.stream.snd_nxt()
+            && self.stream.snd_nxt() < self.stream_end()
+            && self.loss.ca_state() != CaState::Loss
+        {
             self.after_idle(c, now, closed);
         }
-        if self.nxt < self.stream_end() {
-            self.wake(c);
+        if self.stream.snd_nxt() < self.stream_end() {
+            self.loss.ensure_scoreboard(c, self.stream.snd_una());
         }
-        if let Some(q) = &mut self.host_queue {
+        if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        if self.gated {
-            self.transmit_gated(c, now, out);
+        if self.cc.paced_send() {
+            self.paced_transmit(c, now, out);
         } else {
-            self.transmit_until(c, now, self.handed_over(), out);
-            if self.host_queue.is_some() {
-                self.after_small_queue(now, out);
+            self.transmit_until(c, now, self.end_of_send_buffer(), out);
+            if self.tx.tsq.is_some() {
+                self.after_tsq(now, out);
             }
         }
-        if self.timer == Timer::Idle && self.edge == self.nxt {
-            self.wait_for_window(c, now);
+        if self.timers.kind() == Timer::Idle && self.stream.snd_wnd_edge() == self.stream.snd_nxt() {
+            self.arm_window_probe(c, now);
         }
     }
 
-    /// Nothing new is sent before the timer expires ([`Sender::rest_for_marks`]), which therefore runs on when all is acknowledged. A recovery
-    /// that begins meanwhile ends that.
+    /// Returns true if nothing new is sent before the timer expires ([`Sender::wait_for_rto`]). The timer keeps running when all is acknowledged. A
+    /// recovery that begins meanwhile ends the wait.
     #[cold]
     #[inline(never)]
-    fn still_rests(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if self.ca >= CaState::Recovery {
-            self.cut = Cut::Marks;
+    fn still_waits_for_rto(&mut self, c: &TcpConfig, now: Time) -> bool {
+        if self.loss.ca_state() >= CaState::Recovery {
+            self.cc.set_reduction_cause(ReductionCause::Ecn);
             return false;
         }
-        if self.timer == Timer::Idle {
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
         true
     }
 
-    /// New data ends here: with the stream, or with what the send buffer has taken so far.
-    pub(super) fn handed_over(&self) -> u64 {
+    /// End of new data: the end of the stream, or of the data in the send buffer.
+    pub(in crate::tcp) fn end_of_send_buffer(&self) -> u64 {
         let end = self.stream_end();
-        match &self.buffer {
-            Some(b) if !self.fin => end.min(b.limit()),
+        match &self.tx.send_buffer {
+            Some(b) if !self.stream.fin() => end.min(b.limit()),
             _ => end,
         }
     }
 
-    /// Sees to what the limit on the interface holds back; when everything has been acknowledged it is forgotten.
-    fn after_small_queue(&mut self, now: Time, out: &mut impl Wire) {
-        if self.all_acked() && self.host_queue.as_ref().is_some_and(|q| q.is_empty()) {
-            self.host_queue = None;
-            let window = self.edge - self.una;
-            self.buffer.take_if(|b| b.is_as_new(window));
+    /// Sets the alarm for segments that the limit on the interface holds back, and drops the queue when everything is acknowledged.
+    fn after_tsq(&mut self, now: Time, out: &mut impl Wire) {
+        if self.all_acked() && self.tx.tsq.as_ref().is_some_and(|q| q.is_empty()) {
+            self.tx.tsq = None;
+            let window = self.stream.snd_wnd_edge() - self.stream.snd_una();
+            self.tx.send_buffer.take_if(|b| b.is_as_new(window));
         }
         self.set_alarm(now, out);
     }
 
-    /// As `transmit`, with new data up to stream offset `end`.
+    /// Sends lost segments, and new data up to stream offset `end`.
     #[inline(always)]
-    pub(super) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
-        let part = (self.nxt, end);
-        if self.sack.is_some() {
+    pub(in crate::tcp) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+        let part = (self.stream.snd_nxt(), end);
+        if self.loss.sack.is_some() {
             self.transmit_by_scoreboard(c, now, part, out);
         } else {
             self.send_new(c, now, part, out);
@@ -106,47 +109,50 @@ impl Sender {
     #[inline(never)]
     fn transmit_by_scoreboard(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        if self.ca >= CaState::Recovery && !self.holds_back() {
+        if self.loss.ca_state() >= CaState::Recovery && !self.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.usual == Usual::Linux {
-            self.send_listed_apart(c, now, part.1, out);
+        if self.stream.fast_path() == FastPath::Linux {
+            self.fast_send_out_of_line(c, now, part.1, out);
         }
         self.send_rest(c, now, part, out);
-        let sent = self.nxt != part.0;
-        if self.ca == CaState::Loss && self.frto_falls_back() {
+        let sent = self.stream.snd_nxt() != part.0;
+        if self.loss.ca_state() == CaState::Loss && self.frto_falls_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
+        if self.loss.ca_state() == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
-        if self.times_as_linux(c) {
+        if self.uses_linux_timers(c) {
             if sent {
                 self.after_new_data(c, now);
             }
-        } else if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
+        } else if c.recovery == Recovery::Rack
+            && self.timers.kind() != Timer::Reorder
+            && (sent || self.timers.kind() == Timer::Rto)
+        {
             self.arm_probe(c, now);
         }
     }
 
-    /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
+    /// Congestion window in bytes. The FIN takes a sequence number but no space: once it is outstanding, `pipe` counts one too many.
     #[inline]
-    pub(super) fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        whole_bytes(self.w.cwnd * f64::from(c.mss)) + u64::from(self.high > self.written)
+    pub(in crate::tcp) fn window_bytes(&self, c: &TcpConfig) -> u64 {
+        whole_bytes(self.cc.window.cwnd * f64::from(c.mss)) + u64::from(self.stream.snd_max() > self.stream.written())
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
     #[inline]
-    pub(super) fn pipe(&self) -> u64 {
-        match &self.sack {
+    pub(in crate::tcp) fn pipe(&self) -> u64 {
+        match &self.loss.sack {
             None => self.flight(),
             Some(s) => s.board.pipe(self.flight()),
         }
     }
 
-    /// What of the flight size is not in the network, bytes.
+    /// Bytes of the flight size that are not in the network.
     #[inline]
-    pub(super) fn absent(&self) -> i64 {
+    pub(in crate::tcp) fn absent(&self) -> i64 {
         self.flight().wrapping_sub(self.pipe()) as i64
     }
 
@@ -154,38 +160,38 @@ impl Sender {
     //# When a TCP sender has previously unsent data queued for transmission it SHOULD use the Limited Transmit
     //# algorithm, which calls for a TCP sender to transmit new data upon the arrival of the first two consecutive
     //# duplicate ACKs when the following conditions are satisfied:
-    /// RFC 3042: the first two duplicate ACKs let one new segment out each, so many bytes beyond the window. With SACK they do so by making the
-    /// pipe smaller (RFC 6675 section 5, step 3).
+    /// Bytes that limited transmit allows beyond the window (RFC 3042): one segment for each of the first two duplicate ACKs. With SACK they make the
+    /// pipe smaller instead (RFC 6675 section 5, step 3).
     #[inline(always)]
-    pub(super) fn beyond_window(&self, c: &TcpConfig) -> u64 {
-        let limited = self.ca == CaState::Disorder && c.limited_transmit && self.sack.is_none();
-        if limited { u64::from(self.dupacks.min(2) * c.mss) } else { 0 }
+    pub(in crate::tcp) fn beyond_window(&self, c: &TcpConfig) -> u64 {
+        let limited = self.loss.ca_state() == CaState::Disorder && c.limited_transmit && self.loss.sack.is_none();
+        if limited { u64::from(self.loss.dupacks().min(2) * c.mss) } else { 0 }
     }
 
-    /// What `send_listed` has left.
+    /// Sends the data that `fast_send` has left.
     #[inline(never)]
-    pub(super) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
+    pub(in crate::tcp) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         self.send_new(c, now, part, out);
     }
 
-    /// Sends new data up to stream offset `end`. At this opportunity it began at `first`.
+    /// Sends new data up to stream offset `end`. This opportunity began at offset `first`.
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: Time, (first, end): (u64, u64), out: &mut impl Wire) {
-        let (disorder, extra) = (self.ca == CaState::Disorder, self.beyond_window(c));
+        let (disorder, extra) = (self.loss.ca_state() == CaState::Disorder, self.beyond_window(c));
         let (mut window, mut pipe) = (self.window_bytes(c), self.pipe());
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
-        // tcp_cwnd_test counts segments, a short one as much as a full one.
+        // tcp_cwnd_test counts segments, short ones as full ones.
         let (mut full, mut by_segments) = (u64::from(c.mss), false);
-        if let Some(s) = &self.sack
+        if let Some(s) = &self.loss.sack
             && c.ssthresh_from == SsthreshFrom::Cwnd
         {
-            (pipe, window, full, by_segments) = (s.board.in_network().into(), self.w.cwnd as u64, 1, true);
+            (pipe, window, full, by_segments) = (s.board.in_network().into(), self.cc.window.cwnd as u64, 1, true);
         }
-        // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
-        let full_waits = self.nxt + u64::from(c.mss) <= self.written && pipe + full > window + extra;
-        let mut limited = full_waits && self.seldom.tag.is_none();
-        while self.nxt < end && !limited {
-            let len = self.segment_len(c, self.nxt);
+        // Mostly nothing is left: another full segment waits for the window. The next segment of a tagged transport may be shorter.
+        let full_waits = self.stream.snd_nxt() + u64::from(c.mss) <= self.stream.written() && pipe + full > window + extra;
+        let mut limited = full_waits && self.cold.tag.is_none();
+        while self.stream.snd_nxt() < end && !limited {
+            let len = self.segment_len(c, self.stream.snd_nxt());
             debug_assert!(len > 0, "every segment makes progress");
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(full);
@@ -194,92 +200,99 @@ impl Sender {
                 break;
             }
             let mut len = len;
-            if self.nxt + len > self.edge {
-                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding. Data that fits all but its FIN
-                // is none: the FIN follows (as from an application that writes and then closes).
-                let data = self.written.saturating_sub(self.nxt).min(u64::from(c.mss));
-                len = self.edge.saturating_sub(self.nxt);
+            if self.stream.snd_nxt() + len > self.stream.snd_wnd_edge() {
+                // RFC 9293 section 3.8.6.2.1: no part of a segment is sent while anything is outstanding. A segment without its FIN may be sent: the
+                // FIN follows, as from an application that writes and then closes.
+                let data = self.stream.written().saturating_sub(self.stream.snd_nxt()).min(u64::from(c.mss));
+                len = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
                 if len == 0 || (self.flight() > 0 && len < data) {
                     break;
                 }
             }
-            if self.seldom.tag.is_some() && self.restart_for_message(c) {
-                // The window is another now: look again.
-                window = if by_segments { self.w.cwnd as u64 } else { self.window_bytes(c) };
+            if self.cold.tag.is_some() && self.restart_for_message(c) {
+                // The window has changed.
+                window = if by_segments { self.cc.window.cwnd as u64 } else { self.window_bytes(c) };
                 continue;
             }
             if disorder && !by_segments && self.flight() + room > window {
-                self.seldom.limited += len;
+                self.cold.limited += len;
             }
-            if self.paced(now) || self.held_back(c, len, 1) {
+            if self.pacing_check(now) || self.tsq_throttled(c, len, 1) {
                 break;
             }
-            let offset = self.nxt;
-            self.nxt += len;
+            let offset = self.stream.snd_nxt();
+            self.stream.advance_nxt(len);
             self.send_segment(c, now, offset, len, out);
             pipe += if by_segments { 1 } else { len };
         }
-        let sent = self.nxt != first;
+        let sent = self.stream.snd_nxt() != first;
         if c.cwnd_validation && (sent || limited) {
-            self.note_usage(c, limited || pipe + full > window);
+            self.validate_cwnd(c, limited || pipe + full > window);
         }
     }
 
-    /// At most so many bytes of limited transmit are still outstanding.
+    /// Limits the count of outstanding bytes of limited transmit.
     #[inline(always)]
-    pub(super) fn limit_by(&mut self, most: u64) {
-        if let Some(s) = self.seldom.made() {
+    pub(in crate::tcp) fn cap_limited_transmit(&mut self, most: u64) {
+        if let Some(s) = self.cold.made() {
             s.limited = s.limited.min(most);
         }
     }
 
-    /// Segments outstanding (`packets_out`), a short one as much as a full one; an estimate where there is no list of them.
-    pub(super) fn segments_out(&self, c: &TcpConfig) -> u32 {
-        match &self.sack {
+    /// Segments outstanding (`packets_out`), short ones as full ones; an estimate where there is no scoreboard.
+    pub(in crate::tcp) fn segments_out(&self, c: &TcpConfig) -> u32 {
+        match &self.loss.sack {
             Some(s) => s.board.len() as u32,
             None => self.flight().div_ceil(u64::from(c.mss)) as u32,
         }
     }
 
-    /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
-    /// has nothing more to send.
-    pub(super) fn note_usage(&mut self, c: &TcpConfig, limited: bool) {
+    /// Notes the use of the window (Linux tcp_cwnd_validate). The largest use counts for one flight, also when the application has nothing more to
+    /// send.
+    pub(in crate::tcp) fn validate_cwnd(&mut self, c: &TcpConfig, limited: bool) {
         let segments = self.segments_out(c);
-        let (una, nxt, unlimited) = (self.una, self.nxt, self.window_limited != Some(true));
-        let usage = match &mut self.sack {
+        let (snd_una, snd_nxt, unlimited) = (self.stream.snd_una(), self.stream.snd_nxt(), self.cc.cwnd_limited() != Some(true));
+        let usage = match &mut self.loss.sack {
             Some(s) => &mut s.usage,
-            None => &mut self.seldom.usage,
+            None => &mut self.cold.usage,
         };
-        if limited || una >= usage.end || (unlimited && segments > usage.most_out) {
-            *usage = Usage { end: nxt, most_out: segments };
-            self.window_limited = Some(limited);
+        if limited || snd_una >= usage.end || (unlimited && segments > usage.most_out) {
+            *usage = CwndUsage { end: snd_nxt, most_out: segments };
+            self.cc.set_cwnd_limited(Some(limited));
         }
     }
 
-    /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
-    /// and everything unusual, is `send_new`'s.
+    /// Sends full segments of new data within the window, in stacks without SACK. Returns the bytes sent. `send_new` sends the rest.
     #[inline(always)]
-    pub(super) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
-        // The last segment may be short or carry the FIN: it is not for here.
-        self.send_full_until(c, now, self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room)), out)
+    pub(in crate::tcp) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
+        // The last segment may be short or carry the FIN, so it is not sent here.
+        self.send_full_until(
+            c,
+            now,
+            self.stream
+                .snd_wnd_edge()
+                .min(self.stream.written().saturating_sub(1))
+                .min(self.stream.snd_nxt().saturating_add(room)),
+            out,
+        )
     }
 
-    /// The same up to stream offset `limit`, which is before the last byte written.
+    /// Sends full segments of new data up to stream offset `limit`, which is before the last byte written. Returns the bytes sent.
     #[inline(always)]
-    pub(super) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
+    pub(in crate::tcp) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
-        let first = self.nxt;
-        if first + mss > limit || !self.plain || first != self.high {
+        let first = self.stream.snd_nxt();
+        if first + mss > limit || !self.stream.plain() || first != self.stream.snd_max() {
             return 0;
         }
         let ts = now.timestamp();
         let (mut next, mut sent) = (first, 0);
-        // The first segment answers for a reduction (RFC 3168 section 6.1.2).
-        let mut flags = if self.cwr_pending { flag::CWR } else { 0 };
-        self.cwr_pending = false;
+        // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
+        let mut flags = if self.cc.cwr_pending() { flag::CWR } else { 0 };
+        self.cc.clear_cwr();
         while next + mss <= limit {
-            let seq = self.numbers.wire(next);
-            out.emit_from(&self.template, move |p| {
+            let seq = self.tx.numbers().wire(next);
+            out.emit_from(self.tx.template(), move |p| {
                 p.seq = seq;
                 p.ts = ts;
                 p.flags = flags;
@@ -288,61 +301,75 @@ impl Sender {
             next += mss;
             sent += 1;
         }
-        self.nxt = next;
+        self.stream.set_nxt(next);
         self.note_full(c, now, first, sent);
-        self.nxt - first
+        self.stream.snd_nxt() - first
     }
 
-    /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
+    /// Sequence space of the segment at `offset`: a full payload or the rest, with the FIN on the segment of the last byte.
     #[inline]
-    pub(super) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
-        let mut data = self.written.saturating_sub(offset).min(u64::from(c.mss));
-        if let Some(t) = &self.seldom.tag {
+    pub(in crate::tcp) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
+        let mut data = self.stream.written().saturating_sub(offset).min(u64::from(c.mss));
+        if let Some(t) = &self.cold.tag {
             data = data.min(t.cut(offset, u64::from(c.mss)));
         }
-        data + u64::from(self.fin && offset + data == self.written)
+        data + u64::from(self.stream.fin() && offset + data == self.stream.written())
     }
 
-    /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `nxt` back.
-    pub(super) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
-        let (again, stamp) = (offset < self.high, self.stamp(c, now));
-        if let (Some(s), false) = (&mut self.sack, again) {
+    /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `snd_nxt` back.
+    pub(in crate::tcp) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
+        let (again, stamp) = (offset < self.stream.snd_max(), self.stamp(c, now));
+        if let (Some(s), false) = (&mut self.loss.sack, again) {
             s.board.push(offset, len as u32, stamp);
-            if self.hooks.records() {
+            if self.cc.hooks().records() {
                 let index = s.board.len() - 1;
                 self.record(stamp, index, false);
             }
         }
         self.count_in_reduction(c, len);
         self.emit_data(c, now, offset, len, again, out);
-        self.high = self.high.max(offset + len);
+        self.stream.sent_up_to(offset + len);
     }
 
-    /// What leaves counts in a proportional reduction (`prr_out`), but for what a kernel repeats as a probe (tcp_send_loss_probe, which does not come
-    /// by tcp_write_xmit nor tcp_xmit_retransmit_queue).
+    /// Counts a segment in a proportional reduction (`prr_out`). Probes of Linux do not count, because tcp_send_loss_probe does not call
+    /// tcp_write_xmit or tcp_xmit_retransmit_queue.
     #[inline]
-    pub(super) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
-        if let Some(s) = &mut self.sack
-            && matches!(self.ca, CaState::Recovery | CaState::Cwr)
+    pub(in crate::tcp) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
+        if matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr)
+            && let Some(s) = &mut self.loss.sack
         {
             s.episode.prr.on_send(len, c.mss.into());
         }
     }
 
-    /// Puts a data segment on the wire and starts the timer if none runs.
-    pub(super) fn emit_data(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, again: bool, out: &mut impl Wire) {
-        let fin = self.fin && offset + len > self.written;
+    /// Sends a data segment, and starts the timer if none runs.
+    pub(in crate::tcp) fn emit_data(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        offset: u64,
+        len: u64,
+        again: bool,
+        out: &mut impl Wire,
+    ) {
+        let fin = self.stream.fin() && offset + len > self.stream.written();
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
-        p.seq = self.numbers.wire(offset);
-        if let Some(t) = self.seldom.tag_mut() {
-            p.win = t.data(&Segment { offset, una: self.una, high: self.high, mss: u64::from(c.mss), again });
+        p.seq = self.tx.numbers().wire(offset);
+        if let Some(t) = self.cold.tag_mut() {
+            p.win = t.data(&Segment {
+                offset,
+                una: self.stream.snd_una(),
+                high: self.stream.snd_max(),
+                mss: u64::from(c.mss),
+                again,
+            });
         }
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
-        if let Some(b) = &mut self.buffer
-            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.una) }
+        if let Some(b) = &mut self.tx.send_buffer
+            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.stream.snd_una()) }
         {
             p.flags |= flag::PUSH;
         }
@@ -350,39 +377,39 @@ impl Sender {
         //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
         //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
-        if self.ecn && data > 0 && (!again || c.ect_on_retransmit) {
+        if self.cc.ecn() && data > 0 && (!again || c.ect_on_retransmit) {
             p.meta.set_ecn(Codepoint::Ect0);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# the TCP sender sets the CWR flag in the TCP header of the first new data packet sent after the window reduction.
-        // A FIN alone is none (tcp_ecn_send).
-        if self.cwr_pending && data > 0 && (!again || c.cwr_on_retransmit) {
+        // A FIN alone does not count (tcp_ecn_send).
+        if self.cc.cwr_pending() && data > 0 && (!again || c.cwr_on_retransmit) {
             p.flags |= flag::CWR;
-            self.cwr_pending = false;
+            self.cc.clear_cwr();
         }
-        self.balance = self.balance.wrapping_add(1);
-        let stats = self.stats_at(offset);
+        self.tx.count_sent(1);
+        let stats = self.stats.at(offset, &mut self.cold);
         stats.segs_sent += 1;
         if again {
             stats.losses.segs_retx += 1;
-            self.seldom.retransmitted += 1;
+            self.cold.retransmitted += 1;
         }
-        self.last_tx = now.into();
+        self.tx.set_last_tx(now);
         if again {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
             //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
-            // Karn: a retransmission spoils the timing of everything outstanding.
-            self.timed = Timed::NONE;
-        } else if self.timed.is_free() && !c.timestamps {
-            self.timed = Timed::segment(offset + len, now);
+            // Karn: a retransmission invalidates the timing of everything outstanding.
+            self.timers.forget_timed();
+        } else if !c.timestamps {
+            self.timers.time_segment(offset + len, now);
         }
         out.emit(p, None);
         if c.tsq {
             let bytes = memory(c, data as u32) as u32;
-            self.host_queue.get_or_insert_default().push(now, out.departure(), bytes);
+            self.tx.tsq.get_or_insert_default().push(now, out.departure(), bytes);
         }
         self.note_departure(c, now, data);
-        if self.timer == Timer::Idle {
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
     }

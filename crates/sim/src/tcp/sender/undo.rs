@@ -1,53 +1,61 @@
-//! Reductions of the window that prove to be mistakes are taken back: every retransmission is reported as a duplicate (RFC 3708, Linux
-//! tcp_try_undo_dsack), an ACK echoes a timestamp from before the first retransmission (Eifel, RFC 3522 and 4015; Linux
-//! tcp_packet_delayed), or F-RTO sees data arrive that was sent only once (RFC 5682 section 3.1, Linux tcp_process_loss).
+//! Undo of spurious reductions. One of three signs proves a reduction spurious. Every retransmission is reported as a duplicate (RFC 3708, Linux
+//! tcp_try_undo_dsack). An ACK echoes a timestamp from before the first retransmission (Eifel, RFC 3522 and 4015; Linux tcp_packet_delayed). Data
+//! arrives that was sent only once (F-RTO, RFC 5682 section 3.1; Linux tcp_process_loss).
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
+use crate::tcp::common::undo::Undo;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::undo::Undo;
-use forebay_experiment::transport::RtoRule;
 
 impl Sender {
-    /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
-    /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
-    pub(super) fn remember_prior(&mut self, c: &TcpConfig, marks: bool) {
-        let Window { cwnd, mut ssthresh } = self.w;
-        let linux = c.rto_rule == RtoRule::Linux;
-        if linux && !matches!(self.ca, CaState::Cwr | CaState::Recovery) {
-            // tcp_current_ssthresh: three quarters of the window at least.
+    /// Keeps the window at the start of an episode. An episode that interrupts another keeps the window of the first, except for a timeout after
+    /// progress since the last (Linux tcp_enter_loss). `marks`: marks require a reduction too.
+    pub(in crate::tcp) fn init_undo(&mut self, c: &TcpConfig, marks: bool) {
+        let state = self.loss.ca_state();
+        let Window { cwnd, mut ssthresh } = self.cc.window;
+        let linux = c.is_linux();
+        if linux && !matches!(state, CaState::Cwr | CaState::Recovery) {
+            // tcp_current_ssthresh: at least three quarters of the window.
             ssthresh = ssthresh.raised_to(f64::from(cwnd as u32 / 2 + cwnd as u32 / 4));
         }
-        let reducing = self.reducing() && !(linux && self.ca == CaState::Cwr);
-        // tcp_enter_recovery: what marks have done, or ask for, stands.
-        let stands = linux && (marks || self.ca == CaState::Cwr);
-        let Some(s) = &mut self.sack else { return };
+        let reducing = self.reducing() && !(linux && state == CaState::Cwr);
+        // tcp_enter_recovery: a reduction for marks stands.
+        let stands = linux && (marks || state == CaState::Cwr);
+        let Some(s) = &mut self.loss.sack else { return };
         if !reducing {
-            // tcp_init_undo: a tail loss probe may be under way.
+            // tcp_init_undo: a tail loss probe may be outstanding.
             let probe = linux && s.rack.probe_end.is_some() && s.rack.probe_is_retx;
             let probes = s.board.retx_segs + u32::from(probe);
-            // Linux tcp_retrans_stamp_cleanup: repetitions that have not been acknowledged belong to this episode too.
+            // Linux tcp_retrans_stamp_cleanup: unacknowledged retransmissions belong to this episode too.
             let again = linux && s.board.repeats();
-            let first = if self.ca == CaState::Loss || again { s.episode.undo.first } else { None };
+            let first = if state == CaState::Loss || again { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
             let prior = (!stands).then_some((cwnd, ssthresh));
-            s.episode.undo =
-                Undo { open: true, prior, from: self.una, retransmissions: probes, all_reported: false, first, frto, hold };
+            s.episode.undo = Undo {
+                open: true,
+                prior,
+                from: self.stream.snd_una(),
+                retransmissions: probes,
+                all_reported: false,
+                first,
+                frto,
+                hold,
+            };
         }
     }
 
-    /// Before the state changes on a timeout: F-RTO looks at it unless it ends another recovery, or follows a timeout after which there
-    /// was progress (RFC 5682 section 3.1 step 1, Linux tcp_enter_loss). `fresh`: the window is to be reduced now; `repeated`: the same data
-    /// has timed out before.
-    pub(super) fn watch_timeout(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
-        let first_or_repeated = self.ca < CaState::Recovery || repeated;
-        if !fresh && self.ca < CaState::Recovery {
-            // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
-            // reduction the kernel forgets all (tcp_enter_cwr).
-            self.remember_prior(c, false);
+    /// Starts F-RTO before the state changes on a timeout. It does not start if the timeout ends another recovery, or follows a timeout after which
+    /// there was progress (RFC 5682 section 3.1 step 1, Linux tcp_enter_loss). `fresh`: the window is reduced now; `repeated`: the same data has
+    /// timed out before.
+    pub(in crate::tcp) fn start_frto(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
+        let first_or_repeated = self.loss.ca_state() < CaState::Recovery || repeated;
+        if !fresh && self.loss.ca_state() < CaState::Recovery {
+            // Marks have reduced the window already. That reduction stands, but the effect of the timeout can be undone. In the middle of a reduction
+            // Linux drops all (tcp_enter_cwr).
+            self.init_undo(c, false);
         }
-        let in_cwr = self.ca == CaState::Cwr && self.reducing();
-        let Some(s) = &mut self.sack else { return };
+        let in_cwr = self.loss.ca_state() == CaState::Cwr && self.reducing();
+        let Some(s) = &mut self.loss.sack else { return };
         if in_cwr {
             s.episode.undo.forbid();
         }
@@ -55,110 +63,112 @@ impl Sender {
         s.episode.undo.hold = false;
     }
 
-    /// Whether the ACK proves the reduction under way a mistake; then it is taken back. `original`: it newly covers data outstanding at
-    /// the start of the episode that was sent once; `sacked`: its SACK blocks tell something new.
-    pub(super) fn judge_reduction(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
-        let Some(s) = &mut self.sack else { return false };
+    /// Undoes the reduction in progress if the ACK proves it spurious, and returns true then. `original`: it newly covers data of before the episode
+    /// that was sent once; `sacked`: its SACK blocks report something new.
+    pub(in crate::tcp) fn try_undo(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
+        let state = self.loss.ca_state();
+        let Some(s) = &mut self.loss.sack else { return false };
         if let Some(episode) = s.episode.made() {
             episode.undo.hold = false;
         }
-        if self.ca < CaState::Recovery {
+        if state < CaState::Recovery {
             return false;
         }
-        let recovered = self.una >= self.seldom.recover;
-        let linux = c.rto_rule == RtoRule::Linux;
+        let recovered = self.stream.snd_una() >= self.cold.recover;
+        let linux = c.is_linux();
         let undo = &mut s.episode.undo;
-        // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition,
-        // if it echoes anything.
+        // Any ACK ends a recovery whose end was acknowledged before it began. A duplicate echoes a timestamp older than any retransmission, if it
+        // echoes one.
         let stale = linux && recovered && ack.acked == 0 && (c.timestamps || undo.first.is_none());
         if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock, linux))) {
-            if linux && self.ca == CaState::Recovery && !recovered {
-                // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
-                s.rack.note_late(&s.board, self.una, self.una - ack.acked, c);
+            if linux && state == CaState::Recovery && !recovered {
+                // tcp_try_undo_partial: the missing segment was late by this distance (tcp_check_sack_reordering).
+                s.rack.note_late(&s.board, self.stream.snd_una(), self.stream.snd_una() - ack.acked, c);
             }
-            if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
-                // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
-                return self.undo(self.ca == CaState::Loss || !recovered || !linux);
+            if state == CaState::Loss || recovered || s.board.retx == 0 {
+                // Beyond the end of a recovery Linux keeps loss marks (tcp_try_undo_recovery).
+                return self.undo(state == CaState::Loss || !recovered || !linux);
             }
-            // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
+            // Linux tcp_try_undo_partial: until the fate of the outstanding retransmissions is clear, only new data leaves.
             s.episode.undo.hold = true;
         }
-        if self.ca != CaState::Loss || !s.episode.undo.frto {
+        if state != CaState::Loss || !s.episode.undo.frto {
             return false;
         }
         if original {
-            // RFC 5682 section 3.1 step 3.b. The window may have been reduced for a good reason before: then only the timeout is forgotten.
-            return self.undo(true) || self.forget_timeout(true);
+            // RFC 5682 section 3.1 step 3.b. An earlier reduction may stand: then only the timeout is undone.
+            return self.undo(true) || self.reset_to_open(true);
         }
-        if self.nxt > self.seldom.recover {
-            // Step 3.a: new data arrived, what is before it did not.
+        if self.stream.snd_nxt() > self.cold.recover {
+            // Step 3.a: new data arrived, and earlier data did not.
             s.episode.undo.frto = ack.acked > 0 && !sacked;
         } else if ack.acked > 0 && !recovered {
-            // Step 2.b: new data instead of retransmissions, if there is any and the receiver has room; see `transmit_until`.
+            // Step 2.b: new data instead of retransmissions, if there is any and the receiver has space; see `transmit_until`.
             s.episode.undo.hold = true;
         }
         false
     }
 
-    /// Whether what is lost is to be left alone for now.
+    /// Returns true if lost segments are not retransmitted for now.
     #[inline]
-    pub(super) fn holds_back(&self) -> bool {
-        self.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
+    pub(in crate::tcp) fn holds_back(&self) -> bool {
+        self.loss.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
     }
 
-    /// It is not any more.
-    pub(super) fn hold_no_more(&mut self) {
-        if let Some(episode) = self.sack.as_mut().and_then(|s| s.episode.made()) {
+    /// Allows retransmissions again.
+    pub(in crate::tcp) fn clear_hold(&mut self) {
+        if let Some(episode) = self.loss.sack.as_mut().and_then(|s| s.episode.made()) {
             episode.undo.hold = false;
         }
     }
 
-    /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
-    pub(super) fn frto_falls_back(&mut self) -> bool {
-        let fresh = self.nxt > self.seldom.recover;
-        let Some(s) = &mut self.sack else { return false };
-        let back = s.episode.undo.hold && s.episode.undo.frto && self.ca == CaState::Loss && !fresh;
+    /// Ends F-RTO after step 2.b found no new data to send, and returns true then: recovery continues as after any timeout.
+    pub(in crate::tcp) fn frto_falls_back(&mut self) -> bool {
+        let state = self.loss.ca_state();
+        let fresh = self.stream.snd_nxt() > self.cold.recover;
+        let Some(s) = &mut self.loss.sack else { return false };
+        let back = s.episode.undo.hold && s.episode.undo.frto && state == CaState::Loss && !fresh;
         if back {
             (s.episode.undo.hold, s.episode.undo.frto) = (false, false);
         }
         back
     }
 
-    /// Takes the reduction back (Linux tcp_undo_cwnd_reduction), and losses too if asked. True if there was a reduction.
-    pub(super) fn undo(&mut self, unmark: bool) -> bool {
-        self.restore_window() && self.forget_timeout(unmark)
+    /// Undoes the reduction (Linux tcp_undo_cwnd_reduction), and loss marks if `unmark`. Returns true if there was a reduction.
+    pub(in crate::tcp) fn undo(&mut self, unmark: bool) -> bool {
+        self.restore_window() && self.reset_to_open(unmark)
     }
 
-    /// The window is again what it was before the episode, if that may be. True if there was an episode.
-    pub(super) fn restore_window(&mut self) -> bool {
-        let Some(s) = &mut self.sack else { return false };
+    /// Restores the window from before the episode, if that is allowed. Returns true if there was an episode.
+    pub(in crate::tcp) fn restore_window(&mut self) -> bool {
+        let Some(s) = &mut self.loss.sack else { return false };
         if !std::mem::take(&mut s.episode.undo.open) {
             return false;
         }
-        // tcp_undo_cwnd_reduction: losses are looked for again.
+        // tcp_undo_cwnd_reduction: the search for losses starts again.
         s.rack.advanced = true;
         if let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() {
-            self.w.cwnd = self.cc.undo_cwnd(&self.w, cwnd);
-            if ssthresh > self.w.ssthresh {
-                self.w.ssthresh = ssthresh;
-                self.cwr_pending = false;
+            self.cc.undo_cwnd(cwnd);
+            if ssthresh > self.cc.window.ssthresh {
+                self.cc.window.ssthresh = ssthresh;
+                self.cc.clear_cwr();
             }
         }
         true
     }
 
-    /// No episode is running, and nothing is lost after all.
-    pub(super) fn forget_timeout(&mut self, unmark: bool) -> bool {
-        if let Some(s) = &mut self.sack {
+    /// Ends the episode; with `unmark` nothing is lost any more.
+    pub(in crate::tcp) fn reset_to_open(&mut self, unmark: bool) -> bool {
+        if let Some(s) = &mut self.loss.sack {
             if unmark {
                 s.board.unmark_lost();
             }
             (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
         }
-        self.ca = CaState::Open;
-        self.dupacks = 0;
-        self.seldom.recover = self.una;
-        self.cwr_end = self.una;
+        self.loss.set_ca_state(CaState::Open);
+        self.loss.clear_dupacks();
+        self.cold.recover = self.stream.snd_una();
+        self.cc.set_cwr_end(self.stream.snd_una());
         true
     }
 }

@@ -1,0 +1,8 @@
+//! Tests of guests in one program, one file a subject: `cargo test -p forebay-linux --test main golden::` runs one of them.
+
+mod failures;
+mod golden;
+mod guest;
+mod proboscis;
+mod tags;
+mod told;

@@ -1,0 +1,116 @@
+//! All hosts by node number, and their timers.
+
+use crate::engine::host::{Host, TimerKind};
+use crate::engine::partition::state::{DeferredEffect, PartitionState};
+use crate::net::arena::Arena;
+use crate::net::per_host::PerHost;
+use forebay_experiment::network::Network;
+use forebay_types::{NodeId, Time};
+use std::ops::{Index, IndexMut};
+
+/// The hosts of a run. Switches have an unused entry.
+pub(super) struct HostTable {
+    hosts: PerHost<NodeId, Host>,
+    /// Bitmap of the nodes that are hosts.
+    bits: Arena<u32, u64>,
+}
+
+impl HostTable {
+    /// Creates idle hosts for the nodes of a network, for a run with this seed.
+    pub(super) fn new(network: &Network, seed: u64) -> HostTable {
+        let mut hosts = PerHost::new();
+        hosts.reserve_exact(network.nodes.len());
+        for n in network.nodes.ids() {
+            hosts.put(n, n, Host::new(n, seed));
+        }
+        let mut bits = vec![0; network.nodes.len().div_ceil(64).max(1)];
+        for (id, _) in network.nodes.enumerate().filter(|(_, n)| n.host) {
+            bits[id.index() / 64] |= 1 << (id.index() % 64);
+        }
+        HostTable { hosts, bits: Arena::new(bits) }
+    }
+
+    /// Shares the hosts with one partition of a run.
+    ///
+    /// # Safety
+    /// As [`Arena::share`].
+    pub(super) unsafe fn share(&mut self) -> HostTable {
+        // SAFETY: the caller's promise is that of each of them.
+        unsafe { HostTable { hosts: self.hosts.share(), bits: self.bits.share() } }
+    }
+
+    /// Declares that host `node` runs from now on; `None`: the window is over.
+    #[cfg(debug_assertions)]
+    pub(super) fn set_running(&mut self, node: Option<NodeId>) {
+        self.hosts.set_running(node);
+    }
+
+    /// Returns whether `node` is a host.
+    #[inline]
+    pub(super) fn is_host(&self, node: NodeId) -> bool {
+        self.bits[node.get() >> 6] >> (node.get() & 63) & 1 == 1
+    }
+
+    /// The hosts among the 64 nodes of word `word` of a bitmap of nodes.
+    #[inline(always)]
+    pub(super) fn in_word(&self, word: usize) -> u64 {
+        self.bits[word as u32]
+    }
+
+    /// All hosts, between windows.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter()
+    }
+
+    /// Reads a host for prefetching only.
+    #[inline(always)]
+    pub(super) fn peek(&self, node: NodeId) -> &Host {
+        self.hosts.peek(node)
+    }
+
+    /// Sets a timer at `host` for `time`, on behalf of `origin`, where the cause lies. A timer at another host is set at the end of the window.
+    pub(super) fn set_timer(
+        &mut self,
+        partition: &mut PartitionState,
+        (origin, host): (NodeId, NodeId),
+        time: Time,
+        wake: TimerKind,
+    ) {
+        let order = self.hosts[origin].next_order(time);
+        if origin != host {
+            return partition.defer(origin, DeferredEffect::Timer { host, time, order, wake });
+        }
+        self.hosts[host].add(time, order, wake);
+        partition.calendar.mark(host, time);
+    }
+
+    /// Sets a timer of `host` for itself. `slots`: in a timer wheel whose slots are emptied from the newest timer on.
+    pub(super) fn set_own_timer(
+        &mut self,
+        partition: &mut PartitionState,
+        host: NodeId,
+        time: Time,
+        wake: TimerKind,
+        slots: bool,
+    ) {
+        let h = &mut self.hosts[host];
+        let order = if slots { h.order_in_slot(time) } else { h.next_order(time) };
+        h.add(time, order, wake);
+        partition.calendar.mark(host, time);
+    }
+}
+
+impl Index<NodeId> for HostTable {
+    type Output = Host;
+    #[inline(always)]
+    fn index(&self, node: NodeId) -> &Host {
+        &self.hosts[node]
+    }
+}
+
+impl IndexMut<NodeId> for HostTable {
+    #[inline(always)]
+    fn index_mut(&mut self, node: NodeId) -> &mut Host {
+        &mut self.hosts[node]
+    }
+}

@@ -1,0 +1,203 @@
+//! State of the hosts for the connections of one transport with an endpoint shim. Each end of a connection has an entry; each host has a timer and
+//! the list of the ends that wait for it. Transports have separate state, so that they can have different parameters.
+
+use super::endpoint::{Balance, End, EndpointShim, Side};
+use crate::net::generation::Generation;
+use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::per_host::PerHost;
+use forebay_experiment::network::Network;
+use forebay_experiment::shim_row::ShimRow;
+use forebay_types::{ConnSlot, NodeId, Time};
+use std::sync::Arc;
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry<E> {
+    end: E,
+    /// Its host.
+    node: NodeId,
+    /// True if it is in its host's list.
+    listed: bool,
+}
+
+/// State of one host.
+#[derive(Debug)]
+struct Host<T> {
+    state: T,
+    /// Slots and generations of the ends that wait, or did at the last tick.
+    senders: Vec<(ConnSlot, Generation)>,
+    receivers: Vec<(ConnSlot, Generation)>,
+    /// Tick phase of its timer, modulo the period.
+    phase: Time,
+    armed: bool,
+}
+
+/// The entries and hosts of one transport.
+#[derive(Debug)]
+pub struct EndpointState<S: EndpointShim> {
+    rules: Arc<S::Rules>,
+    /// By node.
+    hosts: PerHost<NodeId, Host<S::Host>>,
+    /// By slot, as far as slots were used by this transport.
+    senders: PerHost<ConnSlot, Entry<S::Sender>>,
+    receivers: PerHost<ConnSlot, Entry<S::Receiver>>,
+}
+
+/// Runs `$call` with `$end`, the end of a connection at `$side` and `$slot`.
+macro_rules! at {
+    ($layer:ident, $side:expr, $slot:expr, $entry:ident => $call:expr) => {
+        match $side {
+            Side::Sender => {
+                let $entry = &mut $layer.senders[$slot];
+                $call
+            }
+            Side::Receiver => {
+                let $entry = &mut $layer.receivers[$slot];
+                $call
+            }
+        }
+    };
+}
+
+impl<S: EndpointShim> EndpointState<S> {
+    /// Creates the state without connections. `phase` draws the tick phase of a node's timer. Our choice: hosts are not synchronised, or their
+    /// repetitions would always collide.
+    pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(NodeId, Time) -> Time) -> EndpointState<S> {
+        // Rate of each node's first port.
+        let mut rates = vec![None; network.nodes.len()];
+        for p in &network.ports {
+            rates[p.from.index()].get_or_insert(p.rate);
+        }
+        let mut hosts = PerHost::new();
+        for (node, rate) in network.nodes.ids().zip(rates) {
+            let (state, phase) = (S::host(&rules, rate), phase(node, S::period(&rules)));
+            hosts.put(node, node, Host { state, senders: Vec::new(), receivers: Vec::new(), phase, armed: false });
+        }
+        EndpointState { rules: Arc::new(rules), hosts, senders: PerHost::new(), receivers: PerHost::new() }
+    }
+
+    /// Shares the state with one partition of a run.
+    ///
+    /// # Safety
+    /// As [`PerHost::share`].
+    pub(crate) unsafe fn share(&mut self) -> EndpointState<S> {
+        // SAFETY: the caller's promise is that of `PerHost::share`.
+        unsafe {
+            EndpointState {
+                rules: self.rules.clone(),
+                hosts: self.hosts.share(),
+                senders: self.senders.share(),
+                receivers: self.receivers.share(),
+            }
+        }
+    }
+
+    /// Adds a connection of this transport in `slot`, from host `src` to host `dst`.
+    pub fn connect(&mut self, slot: ConnSlot, src: NodeId, dst: NodeId) {
+        // Lower slots belong to other transports.
+        for unused in (self.senders.len()..slot.index()).map(ConnSlot::from_index) {
+            self.senders.put(unused, NodeId::default(), Entry::default());
+            self.receivers.put(unused, NodeId::default(), Entry::default());
+        }
+        self.senders.put(slot, src, Entry { end: S::Sender::with(dst), node: src, listed: false });
+        self.receivers.put(slot, dst, Entry { end: S::Receiver::with(src), node: dst, listed: false });
+    }
+
+    /// See [`End::egress`].
+    pub fn egress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        at!(self, side, slot, e => e.end.egress(&self.rules, &mut self.hosts[e.node].state, now, p, extra, out));
+    }
+
+    /// See [`End::ingress`].
+    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
+        at!(self, side, slot, e => e.end.ingress(&self.rules, &mut self.hosts[e.node].state, now, p))
+    }
+
+    /// Lists an end of a connection at its host `node` if it waits after a packet or timer. Returns the time for which the host's timer must be set,
+    /// if any.
+    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: Time) -> Option<Time> {
+        let wants = at!(self, side, slot, e => {
+            let wants = e.end.waiting() && !e.listed;
+            e.listed |= wants;
+            wants
+        });
+        if !wants {
+            return None;
+        }
+        let host = &mut self.hosts[node];
+        match side {
+            Side::Sender => host.senders.push((slot, generation)),
+            Side::Receiver => host.receivers.push((slot, generation)),
+        }
+        self.arm(node, now)
+    }
+
+    /// The next tick of a host whose timer does not run.
+    fn arm(&mut self, node: NodeId, now: Time) -> Option<Time> {
+        let period = S::period(&self.rules);
+        let host = &mut self.hosts[node];
+        if host.armed {
+            return None;
+        }
+        host.armed = true;
+        Some(now + period - (now + period - host.phase) % period)
+    }
+
+    /// Handles a tick of host `node` for the ends on one side. `current` says whether a slot's endpoint still has a generation.
+    pub fn tick(
+        &mut self,
+        side: Side,
+        node: NodeId,
+        now: Time,
+        mut current: impl FnMut(ConnSlot, Generation) -> bool,
+        out: &mut impl Wire,
+    ) {
+        let host = &mut self.hosts[node];
+        let list = match side {
+            Side::Sender => &mut host.senders,
+            Side::Receiver => &mut host.receivers,
+        };
+        list.retain(|&(slot, generation)| {
+            current(slot, generation)
+                && at!(self, side, slot, e => {
+                    e.end.tick(&self.rules, &mut host.state, now, out);
+                    e.listed = e.end.waiting();
+                    e.listed
+                })
+        });
+    }
+
+    /// Returns the time of the next tick of host `node` after both sides; `None`: nothing waits there any more.
+    pub fn rearm(&mut self, node: NodeId, now: Time) -> Option<Time> {
+        let host = &mut self.hosts[node];
+        host.armed = false;
+        if host.senders.is_empty() && host.receivers.is_empty() {
+            return None;
+        }
+        self.arm(node, now)
+    }
+
+    /// Packet counts of the connection in `slot` for the conservation check.
+    pub fn balance(&self, slot: ConnSlot) -> Balance {
+        let (a, b) = (self.senders[slot].end.balance(), self.receivers[slot].end.balance());
+        Balance { sent: a.sent + b.sent, taken: a.taken + b.taken, held: a.held + b.held }
+    }
+
+    /// See [`EndpointShim::sender_row`].
+    pub fn sender_row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
+        S::sender_row(&mut self.senders[slot].end, first)
+    }
+
+    /// See [`EndpointShim::receiver_row`].
+    pub fn receiver_row(&self, slot: ConnSlot, first: bool, row: &mut ShimRow) {
+        S::receiver_row(&self.receivers[slot].end, first, row);
+    }
+
+    /// See [`PerHost::set_running`].
+    #[cfg(debug_assertions)]
+    pub(crate) fn set_running(&mut self, node: Option<NodeId>) {
+        self.hosts.set_running(node);
+        self.senders.set_running(node);
+        self.receivers.set_running(node);
+    }
+}

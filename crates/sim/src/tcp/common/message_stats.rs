@@ -1,0 +1,270 @@
+//! Statistics of messages at their sender.
+//!
+//! A counter belongs to the message in which the stream offset of the segment lies. A segment belongs to the message of its first byte: a message
+//! that begins inside a segment of the one before it has one segment less than its bytes would need alone. Of several messages, the oldest
+//! unacknowledged one is in [`MessageStats`], the others are in [`PendingMessages`].
+
+use super::cold::{Cold, Initial};
+use crate::tcp::sender::ColdState;
+use forebay_types::{Time, TimeOrNever};
+use std::collections::VecDeque;
+
+/// Statistics of the message that is being acknowledged.
+#[derive(Debug, Clone)]
+pub(in crate::tcp) struct MessageStats {
+    /// Counters of the message.
+    current: SendStats,
+    /// Offset behind its first window.
+    first_window_end: u64,
+    /// Offset behind its last byte.
+    message_end: u64,
+}
+
+impl MessageStats {
+    /// Nothing has been sent; the initial window has `cwnd` segments.
+    pub(in crate::tcp) fn new(cwnd: f64) -> MessageStats {
+        let current = SendStats { cwnd_max: cwnd, ..SendStats::default() };
+        MessageStats { current, first_window_end: 0, message_end: u64::MAX }
+    }
+
+    /// Counters of the message.
+    #[inline(always)]
+    pub(in crate::tcp) fn current(&self) -> &SendStats {
+        &self.current
+    }
+
+    /// Counters of the message, to change them.
+    #[inline(always)]
+    pub(in crate::tcp) fn current_mut(&mut self) -> &mut SendStats {
+        &mut self.current
+    }
+
+    /// Offset behind the last byte of the message.
+    #[inline(always)]
+    pub(in crate::tcp) fn message_end(&self) -> u64 {
+        self.message_end
+    }
+
+    /// Sets the offset behind the last byte of the message.
+    pub(in crate::tcp) fn set_message_end(&mut self, end: u64) {
+        self.message_end = end;
+    }
+
+    /// Sets the offset behind the first window of the message.
+    pub(in crate::tcp) fn set_first_window_end(&mut self, end: u64) {
+        self.first_window_end = end;
+    }
+
+    /// Starts the message that ends at `message_end`.
+    pub(in crate::tcp) fn start(&mut self, first_window_end: u64, message_end: u64) {
+        (self.first_window_end, self.message_end) = (first_window_end, message_end);
+    }
+
+    /// Goes on with the counters of the next message, if there are any yet. The window has `cwnd` segments.
+    pub(in crate::tcp) fn next(&mut self, cold: &mut Cold<ColdState>, cwnd: f64) {
+        match cold.made().and_then(|cold| cold.pending.0.as_mut()?.pop_front()) {
+            Some(next) => self.current = next.stats,
+            None => self.current.restart(),
+        }
+        self.current.cwnd_max = cwnd;
+    }
+
+    /// Counters of the message in which `offset` lies.
+    #[inline]
+    pub(in crate::tcp) fn at<'a>(&'a mut self, offset: u64, cold: &'a mut Cold<ColdState>) -> &'a mut SendStats {
+        if offset < self.message_end {
+            return &mut self.current;
+        }
+        match cold.made().and_then(|cold| cold.pending.at(offset)) {
+            Some(message) => &mut message.stats,
+            None => &mut self.current,
+        }
+    }
+
+    /// Counts full segments of `mss` bytes that were sent for the first time, from `first` to `end`.
+    #[inline]
+    pub(in crate::tcp) fn count_sent(&mut self, (first, end): (u64, u64), segments: u64, mss: u64, cold: &mut Cold<ColdState>) {
+        if end <= self.message_end {
+            self.current.segs_sent += segments;
+        } else {
+            self.count_sent_across(first, end, mss, cold);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_sent_across(&mut self, mut first: u64, end: u64, mss: u64, cold: &mut Cold<ColdState>) {
+        while first < end {
+            self.at(first, cold).segs_sent += 1;
+            first += mss;
+        }
+    }
+
+    /// Counts `bytes` up to offset `snd_una` that were acknowledged with ECE.
+    #[inline(always)]
+    pub(in crate::tcp) fn count_marked(&mut self, bytes: u64, snd_una: u64, cold: &mut Cold<ColdState>) {
+        if snd_una <= self.message_end {
+            self.current.losses.ce_bytes += bytes;
+        } else {
+            self.count_marked_across(snd_una - bytes, snd_una, cold);
+        }
+    }
+
+    #[cold]
+    fn count_marked_across(&mut self, mut from: u64, to: u64, cold: &mut Cold<ColdState>) {
+        while from < to {
+            let end = if from < self.message_end {
+                self.message_end
+            } else {
+                cold.made().and_then(|cold| cold.pending.at(from)).map_or(to, |message| message.end)
+            };
+            // Behind the last message there is only its FIN.
+            let end = if end > from { end.min(to) } else { to };
+            self.at(from, cold).losses.ce_bytes += end - from;
+            from = end;
+        }
+    }
+
+    /// Counts a retransmission timeout of the segment at `snd_una`.
+    pub(in crate::tcp) fn count_rto(&mut self, snd_una: u64, mss: u64) {
+        self.current.losses.rtos += 1;
+        if snd_una < self.first_window_end {
+            self.current.losses.rtos_head += 1;
+        } else if snd_una + 3 * mss >= self.message_end {
+            self.current.losses.rtos_tail += 1;
+        }
+    }
+
+    /// Updates the largest window.
+    #[inline(always)]
+    pub(in crate::tcp) fn update_cwnd_max(&mut self, cwnd: f64) {
+        if cwnd > self.current.cwnd_max {
+            self.current.cwnd_max = cwnd;
+        }
+    }
+}
+
+/// A message behind the oldest unacknowledged one.
+#[derive(Debug, Clone)]
+pub(in crate::tcp) struct PendingMessage {
+    /// Offset behind its last byte.
+    pub(in crate::tcp) end: u64,
+    /// Its counters so far.
+    pub(in crate::tcp) stats: SendStats,
+}
+
+/// Messages behind the oldest unacknowledged one, in order. Most connections have none.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::box_collection, reason = "a connection that has none carries 8 bytes instead of 32")]
+pub(in crate::tcp) struct PendingMessages(pub(in crate::tcp) Option<Box<VecDeque<PendingMessage>>>);
+
+impl PendingMessages {
+    /// There are none.
+    pub(in crate::tcp) const NONE: PendingMessages = PendingMessages(None);
+
+    /// Adds a message that ends at `end`, while the window has `cwnd` segments.
+    pub(in crate::tcp) fn add(&mut self, end: u64, cwnd: f64) {
+        let stats = SendStats { cwnd_max: cwnd, ..SendStats::default() };
+        self.0.get_or_insert_default().push_back(PendingMessage { end, stats });
+    }
+
+    /// The message in which `offset` lies.
+    fn at(&mut self, offset: u64) -> Option<&mut PendingMessage> {
+        let list = self.0.as_mut()?;
+        // A FIN behind the last byte belongs to the last message.
+        let place = list.partition_point(|m| m.end <= offset).min(list.len().checked_sub(1)?);
+        list.get_mut(place)
+    }
+}
+
+/// Counters of a message, or of a connection without messages.
+#[derive(Debug, Clone)]
+pub struct SendStats {
+    /// Data segments sent, retransmissions included.
+    pub segs_sent: u64,
+    /// Largest window, segments.
+    pub cwnd_max: f64,
+    /// Smallest RTT sample; never before the first.
+    pub rtt_min: TimeOrNever,
+    /// Sum of RTT samples.
+    pub rtt_sum: Time,
+    /// Number of RTT samples.
+    pub rtt_count: u64,
+    /// Losses, marks and reductions of the window, which most messages do without.
+    pub losses: Cold<Losses>,
+}
+
+/// Losses and marks of a message, and reductions of the window while it was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Losses {
+    /// Retransmissions.
+    pub segs_retx: u64,
+    /// Retransmission timeouts with data outstanding; those of SYNs are not among them.
+    pub rtos: u32,
+    /// Tail loss probes (RFC 8985 section 7.3).
+    pub tlps: u32,
+    /// Timeouts of the SYN.
+    pub syn_rtos: u32,
+    /// Retransmission timeouts before the first window of the message was acknowledged.
+    pub rtos_head: u32,
+    /// Retransmission timeouts with at most three segments of the message missing.
+    pub rtos_tail: u32,
+    /// Entries into fast recovery.
+    pub fast_retx: u32,
+    /// Reductions of the window on ECE.
+    pub ecn_reductions: u32,
+    /// Reductions of the threshold for a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
+    pub loss_reductions: u32,
+    /// Sum of the DCTCP alpha over `ecn_reductions`, for congestion controls that have one.
+    pub reduction_alpha: Option<f64>,
+    /// Bytes acknowledged with ECE.
+    pub ce_bytes: u64,
+}
+
+impl Initial for Losses {
+    const INITIAL: &'static Losses = &Losses {
+        segs_retx: 0,
+        rtos: 0,
+        tlps: 0,
+        syn_rtos: 0,
+        rtos_head: 0,
+        rtos_tail: 0,
+        fast_retx: 0,
+        ecn_reductions: 0,
+        loss_reductions: 0,
+        reduction_alpha: None,
+        ce_bytes: 0,
+    };
+}
+
+impl Default for SendStats {
+    fn default() -> SendStats {
+        SendStats {
+            segs_sent: 0,
+            cwnd_max: 0.0,
+            rtt_min: TimeOrNever::NEVER,
+            rtt_sum: Time::ZERO,
+            rtt_count: 0,
+            losses: Cold::default(),
+        }
+    }
+}
+
+impl SendStats {
+    /// Sets all counters to zero and keeps the memory.
+    pub(in crate::tcp) fn restart(&mut self) {
+        let mut losses = std::mem::take(&mut self.losses);
+        if let Some(losses) = losses.made() {
+            *losses = Losses::default();
+        }
+        *self = SendStats { losses, ..SendStats::default() };
+    }
+
+    /// A round trip took `rtt`.
+    #[inline(always)]
+    pub fn note_rtt(&mut self, rtt: Time) {
+        self.rtt_min = self.rtt_min.min(rtt.into());
+        self.rtt_sum += rtt;
+        self.rtt_count += 1;
+    }
+}

@@ -1,0 +1,20 @@
+//! State of a connection and its rules, for both stacks.
+
+pub(in crate::tcp) mod cold;
+pub(in crate::tcp) mod congestion;
+pub(in crate::tcp) mod cwnd_validation;
+pub(in crate::tcp) mod loss;
+pub(in crate::tcp) mod message_stats;
+pub(in crate::tcp) mod pacer;
+pub(in crate::tcp) mod prr;
+pub(in crate::tcp) mod rack;
+pub(in crate::tcp) mod rate_sample;
+pub mod rtt;
+pub(in crate::tcp) mod sack_option;
+pub(in crate::tcp) mod sack_state;
+pub(in crate::tcp) mod scoreboard;
+pub(in crate::tcp) mod send_stream;
+pub(in crate::tcp) mod seq;
+pub(in crate::tcp) mod timers;
+pub(in crate::tcp) mod transmitter;
+pub(in crate::tcp) mod undo;

@@ -1,0 +1,92 @@
+//! Departure times of segments, for congestion controls that pace (Linux tcp_pacing_check, tcp_update_skb_after_send).
+
+use forebay_types::{Rate, Time, TimeOrNever};
+
+/// Number of segments at the start of a connection that are not paced ("sch_fq does not pace first 10 MSS").
+const UNPACED: u64 = 10;
+
+/// Pacing state of one connection.
+#[derive(Debug, Clone, Default)]
+pub(in crate::tcp) struct Pacer {
+    /// Earliest departure of the next segment (`tcp_wstamp_ns`).
+    next: Time,
+    /// Number of data segments that have left.
+    sent: u64,
+    /// True if a segment waits for that departure.
+    waits: bool,
+}
+
+impl Pacer {
+    /// Earliest departure of the next segment; may be in the past.
+    pub(in crate::tcp) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Delay of a timer that is set at `now`, in whole ticks of its clock (Linux `tcp_pacing_delay`): the segment may have to wait for its departure.
+    pub(in crate::tcp) fn delay(&self, now: Time, tick: Time) -> Time {
+        let wait = self.next.saturating_sub(now);
+        wait - wait % tick.max(Time(1))
+    }
+
+    /// Time at which the sender continues; never while no segment waits.
+    pub(in crate::tcp) fn due(&self) -> TimeOrNever {
+        if self.waits { self.next.into() } else { TimeOrNever::NEVER }
+    }
+
+    /// Starts a new opportunity to send: no segment waits yet.
+    pub(in crate::tcp) fn settle(&mut self) {
+        self.waits = false;
+    }
+
+    /// Returns true if the next segment must wait for its departure.
+    pub(in crate::tcp) fn holds_back(&mut self, now: Time) -> bool {
+        self.waits = self.next > now;
+        self.waits
+    }
+
+    /// Notes that `bytes` of payload left at `now`. The next segment leaves when these have passed at `rate` (payload).
+    pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
+        self.sent += 1;
+        let late = now.saturating_sub(self.next);
+        self.next = self.next.max(now);
+        if self.sent > UNPACED && rate.0 > 0 {
+            // In whole nanoseconds.
+            let time = rate.tx_time(bytes);
+            let time = time - time % Time::from_ns(1);
+            // A segment that left late shortens the next pause, by half of it at most.
+            self.next += time - late.min(time / 2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Time = Time::from_us(1);
+
+    /// 1250 bytes at 1 Gbps take 10 us.
+    #[test]
+    fn spaces_segments_after_the_first_ten() {
+        let mut p = Pacer::default();
+        let rate = Rate(1_000_000_000);
+        for _ in 0..UNPACED {
+            assert!(!p.holds_back(US));
+            p.sent(US, 1250, rate);
+        }
+        assert!(!p.holds_back(US));
+        p.sent(US, 1250, rate);
+        assert!(p.holds_back(US * 10));
+        assert_eq!(p.due(), (US * 11).into());
+        assert!(!p.holds_back(US * 11));
+        assert_eq!(p.due(), TimeOrNever::NEVER);
+        // 4 us late: the next pause is so much shorter. After a long silence it is half as long.
+        p.sent(US * 15, 1250, rate);
+        // A timer that is set now allows for it, in whole ticks.
+        assert_eq!([Time(1), US * 4].map(|tick| p.delay(US * 15, tick)), [US * 6, US * 4]);
+        assert_eq!(p.delay(US * 30, US), Time::ZERO);
+        assert_eq!(p.next(), US * 21);
+        p.sent(US * 100, 1250, rate);
+        assert_eq!(p.next(), US * 105);
+    }
+}

@@ -1,0 +1,130 @@
+//! Order of transmission, by which RACK finds losses (RFC 8985 section 6.2 step 5; `tsorted_sent_queue` in Linux).
+//!
+//! First transmissions are ordered in the scoreboard, retransmissions in a queue. When RACK's newest delivery advances, transmissions before it move
+//! from both into one queue, in which they wait for the reordering window to pass. So each is visited when it enters and when it leaves. Segments
+//! that were delivered or sent again in between are recognised at the ends of a queue.
+
+use super::{EVER_RETX, GIVEN_UP, LOST, SACKED, Scoreboard};
+use forebay_types::Time;
+use std::collections::VecDeque;
+
+/// One transmission of a segment, ordered as by RACK_sent_after of RFC 8985.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Sent {
+    /// Send time.
+    pub(super) time: Time,
+    /// Absolute number of the segment.
+    pub(super) number: u64,
+}
+
+/// Queues of transmissions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Order {
+    /// First transmissions of segments below this absolute number have been passed.
+    pub(super) first: u64,
+    /// Retransmissions that have not been passed.
+    pub(super) again: VecDeque<Sent>,
+    /// Transmissions before the newest delivery.
+    pub(super) passed: VecDeque<Sent>,
+}
+
+impl Order {
+    pub(super) const NEW: Order = Order { first: 0, again: VecDeque::new(), passed: VecDeque::new() };
+
+    pub(super) fn clear(&mut self) {
+        self.first = 0;
+        self.again.clear();
+        self.passed.clear();
+    }
+}
+
+impl Scoreboard {
+    /// Returns true if this is the last transmission of its segment, and may still arrive.
+    fn under_way(&self, sent: &Sent) -> bool {
+        let seg = || self.segs[(sent.number - self.base) as usize];
+        sent.number >= self.base && !seg().is(SACKED) && !seg().waits() && seg().sent() == sent.time
+    }
+
+    /// Notes that the segment at `index` was retransmitted.
+    pub(super) fn note_retransmission(&mut self, index: usize) {
+        let sent = Sent { time: self.segs[index].sent(), number: self.base + index as u64 };
+        // Not every recovery uses the order: delivered segments are removed here too.
+        while self.search.order.again.front().is_some_and(|s| !self.under_way(s)) {
+            self.search.order.again.pop_front();
+        }
+        // At one instant, in the order of their offsets.
+        let later = self.search.order.again.iter().rev().take_while(|&s| *s > sent).count();
+        let again = &mut self.search.order.again;
+        again.insert(again.len() - later, sent);
+    }
+
+    /// First transmission that is next to be passed.
+    fn next_first(&mut self) -> Option<Sent> {
+        let mut index = self.index(self.search.order.first);
+        while self.segs.get(index).is_some_and(|s| s.is(SACKED | LOST | EVER_RETX | GIVEN_UP)) {
+            index += 1;
+        }
+        self.search.order.first = self.base + index as u64;
+        self.segs.get(index).map(|s| Sent { time: s.sent(), number: self.search.order.first })
+    }
+
+    /// Retransmission that is next to be passed.
+    fn next_again(&mut self) -> Option<Sent> {
+        while let Some(&sent) = self.search.order.again.front() {
+            if self.under_way(&sent) {
+                return Some(sent);
+            }
+            self.search.order.again.pop_front();
+        }
+        None
+    }
+
+    /// Passes all transmissions before that of the segment that ends at `end`, sent at `time`, which is the newest delivered one.
+    pub fn pass(&mut self, time: Time, end: u64) {
+        loop {
+            let (first, again) = (self.next_first(), self.next_again());
+            let Some(sent) = first.into_iter().chain(again).min() else { return };
+            if (sent.time, self.segs[self.index(sent.number)].end()) >= (time, end) {
+                return;
+            }
+            if first == Some(sent) {
+                self.search.order.first += 1;
+            } else {
+                self.search.order.again.pop_front();
+            }
+            self.search.order.passed.push_back(sent);
+        }
+    }
+
+    /// Index of the segment with the oldest passed transmission that may still arrive.
+    pub fn oldest_candidate(&mut self) -> Option<usize> {
+        while let Some(sent) = self.search.order.passed.front() {
+            if self.under_way(sent) {
+                return Some(self.index(sent.number));
+            }
+            self.search.order.passed.pop_front();
+        }
+        None
+    }
+
+    /// Index of the segment with the youngest one.
+    pub fn youngest_candidate(&mut self) -> Option<usize> {
+        while let Some(sent) = self.search.order.passed.back() {
+            if self.under_way(sent) {
+                return Some(self.index(sent.number));
+            }
+            self.search.order.passed.pop_back();
+        }
+        None
+    }
+
+    /// Rebuilds the order after loss marks were cleared: segments that had been given up may still arrive.
+    pub(super) fn find_order(&mut self) {
+        self.search.order.first = self.base;
+        self.search.order.passed.clear();
+        self.search.order.again.clear();
+        let again = (self.base..).zip(&self.segs).filter(|(_, s)| s.is(EVER_RETX) && !s.is(SACKED | GIVEN_UP));
+        self.search.order.again.extend(again.map(|(number, s)| Sent { time: s.sent(), number }));
+        self.search.order.again.make_contiguous().sort_unstable();
+    }
+}

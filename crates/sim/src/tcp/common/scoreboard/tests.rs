@@ -1,0 +1,242 @@
+//! The scoreboard by itself, and against one that looks at every segment each time.
+
+mod plain;
+
+use super::*;
+use forebay_types::{Rng, Time};
+use plain::Plain;
+
+fn board(n: u64) -> Scoreboard {
+    let mut b = Scoreboard::default();
+    for i in 0..n {
+        b.push(i * 100, 100, Time(i));
+    }
+    b
+}
+
+#[test]
+fn three_sacked_above_make_a_loss() {
+    let mut b = board(10);
+    b.sack(200, 300, |_, _| {});
+    b.sack(400, 500, |_, _| {});
+    b.mark_by_count(3, 100);
+    assert_eq!((b.lost, b.next_lost()), (0, None));
+    b.sack(500, 600, |_, _| {});
+    b.mark_by_count(3, 100);
+    assert_eq!(b.lost, 200, "segments 0 and 1; 3 has only two SACKed above it");
+    assert_eq!(b.pipe(1000), 1000 - 300 - 200);
+    assert_eq!(b.next_lost(), Some(0));
+    b.retransmitted(0, Time(50));
+    assert_eq!((b.pipe(1000), b.next_lost()), (600, Some(1)));
+    b.acknowledge(300, |_, _| {});
+    assert_eq!((b.lost, b.retx, b.sacked, b.len()), (0, 0, 200, 7));
+    b.sack(600, 1000, |_, _| {});
+    b.mark_by_count(3, 100);
+    assert_eq!(b.lost, 100);
+    b.acknowledge(1000, |_, _| {});
+    assert!(b.is_plain() && b.len() == 0);
+}
+
+#[test]
+fn partial_acknowledgement_trims() {
+    let mut b = board(2);
+    b.acknowledge(130, |_, _| {});
+    assert_eq!((b.get(0).start, b.get(0).len, b.pipe(70)), (130, 70, 70));
+}
+
+/// Newest delivery by RACK: time and end of the segment.
+#[derive(Default)]
+struct Newest(Time, u64);
+
+impl Newest {
+    fn note(&mut self, seg: &Seg) {
+        if (seg.sent(), seg.end()) > (self.0, self.1) {
+            *self = Newest(seg.sent(), seg.end());
+        }
+    }
+}
+
+/// RACK's detection as `rack.rs` does it.
+fn detect(b: &mut Scoreboard, newest: &Newest, patience: Time, now: Time) -> Option<Time> {
+    b.pass(newest.0, newest.1);
+    while let Some(index) = b.oldest_candidate()
+        && b.get(index).sent() + patience <= now
+    {
+        b.mark_lost(index);
+    }
+    b.youngest_candidate().map(|index| b.get(index).sent() + patience - now)
+}
+
+/// Changes of the scoreboard in one random history, in both implementations.
+struct Both {
+    rng: Rng,
+    fast: Scoreboard,
+    plain: Plain,
+    newest: Newest,
+    now: Time,
+    snd_una: u64,
+    snd_nxt: u64,
+    /// Ends of recent blocks, to extend them as receivers do.
+    recent: Vec<(u64, u64)>,
+}
+
+impl Both {
+    fn new(seed: u64) -> Both {
+        Both {
+            rng: Rng::stream(seed, &[1]),
+            fast: Scoreboard::default(),
+            plain: Plain::default(),
+            newest: Newest::default(),
+            now: Time::ZERO,
+            snd_una: 0,
+            snd_nxt: 0,
+            recent: Vec::new(),
+        }
+    }
+
+    fn chance(&mut self, one_in: u64) -> bool {
+        self.rng.below(one_in) == 0
+    }
+
+    /// The offset of a segment's start, or of none.
+    fn somewhere(&mut self) -> u64 {
+        let n = self.fast.len() as u64;
+        if n == 0 || self.chance(20) {
+            return self.snd_una + self.rng.below(self.snd_nxt - self.snd_una + 1);
+        }
+        let index = self.rng.below(n) as usize;
+        self.fast.get(index).start.max(self.snd_una)
+    }
+
+    fn send(&mut self) {
+        for _ in 0..1 + self.rng.below(12) {
+            let len = if self.chance(4) { 1 + self.rng.below(100) as u32 } else { 100 };
+            self.fast.push(self.snd_nxt, len, self.now);
+            self.plain.push(self.snd_nxt, len, self.now);
+            self.snd_nxt += u64::from(len);
+        }
+    }
+
+    fn sack(&mut self) {
+        let (start, end) = match self.rng.below(4) {
+            0 => {
+                let (a, b) = (self.somewhere(), self.somewhere());
+                (a.min(b), a.max(b))
+            }
+            // As a receiver: one segment, or a block seen before and more.
+            1 => {
+                let start = self.somewhere();
+                (start, start + 100 * (1 + self.rng.below(3)))
+            }
+            _ => match self.recent.last().copied() {
+                Some((start, end)) if start >= self.snd_una => (start, end + 100 * self.rng.below(3)),
+                _ => (self.snd_nxt.saturating_sub(100).max(self.snd_una), self.snd_nxt),
+            },
+        };
+        self.recent.push((start, end));
+        if self.recent.len() > 3 || self.chance(10) {
+            self.recent.remove(0);
+        }
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let newest = &mut self.newest;
+        let bytes = self.fast.sack(start, end, |_, s| {
+            newest.note(s);
+            a.push(*s);
+        });
+        assert_eq!(bytes, self.plain.sack(start, end, |s| b.push(*s)));
+        assert_eq!(a, b, "newly SACKed");
+    }
+
+    fn acknowledge(&mut self) {
+        let to = if self.chance(3) { self.somewhere() } else { self.snd_una + 100 * self.rng.below(4) };
+        self.snd_una = to.clamp(self.snd_una, self.snd_nxt);
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let newest = &mut self.newest;
+        self.fast.acknowledge(self.snd_una, |_, s| {
+            newest.note(s);
+            a.push(*s);
+        });
+        self.plain.acknowledge(self.snd_una, |s| b.push(*s));
+        assert_eq!(a, b, "newly acknowledged");
+    }
+
+    fn retransmit(&mut self, index: usize) {
+        self.fast.retransmitted(index, self.now);
+        self.plain.retransmitted(index, self.now);
+    }
+
+    fn step(&mut self) {
+        self.now += Time(self.rng.below(3) * self.rng.below(20));
+        match self.rng.below(14) {
+            0..=2 => self.send(),
+            3..=6 => self.sack(),
+            7 => self.acknowledge(),
+            8 => {
+                self.fast.mark_by_count(3, 100);
+                self.plain.mark_by_count(3, 100);
+            }
+            9 | 10 => {
+                let patience = Time(self.rng.below(150));
+                let wait = detect(&mut self.fast, &self.newest, patience, self.now);
+                assert_eq!(wait, self.plain.detect((self.newest.0, self.newest.1), patience, self.now), "time left");
+            }
+            11 => {
+                for _ in 0..self.rng.below(4) {
+                    if let Some(index) = self.fast.next_lost() {
+                        self.retransmit(index);
+                    } else if let Some(index) = self.fast.next_hole() {
+                        self.retransmit(index);
+                    }
+                    self.compare();
+                }
+            }
+            12 if self.fast.len() > 0 => {
+                // A probe of the tail, or a loss found by other means.
+                let index = self.fast.len() - 1;
+                if !self.fast.get(index).is(SACKED) && self.chance(2) {
+                    self.retransmit(index);
+                } else if !self.fast.get(0).is(SACKED) {
+                    self.fast.mark_lost(0);
+                    self.plain.mark_lost(0);
+                }
+            }
+            13 if self.chance(10) => {
+                let before = self.now.saturating_sub(Time(30));
+                self.fast.mark_after_timeout(|i, s| i == 0 || s.sent() <= before);
+                self.plain.mark_after_timeout(|i, s| i == 0 || s.sent() <= before);
+            }
+            13 if self.chance(10) => {
+                self.fast.unmark_lost();
+                self.plain.unmark_lost();
+            }
+            13 if self.chance(50) => {
+                self.fast.clear();
+                self.plain = Plain::default();
+                let rng = self.rng.clone();
+                *self = Both { rng, fast: std::mem::take(&mut self.fast), ..Both::new(0) };
+            }
+            _ => {}
+        }
+        self.compare();
+    }
+
+    fn compare(&mut self) {
+        self.fast.audit(false);
+        let facts = |s: &Seg| (s.start, s.len, s.flags, (!s.is(SACKED)).then(|| s.sent()));
+        assert!(self.fast.iter().map(facts).eq(self.plain.segs.iter().map(facts)), "{:?}\n{:?}", self.fast, self.plain);
+        assert_eq!(self.fast.next_lost(), self.plain.next_lost(), "first to retransmit");
+        assert_eq!(self.fast.next_hole(), self.plain.next_hole(), "first hole");
+        assert_eq!(self.fast.retx_segs as usize, self.plain.segs.iter().filter(|s| s.is(RETX)).count());
+    }
+}
+
+/// Histories as no receiver would make them, too: blocks anywhere, losses by count and by time mixed.
+#[test]
+fn equals_a_plain_scoreboard() {
+    for seed in 0..600 {
+        let mut both = Both::new(seed);
+        for _ in 0..1000 {
+            both.step();
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Packets that leave a sender, and its packets that wait in the interface of the host.
+
+use crate::net::packet::{Codepoint, Packet};
+use crate::tcp::common::seq::Numbers;
+use crate::tcp::linux::send_buffer::SendBuffer;
+use crate::tcp::linux::tsq::SmallQueue;
+use forebay_types::{Time, TimeOrNever};
+
+/// Packets of one sender on their way out.
+#[derive(Debug, Clone)]
+pub(in crate::tcp) struct Transmitter {
+    /// Full segment of new data, but for the timestamp. Its sequence number is the initial one; `win` is the class of packets without data.
+    template: Packet,
+    /// Send buffer of Linux, where receivers depend on PSH, while anything is sent.
+    pub(in crate::tcp) send_buffer: Option<Box<SendBuffer>>,
+    /// Packets in the interface of the host, for stacks that limit them (TCP small queues). Idle connections have no list.
+    pub(in crate::tcp) tsq: Option<Box<SmallQueue>>,
+    /// Time at which the last segment or SYN left.
+    last_tx: TimeOrNever,
+    /// Packets handed to the network, less packets taken from it, modulo 2^64. The engine checks that no packet disappears.
+    balance: u64,
+}
+
+impl Transmitter {
+    /// Nothing has left yet.
+    pub(in crate::tcp) fn new(template: Packet) -> Transmitter {
+        Transmitter { template, send_buffer: None, tsq: None, last_tx: TimeOrNever::NEVER, balance: 0 }
+    }
+
+    /// Sequence numbers of the stream.
+    #[inline(always)]
+    pub(in crate::tcp) fn numbers(&self) -> Numbers {
+        Numbers::from_initial(self.template.seq)
+    }
+
+    /// Full segment of new data.
+    #[inline(always)]
+    pub(in crate::tcp) fn template(&self) -> &Packet {
+        &self.template
+    }
+
+    /// Replaces the template.
+    pub(in crate::tcp) fn set_template(&mut self, template: Packet) {
+        self.template = template;
+    }
+
+    /// New data is not ECN-capable.
+    pub(in crate::tcp) fn clear_ect(&mut self) {
+        self.template.meta.set_ecn(Codepoint::NotEct);
+    }
+
+    /// Time at which the last segment or SYN left.
+    #[inline(always)]
+    pub(in crate::tcp) fn last_tx(&self) -> TimeOrNever {
+        self.last_tx
+    }
+
+    /// A segment or SYN leaves now.
+    #[inline(always)]
+    pub(in crate::tcp) fn set_last_tx(&mut self, now: Time) {
+        self.last_tx = now.into();
+    }
+
+    /// Packets handed to the network, less packets taken from it, modulo 2^64.
+    #[inline(always)]
+    pub(in crate::tcp) fn balance(&self) -> u64 {
+        self.balance
+    }
+
+    /// Counts packets handed to the network.
+    #[inline(always)]
+    pub(in crate::tcp) fn count_sent(&mut self, packets: u64) {
+        self.balance = self.balance.wrapping_add(packets);
+    }
+
+    /// Counts a packet taken from the network.
+    #[inline(always)]
+    pub(in crate::tcp) fn count_received(&mut self) {
+        self.balance = self.balance.wrapping_sub(1);
+    }
+}

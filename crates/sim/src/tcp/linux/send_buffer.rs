@@ -1,0 +1,255 @@
+//! Send buffer of Linux (tcp_sendmsg_locked, tcp_sndbuf_expand, tcp_check_space), as far as it is visible on the wire. The last segment of data that
+//! the application could write at once carries PSH, and so does one in half of the largest window (forced_push). A receiver acknowledges such a
+//! segment as soon as it is read. The buffer does not delay data: the application writes again at the instant at which there is space.
+
+use std::collections::VecDeque;
+
+/// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb allocates).
+pub(in crate::tcp) const HEAD: u64 = 832;
+/// Largest size of headers and shared info of a frame (tcp_sndbuf_expand), and of an `skb`, aligned.
+const FRAME: u64 = 192 + 320;
+const SKB: u64 = 256;
+/// Size of the timestamp option.
+const TIMESTAMPS: u64 = 12;
+/// `tcp_wmem[1]` and `tcp_wmem[2]`.
+const FIRST: u32 = 16_384;
+const LARGEST: u64 = 4 << 20;
+/// TCP_INIT_CWND.
+const INITIAL: u64 = 10;
+
+/// Send buffer of one sender, while it has something to send. All positions are stream offsets.
+#[derive(Debug, Clone)]
+pub(in crate::tcp) struct SendBuffer {
+    /// End of the data from the application (`write_seq`).
+    taken: u64,
+    /// Ends of segments with PSH that have not been sent (up to `taken`), and behind it ends of messages that are not in the buffer yet. Ascending:
+    /// the first (`u64::MAX`: there is none), and all others.
+    first: u64,
+    others: VecDeque<u64>,
+    /// Ends of segments with PSH that have been sent and not been acknowledged, ascending.
+    sent: VecDeque<u64>,
+    /// Size of the buffer (`sk_sndbuf`).
+    size: u32,
+    /// End of the last segment with PSH (`pushed_seq`), the low 32 bits.
+    pushed: u32,
+    /// Largest window of the receiver.
+    window: u32,
+    /// Largest congestion window or reordering for which it has space, segments.
+    cwnd: u32,
+    /// While it waits for space and nothing is SACKed: offset whose acknowledgement frees enough.
+    resumes: u64,
+    /// True while the application waits for space.
+    full: bool,
+    /// True if it is larger than that of a new connection.
+    grown: bool,
+}
+
+/// State of the sender that the buffer needs.
+pub(in crate::tcp) struct SenderView {
+    pub mss: u64,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    /// Offset up to which windows and interface allow data.
+    pub reach: u64,
+    /// Segments in the network (tcp_packets_in_flight).
+    pub in_flight: u64,
+    /// The receiver's window.
+    pub window: u64,
+    pub cwnd: u64,
+    /// Number of windows for which the buffer has space.
+    pub windows: u64,
+    /// Segments that were merged with SACKed ones before them, and need no memory beside their payload (tcp_shift_skb_data).
+    pub merged: u64,
+    /// Degree of reordering seen so far, in segments.
+    pub reordering: u64,
+}
+
+impl SendBuffer {
+    /// Empty buffer at stream offset `at`.
+    pub(in crate::tcp) fn new(at: u64) -> SendBuffer {
+        let pushed = at as u32;
+        SendBuffer {
+            taken: at,
+            first: u64::MAX,
+            others: VecDeque::new(),
+            sent: VecDeque::new(),
+            size: FIRST,
+            pushed,
+            window: 0,
+            cwnd: 0,
+            resumes: 0,
+            full: false,
+            grown: false,
+        }
+    }
+
+    /// Returns true if it equals a new one, when all is acknowledged and the window of the receiver is `window`.
+    pub(in crate::tcp) fn is_as_new(&self, window: u64) -> bool {
+        self.first == u64::MAX && !self.grown && self.pushed == self.taken as u32 && u64::from(self.window) <= window
+    }
+
+    /// Takes a message that ends at `end`.
+    pub(in crate::tcp) fn write(&mut self, end: u64) {
+        if self.first == u64::MAX {
+            self.first = end;
+        } else {
+            self.others.push_back(end);
+        }
+    }
+
+    /// Ends the data at `end`.
+    pub(in crate::tcp) fn stop(&mut self, end: u64) {
+        (self.taken, self.resumes) = (self.taken.min(end), 0);
+        self.others.retain(|&e| e <= self.taken);
+        if self.first > self.taken {
+            self.first = u64::MAX;
+        }
+    }
+
+    /// Returns true if a segment that ends at `end` and leaves for the first time carries PSH. Calls come in the order of segments.
+    #[inline]
+    pub(in crate::tcp) fn pushes(&mut self, end: u64, snd_una: u64) -> bool {
+        while self.first < end {
+            self.drop_first();
+        }
+        let pushes = self.first == end;
+        if pushes {
+            self.drop_first();
+            while self.sent.front().is_some_and(|&sent| sent <= snd_una) {
+                self.sent.pop_front();
+            }
+            self.sent.push_back(end);
+        }
+        pushes
+    }
+
+    /// Returns true if a segment that ends at `end` carries PSH when it is retransmitted, as it did before (__tcp_retransmit_skb sends the same
+    /// header).
+    pub(in crate::tcp) fn pushed(&self, end: u64) -> bool {
+        self.sent.binary_search(&end).is_ok()
+    }
+
+    fn drop_first(&mut self) {
+        self.first = self.others.pop_front().unwrap_or(u64::MAX);
+    }
+
+    /// Expands the buffer (tcp_sndbuf_expand).
+    fn expand(&mut self, s: &SenderView, cwnd: u64) {
+        if cwnd <= u64::from(self.cwnd) {
+            return;
+        }
+        self.cwnd = u32::try_from(cwnd.max(INITIAL)).unwrap_or(u32::MAX);
+        let frame = (s.mss + TIMESTAMPS + FRAME).next_power_of_two() + SKB;
+        let space = |cwnd: u64| (s.windows * cwnd.max(INITIAL) * frame).min(LARGEST) as u32;
+        self.size = self.size.max(space(cwnd));
+        self.grown |= self.size > space(INITIAL);
+    }
+
+    fn occupied(&self, s: &SenderView) -> u64 {
+        let bytes = self.taken.saturating_sub(s.snd_una);
+        bytes + HEAD * bytes.div_ceil(s.mss).saturating_sub(s.merged)
+    }
+
+    /// Sets PSH on the last segment of the buffer.
+    fn push(&mut self) {
+        self.pushed = self.taken as u32;
+        if self.taken < self.first {
+            let later = std::mem::replace(&mut self.first, self.taken);
+            if later != u64::MAX {
+                self.others.push_front(later);
+            }
+        } else if self.taken > self.first
+            && let Err(place) = self.others.binary_search(&self.taken)
+        {
+            self.others.insert(place, self.taken);
+        }
+    }
+
+    /// End of the current message of the application.
+    fn message(&self) -> Option<u64> {
+        if self.first > self.taken {
+            return Some(self.first).filter(|&end| end < u64::MAX);
+        }
+        // Mostly it is the last one.
+        let (last, before) = (*self.others.back()?, self.others.len().checked_sub(2));
+        if last > self.taken && before.is_none_or(|i| self.others[i] <= self.taken) {
+            return Some(last);
+        }
+        self.others.get(self.others.partition_point(|&end| end <= self.taken)).copied()
+    }
+
+    /// Returns true if the application waits for space, or has more data.
+    #[inline]
+    pub(in crate::tcp) fn wants(&self, snd_una: u64) -> bool {
+        // At least a third must be free; a segment needs HEAD and its payload of the rest.
+        let last = self.others.back().copied().unwrap_or(self.first);
+        last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(snd_una) < u64::from(self.size))
+    }
+
+    /// Returns true if filling the buffer would change nothing as long as nothing is SACKed. Everything up to `snd_una` is acknowledged and
+    /// everything up to `snd_nxt` is sent; the windows are those of the receiver (bytes) and of congestion (segments).
+    #[inline(always)]
+    pub(in crate::tcp) fn sleeps(&self, snd_una: u64, snd_nxt: u64, window: u64, cwnd: u32) -> bool {
+        let known = window <= u64::from(self.window) && cwnd <= self.cwnd;
+        self.full && snd_una < self.resumes && snd_nxt <= self.taken && known
+    }
+
+    /// Stream offset behind the data in the buffer, if the application waits for space.
+    pub(in crate::tcp) fn limit(&self) -> u64 {
+        if self.full { self.taken } else { u64::MAX }
+    }
+
+    /// Bytes of the next segment of the message that ends at `end`, and of as many whole segments as fit. The buffer may be full, the message may
+    /// end, or a segment may carry PSH (tcp_sendmsg_locked takes them one by one).
+    fn unpushed(&self, s: &SenderView, end: u64) -> u64 {
+        let left = end - self.taken;
+        if left < s.mss || s.merged > 0 {
+            return left.min(s.mss);
+        }
+        let space = u64::from(self.size) - self.occupied(s);
+        let beyond = u64::from((self.taken as u32).wrapping_sub(self.pushed));
+        let until_push = u64::from(self.window / 2).saturating_sub(beyond) / s.mss + 1;
+        space.div_ceil(s.mss + HEAD).min(left / s.mss).min(until_push) * s.mss
+    }
+
+    /// Fills the buffer from the application, as far as there is space.
+    pub(in crate::tcp) fn fill(&mut self, s: &SenderView) {
+        self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
+        // A buffer that is too small for the window does not stall the sender: data that was sent has been in the buffer.
+        self.taken = self.taken.max(s.snd_nxt);
+        if self.size == FIRST {
+            // tcp_init_buffer_space, when the connection was established.
+            self.expand(s, if s.snd_una == 0 { s.cwnd } else { INITIAL });
+        }
+        if self.full {
+            // tcp_check_space, after every segment sent and at the end (tcp_event_new_data_sent, tcp_data_snd_check): the buffer grows if the window
+            // is not full then. The application continues when a third of the buffer is free.
+            let sends = u64::from(self.taken.min(s.reach) > s.snd_nxt);
+            if s.in_flight + sends < s.cwnd {
+                self.expand(s, s.cwnd.max(s.reordering + 1));
+            }
+            let occupied = self.occupied(s);
+            let size = u64::from(self.size);
+            if size.saturating_sub(occupied) < occupied / 2 || occupied >= size {
+                // At least a third must be free, of which HEAD a segment and its payload take the rest.
+                self.resumes = self.taken.saturating_sub((2 * size + 1) * s.mss / (3 * (s.mss + HEAD)));
+                return;
+            }
+            self.full = false;
+        }
+        while let Some(end) = self.message() {
+            let unsent = self.taken.saturating_sub(s.snd_nxt) % s.mss;
+            if unsent == 0 && self.occupied(s) >= u64::from(self.size) {
+                self.full = true;
+                if self.taken > s.reach {
+                    self.push();
+                }
+                return;
+            }
+            self.taken += if unsent == 0 { self.unpushed(s, end) } else { (s.mss - unsent).min(end - self.taken) };
+            if self.taken == end || (self.taken as u32).wrapping_sub(self.pushed) > self.window / 2 {
+                self.push();
+            }
+        }
+    }
+}

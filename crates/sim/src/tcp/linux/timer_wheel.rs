@@ -1,0 +1,54 @@
+//! Expiry of timers in Linux (kernel/time/timer.c, calc_wheel_index): never early, at a tick of the clock. Far timers expire later, because the slots
+//! of the wheel grow with their distance.
+
+use forebay_types::Time;
+
+/// Number of slots of a level less one, and the factor by which each level is coarser than the one before, as a power of two (LVL_SIZE,
+/// LVL_CLK_SHIFT).
+const SLOTS: u64 = 63;
+const COARSER: u32 = 3;
+const LEVELS: u32 = 9;
+/// Clocks with a shorter tick are not those of a kernel: their timers are exact.
+const TICK: Time = Time::from_ms(1);
+
+/// Returns true if a clock that ticks every `tick` has a wheel.
+pub(in crate::tcp) fn has_slots(tick: Time) -> bool {
+    tick >= TICK
+}
+
+/// Expiry of a timer that is set at `now` to `delay` later, with a clock that ticks every `tick`.
+pub(in crate::tcp) fn expiry(now: Time, delay: Time, tick: Time) -> Time {
+    slot(now, delay, tick, 0)
+}
+
+/// Expiry of a timer that is set when another expires: the clock of the wheel is one tick ahead then (__run_timers).
+pub(in crate::tcp) fn next_expiry(now: Time, delay: Time, tick: Time) -> Time {
+    slot(now, delay, tick, 1)
+}
+
+fn slot(now: Time, delay: Time, tick: Time, ahead: u64) -> Time {
+    if !has_slots(tick) {
+        return now + delay;
+    }
+    let delta = delay / tick;
+    let level = (0..LEVELS).find(|level| delta.saturating_sub(ahead) < SLOTS << (COARSER * level)).unwrap_or(LEVELS);
+    let width = COARSER * level;
+    tick * ((((now / tick + delta) >> width) + 1) << width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiry_is_rounded_to_slots() {
+        let at = |now: Time, delay: u64| expiry(now, Time::from_ms(delay), TICK);
+        assert_eq!(at(Time::from_us(10_300), 40), Time::from_ms(51));
+        assert_eq!(at(Time::from_us(300), 62), Time::from_ms(63));
+        // From 63 ticks on slots are eight wide: 201 is in the one that ends at 208.
+        assert_eq!(at(Time::from_us(300), 201), Time::from_ms(208));
+        assert_eq!(at(Time::from_us(7_300), 201), Time::from_ms(216));
+        assert_eq!(at(Time::from_us(300), 1_000), Time::from_ms(1_024));
+        assert_eq!(expiry(Time::from_us(300), Time::from_us(40), Time::from_us(1)), Time::from_us(340));
+    }
+}

@@ -1,0 +1,93 @@
+//! Segmentation offload (Linux tcp_write_xmit): the interface takes new data in bursts, whose segments follow each other at line rate. All that the
+//! window allows leaves at one instant here anyway. With offload a sender also waits for a larger burst rather than use every ACK
+//! (tcp_tso_should_defer), and its interface holds whole bursts (tcp_small_queue_check).
+
+use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender};
+use forebay_types::Time;
+
+/// `tcp_min_tso_segs`.
+const FEWEST: u64 = 2;
+/// `sk_pacing_shift`: a burst lasts 1/1024 s at the pacing rate.
+const PER_SECOND: u64 = 1024;
+/// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
+const RTT_LOG: u32 = 9;
+/// `tcp_tso_win_divisor`: a third of the window is sent at once.
+const WINDOW_DIVISOR: u64 = 3;
+const MS: Time = Time::from_ms(1);
+
+/// New data that may leave now.
+pub(in crate::tcp) struct Burst {
+    /// End of the data, a stream offset.
+    pub end: u64,
+    /// True if the window has space for more, but the sender waits for still more space.
+    pub deferred: bool,
+}
+
+impl Sender {
+    /// Bytes of one burst in whole segments (tcp_tso_autosize): the pacing rate for a millisecond, and a full burst near peers.
+    pub(in crate::tcp) fn burst_size(&self, c: &TcpConfig) -> u64 {
+        let Some(most) = c.tso.map(u64::from) else { return u64::from(c.mss) };
+        let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len());
+        // Without an RTT the rate is without limit (tcp_update_pacing_rate).
+        let paced = self.cc.window.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()).0 / 8 / PER_SECOND;
+        let halvings = self.rtt.min().get().map_or(u64::from(u32::BITS), |rtt| rtt.as_us() >> RTT_LOG);
+        let near = if halvings < u64::from(u32::BITS) { most >> halvings } else { 0 };
+        let mss = u64::from(c.mss);
+        (paced.saturating_add(near).min(most) / mss).max(FEWEST) * mss
+    }
+
+    /// Extent of new data that may leave now. The window of `window` bytes allows data up to stream offset `end`, burst after burst, until it is
+    /// better to wait.
+    pub(in crate::tcp) fn bursts(&self, c: &TcpConfig, now: Time, window: u64, end: u64) -> Burst {
+        let (mss, size) = (u64::from(c.mss), self.burst_size(c));
+        let (mut at, mut pipe) = (self.stream.snd_nxt(), self.pipe());
+        while at < end {
+            let congestion = window.saturating_sub(pipe) / mss * mss;
+            let space = congestion.min(self.stream.snd_wnd_edge().saturating_sub(at));
+            if space < mss.min(end - at) {
+                // For less than a segment, other rules of the sender decide.
+                return Burst { end, deferred: false };
+            }
+            if self.defers(c, now, at, end, congestion, size) {
+                return Burst { end: at, deferred: true };
+            }
+            let burst = (space / mss * mss).clamp(mss, size).min(end - at);
+            at += burst;
+            pipe += burst;
+        }
+        Burst { end, deferred: false }
+    }
+
+    /// Returns true if a burst of up to `size` bytes at `at`, of data up to `end`, should wait. The congestion window has space for `congestion`
+    /// bytes (tcp_tso_should_defer).
+    fn defers(&self, c: &TcpConfig, now: Time, at: u64, end: u64, congestion: u64, size: u64) -> bool {
+        let mss = u64::from(c.mss);
+        // One buffer of the kernel; behind the last one nothing more comes.
+        let buffer = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
+        let (last, receive) = (at + buffer >= end, self.stream.snd_wnd_edge().saturating_sub(at));
+        let limit = congestion.min(receive);
+        if buffer <= mss
+            || self.loss.ca_state() >= CaState::Recovery
+            || self.tx.last_tx().get().is_none_or(|last| now > last + MS)
+        {
+            return false;
+        }
+        if limit >= size || (!last && limit >= buffer) {
+            return false;
+        }
+        let window = (self.cc.window.cwnd as u64 * mss).min(self.stream.snd_wnd_edge() - self.stream.snd_una());
+        if limit >= window / WINDOW_DIVISOR || (at == self.stream.snd_una() && self.flight() == 0) {
+            return false;
+        }
+        // The next ACK, for the oldest segment, is too far away. Our choice: without a scoreboard it is near.
+        let oldest = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.sent());
+        let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
+        let expected = oldest.map_or(now, |sent| sent + srtt);
+        if at > self.stream.snd_nxt() || expected > now + (srtt / 2).min(MS) {
+            return false;
+        }
+        let scarce = if congestion < receive { congestion } else { receive };
+        scarce <= buffer || !(last && self.stream.fin())
+    }
+}

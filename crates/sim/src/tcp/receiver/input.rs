@@ -1,0 +1,82 @@
+//! Processing of a segment with data or a FIN (tcp_rcv_established): checks, ECN, the stream, and the decision about its ACK (RFC 5681 section 4.2).
+
+use super::Receiver;
+use super::linux::Accepted;
+use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::SsthreshFrom;
+use forebay_types::Time;
+
+impl Receiver {
+    /// Processes `p`: one segment, or `segments` of them joined by GRO.
+    #[inline(always)]
+    pub(super) fn process_segment(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: u32, out: &mut impl Wire) {
+        let fin = p.has(flag::FIN);
+        if p.len == 0 && !fin {
+            return self.on_empty_segment(c, now, p, out);
+        }
+        let offset = self.stream.offset(p);
+        let may_be_older = self.ts_recent.may_be_older(now, p);
+        if may_be_older && c.timestamps && self.ts_recent.fails_paws(c, now, p) {
+            return self.drop_and_acknowledge(c, now, p, out);
+        }
+        if c.quickack && offset + i64::from(p.len) + i64::from(fin) < self.window.rcv_wup() as i64 {
+            // tcp_validate_incoming, tcp_sequence: it ends before the window that was advertised last, so neither its timestamp nor its ECN field counts.
+            return self.drop_and_acknowledge(c, now, p, out);
+        }
+        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
+        //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
+        //# current window.
+        // RFC 3168 section 6.1.5: the ECN field of a segment without new data does not count (tcp_data_queue). ns-2 counts it (TcpSink::ack).
+        let counts = self.stream.is_new(p, offset) || c.ssthresh_from == SsthreshFrom::Window;
+        let ce = if counts { p.ecn() == Codepoint::Ce } else { self.ecn.unchanged() };
+        let ends_run = self.ecn.on_segment(p, ce);
+        if ends_run && self.window.unacked_segments() > 0 {
+            //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
+            //# To avoid this, an implementation MAY choose to send two ACKs: one for previously unacknowledged packets
+            //# and another acknowledging the most recently received packet.
+            // RFC 8257 section 3.2: the packets before the change are acknowledged with the old CE value.
+            self.acknowledge_early(out);
+        }
+        self.ecn.start_run(ce);
+        let gap_before = !self.stream.ofo().is_empty();
+        self.ts_recent.update(now, p, offset, self.window.rcv_wup(), may_be_older);
+        let (before, queued) = (self.stream.rcv_nxt(), self.stream.ofo().bytes());
+        if self.linux.is_some() {
+            self.flush_compressed_acks(c, now, offset, p.len.into(), out);
+            // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been held back (tcp_data_queue).
+            self.stream.ofo_mut().take_dsack();
+        }
+        let in_order = self.stream.accept(offset, u64::from(p.len), fin, self.window.rcv_wnd(), self.linux.is_some());
+        self.window.count_segments(segments as u16);
+        let forced = !in_order || gap_before || ends_run || fin;
+        if self.linux.is_some() {
+            let advanced = self.stream.rcv_nxt() - before;
+            let queued = self.stream.ofo().bytes() > queued;
+            let accepted = Accepted { offset, in_order, forced, ends_run, advanced, queued };
+            return self.schedule_linux_ack(c, now, p, accepted, out);
+        }
+        if forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {
+            self.acknowledge(out);
+        } else if self.timer_due.is_never() {
+            self.timer_due = (now + c.ack_delay).into();
+        }
+    }
+
+    //= https://www.rfc-editor.org/rfc/rfc7323#section-5.3
+    //# Send an acknowledgment in reply as specified in Section 3.9 of [RFC0793] and drop the segment.
+    /// Drops `p` and sends an ACK, which reports the duplicate part of `p` (tcp_send_dupack).
+    #[cold]
+    #[inline(never)]
+    fn drop_and_acknowledge(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        let start = self.stream.offset(p).max(0) as u64;
+        let end = self.stream.end_of(p).min(self.stream.rcv_nxt());
+        if start < end {
+            if self.stream.has_sack() {
+                self.stream.report_duplicate(start, end);
+            }
+            self.enter_quickack_mode(c);
+        }
+        self.acknowledge_request(c, now, out);
+    }
+}

@@ -1,0 +1,477 @@
+//! ACKs of Linux (__tcp_ack_snd_check, tcp_cleanup_rbuf): by bytes, immediately at the end of a write and in quick-ACK mode, otherwise by a timer.
+//! Streams carry data in one direction, so no connection is ever interactive ("pingpong"), and applications read immediately.
+
+use super::Receiver;
+use super::comp_ack::CompressedAcks;
+use super::delack::{Delay, DelayedAck};
+use super::rcvbuf::RcvBuf;
+use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::timer_wheel;
+use forebay_types::{Time, TimeOrNever};
+
+/// State of a receiver that acknowledges or tunes its window as Linux does. Every such connection has one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinuxReceiver {
+    delack: DelayedAck,
+    comp: CompressedAcks,
+    /// `None`: the window is fixed.
+    rcvbuf: Option<RcvBuf>,
+}
+
+// With the allocator's overhead, a multiple of 16 bytes.
+const _: () = assert!(size_of::<LinuxReceiver>() <= 104);
+
+impl LinuxReceiver {
+    /// `None` for other stacks; `autotune`: the connection tunes its window.
+    pub(super) fn new(c: &TcpConfig, autotune: bool) -> Option<Box<LinuxReceiver>> {
+        (c.quickack || autotune).then(|| {
+            Box::new(LinuxReceiver {
+                delack: DelayedAck::new(c),
+                comp: CompressedAcks::default(),
+                rcvbuf: autotune.then(|| RcvBuf::new(c)),
+            })
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn delack(&self) -> &DelayedAck {
+        &self.delack
+    }
+
+    pub(super) fn delack_mut(&mut self) -> &mut DelayedAck {
+        &mut self.delack
+    }
+
+    /// Whether the connection tunes its window.
+    pub(super) fn has_autotuning(&self) -> bool {
+        self.rcvbuf.is_some()
+    }
+
+    /// Sets the latency of an ACK on the path without queueing.
+    pub(super) fn set_ack_latency(&mut self, latency: Time) {
+        if let Some(rcvbuf) = &mut self.rcvbuf {
+            rcvbuf.rtt_mut().set_ack_latency(latency);
+        }
+    }
+
+    /// A SYN-ACK leaves.
+    pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time) {
+        if let Some(rcvbuf) = &mut self.rcvbuf {
+            rcvbuf.rtt_mut().on_ack_sent(c, now);
+        }
+        self.delack.on_syn(now);
+    }
+
+    /// `p` is the first packet after the SYN-ACK; the peer sent it when the SYN-ACK arrived.
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, p: &Packet) {
+        let rtt = self.delack.on_established(c, now);
+        if let Some(rcvbuf) = &mut self.rcvbuf {
+            rcvbuf.on_established(now, rtt, now.since(p.ts), p.len == 0);
+        }
+    }
+
+    /// Whether a segment of `len` bytes has the estimated size and no duplicate ACK is held back.
+    #[inline(always)]
+    pub(super) fn expects(&self, len: u16) -> bool {
+        len == self.delack.rcv_mss() && !self.comp.is_holding()
+    }
+
+    /// A segment that [`LinuxReceiver::expects`] arrived in order: the stream has grown to `rcv_nxt`. `first`: it is the first data of the stream.
+    #[inline(always)]
+    pub(super) fn on_expected(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        p: &Packet,
+        (rcv_nxt, rcv_wnd, first): (u64, u32, bool),
+    ) -> Expected {
+        self.delack.on_full_segment();
+        let enters_quickack = self.delack.on_in_order_segment(c, now);
+        let (mut used, mut window_grew) = (0, false);
+        if let Some(rcvbuf) = &mut self.rcvbuf {
+            rcvbuf.rtt_mut().measure_by_echo(c, now, now.since(p.ts), true);
+            rcvbuf.rtt_mut().measure_by_window(now, rcv_nxt, rcv_wnd, first);
+            used = rcvbuf.truesize_of(c, p.len.into(), self.delack.rcv_mss());
+            window_grew = rcvbuf.grow(c, p.len.into(), self.delack.rcv_mss(), used, true);
+        }
+        Expected { enters_quickack, window_grew, used }
+    }
+
+    /// Memory of `bytes` of payload.
+    fn truesize_of(&self, c: &TcpConfig, bytes: u64) -> u32 {
+        self.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of(c, bytes, self.delack.rcv_mss()))
+    }
+
+    /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the handshake's and the measured one.
+    fn compression_rtt_us8(&self) -> u32 {
+        let handshake = self.delack.srtt() / 1_000 * 8;
+        let measured = self.rcvbuf.as_ref().map_or(handshake, |rcvbuf| rcvbuf.rtt().rtt_us8());
+        if handshake > 0 { measured.min(handshake) } else { measured }
+    }
+}
+
+/// Effects of a segment on the fast path.
+pub(super) struct Expected {
+    /// Quick-ACK mode begins.
+    pub enters_quickack: bool,
+    /// The window has opened.
+    pub window_grew: bool,
+    /// Memory of the segment.
+    pub used: u32,
+}
+
+/// Effects of a data segment on the stream.
+pub(super) struct Accepted {
+    /// Its stream offset.
+    pub offset: i64,
+    /// It extended the data in order.
+    pub in_order: bool,
+    /// It requires an immediate ACK by the rules of all stacks.
+    pub forced: bool,
+    /// Its ECN field ended a DCTCP run of equal CE values.
+    pub ends_run: bool,
+    /// Bytes by which the data in order has grown, with those of the out-of-order queue.
+    pub advanced: u64,
+    /// Some of it is new and in the out-of-order queue.
+    pub queued: bool,
+}
+
+impl Receiver {
+    /// Sends or schedules the ACK of data segment `p`.
+    #[inline(never)]
+    pub(super) fn schedule_linux_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: Accepted, out: &mut impl Wire) {
+        let (coalesced, released) = self.update_coalescing(c, now, p, &accepted);
+        let (len, waiting) = (u32::from(p.len), self.ofo_memory(c));
+        let Some(a) = &mut self.linux else { return };
+        let flushed = a.comp.take_flushed();
+        // If the handshake's ACK was lost, tcp_rcv_state_process takes in the data, which ignores the echo.
+        let first = self.stream.establish();
+        if first {
+            a.on_established(c, now, p);
+        }
+        let old_mss = a.delack.rcv_mss();
+        let mut pushed = false;
+        if accepted.in_order || c.quickack {
+            let end = p.has(flag::PUSH) || self.stream.rcv_nxt() >= self.stream.deliver_at();
+            let ends_write = a.delack.measure_rcv_mss(c.mss, p.len, end);
+            pushed = ends_write && len > 0 && accepted.in_order && c.quickack;
+        }
+        let mut window_grew = false;
+        if let Some(rcvbuf) = &mut a.rcvbuf {
+            let rcv_mss = a.delack.rcv_mss();
+            if p.len > old_mss {
+                rcvbuf.on_new_rcv_mss(c, len);
+            }
+            if c.timestamps && !first {
+                rcvbuf.rtt_mut().measure_by_echo(c, now, now.since(p.ts), p.len >= old_mss);
+            }
+            if accepted.in_order {
+                let first_data = self.stream.rcv_nxt() == accepted.advanced;
+                let end = (accepted.offset + i64::from(p.len)) as u64;
+                rcvbuf.rtt_mut().measure_by_window(now, end, self.window.rcv_wnd(), first_data);
+            }
+            // tcp_event_data_recv, and tcp_data_queue_ofo, which does so only with SACK, for segments of any size.
+            if (accepted.in_order && len >= 128) || (accepted.queued && self.stream.has_sack()) {
+                let own = rcvbuf.truesize_of(c, accepted.advanced, rcv_mss).saturating_sub(released);
+                // tcp_data_queue_ofo: a segment that is not coalesced is not charged yet.
+                let charged = accepted.in_order || coalesced;
+                let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) };
+                window_grew = rcvbuf.grow(c, len, rcv_mss, (waiting + own).saturating_sub(uncharged), charged);
+            }
+        }
+        if !c.quickack {
+            return self.schedule_counted_ack(c, now, &accepted, out);
+        }
+        self.update_quickack(c, now, p, &accepted);
+        if window_grew && c.quickack_count > 0 {
+            self.quickacks.set_lowest_bit();
+        }
+        let used = waiting + self.memory_of_accepted(c, p.len.into(), &accepted);
+        if flushed {
+            // tcp_ack_snd_check schedules nothing.
+        } else if self.acks_immediately(c, p, &accepted, used) {
+            self.send_ack(c, now, used, out);
+        } else if !self.stream.ofo().is_empty() {
+            self.compress_ack(c, now, used, out);
+        } else {
+            self.delay_ack(c, now, used, out);
+        }
+        if accepted.in_order && self.stream.finished() {
+            self.close(c, now, waiting, out);
+        } else if accepted.in_order {
+            let end = (accepted.offset.max(0) as u64 + u64::from(p.len)).min(self.stream.rcv_nxt());
+            self.on_read(c, now, end, pushed, waiting, out);
+        }
+    }
+
+    /// Schedules the ACK in stacks that tune the window, but acknowledge every n-th segment.
+    fn schedule_counted_ack(&mut self, c: &TcpConfig, now: Time, accepted: &Accepted, out: &mut impl Wire) {
+        if accepted.forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {
+            self.send_ack(c, now, self.ofo_memory(c), out);
+        } else if self.timer_due.is_never() {
+            self.timer_due = (now + c.ack_delay).into();
+        }
+        let rcv_nxt = self.stream.rcv_nxt();
+        if let Some(rcvbuf) = self.linux.as_mut().and_then(|a| a.rcvbuf.as_mut()).filter(|_| accepted.in_order) {
+            rcvbuf.on_read(c, now, rcv_nxt, rcv_nxt);
+        }
+    }
+
+    /// Enters quick-ACK mode where segment `p` requires it (tcp_event_data_recv, __tcp_ecn_check_ce, tcp_data_queue).
+    fn update_quickack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) {
+        let Some(a) = &mut self.linux else { return };
+        let enters = accepted.in_order && a.delack.on_in_order_segment(c, now);
+        if c.quickack_count == 0 {
+            return;
+        }
+        let mut quickacks = if enters { a.delack.quickacks(c, self.window.rcv_wnd()) } else { 0 };
+        if !accepted.in_order && accepted.offset + i64::from(p.len) <= self.stream.rcv_nxt() as i64 {
+            // A retransmission of data in order (tcp_enter_quickack_mode).
+            quickacks = a.delack.quickacks(c, self.window.rcv_wnd());
+            a.delack.reset_ato(c);
+        }
+        // The sender may have a very small window.
+        if self.ecn.demands_quickack(p) {
+            quickacks = quickacks.max(2);
+            a.delack.reset_ato(c);
+        }
+        self.quickacks.raise(quickacks);
+    }
+
+    /// A duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
+    pub(super) fn enter_quickack_mode(&mut self, c: &TcpConfig) {
+        if let Some(a) = self.linux.as_mut().filter(|_| c.quickack && c.quickack_count > 0) {
+            a.delack.reset_ato(c);
+            self.incr_quickack(c);
+        }
+    }
+
+    /// Acknowledges the next segments immediately (tcp_incr_quickack).
+    pub(super) fn incr_quickack(&mut self, c: &TcpConfig) {
+        if let Some(a) = &self.linux {
+            self.quickacks.raise(a.delack.quickacks(c, self.window.rcv_wnd()));
+        }
+    }
+
+    /// Whether an ACK leaves immediately (__tcp_ack_snd_check).
+    fn acks_immediately(&mut self, c: &TcpConfig, p: &Packet, accepted: &Accepted, used: u32) -> bool {
+        if c.ack_every == 1 {
+            // Such a route is always in quick-ACK mode (RTAX_QUICKACK, tcp_in_quickack_mode), and compresses no ACKs.
+            return true;
+        }
+        let complete = self.stream.ofo().is_empty();
+        // tcp_ecn_accept_cwr: a sender that has reduced its window may have a very small one.
+        let reduced = p.has(flag::CWR) && self.ecn.is_on();
+        // tcp_fin ends quick-ACK mode (inet_csk_enter_pingpong_mode).
+        let ends = accepted.in_order && self.stream.finished();
+        self.is_ack_due(c, used)
+            || (self.quickacks.is_on() && !ends)
+            || accepted.ends_run
+            || reduced
+            || self.own_fin.is_sent()
+            // tcp_data_queue: once the last hole is filled. The queue behind a FIN is freed before that check.
+            || (accepted.in_order && accepted.forced && complete && !(ends && p.has(flag::FIN)))
+            // Without SACK the sender counts duplicate ACKs.
+            || !(self.stream.has_sack() || (accepted.in_order && complete))
+    }
+
+    /// Whether the data received since the last ACK requires one (__tcp_ack_snd_check).
+    #[inline(always)]
+    pub(super) fn is_ack_due(&mut self, c: &TcpConfig, used: u32) -> bool {
+        let Some(a) = &self.linux else { return true };
+        // For more than a segment, unless memory keeps the window below the last one advertised: then the application's reading frees memory first.
+        let exceeds = a.delack.exceeds_limit(c, self.window.unacked_bytes(self.stream.rcv_nxt()));
+        let mut is_wide = true;
+        if let Some(rcvbuf) = a.rcvbuf.as_ref().filter(|_| exceeds) {
+            let (window, scarce) = rcvbuf.select_window(c, self.window.wscale(), a.delack.rcv_mss(), used);
+            is_wide = window >= self.window.rcv_wnd();
+            if scarce {
+                self.quickacks.leave();
+            }
+        }
+        exceeds && is_wide
+    }
+
+    /// Sends the ACKs held back if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. None is
+    /// scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
+    pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, now: Time, start: i64, len: u64, out: &mut impl Wire) {
+        let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());
+        let start = start.max(0) as u64;
+        if held && start > self.stream.rcv_nxt() && self.stream.ofo().misses_recent_blocks(start, start + len) {
+            self.send_ack(c, now, self.ofo_memory(c), out);
+            if let Some(a) = &mut self.linux {
+                a.comp.set_flushed();
+            }
+        }
+    }
+
+    /// Sends a duplicate ACK or holds it back.
+    fn compress_ack(&mut self, c: &TcpConfig, now: Time, used: u32, out: &mut impl Wire) {
+        let Some(a) = &mut self.linux else { return };
+        if !a.comp.hold(self.stream.rcv_nxt()) {
+            return self.send_ack(c, now, used, out);
+        }
+        if let Some(delay) = a.comp.delay(a.compression_rtt_us8()) {
+            self.timer_due = self.timer_due.min((now + delay).into());
+        }
+    }
+
+    /// Delays an ACK (tcp_send_delayed_ack).
+    pub(super) fn delay_ack(&mut self, c: &TcpConfig, now: Time, used: u32, out: &mut impl Wire) {
+        let running = !self.timer_due.is_never();
+        let Some(a) = &mut self.linux else { return };
+        match a.delack.schedule(c, now, running) {
+            Delay::None => self.send_ack(c, now, used, out),
+            Delay::Running => {}
+            Delay::Until(time) => self.timer_due = self.timer_due.min(time.into()),
+        }
+    }
+
+    /// The application reads everything, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end of a
+    /// write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
+    pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
+        let (rcv_nxt, wscale, complete) = (self.stream.rcv_nxt(), self.window.wscale(), self.stream.ofo().is_empty());
+        let Some(a) = &mut self.linux else { return };
+        let unacked = self.window.unacked_segments() > 0;
+        let exceeds = unacked && a.delack.exceeds_limit(c, self.window.unacked_bytes(rcv_nxt));
+        let due = exceeds || (unacked && pushed && complete);
+        let remaining = self.window.remaining(rcv_nxt);
+        let mut opens = false;
+        if let Some(rcvbuf) = &mut a.rcvbuf {
+            rcvbuf.on_read(c, now, first, rcv_nxt);
+            if !due && rcvbuf.may_double(remaining) {
+                let (window, scarce) = rcvbuf.select_window(c, wscale, a.delack.rcv_mss(), waiting);
+                opens = window > 0 && window >= 2 * remaining;
+                if scarce {
+                    self.quickacks.leave();
+                }
+            }
+        }
+        if due || opens {
+            self.send_ack(c, now, waiting, out);
+        }
+    }
+
+    /// Sends an ACK with the window of a buffer of which `used` bytes are occupied, and counts it in quick-ACK mode (tcp_dec_quickack_mode).
+    pub(super) fn send_ack(&mut self, c: &TcpConfig, now: Time, used: u32, out: &mut impl Wire) {
+        let (wscale, remaining) = (self.window.wscale(), self.window.remaining(self.stream.rcv_nxt()));
+        if let Some(coalescing) = self.stream.ofo_mut().coalescing() {
+            coalescing.on_ack_sent(now);
+        }
+        // The timer of the own FIN keeps running.
+        let fin_timer = if self.own_fin.is_sent() { self.timer_due } else { TimeOrNever::NEVER };
+        if let Some(a) = &mut self.linux {
+            a.comp.on_ack_sent();
+            if let Some(rcvbuf) = &mut a.rcvbuf {
+                rcvbuf.rtt_mut().on_ack_sent(c, now);
+                let (window, scarce) = rcvbuf.next_window(c, wscale, a.delack.rcv_mss(), used, remaining);
+                if scarce {
+                    self.quickacks.leave();
+                }
+                if window != self.window.rcv_wnd() {
+                    self.window.set_rcv_wnd(window);
+                    self.template.win = self.window.field();
+                }
+            }
+        }
+        if c.quickack {
+            self.dec_quickack(c);
+        }
+        self.acknowledge(out);
+        self.timer_due = fin_timer;
+    }
+
+    /// An ACK leaves: counts it in quick-ACK mode, unless it acknowledges no segment (tcp_dec_quickack_mode).
+    fn dec_quickack(&mut self, c: &TcpConfig) {
+        if self.window.unacked_segments() > 0
+            && self.quickacks.consume()
+            && !self.quickacks.is_on()
+            && let Some(a) = &mut self.linux
+        {
+            a.delack.reset_ato(c);
+        }
+    }
+
+    /// Memory that a segment of `len` bytes has added to the data in order, or to the out-of-order queue.
+    fn memory_of_accepted(&self, c: &TcpConfig, len: u64, accepted: &Accepted) -> u32 {
+        let Some(a) = &self.linux else { return 0 };
+        if accepted.advanced <= len {
+            return a.truesize_of(c, accepted.advanced);
+        }
+        let queued = accepted.advanced - len;
+        if !self.stream.has_sack() {
+            return a.truesize_of(c, len) + a.truesize_of(c, queued);
+        }
+        a.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of_run(c, len, queued, a.delack.rcv_mss()))
+    }
+
+    /// Memory of the out-of-order queue.
+    pub(super) fn ofo_memory(&self, c: &TcpConfig) -> u32 {
+        match (self.stream.ofo().bytes(), &self.linux) {
+            (0, _) | (_, None) => 0,
+            (bytes, Some(a)) => a.truesize_of(c, bytes).saturating_sub(self.stream.ofo().saved_memory()),
+        }
+    }
+
+    /// Updates coalescing for segment `p`: whether it is coalesced with the segment before it, and the memory that is no longer saved because it filled
+    /// a hole.
+    fn update_coalescing(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) -> (bool, u32) {
+        let (start, rcv_nxt) = (accepted.offset.max(0) as u64, self.stream.rcv_nxt());
+        if !self.stream.has_sack() {
+            // The sender keeps every segment until the cumulative ACK covers it, and a segment with another reference is not coalesced (skb_cloned).
+            return (false, 0);
+        }
+        let segments = accepted.advanced.saturating_sub(p.len.into()).div_ceil(u64::from(c.mss)) as u32;
+        let ack_latency = self.linux.as_ref().and_then(|a| a.rcvbuf.as_ref()).map(|rcvbuf| rcvbuf.rtt().ack_latency());
+        let (remains, duplicate) = (!self.stream.ofo().is_empty(), self.stream.ofo().has_dsack());
+        match self.stream.ofo_mut().coalescing() {
+            Some(coalescing) if accepted.in_order => {
+                (false, if coalescing.is_active() { coalescing.advance(rcv_nxt, segments, remains) } else { 0 })
+            }
+            Some(coalescing) if start > rcv_nxt && !duplicate => {
+                let full = u32::from(p.len) == c.mss;
+                let range = (start, start + u64::from(p.len));
+                (ack_latency.is_some_and(|latency| coalescing.add(now, range, full, latency)), 0)
+            }
+            Some(_) | None => (false, 0),
+        }
+    }
+
+    /// The timer of such a receiver expired.
+    pub(super) fn on_linux_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.own_fin.is_sent() {
+            return self.send_fin(c, now, out);
+        }
+        if let Some(a) = self.linux.as_mut().filter(|a| c.quickack && !a.comp.is_holding()) {
+            a.delack.inflate_ato();
+        }
+        self.send_ack(c, now, self.ofo_memory(c), out);
+    }
+
+    /// The application has read everything and closes. `waiting`: memory of the out-of-order queue.
+    #[cold]
+    #[inline(never)]
+    fn close(&mut self, c: &TcpConfig, now: Time, waiting: u32, out: &mut impl Wire) {
+        let Some(a) = &self.linux else { return };
+        // It reads before it closes (tcp_cleanup_rbuf).
+        let bytes = self.window.unacked_bytes(self.stream.rcv_nxt());
+        if self.window.unacked_segments() > 0 && a.delack.exceeds_limit(c, bytes) {
+            self.send_ack(c, now, waiting, out);
+        }
+        self.send_fin(c, now, out);
+    }
+
+    /// Sends the own FIN, for the first time or because the timer expired (tcp_send_fin, tcp_send_loss_probe, tcp_retransmit_timer). It acknowledges
+    /// what no ACK has covered yet.
+    #[cold]
+    #[inline(never)]
+    fn send_fin(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.template.flags |= flag::FIN;
+        self.send_ack(c, now, 0, out);
+        self.template.flags &= !flag::FIN;
+        let Some(a) = &self.linux else { return };
+        let wait = a.delack.rto().saturating_mul(1 << self.own_fin.count_transmission(c)).min(c.rto_max);
+        self.timer_due = timer_wheel::expiry(now, wait, c.rto_granularity).into();
+    }
+}

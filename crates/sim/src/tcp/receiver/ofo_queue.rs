@@ -1,0 +1,350 @@
+//! Out-of-order queue: intervals of stream offsets, the most recent first as SACK reports them (RFC 2018 section 4).
+
+use super::ofo_coalesce::OfoCoalescing;
+use super::sack_list::SackList;
+use std::collections::VecDeque;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// Data [start, end), linked with the intervals touched just after and just before it.
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    start: u64,
+    end: u64,
+    newer: u32,
+    /// In a free slot, the next free one.
+    older: u32,
+}
+
+/// Out-of-order data of one receiver. It is allocated when the first segment arrives out of order, because most connections never need it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OfoQueue(Option<Box<Intervals>>);
+
+impl OfoQueue {
+    /// Whether no data is out of order.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
+    }
+
+    /// Whether no data is out of order and no D-SACK is to be sent.
+    #[inline]
+    pub(super) fn is_clear(&self) -> bool {
+        self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.dsack.is_none())
+    }
+
+    /// Whether, moreover, the model of coalescing is in its initial state.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.is_active())
+    }
+
+    /// Sets the sequence numbers that the next ACK reports as D-SACK.
+    pub(super) fn set_dsack(&mut self, numbers: (u32, u32)) {
+        self.0.get_or_insert_default().dsack = Some(numbers);
+    }
+
+    /// Whether a D-SACK is to be sent.
+    pub(super) fn has_dsack(&self) -> bool {
+        self.0.as_ref().is_some_and(|i| i.dsack.is_some())
+    }
+
+    /// The D-SACK to send, which is removed.
+    pub(super) fn take_dsack(&mut self) -> Option<(u32, u32)> {
+        self.0.as_mut()?.dsack.take()
+    }
+
+    /// Bytes in all intervals.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.as_ref().map_or(0, |i| i.bytes)
+    }
+
+    /// Intervals, the most recent first.
+    pub(super) fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().flat_map(|i| i.newest_first())
+    }
+
+    /// The SACK list that Linux keeps.
+    pub(super) fn sack_list(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().flat_map(|i| i.sack_list.iter())
+    }
+
+    /// Whether [start, end) belongs to none of the recent blocks of the SACK list: see [`SackList::misses_recent_blocks`].
+    pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
+        self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
+    }
+
+    /// Coalescing of the segments in the queue.
+    #[inline]
+    pub(super) fn coalescing(&mut self) -> Option<&mut OfoCoalescing> {
+        self.0.as_mut().map(|i| &mut i.coalescing)
+    }
+
+    /// Memory that coalescing saves.
+    pub(super) fn saved_memory(&self) -> u32 {
+        self.0.as_ref().map_or(0, |i| i.coalescing.saved_memory())
+    }
+
+    //= https://www.rfc-editor.org/rfc/rfc2018#section-4
+    //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
+    //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
+    //# Acknowledgment Number field in the header.
+    /// Adds [start, end), also to the list that Linux keeps if `keeps_sack_list`.
+    pub(super) fn insert(&mut self, start: u64, end: u64, keeps_sack_list: bool) {
+        let intervals = self.0.get_or_insert_default();
+        if keeps_sack_list {
+            intervals.sack_list.insert(start, end);
+        }
+        intervals.insert(start, end);
+    }
+
+    /// The first part of [start, end) that is in the queue.
+    pub(super) fn find_duplicate(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        self.0.as_ref().and_then(|i| i.find_duplicate(start, end))
+    }
+
+    /// Removes the data that the stream, in order up to `next`, has reached. Returns how far the stream reaches with it.
+    pub(super) fn advance(&mut self, next: u64) -> u64 {
+        self.0.as_mut().map_or(next, |i| {
+            let next = i.advance(next);
+            i.sack_list.advance(next);
+            next
+        })
+    }
+}
+
+/// Disjoint, non-adjacent intervals in two orders: by offset, to find those that a segment touches, and by time of the last change, to report them.
+#[derive(Debug, Clone)]
+struct Intervals {
+    slots: Vec<Interval>,
+    /// Slots in order of offsets.
+    sorted: VecDeque<u32>,
+    newest: u32,
+    free: u32,
+    /// Total length.
+    bytes: u64,
+    sack_list: SackList,
+    coalescing: OfoCoalescing,
+    /// D-SACK of the next ACK, in sequence numbers.
+    dsack: Option<(u32, u32)>,
+}
+
+impl Default for Intervals {
+    fn default() -> Intervals {
+        Intervals {
+            slots: Vec::new(),
+            sorted: VecDeque::new(),
+            newest: NONE,
+            free: NONE,
+            bytes: 0,
+            sack_list: SackList::default(),
+            coalescing: OfoCoalescing::default(),
+            dsack: None,
+        }
+    }
+}
+
+impl Intervals {
+    fn newest_first(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut next = self.newest;
+        std::iter::from_fn(move || {
+            let interval = self.slots.get(next as usize)?;
+            next = interval.older;
+            Some((interval.start, interval.end))
+        })
+    }
+
+    fn find_duplicate(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        // The first interval found may only be adjacent.
+        let reached = self.sorted.range(self.find_slot(start)..).map(|&slot| self.at(slot)).find(|i| i.end > start)?;
+        (reached.start < end).then(|| (reached.start.max(start), reached.end.min(end)))
+    }
+
+    fn insert(&mut self, start: u64, end: u64) {
+        // Common case: it extends the interval changed last, which is the highest.
+        if self.sorted.back() == Some(&self.newest)
+            && let last = &mut self.slots[self.newest as usize]
+            && last.end == start
+        {
+            last.end = end;
+            self.bytes += end - start;
+            return;
+        }
+        let first = self.find_slot(start);
+        let touched = self.sorted.range(first..).take_while(|&&slot| self.at(slot).start <= end).count();
+        if touched == 0 {
+            let slot = self.occupy(start, end);
+            self.sorted.insert(first, slot);
+            self.link(slot);
+            return;
+        }
+        // The first interval touched absorbs the others.
+        let slot = self.sorted[first];
+        let last = self.at(self.sorted[first + touched - 1]).end;
+        for _ in 1..touched {
+            if let Some(other) = self.sorted.remove(first + 1) {
+                self.unlink(other);
+                self.release(other);
+            }
+        }
+        let interval = &mut self.slots[slot as usize];
+        let before = interval.end - interval.start;
+        interval.start = interval.start.min(start);
+        interval.end = last.max(end);
+        self.bytes += interval.end - interval.start - before;
+        if slot != self.newest {
+            self.unlink(slot);
+            self.link(slot);
+        }
+    }
+
+    fn advance(&mut self, mut next: u64) -> u64 {
+        while let Some(&slot) = self.sorted.front()
+            && self.at(slot).start <= next
+        {
+            next = next.max(self.at(slot).end);
+            self.sorted.pop_front();
+            self.unlink(slot);
+            self.release(slot);
+        }
+        next
+    }
+
+    fn at(&self, slot: u32) -> &Interval {
+        &self.slots[slot as usize]
+    }
+
+    /// Position in the order of offsets of the first interval that ends at `start` or above.
+    fn find_slot(&self, start: u64) -> usize {
+        // Common cases: the last interval, or none.
+        match self.sorted.back().map(|&slot| self.at(slot)) {
+            Some(last) if last.end < start => self.sorted.len(),
+            Some(last) if last.start <= start => self.sorted.len() - 1,
+            _ => self.sorted.partition_point(|&slot| self.at(slot).end < start),
+        }
+    }
+
+    fn occupy(&mut self, start: u64, end: u64) -> u32 {
+        let interval = Interval { start, end, newer: NONE, older: NONE };
+        self.bytes += end - start;
+        let slot = self.free;
+        if slot == NONE {
+            self.slots.push(interval);
+            return self.slots.len() as u32 - 1;
+        }
+        self.free = self.at(slot).older;
+        self.slots[slot as usize] = interval;
+        slot
+    }
+
+    fn release(&mut self, slot: u32) {
+        self.bytes -= self.at(slot).end - self.at(slot).start;
+        self.slots[slot as usize].older = self.free;
+        self.free = slot;
+    }
+
+    /// Makes an interval that is not linked the newest.
+    fn link(&mut self, slot: u32) {
+        let before = std::mem::replace(&mut self.newest, slot);
+        if before != NONE {
+            self.slots[before as usize].newer = slot;
+        }
+        let interval = &mut self.slots[slot as usize];
+        (interval.newer, interval.older) = (NONE, before);
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Interval { newer, older, .. } = *self.at(slot);
+        match newer {
+            NONE => self.newest = older,
+            _ => self.slots[newer as usize].older = older,
+        }
+        if older != NONE {
+            self.slots[older as usize].newer = newer;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_types::Rng;
+
+    fn all(r: &OfoQueue) -> Vec<(u64, u64)> {
+        r.intervals().collect()
+    }
+
+    #[test]
+    fn merges_and_keeps_the_newest_first() {
+        let mut r = OfoQueue::default();
+        r.insert(10, 20, false);
+        r.insert(30, 40, false);
+        r.insert(12, 18, false);
+        assert_eq!(all(&r)[0], (10, 20));
+        r.insert(20, 30, false);
+        assert_eq!(all(&r), [(10, 40)]);
+        assert_eq!(r.advance(5), 5);
+        assert_eq!(r.advance(10), 40);
+        assert!(r.is_empty());
+    }
+
+    /// Reference implementation: a list that is scanned on each call.
+    #[derive(Default)]
+    struct ScannedList(Vec<(u64, u64)>);
+
+    impl ScannedList {
+        fn insert(&mut self, mut start: u64, mut end: u64) {
+            self.0.retain(|&(s, e)| {
+                let touches = s <= end && start <= e;
+                if touches {
+                    start = start.min(s);
+                    end = end.max(e);
+                }
+                !touches
+            });
+            self.0.insert(0, (start, end));
+        }
+
+        fn find_duplicate(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+            let merged = self.0.iter().map(|&(s, e)| (s.max(start), e.min(end)));
+            merged.filter(|(s, e)| s < e).min()
+        }
+
+        fn advance(&mut self, mut next: u64) -> u64 {
+            while let Some(i) = self.0.iter().position(|&(s, _)| s <= next) {
+                next = next.max(self.0.remove(i).1);
+            }
+            next
+        }
+    }
+
+    /// Segments in order, late, duplicate and partial, with and without advances of the left edge.
+    #[test]
+    fn equals_a_scanned_list() {
+        for seed in 0..400 {
+            let mut rng = Rng::stream(seed, &[0]);
+            let (mut fast, mut plain) = (OfoQueue::default(), ScannedList::default());
+            let mut next = 0;
+            let spread = [8, 40, 300][seed as usize % 3];
+            for _ in 0..1500 {
+                let start = next + rng.below(spread);
+                let longest = [1, 4, 30][rng.below(3) as usize];
+                let end = start + 1 + rng.below(longest);
+                if start == next {
+                    next = fast.advance(end);
+                    assert_eq!(next, plain.advance(end));
+                } else {
+                    assert_eq!(fast.find_duplicate(start, end), plain.find_duplicate(start, end));
+                    fast.insert(start, end, seed % 2 == 0);
+                    plain.insert(start, end);
+                }
+                assert_eq!(all(&fast), plain.0);
+                assert_eq!(fast.bytes(), plain.0.iter().map(|(start, end)| end - start).sum::<u64>());
+                assert_eq!(fast.is_empty(), plain.0.is_empty());
+            }
+            assert!(fast.0.is_none_or(|i| i.slots.len() <= spread as usize), "slots are used again");
+        }
+    }
+}

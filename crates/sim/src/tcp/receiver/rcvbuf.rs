@@ -1,0 +1,212 @@
+//! Receive buffer of Linux and the window that follows from it (tcp_rcv_space_adjust, tcp_grow_window, __tcp_select_window).
+//!
+//! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window opens
+//! from 64 KB towards the fraction of the buffer that payload occupies.
+
+use super::rcv_rtt::RcvRtt;
+use super::truesize::{HEAD, MAX_FRAGS, truesize, us};
+use crate::tcp::config::TcpConfig;
+use forebay_types::Time;
+use std::num::NonZeroU16;
+
+/// Initial buffer (`tcp_rmem[1]`).
+const INITIAL_BUFFER: u32 = 131_072;
+
+/// The largest buffer (`tcp_rmem[2]`): twice `rcv-wnd`, the ratio that a connection assumes at first. Our choice: the window stays below `rcv-wnd` also
+/// where payload turns out to occupy more of the buffer.
+fn max_buffer(c: &TcpConfig) -> u32 {
+    (2 * c.rcv_wnd).clamp(u64::from(INITIAL_BUFFER), u64::from(u32::MAX / 2)) as u32
+}
+
+/// Initial window: with autotuning half of the initial buffer, limited to 16 bits, in full segments (tcp_select_initial_window).
+pub(in crate::tcp) fn first_window(c: &TcpConfig) -> u64 {
+    let mss = u64::from(c.mss);
+    if c.rcv_autotune { c.rcv_wnd.min((65_535 / mss * mss).max(mss)) } else { c.rcv_wnd }
+}
+
+/// Window-scale shift with autotuning: that of the largest buffer (tcp_select_initial_window).
+pub(in crate::tcp) fn autotuned_shift(c: &TcpConfig) -> u8 {
+    (max_buffer(c).ilog2() as u8).saturating_sub(15).min(14)
+}
+
+/// State of one receiver. Stream offsets are their low 32 bits, and clocks the low 32 bits of microseconds, to keep connections small.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RcvBuf {
+    /// Size of the buffer (`sk_rcvbuf`).
+    buffer: u32,
+    /// Limit of the window (`window_clamp`).
+    window_clamp: u32,
+    /// Current largest window (`rcv_ssthresh`).
+    rcv_ssthresh: u32,
+    /// Bytes read in the last RTT (`rcvq_space.space`).
+    space: u32,
+    /// Stream offset and time at which the current count of bytes read began (`rcvq_space.seq`, `rcvq_space.time`).
+    count_start: u32,
+    count_began: u32,
+    /// Memory of a full segment.
+    full_truesize: u32,
+    /// Payload in 256 bytes of the buffer (`scaling_ratio`).
+    ratio: NonZeroU16,
+    rtt: RcvRtt,
+}
+
+impl RcvBuf {
+    pub(super) fn new(c: &TcpConfig) -> RcvBuf {
+        let first = first_window(c) as u32;
+        // tcp_init_buffer_space: half of the buffer is window, less one segment.
+        let half = INITIAL_BUFFER / 2;
+        let window_clamp = half.saturating_sub(c.mss).max(2 * c.mss);
+        let rcv_ssthresh = first.min(window_clamp);
+        RcvBuf {
+            buffer: INITIAL_BUFFER,
+            window_clamp,
+            rcv_ssthresh,
+            // Ten segments at most (TCP_INIT_CWND).
+            space: rcv_ssthresh.min(first).min(10 * c.mss),
+            count_start: 0,
+            count_began: 0,
+            full_truesize: truesize(c, c.mss),
+            ratio: const { NonZeroU16::new(128).unwrap() },
+            rtt: RcvRtt::new(),
+        }
+    }
+
+    /// RTT estimate.
+    #[inline(always)]
+    pub(super) fn rtt(&self) -> &RcvRtt {
+        &self.rtt
+    }
+
+    /// RTT estimate, to take a sample.
+    #[inline(always)]
+    pub(super) fn rtt_mut(&mut self) -> &mut RcvRtt {
+        &mut self.rtt
+    }
+
+    /// The first packet after the SYN-ACK: see [`RcvRtt::on_established`].
+    pub(super) fn on_established(&mut self, now: Time, rtt: Time, forward: Time, pure: bool) {
+        self.rtt.on_established(rtt, forward, pure);
+        self.count_began = us(now);
+    }
+
+    /// The estimated segment size has changed (tcp_measure_rcv_mss), and with it the ratio of payload to memory.
+    pub(super) fn on_new_rcv_mss(&mut self, c: &TcpConfig, len: u32) {
+        let ratio = NonZeroU16::new((len * 256 / truesize(c, len)) as u16).unwrap_or(NonZeroU16::MIN);
+        if ratio != self.ratio {
+            self.ratio = ratio;
+            self.window_clamp = self.window_of(self.buffer);
+            self.space = self.space.min(self.window_clamp);
+        }
+    }
+
+    /// Window of `space` bytes of buffer (tcp_win_from_space).
+    fn window_of(&self, space: u32) -> u32 {
+        ((u64::from(space) * u64::from(self.ratio.get())) >> 8) as u32
+    }
+
+    /// Opens the window for a segment of `len` bytes while `used` bytes of the buffer are occupied, its own among them (tcp_grow_window); `joins`: it
+    /// continues the stream. True if the window opens.
+    pub(super) fn grow(&mut self, c: &TcpConfig, len: u32, rcv_mss: u16, used: u32, joins: bool) -> bool {
+        if self.rcv_ssthresh >= self.window_clamp {
+            return false;
+        }
+        let free = self.window_of(self.buffer.saturating_sub(used));
+        let room = self.window_clamp.min(free).saturating_sub(self.rcv_ssthresh);
+        if room == 0 {
+            return false;
+        }
+        let whole = if len == c.mss { self.full_truesize } else { truesize(c, len) };
+        let size = if joins && whole - HEAD >= len { whole - HEAD } else { whole };
+        let by = if self.window_of(size) <= len {
+            2 * c.mss
+        } else {
+            // __tcp_grow_window: short segments waste buffer, which is acceptable while the window is small.
+            let (mut size, mut window) = (self.window_of(size) / 2, self.window_of(max_buffer(c)) / 2);
+            loop {
+                if self.rcv_ssthresh > window {
+                    return false;
+                }
+                if size <= len {
+                    break 2 * u32::from(rcv_mss);
+                }
+                size /= 2;
+                window /= 2;
+            }
+        };
+        self.rcv_ssthresh += room.min(by.max(2 * len));
+        true
+    }
+
+    /// The application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount read in that time
+    /// (tcp_rcv_space_adjust).
+    pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, read: u64, rcv_nxt: u64) {
+        let rtt_us8 = self.rtt.rtt_us8();
+        if rtt_us8 == 0 || us(now).wrapping_sub(self.count_began) < rtt_us8 / 8 {
+            return;
+        }
+        // Windows stay below 2^30, so no more than that is read in an RTT. Data that waits to be read does not count, and is subtracted.
+        let copied = (read as u32).wrapping_sub(self.count_start).cast_signed().saturating_sub((rcv_nxt - read) as i32);
+        let copied = copied.max(0).cast_unsigned();
+        if copied > self.space {
+            // Twice the bytes of an RTT to tolerate losses, and more in proportion to the growth of the sender's rate.
+            let steady = 2 * u64::from(copied) + 16 * u64::from(c.mss);
+            let growth = steady * u64::from(copied - self.space) / u64::from(self.space.max(1));
+            let window = steady + 2 * growth;
+            let buffer = (window * 256 / u64::from(self.ratio.get())).min(u64::from(max_buffer(c))) as u32;
+            if buffer > self.buffer {
+                self.buffer = buffer;
+                self.window_clamp = self.window_of(buffer);
+            }
+            self.space = copied;
+        }
+        (self.count_start, self.count_began) = (read as u32, us(now));
+    }
+
+    /// Window that an ACK could advertise while `used` bytes of the buffer are occupied (__tcp_select_window), and whether memory is so scarce that
+    /// quick-ACK mode ends.
+    pub(super) fn select_window(&self, c: &TcpConfig, wscale: u8, rcv_mss: u16, used: u32) -> (u32, bool) {
+        let unit = 1 << wscale;
+        let mut free = self.window_of(self.buffer.saturating_sub(used));
+        let all = self.window_of(self.buffer);
+        let scarce = free < self.window_clamp.min(all) / 2;
+        if scarce {
+            free = free / unit * unit;
+            if free < all / 16 || free < u32::from(rcv_mss) {
+                return (0, true);
+            }
+        }
+        (free.min(self.rcv_ssthresh).min(c.rcv_wnd as u32).next_multiple_of(unit), scarce)
+    }
+
+    /// Window of an ACK, of whose predecessor's window `remaining` bytes are left (tcp_select_window): an offered window does not shrink.
+    pub(super) fn next_window(&self, c: &TcpConfig, wscale: u8, rcv_mss: u16, used: u32, remaining: u32) -> (u32, bool) {
+        let (window, scarce) = self.select_window(c, wscale, rcv_mss, used);
+        let window = if window < remaining { remaining.next_multiple_of(1 << wscale) } else { window };
+        (window.min(65_535 << wscale), scarce)
+    }
+
+    /// Whether a window of which `remaining` bytes are left could double once the application has read everything (tcp_cleanup_rbuf).
+    pub(super) fn may_double(&self, remaining: u32) -> bool {
+        2 * remaining <= self.window_clamp
+    }
+
+    /// Memory of `bytes` in segments of `rcv_mss`.
+    #[inline]
+    pub(super) fn truesize_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u16) -> u32 {
+        if bytes == u64::from(c.mss) { self.full_truesize } else { RcvBuf::truesize_of_many(c, bytes, rcv_mss) }
+    }
+
+    #[cold]
+    fn truesize_of_many(c: &TcpConfig, bytes: u64, rcv_mss: u16) -> u32 {
+        let segments = bytes.div_ceil(u64::from(rcv_mss.max(1)));
+        (segments * u64::from(truesize(c, rcv_mss.into()))).min(u64::from(u32::MAX / 2)) as u32
+    }
+
+    /// Memory of a segment of `len` bytes that fills a hole, and of the `queued` bytes behind it: those are coalesced, up to 17 segments in one
+    /// (MAX_SKB_FRAGS), because their sender has their SACK and has freed them (tcp_ofo_queue, skb_try_coalesce, tcp_shift_skb_data).
+    pub(super) fn truesize_of_run(&self, c: &TcpConfig, len: u64, queued: u64, rcv_mss: u16) -> u32 {
+        let segments = queued.div_ceil(u64::from(rcv_mss.max(1))) as u32;
+        let saved = HEAD * segments.saturating_sub(segments.div_ceil(u32::from(MAX_FRAGS)));
+        self.truesize_of(c, len, rcv_mss) + self.truesize_of(c, queued, rcv_mss).saturating_sub(saved)
+    }
+}

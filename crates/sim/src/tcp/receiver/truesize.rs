@@ -1,0 +1,33 @@
+//! Memory of received segments in Linux (`skb->truesize`), and units of time in 32 bits.
+
+use crate::tcp::config::TcpConfig;
+use forebay_types::Time;
+
+/// Aligned sizes of `struct sk_buff` and `struct skb_shared_info`, and the space before the packet (NET_SKB_PAD).
+const SKB: u32 = 256;
+const SHARED_INFO: u32 = 320;
+const PAD: u32 = 64;
+/// Part of that which is not counted where segments may be coalesced (truesize_adjust): the head that the sender's stack allocates for headers, as
+/// drivers that split packets do.
+pub(super) const HEAD: u32 = 832;
+/// MAX_SKB_FRAGS.
+pub(super) const MAX_FRAGS: u8 = 17;
+/// Headers of a segment without timestamps, with the alignment of the option.
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
+
+/// Memory of a segment with `len` bytes of payload: a buffer of a power of two for each packet, as drivers allocate.
+pub(super) fn truesize(c: &TcpConfig, len: u32) -> u32 {
+    let packet = len + HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
+    ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
+}
+
+/// A time in us, the low 32 bits.
+pub(super) fn us(time: Time) -> u32 {
+    time.as_us() as u32
+}
+
+/// A time in ns, at most 2^32 - 1.
+pub(super) fn ns(time: Time) -> u32 {
+    time.as_ns().min(u64::from(u32::MAX)) as u32
+}

@@ -1,0 +1,163 @@
+//! Calls of the application: open, write and stop. Where receivers depend on PSH, the application fills a send buffer like a process that blocks in
+//! `write`.
+
+use super::{Phase, Sender, Timer};
+use crate::cc::Event;
+use crate::net::packet::{Wire, flag};
+use crate::tcp::common::rack::MAX_REORDERING;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::send_buffer::{SendBuffer, SenderView};
+use forebay_experiment::transport::{Ecn, Recovery};
+use forebay_types::Time;
+
+impl Sender {
+    /// Opens the connection: sends a SYN, or establishes it at once in a stack without handshake.
+    pub fn open(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if !c.handshake {
+            self.stream.set_phase(Phase::Established);
+            return self.transmit(c, now, out);
+        }
+        self.stream.set_phase(Phase::SynSent);
+        self.send_syn(c, now, out);
+    }
+
+    pub(in crate::tcp) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let mut syn = self.packet(c, now);
+        syn.seq = self.tx.numbers().initial();
+        // RFC 3168 section 6.1.1: ECE and CWR on the SYN request ECN. Linux requests it only once, because a host that drops such SYNs may have
+        // caused the loss (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
+        let asks = c.ecn != Ecn::Off && !(self.cold.syn_retx && c.is_linux());
+        syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
+        self.tx.count_sent(1);
+        out.emit(syn, None);
+        self.tx.set_last_tx(now);
+        self.set_timer(Timer::Rto, now, self.rto(c));
+    }
+
+    /// Takes a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind it.
+    pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
+        let begin = self.stream.written();
+        let starved = if self.cc.hooks().records() { self.check_app_limited(c, now) } else { None };
+        self.stream.write(bytes);
+        if begin >= self.stats.message_end() {
+            self.cold.pending.add(self.stream.written(), self.cc.window.cwnd);
+        }
+        if let Some(t) = self.cold.tag_mut() {
+            t.write(begin, self.stream.written(), self.stream.snd_una());
+        }
+        self.cc.cwnd_event(Event::Write { begin, end: self.stream.written(), deadline, starved });
+        if c.quickack {
+            self.tx.send_buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.stream.written());
+            self.stream.set_closing(last && c.fin);
+            if self.stream.phase() == Phase::Established {
+                self.fill_and_transmit(c, now, out);
+            }
+            return;
+        }
+        self.stream.close_if(last && c.fin);
+        if self.stream.phase() == Phase::Established {
+            self.transmit(c, now, out);
+        }
+    }
+
+    /// Fills the send buffer, sends, and closes if the application has no more data. The FIN travels alone unless the last segment has not left. That
+    /// segment stays if the window has no space. A short last segment also waits while others of the connection are in the interface
+    /// (tcp_should_autocork), until the first of those has left or an ACK comes.
+    #[cold]
+    pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.fill_buffer(c, now);
+        if self.stream.closing() && self.is_waiting() {
+            // The rest of the data must enter the buffer first.
+            return self.transmit(c, now, out);
+        }
+        let (written, short) =
+            (self.stream.written(), self.stream.written().saturating_sub(self.stream.snd_nxt()) % u64::from(c.mss));
+        if short > 0 || self.stream.closing() {
+            self.stream.set_written(self.stream.written() - short);
+            self.transmit(c, now, out);
+            let last = self.stream.snd_nxt() == self.stream.written();
+            self.stream.set_written(written);
+            let corked = self.tx.tsq.as_mut().filter(|q| !q.is_empty());
+            if let Some(q) = corked.filter(|_| last && !self.stream.closing()) {
+                q.wait_for_first();
+                return self.set_alarm(now, out);
+            }
+            if self.tx.tsq.as_ref().is_none_or(|q| q.is_empty()) {
+                self.transmit(c, now, out);
+            }
+        }
+        self.stream.close();
+        self.transmit(c, now, out);
+    }
+
+    /// Fills the send buffer if the application waits for space or has more data. Returns true if the stream closes now;
+    /// [`Sender::fill_and_transmit`] does the rest.
+    #[inline]
+    pub(in crate::tcp) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
+        let Some(b) = &self.tx.send_buffer else { return false };
+        let merged = self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0);
+        let cwnd = (self.cc.window.cwnd as u32).max(self.reordering_degree() + 1);
+        let sleeps = !merged
+            && b.sleeps(self.stream.snd_una(), self.stream.snd_nxt(), self.stream.snd_wnd_edge() - self.stream.snd_una(), cwnd);
+        if !sleeps && b.wants(self.stream.snd_una()) {
+            self.fill_buffer(c, now);
+        }
+        self.stream.closing() && !self.is_waiting()
+    }
+
+    /// Returns true if the application waits for space for data that has not left.
+    fn is_waiting(&self) -> bool {
+        self.stream.snd_nxt() < self.stream.written() && self.tx.send_buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
+    }
+
+    /// Degree of reordering seen so far, in segments.
+    fn reordering_degree(&self) -> u32 {
+        self.loss.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).min(MAX_REORDERING))
+    }
+
+    /// Moves data from the application into the send buffer, as far as there is space.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
+        if let Some(q) = &mut self.tx.tsq {
+            q.settle(now);
+        }
+        let window = (self.cc.window.cwnd * f64::from(c.mss)) as u64;
+        let reach = self
+            .stream
+            .snd_nxt()
+            .saturating_add(window.saturating_sub(self.pipe()))
+            .min(self.stream.snd_wnd_edge())
+            .min(self.tsq_reach(c));
+        let in_flight = self.loss.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
+        let merged = self.loss.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
+        let reordering = self.reordering_degree().into();
+        let Some(b) = &mut self.tx.send_buffer else { return };
+        b.fill(&SenderView {
+            mss: c.mss.into(),
+            snd_una: self.stream.snd_una(),
+            snd_nxt: self.stream.snd_nxt(),
+            reach,
+            in_flight,
+            window: self.stream.snd_wnd_edge() - self.stream.snd_una(),
+            cwnd: self.cc.window.cwnd as u64,
+            // BBR has three (bbr_sndbuf_expand).
+            windows: if self.cc.hooks().paces() { 3 } else { 2 },
+            merged,
+            reordering,
+        });
+    }
+
+    /// Ends the stream of an endless flow with the data that has been sent.
+    pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.stream.set_written(self.stream.snd_max().max(self.stream.snd_una()));
+        if let Some(b) = &mut self.tx.send_buffer {
+            b.stop(self.stream.written());
+        }
+        if let Some(t) = self.cold.tag_mut() {
+            t.stop(self.stream.written());
+        }
+        self.stream.close_if(c.fin);
+        self.transmit(c, now, out);
+    }
+}

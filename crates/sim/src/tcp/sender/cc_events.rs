@@ -1,0 +1,73 @@
+//! Notifications of congestion controls that record single segments or own their window.
+
+use super::{CaState, Sender};
+use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
+use crate::tcp::config::TcpConfig;
+use forebay_types::Time;
+
+impl Sender {
+    /// Notifies of a transmission of the segment at `index` of the scoreboard; `again`: a retransmission.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn record(&mut self, now: Time, index: usize, again: bool) {
+        let in_flight = self.pipe();
+        let Some(s) = &self.loss.sack else { return };
+        let at = Departure { now, bytes: s.board.get(index).len, in_flight, alone: s.board.len() == 1 && !again, again };
+        self.cc.algorithm_mut().segment_sent(s.board.base + index as u64, &at);
+    }
+
+    /// Notifies of segments that are newly deemed lost.
+    #[inline]
+    pub(in crate::tcp) fn report_losses(&mut self, now: Time) {
+        if self.cc.hooks().records() {
+            self.report(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report(&mut self, now: Time) {
+        let Some(s) = &mut self.loss.sack else { return };
+        let Some(losses) = &mut s.board.losses else { return };
+        let mut losses = std::mem::take(losses);
+        for number in losses.drain(..) {
+            let seg = s.board.get((number - s.board.base) as usize);
+            self.cc.algorithm_mut().segment_lost(number, &Loss { now, start: seg.start, bytes: seg.len });
+        }
+        s.board.losses = Some(losses);
+    }
+
+    /// Lets a congestion control that owns its window set it. This ACK delivered `segments`; `before` bytes were in the network before it.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
+        // A segment may have been retransmitted since the losses were found.
+        ack.absent = self.absent();
+        let outcome = Outcome {
+            segments,
+            stamp: self.stamp(c, ack.now),
+            in_flight_before: before,
+            repair: match self.loss.ca_state() {
+                CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
+                CaState::Recovery => Repair::Recovery,
+                CaState::Loss => Repair::Timeout,
+            },
+            next_departure: self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
+        };
+        self.cc.control(ack, &outcome);
+    }
+
+    /// Bytes in the network, if the application has less than a segment to send although the window has space (Linux tcp_rate_check_app_limited).
+    #[cold]
+    pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
+        if let Some(q) = &mut self.tx.tsq {
+            q.settle(now);
+        }
+        let in_flight = self.pipe();
+        let queued = self.tx.tsq.as_ref().is_some_and(|q| !q.is_empty());
+        let waiting = self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+        let room = (in_flight as f64) < self.cc.window.cwnd * f64::from(c.mss);
+        (self.stream.written().saturating_sub(self.stream.snd_nxt()) < u64::from(c.mss) && !queued && room && !waiting)
+            .then_some(in_flight)
+    }
+}

@@ -1,0 +1,85 @@
+//! State for losses, their repair and rare features. It exists only after its first change.
+
+use crate::shim::tag_shims::Tagger;
+use crate::tcp::common::cold::{Cold, Initial};
+use crate::tcp::common::cwnd_validation::CwndUsage;
+use crate::tcp::common::message_stats::PendingMessages;
+use crate::tcp::common::pacer::Pacer;
+use forebay_types::TimeOrNever;
+
+/// State that most connections do not need.
+#[derive(Debug, Clone)]
+pub(crate) struct ColdState {
+    /// End of the recovery; 0 before the first.
+    pub(in crate::tcp) recover: u64,
+    /// Bytes sent by limited transmit, which the flight size does not count.
+    pub(in crate::tcp) limited: u64,
+    /// `snd_una` at the last timeout, `u64::MAX` before the first.
+    pub(in crate::tcp) timed_out: u64,
+    /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
+    pub(in crate::tcp) held_due: TimeOrNever,
+    /// Expiry of the running timer, if it was moved to a slot of the timer wheel.
+    pub(in crate::tcp) put_off: TimeOrNever,
+    /// Number of retransmissions of the connection.
+    pub(crate) retransmitted: u64,
+    /// Round trip of earlier connections on the path, if any, in stacks that use it.
+    pub(in crate::tcp) remembered: TimeOrNever,
+    /// First byte of the message that is being acknowledged, for congestion controls and shims that use it.
+    pub(in crate::tcp) begin: u64,
+    /// True if no partial acknowledgement has come in this recovery.
+    pub(in crate::tcp) first_partial: bool,
+    /// True if the SYN was retransmitted.
+    pub(in crate::tcp) syn_retx: bool,
+    /// Time of the first SYN, if it was retransmitted.
+    pub(in crate::tcp) first_syn: TimeOrNever,
+    /// Departure times, for congestion controls that pace.
+    pub(in crate::tcp) pacer: Option<Box<Pacer>>,
+    /// Tags for packets of transports with such a shim.
+    pub(in crate::tcp) tag: Option<Box<Tagger>>,
+    /// Use of the window, in senders without a scoreboard.
+    pub(in crate::tcp) usage: CwndUsage,
+    /// Messages behind the oldest unacknowledged one, with their statistics.
+    pub(in crate::tcp) pending: PendingMessages,
+}
+
+impl ColdState {
+    const NONE: ColdState = ColdState {
+        recover: 0,
+        limited: 0,
+        timed_out: u64::MAX,
+        held_due: TimeOrNever::NEVER,
+        put_off: TimeOrNever::NEVER,
+        retransmitted: 0,
+        remembered: TimeOrNever::NEVER,
+        begin: 0,
+        first_partial: false,
+        syn_retx: false,
+        first_syn: TimeOrNever::NEVER,
+        pacer: None,
+        tag: None,
+        usage: CwndUsage::NONE,
+        pending: PendingMessages::NONE,
+    };
+}
+
+impl Default for ColdState {
+    fn default() -> ColdState {
+        ColdState::NONE
+    }
+}
+
+impl Initial for ColdState {
+    const INITIAL: &'static ColdState = &ColdState::NONE;
+}
+
+impl Cold<ColdState> {
+    /// Tags of the packets, if there are any.
+    pub(in crate::tcp) fn tag_mut(&mut self) -> Option<&mut Tagger> {
+        self.made()?.tag.as_deref_mut()
+    }
+
+    /// Departure times of the segments, if they are paced.
+    pub(in crate::tcp) fn pacer_mut(&mut self) -> Option<&mut Pacer> {
+        self.made()?.pacer.as_deref_mut()
+    }
+}

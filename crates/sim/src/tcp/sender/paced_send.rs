@@ -1,0 +1,118 @@
+//! Sending that does not depend on the windows alone: a congestion control limits or paces new data, a sender waits for bursts, or the interface of
+//! the host is full. The engine wakes such a sender by an alarm.
+
+use super::{CaState, Phase, Sender, Timer};
+use crate::cc::Opportunity;
+use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::tso::Burst;
+use forebay_types::{Time, TimeOrNever};
+
+impl Sender {
+    /// Sends as `transmit` does, for congestion controls that limit or pace new data and for senders that wait for bursts. The time does not change
+    /// within one opportunity, so the congestion control decides once for all segments.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(p) = self.cold.pacer_mut() {
+            p.settle();
+            self.extend_timer(c, now);
+        }
+        let idle = self.timers.kind() == Timer::Idle;
+        let (first, high) = (self.stream.snd_nxt(), self.stream.snd_max());
+        let at = Opportunity {
+            now,
+            last_tx: self.tx.last_tx().get().filter(|_| high > 0),
+            flight: self.flight(),
+            in_flight: self.pipe(),
+            unsent: self.stream_end().saturating_sub(high),
+            recovering: self.loss.ca_state() >= CaState::Recovery,
+            mss: c.mss,
+        };
+        let allowed = self.cc.may_send(&at).saturating_mul(u64::from(c.mss));
+        if self.cc.hooks().gate() && self.cold.begin == first && first >= high {
+            // The first window of the message is the one that the congestion control leaves it.
+            self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
+        }
+        let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
+        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
+        self.transmit_until(c, now, burst.end, out);
+        if idle && self.cold.pacer.is_some() {
+            self.extend_timer(c, now);
+        }
+        if burst.deferred && c.cwnd_validation {
+            // The window counts as used, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
+            self.validate_cwnd(c, true);
+        }
+        if self.stream.snd_nxt() > first && first >= high {
+            self.cc.algorithm_mut().sent(first, self.stream.snd_nxt(), &at);
+        }
+        self.set_alarm(now, out);
+    }
+
+    /// Time at which the congestion control, the pacer or the interface lets the sender continue.
+    pub fn due(&self) -> TimeOrNever {
+        let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
+        self.cc.algorithm().due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+    }
+
+    /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
+    /// computes in whole microseconds rounds down to such a time.
+    pub(in crate::tcp) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
+        let due = self.due();
+        if due < self.timers.alarm() {
+            let at = due.or_never().max(now);
+            self.timers.set_alarm(at.into());
+            out.alarm(self.tx.template().conn, self.timers.generation(), at);
+        }
+    }
+
+    /// Handles an alarm, which may have been moved to a later time since.
+    pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.timers.alarm() != now.into() || self.stream.phase() != Phase::Established {
+            return;
+        }
+        self.timers.set_alarm(TimeOrNever::NEVER);
+        if self.due().is_due(now) {
+            if c.is_linux() {
+                // tcp_tsq_write: lost segments leave first, even if the last ACK has held them back.
+                self.clear_hold();
+            }
+            // Segments that leave may let the buffer grow and the application write (tcp_event_new_data_sent).
+            match self.refill_buffer(c, now) {
+                true => self.fill_and_transmit(c, now, out),
+                false => self.transmit(c, now, out),
+            }
+        }
+        self.set_alarm(now, out);
+    }
+
+    /// Returns true if the next segment must wait for its departure. Then an alarm is set.
+    #[inline]
+    pub(in crate::tcp) fn pacing_check(&mut self, now: Time) -> bool {
+        self.cold.pacer_mut().is_some_and(|p| p.holds_back(now))
+    }
+
+    /// Delay that the pacer adds to a timer that is set now.
+    #[inline]
+    pub(in crate::tcp) fn pacing_delay(&self, c: &TcpConfig, now: Time) -> Time {
+        self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.delay(now, c.rto_granularity))
+    }
+
+    /// Adds the delay of the pacer to the retransmission timer, if it was set at this very instant (tcp_rearm_rto and tcp_xmit_retransmit_queue by
+    /// way of tcp_reset_xmit_timer). Doing this here costs nothing for senders without a pacer.
+    pub(in crate::tcp) fn extend_timer(&mut self, c: &TcpConfig, now: Time) {
+        if self.timers.kind() == Timer::Rto && self.timers.due() == now.saturating_add(self.rtt.rto(c)).into() {
+            let delay = self.pacing_delay(c, now);
+            self.timers.set_due(now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into());
+        }
+    }
+
+    /// Notes that a data segment of `bytes` left.
+    #[inline]
+    pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
+        if let Some(p) = self.cold.pacer_mut() {
+            p.sent(now, bytes, self.cc.algorithm().pacing_rate(c.mss));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests on the running kernel in one program, one file a subject: `cargo test -p forebay-testbed --test main hosts::` runs one of them.
+
+mod bulk;
+mod congestion_controls;
+mod datagrams;
+mod hosts;
+mod shims;
+mod virtual_time;
+mod worlds;

@@ -1,0 +1,4 @@
+//! Tests of packet scripts in one program, one file a subject: `cargo test -p forebay-conform --test main runner::` runs one of them.
+
+mod runner;
+mod scripts;
