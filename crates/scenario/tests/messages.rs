@@ -91,7 +91,10 @@ fn a_diagnostic_for_miette() {
 #[test]
 fn error_shows_override_of_line() {
     let shown = resolve_with(VALID, &["topology.bottleneck.buffer=10pkt"]).unwrap_err().render();
-    assert!(shown.contains("`k` = 20pkt is above the buffer") && shown.contains("`\"100pkt\"` in this line is replaced"), "{shown}");
+    assert!(
+        shown.contains("`k` = 20pkt is above the buffer") && shown.contains("`\"100pkt\"` in this line is replaced"),
+        "{shown}"
+    );
     assert!(shown.contains("--set topology.bottleneck.buffer=10pkt"), "{shown}");
     // An error about an override shows the override itself.
     let shown = resolve_with(VALID, &["topology.bottleneck.buffer=0pkt"]).unwrap_err().render();
