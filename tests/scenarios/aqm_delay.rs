@@ -46,10 +46,10 @@ fn within(what: &str, got: f64, from: f64, to: f64) {
     assert!((from..=to).contains(&got), "{what}: {got:.4}, expected {from} to {to}");
 }
 
-/// One NewReno flow whose window is halved when the queue has grown to a share f of the pipe P. From P (1 + f) / 2 to P the link is not full, for P
-/// (1 - f) / 2 round trips. From there to P (1 + f) it is full, and round trips grow by f / 2 on average. The utilisation is 3 (1 + f)^2 / (4 (1 + f
-/// + f^2)), 78.6 % for the 5 ms of CoDel's target in a round trip of 100 ms. RFC 8289 section 3.2 derives the target from such a flow; its expression
-/// for the goodput gives 78.5 %.
+/// One NewReno flow whose window is halved when the queue has grown to a share f of the pipe P. From P (1 + f) / 2 to P the link is not full, for
+/// P (1 - f) / 2 round trips. From there to P (1 + f) it is full, and round trips grow by f / 2 on average. The utilisation is
+/// `3 (1 + f)^2 / (4 (1 + f + f^2))`, 78.6 % for the 5 ms of CoDel's target in a round trip of 100 ms. RFC 8289 section 3.2 derives the target from
+/// such a flow; its expression for the goodput gives 78.5 %.
 #[test]
 fn codel_single_flow_matches_sawtooth() {
     let long = ["duration=200s", "observe.warmup=70s"];

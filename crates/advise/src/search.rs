@@ -123,7 +123,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let (objective, class) = objective(request, &resolved)?;
     if let [first, second, ..] = resolved.variants.as_slice() {
         let text = format!(
-            "the file compares `{}` with `{}`; `forebay advise` needs the present network: --set transport.cc=cubic",
+            "the file compares `{}` with `{}`; `forebay advise` needs the network as it is today: --set transport.cc=cubic",
             first.label, second.label
         );
         return Err(AdviseError::Usage(text));
