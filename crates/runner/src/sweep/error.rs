@@ -71,16 +71,21 @@ impl fmt::Display for SweepError {
             SweepError::Run { point, error } => write!(f, "{point}: {error}"),
             SweepError::Store(e) => write!(f, "{e}"),
             SweepError::File(path, why) => write!(f, "{}: {why}", path.display()),
-            SweepError::Foreign => f.write_str(
-                "unknown run: the other process has another version of forebay or of a file of the scenario",
-            ),
+            SweepError::Foreign => {
+                f.write_str("unknown run: the other process has another version of forebay or of a file of the scenario")
+            }
             SweepError::Missing { dir, missing, total } => write!(
                 f,
                 "{missing} of {total} runs are missing; run their shards with --out {}, or `forebay sweep` there to run them",
                 dir.display()
             ),
             SweepError::Different(a, b) => {
-                write!(f, "{} and {} have different sweeps, or different versions of one: the runs of their points differ", a.display(), b.display())
+                write!(
+                    f,
+                    "{} and {} have different sweeps, or different versions of one: the runs of their points differ",
+                    a.display(),
+                    b.display()
+                )
             }
             SweepError::Interrupted { done, total } => write!(f, "interrupted: {done} of {total} runs done"),
         }
