@@ -63,7 +63,7 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     let whole = Late { queries: sum(|l| l.queries), messages: sum(|l| l.messages), ..Late::default() };
     let unfinished = data.queries.iter().any(|q| q.qct.is_none()) || data.flows.iter().any(|f| f.size > 0 && !f.complete());
     (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished).then(|| {
-        format!("None of {} is late: no cause delayed one by more than its time on an unloaded network.", whole.things())
+        format!("None of {} is late: no single cause delayed one by more than its unloaded completion time.", whole.things())
     })
 }
 
@@ -119,10 +119,10 @@ impl Late {
         };
         let causes: Vec<String> = self.named(data).iter().enumerate().map(one).collect();
         let (late, things) = (bold(&self.late.to_string()), self.things());
-        let (are, main) =
-            (if self.late == 1 { "is" } else { "are" }, if causes.len() == 1 { "Main cause" } else { "Main causes" });
+        let (are, each) = if self.late == 1 { ("is", "it") } else { ("are", "each") };
+        let main = if causes.len() == 1 { "Main cause" } else { "Main causes" };
         format!(
-            "{prefix}{late} of {things} {are} late: one cause cost more than the time on an unloaded network. {main}: {}.",
+            "{prefix}{late} of {things} {are} late: a single cause delayed {each} by more than its unloaded completion time. {main}: {}.",
             causes.join(", ")
         )
     }
@@ -224,8 +224,8 @@ mod tests {
         flows.extend(vec![message(0, false, None); 8]);
         assert_eq!(
             sentence(&with(flows, 1)).unwrap(),
-            "**12** of 20 messages are late: one cause cost more than the time on an unloaded network. Main causes: **retransmission \
-             timeout** (75 %), bandwidth share of bottleneck (25 %)."
+            "**12** of 20 messages are late: a single cause delayed each by more than its unloaded completion time. Main causes: \
+             **retransmission timeout** (75 %), bandwidth share of bottleneck (25 %)."
         );
     }
 
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(sentence(&d), None);
         assert_eq!(
             nothing_late(&d).unwrap(),
-            "None of 3 messages is late: no cause delayed one by more than its time on an unloaded network."
+            "None of 3 messages is late: no single cause delayed one by more than its unloaded completion time."
         );
         assert_eq!(nothing_late(&with(Vec::new(), 1)), None, "nothing that could have been late");
         let running = Flow { fct: None, ..message(0, false, None) };
