@@ -4,8 +4,8 @@ use crate::catalog::{Kind, Program, assignment};
 use crate::condition::Condition;
 use crate::lease::Lease;
 use crate::route::Plan;
-use crate::sample::{Look, Of};
-use crate::sockets::Whom;
+use crate::sample::{Snapshot, SocketFilter};
+use crate::sockets::Target;
 use crate::state::{self, Attachment, Guard, Lock};
 use crate::step::{DEFAULT_CC, Step};
 use crate::tc::Filter;
@@ -106,9 +106,9 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     let folder = pins::folder()?.join(&name);
     let mut steps = vec![Step::Pins { folder: folder.clone() }];
     if shim {
-        let whom = if request.default { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
-        steps.extend(filters(program, &request.devices, &whom)?.into_iter().map(Step::Filter));
-        let attachment = Attachment { prefixes: whom, ..attachment(request, program, name, steps)? };
+        let target = if request.default { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
+        steps.extend(filters(program, &request.devices, &target)?.into_iter().map(Step::Filter));
+        let attachment = Attachment { prefixes: target, ..attachment(request, program, name, steps)? };
         return Ok(Ready { program, params, routes: Vec::new(), attachment });
     }
     steps.push(Step::Sockets { cc: name.clone(), memory: folder.join("earlier") });
@@ -216,8 +216,8 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
             }
             Step::Pins { folder } if ready.program.kind == Kind::Shim => {
                 lines.push(format!("# the maps of `{}` are pinned in {}", ready.program.name, folder.display()));
-                let whom: Vec<String> = ready.attachment.prefixes.iter().map(Prefix::to_string).collect();
-                lines.push(format!("# its map `prefixes` gets {}", whom.join(", ")));
+                let target: Vec<String> = ready.attachment.prefixes.iter().map(Prefix::to_string).collect();
+                lines.push(format!("# its map `prefixes` gets {}", target.join(", ")));
             }
             Step::Pins { folder } => {
                 lines.extend(pins::missing_mount(folder)?.map(|m| format!("mount -t bpf -o mode=0700 bpf {}", m.display())));
@@ -301,11 +301,11 @@ fn attach_with(
 
 /// How connections do without it.
 fn before(attachment: &Attachment, measure: Option<Duration>) -> Result<Health, Error> {
-    let of = Of::new(attachment);
-    let first = Look::take(&of)?;
+    let of = SocketFilter::new(attachment);
+    let first = Snapshot::take(&of)?;
     let Some(time) = measure else { return Ok(first.so_far()) };
     std::thread::sleep(time);
-    Ok(Look::take(&of)?.since(&first))
+    Ok(Snapshot::take(&of)?.since(&first))
 }
 
 fn carry_out(
@@ -319,12 +319,12 @@ fn carry_out(
     let name = &attachment.name;
     let mut object = loader::load(program, name, attachment.default, params)?;
     let mut routes = routes.into_iter();
-    let whom = Whom {
+    let target = Target {
         cc: name,
         needs_ecn: program.needs_ecn,
         prefixes: &attachment.prefixes,
         cgroup: attachment.cgroup.as_deref(),
-        ..Whom::default()
+        ..Target::default()
     };
     for step in &attachment.steps {
         match step {
@@ -345,7 +345,7 @@ fn carry_out(
             // At the end, when new connections use it already.
             Step::Sockets { .. } => {}
             Step::Cgroup { cgroup, link } => {
-                sockets::choose(&whom, cgroup, link)?;
+                sockets::choose(&target, cgroup, link)?;
                 done.push(format!("new connections of processes in {} use it", cgroup.display()));
             }
             Step::Option { cgroup, link } => {
@@ -370,7 +370,7 @@ fn carry_out(
     }
     if let Some(Step::Sockets { memory, .. }) = attachment.steps.iter().find(|s| live && matches!(s, Step::Sockets { .. })) {
         let begin = Instant::now();
-        let swapped = sockets::swap(&whom, memory)?;
+        let swapped = sockets::swap(&target, memory)?;
         done.push(format!("{} open sockets use it now ({} ms)", swapped.sockets, begin.elapsed().as_millis()));
         if swapped.refused > 0 {
             done.push(format!("{} open sockets kept what they had: the kernel refused", swapped.refused));

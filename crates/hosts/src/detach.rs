@@ -4,7 +4,7 @@
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_CC;
 use crate::tune::named;
-use crate::{Error, loader, pins, privileges, registered, route, sysctl, tc};
+use crate::{Error, leftovers, loader, pins, privileges, route, sysctl, tc};
 use std::path::Path;
 use std::{fs, thread};
 
@@ -93,7 +93,7 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
     // The files of attachments that could not be taken off are needed again.
     first?;
     lock.clear()?;
-    for (name, link) in registered::others(&[]) {
+    for (name, link) in leftovers::others(&[]) {
         done.push(format!(
             "{name} is still registered by a program of forebay, but has no state file here (BPF link {link}); if no container on this machine uses \
              it, run `bpftool link detach id {link}`"
@@ -108,7 +108,7 @@ fn remove_pins(dir: &Path) -> Result<Vec<String>, Error> {
     let mut done: Vec<String> = leave_default(&name)?.into_iter().collect();
     let links = pins::links(dir);
     pins::remove(dir)?;
-    done.extend(registered::end(Some(name.as_str()).filter(|_| !links.is_empty()), &links)?);
+    done.extend(leftovers::end(Some(name.as_str()).filter(|_| !links.is_empty()), &links)?);
     done.push(format!("removed {} that no file remembers", dir.display()));
     Ok(done)
 }

@@ -7,7 +7,7 @@
 use crate::catalog::Program;
 use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};
 use crate::step::Step;
-use crate::{Error, Health, NetNs, Prefix, lease, loader, pins, registered};
+use crate::{Error, Health, NetNs, Prefix, lease, leftovers, loader, pins};
 use forebay_platform::files::Dir;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -143,7 +143,7 @@ impl Attachment {
             Ok(Some(done)) => done,
             Err(e) => (Err(e), Vec::new()),
         };
-        notes.extend(registered::end(cc, &links)?);
+        notes.extend(leftovers::end(cc, &links)?);
         undone?;
         self.forget()?;
         Ok(notes)

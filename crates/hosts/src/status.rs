@@ -2,7 +2,7 @@
 
 use crate::catalog::Program;
 use crate::inet_diag::{self, Socket};
-use crate::{Error, Prefix, counters, lease, loader, registered, state};
+use crate::{Error, Prefix, counters, lease, leftovers, loader, state};
 use libbpf_rs::MapHandle;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -92,5 +92,5 @@ pub fn status() -> Result<Vec<Status>, Error> {
 pub fn unaccounted() -> Result<Vec<(String, u32)>, Error> {
     let all = state::all()?;
     let known: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-    Ok(registered::others(&known))
+    Ok(leftovers::others(&known))
 }

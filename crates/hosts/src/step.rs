@@ -1,9 +1,9 @@
 //! The changes that an attachment makes, each with its undoing. Undoing is safe at any time: before the change, after it, and twice.
 
-use crate::limited::limited;
 use crate::route::Route;
-use crate::sockets::{Whom, swap};
+use crate::sockets::{Target, swap};
 use crate::tc::Filter;
+use crate::time_limit::with_time_limit;
 use crate::{Error, loader, pins, sysctl};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,9 @@ fn leave(cc: &str, memory: &Path) -> Result<Option<String>, Error> {
     let default = sysctl::get(DEFAULT_CC)?;
     let next = if default == cc { "reno".to_owned() } else { default };
     let (only, path) = (cc.to_owned(), memory.to_owned());
-    let swapped = limited(move || swap(&Whom { cc: &next, only: Some(&only), back: true, ..Whom::default() }, &path).map(drop))?;
+    let swapped = with_time_limit(move || {
+        swap(&Target { cc: &next, only: Some(&only), back: true, ..Target::default() }, &path).map(drop)
+    })?;
     let held =
         || format!("a process holds the lock of a socket: connections may use {cc} until the process releases it, or they close");
     Ok(swapped.map_or_else(|| Some(held()), |()| None))

@@ -1,9 +1,9 @@
 //! The BPF programs of a run: loaded for each transport with a shim, at the devices of its hosts, with the process that keeps their timers as
 //! threads of this one. They are held by this process and by the devices alone, so that nothing is left of them however it ends.
 
-use crate::shim::{NAME, Wanted, wanted};
+use crate::shim::{NAME, ShimConfig, config};
 use forebay_hosts::helper::Timers;
-use forebay_hosts::helper::own::{Host, Keeper};
+use forebay_hosts::helper::in_process::{Host, TimerLoop};
 use forebay_hosts::shim::{Row, Shim};
 use forebay_linux::protocol::{Group, NEVER, ShimRow};
 use forebay_types::Time;
@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 /// The program of one transport.
 struct Loaded {
     profile: u32,
-    wanted: Wanted,
+    config: ShimConfig,
     shim: Shim,
     /// Its place among those at an interface.
     number: u32,
@@ -37,7 +37,7 @@ fn us(time: Time) -> u64 {
 
 impl Loaded {
     fn timers(&self, cost_of_probe: Time) -> Timers {
-        let s = &self.wanted.shim;
+        let s = &self.config.shim;
         Timers {
             probes: s.gamma as u32,
             train: us(s.beta1),
@@ -65,15 +65,15 @@ impl Programs {
     pub fn load(groups: &[Group], first_port: u16) -> io::Result<Programs> {
         let mut number = 0;
         let mut load = |(port, group): (u16, &Group)| {
-            let Some(wanted) = wanted(&group.shim).map_err(io::Error::other)? else { return Ok(None) };
+            let Some(config) = config(&group.shim).map_err(io::Error::other)? else { return Ok(None) };
             if in_user_namespace() {
                 let why = "shims below TCP are BPF programs, which take the machine's own root: run it with sudo; `unshare --user` is not enough";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
             }
-            let params: Vec<_> = wanted.params.iter().copied().chain([("port", port.into())]).collect();
+            let params: Vec<_> = config.params.iter().copied().chain([("port", port.into())]).collect();
             let shim = Shim::load(NAME, &params).map_err(failed)?;
             number += 1;
-            Ok(Some(Loaded { profile: group.profile, wanted, shim, number, hosts: Vec::new() }))
+            Ok(Some(Loaded { profile: group.profile, config, shim, number, hosts: Vec::new() }))
         };
         let by_group = (first_port..).zip(groups).map(&mut load).collect::<io::Result<_>>()?;
         Ok(Programs { by_group })
@@ -98,8 +98,8 @@ impl Programs {
     ///
     /// # Errors
     /// The kernel refuses their rings.
-    pub fn keepers(&mut self) -> io::Result<Vec<Timekeeper>> {
-        let keeper = |l: &mut Loaded| Keeper::new(&l.shim, std::mem::take(&mut l.hosts)).map(Timekeeper).map_err(failed);
+    pub fn timer_loops(&mut self) -> io::Result<Vec<Timekeeper>> {
+        let keeper = |l: &mut Loaded| TimerLoop::new(&l.shim, std::mem::take(&mut l.hosts)).map(Timekeeper).map_err(failed);
         self.by_group.iter_mut().flatten().map(keeper).collect()
     }
 
@@ -136,7 +136,7 @@ impl Programs {
 }
 
 /// Keeps the timers of one program.
-pub struct Timekeeper(Keeper);
+pub struct Timekeeper(TimerLoop);
 
 impl Timekeeper {
     /// Until `stop` says so.

@@ -101,13 +101,13 @@ struct Opening {
 
 /// A SYN-ACK that waits.
 #[derive(Debug)]
-struct Held {
+struct HeldSynAck {
     interface: u32,
     frame: Vec<u8>,
     since: u64,
 }
 
-impl Held {
+impl HeldSynAck {
     fn release(self) -> Sending {
         Sending { interface: self.interface, frame: self.frame, order: Order::Release }
     }
@@ -117,7 +117,7 @@ impl Held {
 #[derive(Debug)]
 pub(super) struct Schedule {
     opening: BTreeMap<Flow, Opening>,
-    held: BTreeMap<Flow, Held>,
+    held: BTreeMap<Flow, HeldSynAck>,
     timers: Timers,
     /// Probes that may be sent again now, in ns of which one costs some, and when that was so.
     budget: u64,
@@ -163,7 +163,7 @@ impl Schedule {
                 self.opening.remove(&flow);
             }
             Notice::Held(flow, interface, frame) => {
-                let held = Held { interface, frame, since: now };
+                let held = HeldSynAck { interface, frame, since: now };
                 if self.held.len() >= MOST {
                     return vec![held.release()];
                 }
@@ -171,7 +171,7 @@ impl Schedule {
                 self.held.entry(flow).and_modify(|h| h.frame.clone_from(&held.frame)).or_insert(held);
             }
             Notice::Estimate(..) => {}
-            Notice::Enough(flow) => return self.held.remove(&flow).map(Held::release).into_iter().collect(),
+            Notice::Enough(flow) => return self.held.remove(&flow).map(HeldSynAck::release).into_iter().collect(),
         }
         Vec::new()
     }
@@ -188,7 +188,7 @@ impl Schedule {
     pub(super) fn due(&mut self, now: u64) -> Vec<Sending> {
         let t = self.timers;
         let waited: Vec<Flow> = self.held.iter().filter(|(_, h)| now - h.since >= t.hold).map(|(f, _)| *f).collect();
-        let mut all: Vec<Sending> = waited.iter().filter_map(|f| self.held.remove(f)).map(Held::release).collect();
+        let mut all: Vec<Sending> = waited.iter().filter_map(|f| self.held.remove(f)).map(HeldSynAck::release).collect();
         self.opening.retain(|_, o| now - o.first <= t.give_up);
         self.budget = (self.budget + (now - self.filled.min(now)) * 1_000).min(t.burst * t.cost_ns);
         self.filled = now;
@@ -221,7 +221,7 @@ impl Schedule {
 
     /// All SYN-ACKs.
     pub(super) fn release_all(&mut self) -> Vec<Sending> {
-        std::mem::take(&mut self.held).into_values().map(Held::release).collect()
+        std::mem::take(&mut self.held).into_values().map(HeldSynAck::release).collect()
     }
 }
 

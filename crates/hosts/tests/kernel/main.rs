@@ -11,12 +11,12 @@ mod capture;
 mod check;
 mod child;
 mod congestion_controls;
+mod estimates;
 mod helper;
 mod hostile;
 mod kill;
 mod lab;
 mod messages;
-mod recent;
 mod recording;
 mod refusals;
 mod shims;
@@ -62,9 +62,9 @@ const TOPICS: &[(&str, fn())] = &[
     ("helper-holds", helper::holds),
     ("helper-guest", helper::guest),
     ("helper-killed", helper::killed),
-    ("helper-recent", recent::estimates),
-    ("helper-recent-guest", recent::guest),
-    ("helper-recent-not-kept", recent::not_kept),
+    ("helper-recent", estimates::estimates),
+    ("helper-recent-guest", estimates::guest),
+    ("helper-recent-not-kept", estimates::not_kept),
     ("kill-attach", kill::while_attaching),
     ("kill-detach", kill::while_detaching),
     ("kill-lost-state", kill::lost_state),

@@ -43,21 +43,21 @@ fn owner(notice: &Notice) -> Ipv4Addr {
 
 /// Whoever keeps the timers; the shim relies on it from the beginning.
 #[expect(missing_debug_implementations, reason = "a ring of libbpf says nothing of itself")]
-pub struct Keeper {
+pub struct TimerLoop {
     ring: Ring,
     hosts: BTreeMap<Ipv4Addr, Host>,
     done: Done,
 }
 
-impl Keeper {
+impl TimerLoop {
     /// Of these hosts.
     ///
     /// # Errors
     /// The shim has no timers, or the kernel refuses the ring.
-    pub fn new(shim: &Shim, hosts: Vec<Host>) -> Result<Keeper, Error> {
+    pub fn new(shim: &Shim, hosts: Vec<Host>) -> Result<TimerLoop, Error> {
         let ring = Ring::open(shim.map("helper")?, &shim.map("notices")?)?;
         ring.show_life()?;
-        Ok(Keeper { ring, hosts: hosts.into_iter().map(|h| (h.address, h)).collect(), done: Done::default() })
+        Ok(TimerLoop { ring, hosts: hosts.into_iter().map(|h| (h.address, h)).collect(), done: Done::default() })
     }
 
     /// Keeps them until `stop` says so.

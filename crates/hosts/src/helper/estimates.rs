@@ -20,14 +20,14 @@ pub(super) enum Change {
 
 /// All that are kept.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct Estimates {
     /// How long one counts, us; 0: none is kept.
     time: u64,
     until: BTreeMap<Path, u64>,
     ends: BTreeSet<(u64, Path)>,
 }
 
-impl Recent {
+impl Estimates {
     /// The parameter of the shim, in ms.
     pub(super) fn time(&mut self, ms: u64) {
         self.time = ms * 1000;
@@ -86,8 +86,8 @@ mod tests {
     const FLOW: Flow = [10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4];
     const PATH: Path = [10, 0, 0, 1, 10, 0, 0, 2];
 
-    fn keeping(ms: u64) -> Recent {
-        let mut r = Recent::default();
+    fn keeping(ms: u64) -> Estimates {
+        let mut r = Estimates::default();
         r.time(ms);
         r
     }
