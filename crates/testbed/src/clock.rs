@@ -56,16 +56,16 @@ pub fn real_time(priority: i32) -> io::Result<()> {
 
 /// The calling thread goes before ordinary ones until this is dropped, where it may.
 #[derive(Debug)]
-pub struct Urgent(());
+pub struct RealTimeScope(());
 
-impl Urgent {
+impl RealTimeScope {
     /// From now on. Without the right to it nothing changes.
-    pub fn from_now(priority: i32) -> Option<Urgent> {
-        real_time(priority).is_ok().then_some(Urgent(()))
+    pub fn from_now(priority: i32) -> Option<RealTimeScope> {
+        real_time(priority).is_ok().then_some(RealTimeScope(()))
     }
 }
 
-impl Drop for Urgent {
+impl Drop for RealTimeScope {
     fn drop(&mut self) {
         let parameters = libc::sched_param { sched_priority: 0 };
         // SAFETY: as in `real_time`. Nobody needs a right to have less.

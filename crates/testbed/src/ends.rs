@@ -1,6 +1,6 @@
 //! The TCP of the running kernel: sockets in the namespaces of the hosts, and the messages that go through them.
 
-use crate::hold;
+use crate::delay_queue;
 use crate::namespace::Interface;
 use crate::sockets::{io_error, is_datagrams, socket};
 use crate::tcp_info::TcpInfo;
@@ -83,7 +83,7 @@ pub struct Ends {
 
 /// What has happened since the last time.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct EndReports {
     /// Events.
     pub events: Vec<Event>,
     /// States of senders.
@@ -131,7 +131,7 @@ impl Ends {
     }
 
     /// Transport, and addresses of the two ends, of every connection.
-    pub fn of_conn(&self, conn: u32) -> (u32, (SocketAddrV4, SocketAddrV4)) {
+    pub fn addresses_of(&self, conn: u32) -> (u32, (SocketAddrV4, SocketAddrV4)) {
         let c = &self.conns[conn as usize];
         (c.group, self.addresses(conn, c.group, c.src, c.dst))
     }
@@ -143,7 +143,7 @@ impl Ends {
 
     /// The random waits of `group`, as bits of a mark.
     pub fn waits(&self, group: u32) -> Option<u32> {
-        hold::waits(&self.groups[group as usize])
+        delay_queue::waits(&self.groups[group as usize])
     }
 
     fn listen(&mut self, interface: u32, group: u32, at: SocketAddrV4) -> io::Result<()> {
@@ -171,7 +171,7 @@ impl Ends {
         self.listen(dst, group, to)?;
         let socket = socket(&self.interfaces[src as usize].namespace, &self.groups[group as usize])?;
         if let Some(waits) = self.waits(group) {
-            socket.set_mark(hold::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
+            socket.set_mark(delay_queue::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
         }
         socket.bind(&from.into()).map_err(|e| io_error(&format!("bind {from}"), e))?;
         debug_assert_eq!(conn as usize, self.conns.len());
@@ -340,7 +340,7 @@ impl Ends {
     }
 
     /// Looks at the sender of `conn`: its state, what it knows to be delivered, and whether its timer has run out.
-    pub fn look(&mut self, now: Time, conn: u32) {
+    pub fn sample(&mut self, now: Time, conn: u32) {
         let Some(c) = self.conns.get_mut(conn as usize) else { return };
         let Some(Ok(info)) = c.sender.as_ref().map(|s| TcpInfo::of(s.as_fd())) else { return };
         c.acked = info.bytes_acked().min(c.written);
@@ -367,9 +367,9 @@ impl Ends {
     }
 
     /// Takes what there is to tell.
-    pub fn news(&mut self) -> News {
+    pub fn take_reports(&mut self) -> EndReports {
         let take = std::mem::take::<Vec<Event>>;
-        News {
+        EndReports {
             events: take(&mut self.events),
             samples: std::mem::take(&mut self.samples),
             timers: std::mem::take(&mut self.timers),

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 /// Name of the program.
 pub const NAME: &str = "proboscis";
 /// Why a build without the programs refuses it.
-pub const LACKING: &str = "on the running kernel the shim is a BPF program, which this build does not have; legal: a build with the feature `bpf` (clang, \
+pub const UNAVAILABLE: &str = "on the running kernel the shim is a BPF program, which this build does not have; legal: a build with the feature `bpf` (clang, \
      libelf and zlib: tools/setup.sh --with-bpf, make build), no shim, or `world = \"linux\"`";
 /// Probes of a train that is sent again, at most (`TRAIN_MOST` of the program).
 const TRAIN_MOST: u64 = 128;
@@ -17,7 +17,7 @@ const TICK: Time = Time::from_ms(1);
 
 /// What a scenario asks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ShimConfig {
     /// Parameters of the program.
     pub params: Vec<(&'static str, u64)>,
     /// As the scenario has it; times and sizes of the process are in it.
@@ -36,15 +36,15 @@ fn shift(g: f64) -> Option<u64> {
 }
 
 /// Why this build does not run it at all, if it does not.
-pub fn lacking() -> Option<String> {
-    (!cfg!(feature = "bpf")).then(|| LACKING.to_owned())
+pub fn unavailable() -> Option<String> {
+    (!cfg!(feature = "bpf")).then(|| UNAVAILABLE.to_owned())
 }
 
 /// What the shim with these numbers asks; `None`: there is none.
 ///
 /// # Errors
 /// What the program cannot, by the scenario's key, and what is legal.
-pub fn wanted(numbers: &[u64; SHIM]) -> Result<Option<Wanted>, String> {
+pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
     let Some(shim) = Proboscis::read(numbers) else { return Ok(None) };
     let floor = shim.least / shim.mss.max(1);
     let refuse = |key: &str, legal: &str| {
@@ -94,7 +94,7 @@ pub fn wanted(numbers: &[u64; SHIM]) -> Result<Option<Wanted>, String> {
         ("lost_as_marked", u64::from(shim.lost_as_marked)),
         ("severe", severe),
     ];
-    Ok(Some(Wanted { params, shim }))
+    Ok(Some(ShimConfig { params, shim }))
 }
 
 #[cfg(test)]
@@ -139,11 +139,11 @@ mod tests {
 
     #[test]
     fn the_defaults_of_a_scenario_are_parameters_of_the_program() {
-        let all = wanted(&numbers()).unwrap().unwrap().params;
+        let all = config(&numbers()).unwrap().unwrap().params;
         let of = |name| all.iter().find(|p| p.0 == name).unwrap().1;
         assert_eq!(["probes", "initial", "floor", "mss"].map(of), [10, 10, 2, 1_448]);
         assert_eq!(["shift_g", "sufficient", "everywhere", "elephant", "severe"].map(of), [4, 50, 1, 0, 90]);
-        assert_eq!(wanted(&[0; SHIM]), Ok(None));
+        assert_eq!(config(&[0; SHIM]), Ok(None));
     }
 
     /// Each number beyond what the program has, with the key that says it.
@@ -172,7 +172,7 @@ mod tests {
         for (at, value, key) in cases {
             let mut n = numbers();
             n[at] = if matches!(at, 2 | 3 | 4 | 6 | 7) { value.to_bits() } else { value as u64 };
-            let why = wanted(&n).unwrap_err();
+            let why = config(&n).unwrap_err();
             assert!(why.starts_with(&format!("`{key}`:")) && why.contains("legal: "), "{key}: {why}");
         }
     }

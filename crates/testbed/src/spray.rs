@@ -55,7 +55,7 @@ impl Spray {
     }
 
     /// When the switches learn of what, in the order of the failures.
-    pub fn news(network: &Network) -> impl Iterator<Item = (Time, PortId, bool)> {
+    pub fn updates(network: &Network) -> impl Iterator<Item = (Time, PortId, bool)> {
         let ends = |f: &forebay_experiment::faults::Failure| {
             let up = f.up.get().map(|up| (up + f.reroute, f.port, true));
             std::iter::once((f.down + f.reroute, f.port, false)).chain(up)

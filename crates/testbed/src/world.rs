@@ -1,9 +1,9 @@
 //! The running kernel as a world.
 
-use crate::clock::Urgent;
-use crate::guest::{self, Punctuality};
+use crate::clock::RealTimeScope;
+use crate::guest::{self, Timing};
 use crate::namespace::Namespace;
-use crate::shim::{lacking, wanted};
+use crate::shim::{config, unavailable};
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -62,8 +62,8 @@ fn trim_params(cc: &GuestCc) -> String {
 }
 
 /// Why a run is invalid, if it is.
-fn judge(how: &Punctuality, tolerance: Time) -> Result<(), String> {
-    let late = how.lateness.quantile(0.99);
+fn judge(how: &Timing, tolerance: Time) -> Result<(), String> {
+    let late = how.misses.quantile(0.99);
     if late <= tolerance {
         return Ok(());
     }
@@ -72,7 +72,7 @@ fn judge(how: &Punctuality, tolerance: Time) -> Result<(), String> {
     Err(format!(
         "this run is invalid: one packet in a hundred was handed over more than {late} late, and this network tolerates {tolerance} ({}){right}. \
          Run it on an idle machine, at a lower rate or with longer delays",
-        how.lateness
+        how.misses
     ))
 }
 
@@ -116,7 +116,7 @@ impl World for Testbed {
         }
         for group in &experiment.groups {
             let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);
-            if let Some(why) = asked.and_then(|shim| lacking().or_else(|| wanted(&shim).err())) {
+            if let Some(why) = asked.and_then(|shim| unavailable().or_else(|| config(&shim).err())) {
                 refuse("transport.shim", why);
             }
         }
@@ -152,7 +152,7 @@ impl World for Testbed {
         let (mut report, how) = in_real_time(&experiment, seed, &fib, progress)?;
         let tolerance = tolerance(&experiment, &fib);
         judge(&how, tolerance).map_err(RunError::World)?;
-        report.remark = format!("{}; tolerated: {tolerance} (99 %)", how.lateness);
+        report.remark = format!("{}; tolerated: {tolerance} (99 %)", how.misses);
         let counted: Vec<String> = how.counters.iter().map(|(name, n)| format!("{name} {n}")).collect();
         if !counted.is_empty() {
             report.remark += &format!("; counted by BPF programs: {}", counted.join(", "));
@@ -172,7 +172,7 @@ fn in_real_time(
     seed: u64,
     fib: &Fib,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
-) -> Result<(Report, Punctuality), RunError> {
+) -> Result<(Report, Timing), RunError> {
     let broken = |e: io::Error| RunError::World(format!("the testbed broke off: {e}"));
     let (from_guest, to_us) = io::pipe().map_err(broken)?;
     let (from_us, to_guest) = io::pipe().map_err(broken)?;
@@ -181,7 +181,7 @@ fn in_real_time(
         let guest = scope.spawn(|| guest::serve(there, &experiment.network, seed));
         let mut link = Link::new(to_guest, from_guest);
         // What applications decide, and which ways connections take when a link fails, is to be in time, too.
-        let _urgent = Urgent::from_now(guest::PRIORITY);
+        let _urgent = RealTimeScope::from_now(guest::PRIORITY);
         let ran = converse(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
         // The other end notices that this one is gone, if it has not ended.
         drop(link);

@@ -28,9 +28,9 @@ kind = "poisson"
 }
 
 /// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
-type Told = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
+type ShimSummary = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
 
-fn told(report: &Report) -> Vec<Told> {
+fn shim_summaries(report: &Report) -> Vec<ShimSummary> {
     let mut flows: Vec<_> = report.flows.iter().collect();
     flows.sort_by_key(|f| f.flow_id);
     let row = |f: &&forebay_experiment::rows::FlowRow| {
@@ -65,7 +65,7 @@ fn windows_follow_marks_as_in_virtual_time() {
     let near = |what: &str, a: f64, b: f64, within: f64| {
         assert!(b > 0.0 && (a / b - 1.0).abs() <= within, "{what}: {a} for {b}");
     };
-    let sum = |r: &Report, of: fn(&Told) -> Option<i64>| told(r).iter().filter_map(of).sum::<i64>() as f64;
+    let sum = |r: &Report, of: fn(&ShimSummary) -> Option<i64>| shim_summaries(r).iter().filter_map(of).sum::<i64>() as f64;
     let end = |r: &Report| r.flows.iter().map(|f| f.end.or_never().0).max().unwrap_or(0) as f64;
     let times = |r: &Report| r.flows.iter().map(|f| (f.end.or_never() - f.start).0 as f64).sum();
     let marked = |r: &Report| r.packets.iter().filter(|p| p.ce).count() as f64;
@@ -82,9 +82,13 @@ fn windows_follow_marks_as_in_virtual_time() {
             exact.timeouts.len()
         );
     }
-    let probes: i64 = told(&real).iter().filter_map(|m| m.0).sum();
+    let probes: i64 = shim_summaries(&real).iter().filter_map(|m| m.0).sum();
     assert!(real.remark.contains(&format!("probes_sent {probes}, ")), "{probes} probes: {}", real.remark);
-    assert!(told(&real).iter().all(|m| m.0 >= Some(10)) && told(&real).iter().any(|m| m.1 == "severe"), "{:?}", told(&real));
+    assert!(
+        shim_summaries(&real).iter().all(|m| m.0 >= Some(10)) && shim_summaries(&real).iter().any(|m| m.1 == "severe"),
+        "{:?}",
+        shim_summaries(&real)
+    );
 }
 
 /// The port takes four packets: trains lose most of their probes, and the SYN behind them. The host may repeat one train (4 ms), so that its SYN
@@ -99,7 +103,7 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
         return;
     }
     let Some(runs) = worlds::both(&text, false) else { return };
-    let [real, exact] = runs.each_ref().map(told);
+    let [real, exact] = runs.each_ref().map(shim_summaries);
     for (a, b) in real.iter().zip(&exact) {
         assert_eq!((a.0, a.1, a.2), (b.0, b.1, b.2), "{real:?}");
         // For 8 ms, looked at every millisecond, and until the thread that lets it go has run.

@@ -44,17 +44,17 @@ pub fn mark(waits: u32, conn: u32) -> u32 {
 
 /// The map of the program.
 #[derive(Debug)]
-pub struct Holds(NonNull<AtomicU64>);
+pub struct HoldTimes(NonNull<AtomicU64>);
 
 // SAFETY: the memory is the kernel's, is read with atomic loads, and stays until the value is dropped.
-unsafe impl Send for Holds {}
+unsafe impl Send for HoldTimes {}
 
-impl Holds {
+impl HoldTimes {
     /// That of the program that is attached.
     ///
     /// # Errors
     /// There is none, or no right to it.
-    pub fn open() -> io::Result<Holds> {
+    pub fn open() -> io::Result<HoldTimes> {
         let missing = |e: io::Error| {
             let fix = format!("attach it with this version of forebay, as root: forebay attach trim --name {CC} --default");
             io::Error::new(e.kind(), format!("the waits of TRIM (`at`) need the program's map `holds`: {e} ({fix})"))
@@ -67,15 +67,15 @@ impl Holds {
         };
         let found = mounts.lines().filter_map(is_bpf).find(|p| p.exists());
         let path = found.ok_or_else(|| missing(io::Error::new(io::ErrorKind::NotFound, "no such program is attached")))?;
-        Holds::map(&pinned(&path).map_err(missing)?).map_err(missing)
+        HoldTimes::map(&pinned(&path).map_err(missing)?).map_err(missing)
     }
 
-    fn map(map: &File) -> io::Result<Holds> {
+    fn map(map: &File) -> io::Result<HoldTimes> {
         // SAFETY: a new mapping, read only, of the whole map.
         let memory =
             unsafe { libc::mmap(std::ptr::null_mut(), SLOTS * 8, libc::PROT_READ, libc::MAP_SHARED, map.as_raw_fd(), 0) };
         match NonNull::new(memory.cast()) {
-            Some(first) if memory != libc::MAP_FAILED => Ok(Holds(first)),
+            Some(first) if memory != libc::MAP_FAILED => Ok(HoldTimes(first)),
             _ => Err(io::Error::last_os_error()),
         }
     }
@@ -88,7 +88,7 @@ impl Holds {
     }
 }
 
-impl Drop for Holds {
+impl Drop for HoldTimes {
     fn drop(&mut self) {
         // SAFETY: mapped by `map` with this length; nothing refers to it any more.
         unsafe { libc::munmap(self.0.as_ptr().cast(), SLOTS * 8) };

@@ -1,9 +1,9 @@
 //! What the switch writes down, for the thread that talks to the outside.
 
-use crate::port::Parcel;
+use crate::port::Skb;
 use crate::records::{Loss, Packet, Records};
 use crate::switch::Delivery;
-use crate::wire::{Ledger, owner};
+use crate::wire::{TraceSink, owner};
 use forebay_linux::protocol::{self, reason, what};
 use forebay_queues::{DropReason, QueueState};
 use forebay_types::{PortId, Time};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A record of the switch.
 #[derive(Debug, Clone, Copy)]
-pub enum Entry {
+pub enum TraceRecord {
     /// Of a packet.
     Packet(protocol::Packet),
     /// Of a departure.
@@ -20,20 +20,20 @@ pub enum Entry {
 
 /// What the two threads share.
 #[derive(Debug, Default)]
-pub struct Shared {
+pub struct TraceBuffer {
     /// Records in the order of time.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TraceRecord>,
     /// Connections whose senders got an ACK.
     pub touched: Vec<u32>,
 }
 
 /// What has been published: both threads hold it.
 #[derive(Debug, Clone, Default)]
-pub struct Published(Arc<Mutex<Shared>>);
+pub struct SharedTrace(Arc<Mutex<TraceBuffer>>);
 
-impl Published {
+impl SharedTrace {
     /// What is in it.
-    pub fn open(&self) -> MutexGuard<'_, Shared> {
+    pub fn lock(&self) -> MutexGuard<'_, TraceBuffer> {
         // A thread that panics with the book open ends the run anyway.
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -41,37 +41,37 @@ impl Published {
 
 /// The switch's own.
 #[derive(Debug, Default)]
-pub struct Book {
-    own: Shared,
-    published: Published,
+pub struct TraceWriter {
+    own: TraceBuffer,
+    published: SharedTrace,
 }
 
-impl Book {
+impl TraceWriter {
     /// An empty one, from which others read what is published.
-    pub fn new(published: Published) -> Book {
-        Book { own: Shared::default(), published }
+    pub fn new(published: SharedTrace) -> TraceWriter {
+        TraceWriter { own: TraceBuffer::default(), published }
     }
 
-    fn packet(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, what: u8, rest: (u8, QueueState)) {
-        let (headers, of) = (&parcel.frame.headers, owner(&parcel.facts));
+    fn packet(&mut self, time: Time, port: PortId, skb: &Skb<Packet>, what: u8, rest: (u8, QueueState)) {
+        let (headers, of) = (&skb.frame.headers, owner(&skb.meta));
         let (reason, queue) = rest;
         let tcp = headers.tcp;
-        self.own.entries.push(Entry::Packet(protocol::Packet {
+        self.own.entries.push(TraceRecord::Packet(protocol::Packet {
             time: time.0,
-            id: parcel.frame.id,
+            id: skb.frame.id,
             conn: of.conn,
             port: port.get(),
             seq: tcp.map_or(0, |t| t.seq),
             ack: tcp.map_or(0, |t| t.ack),
             payload: headers.payload,
-            wire: parcel.facts.wire,
+            wire: skb.meta.wire,
             window: tcp.map_or(0, |t| t.window),
             tcp_flags: tcp.map_or(0, |t| t.flags),
             // Of a packet that is marked at its arrival the field before, which its headers have kept.
-            ecn: if what == what::MARKED { headers.ecn } else { parcel.facts.ecn } as u8,
+            ecn: if what == what::MARKED { headers.ecn } else { skb.meta.ecn } as u8,
             what,
             reason,
-            class_of_service: parcel.facts.class,
+            class_of_service: skb.meta.class,
             back: u8::from(of.back),
             queue_packets: queue.packets,
             pad: 0,
@@ -80,38 +80,38 @@ impl Book {
     }
 }
 
-impl Records for Book {
-    fn joined(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, marked: bool) {
-        self.packet(time, port, parcel, if marked { what::MARKED } else { what::ARRIVED }, (0, found));
+impl Records for TraceWriter {
+    fn joined(&mut self, time: Time, port: PortId, skb: &Skb<Packet>, found: QueueState, marked: bool) {
+        self.packet(time, port, skb, if marked { what::MARKED } else { what::ARRIVED }, (0, found));
     }
 
-    fn marked(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>) {
-        self.packet(time, port, parcel, what::MARKED_LATER, (0, QueueState::default()));
+    fn marked(&mut self, time: Time, port: PortId, skb: &Skb<Packet>) {
+        self.packet(time, port, skb, what::MARKED_LATER, (0, QueueState::default()));
     }
 
-    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, loss: Loss) {
+    fn dropped(&mut self, time: Time, port: PortId, skb: &Skb<Packet>, found: QueueState, loss: Loss) {
         let reason = match loss {
             Loss::Queue(DropReason::Overflow) => reason::OVERFLOW,
             Loss::Queue(DropReason::SharedBuffer) => reason::SHARED,
             Loss::Queue(DropReason::Early) => reason::EARLY,
             Loss::Dead => reason::DEAD,
             Loss::Cut => reason::CUT,
-            Loss::Flying => reason::LOST,
+            Loss::InFlight => reason::LOST,
             Loss::Damaged => reason::DAMAGED,
         };
-        self.packet(time, port, parcel, what::DROPPED, (reason, found));
+        self.packet(time, port, skb, what::DROPPED, (reason, found));
     }
 
-    fn left(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>) {
-        let leave = protocol::Leave { time: time.0, id: parcel.frame.id, port: port.get(), wire: parcel.facts.wire };
-        self.own.entries.push(Entry::Leave(leave));
+    fn left(&mut self, time: Time, port: PortId, skb: &Skb<Packet>) {
+        let leave = protocol::Leave { time: time.0, id: skb.frame.id, port: port.get(), wire: skb.meta.wire };
+        self.own.entries.push(TraceRecord::Leave(leave));
     }
 }
 
-impl Ledger for Book {
+impl TraceSink for TraceWriter {
     fn delivered(&mut self, now: Time, delivery: &Delivery) {
-        self.packet(now, delivery.port, &delivery.parcel, what::DELIVERED, (0, QueueState::default()));
-        let of = owner(&delivery.parcel.facts);
+        self.packet(now, delivery.port, &delivery.skb, what::DELIVERED, (0, QueueState::default()));
+        let of = owner(&delivery.skb.meta);
         if of.back {
             self.own.touched.push(of.conn);
         }
@@ -121,7 +121,7 @@ impl Ledger for Book {
         if self.own.entries.is_empty() {
             return;
         }
-        let mut shared = self.published.open();
+        let mut shared = self.published.lock();
         shared.entries.append(&mut self.own.entries);
         shared.touched.append(&mut self.own.touched);
     }
