@@ -6,8 +6,8 @@ use crate::failures::{Failures, Rerouted, route};
 use crate::link::Frames;
 use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
-use crate::shim_rows::Said;
-use crate::ways::Ways;
+use crate::routes::Routes;
+use crate::shim_rows::ShimState;
 use forebay_apps::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
@@ -125,16 +125,16 @@ impl<'a> Hosts<'a> {
 
     fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
         let number = self.connections.len() as u64;
-        let ways = self.ways(number, &spec);
+        let routes = self.routes(number, &spec);
         let tcp = &self.experiment.groups[spec.group].tcp;
         self.live += 1;
         self.peak = self.peak.max(self.live);
-        let shims = has_shim(tcp).then_some(Said::NOTHING);
-        self.connections.push(Connection { shims, ..Connection::new(spec, ways, tcp.init_cwnd) })
+        let shims = has_shim(tcp).then_some(ShimState::NOTHING);
+        self.connections.push(Connection { shims, ..Connection::new(spec, routes, tcp.init_cwnd) })
     }
 
-    fn ways(&self, number: u64, spec: &OpenSpec) -> Ways {
-        Ways::new(&self.experiment.network, self.around.as_ref().unwrap_or(self.fib), number, spec.src, spec.dst)
+    fn routes(&self, number: u64, spec: &OpenSpec) -> Routes {
+        Routes::new(&self.experiment.network, self.around.as_ref().unwrap_or(self.fib), number, spec.src, spec.dst)
     }
 
     /// The switches know which links have failed: connections take the ways that are left.
@@ -146,16 +146,16 @@ impl<'a> Hosts<'a> {
         }
         for slot in self.connections.ids() {
             let guest = self.connections[slot].guest;
-            let new = self.ways(u64::from(slot.get()), &self.connections[slot].spec);
+            let new = self.routes(u64::from(slot.get()), &self.connections[slot].spec);
             let c = &mut self.connections[slot];
-            if c.closed || new == c.ways {
+            if c.closed || new == c.routes {
                 continue;
             }
-            let old = std::mem::replace(&mut c.ways, new);
+            let old = std::mem::replace(&mut c.routes, new);
             let Some(conn) = guest else { continue };
-            failures.moved(change, &old, &c.ways);
+            failures.moved(change, &old, &c.routes);
             let known = c.passed.get_or_insert([old.forth, old.back]);
-            self.frames.put(protocol::Route { conn, ..route(&self.experiment.network, &change.fib, &c.ways, known) });
+            self.frames.put(protocol::Route { conn, ..route(&self.experiment.network, &change.fib, &c.routes, known) });
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a> Hosts<'a> {
             flags: if c.datagram.is_some() { number::OPEN_DATAGRAMS } else { 0 },
             deadline: NEVER,
         };
-        c.ways.fill(&mut open, u64::from(slot.get()));
+        c.routes.fill(&mut open, u64::from(slot.get()));
         self.frames.put(open);
         self.opened.push(slot);
         match c.spec.first {

@@ -3,7 +3,7 @@
 
 use crate::link::Frames;
 use crate::protocol::{HOPS, LinkChange, Packet, Route, reason, what};
-use crate::ways::Ways;
+use crate::routes::Routes;
 use forebay_experiment::faults::{Balance, Failure};
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
@@ -141,8 +141,8 @@ impl<'a> Failures<'a> {
     }
 
     /// A connection takes other ways; of every failure that the change is about, those that went over its link count.
-    pub(crate) fn moved(&mut self, change: &Rerouted, before: &Ways, after: &Ways) {
-        let over = |ways: &Ways, ports: &[PortId]| ports.iter().any(|p| ways.forth.contains(p) || ways.back.contains(p));
+    pub(crate) fn moved(&mut self, change: &Rerouted, before: &Routes, after: &Routes) {
+        let over = |routes: &Routes, ports: &[PortId]| ports.iter().any(|p| routes.forth.contains(p) || routes.back.contains(p));
         for &i in &change.of {
             let failing = &mut self.list[i];
             let way = if failing.over { after } else { before };
@@ -191,11 +191,11 @@ impl<'a> Failures<'a> {
 
 /// The guest's record of new ways for a connection, which the caller names. Packets may still be where the lists before (`known`) led: nodes of those that are not on
 /// the new way follow it, with what the tables say there.
-pub(crate) fn route(network: &Network, fib: &Fib, ways: &Ways, known: &mut [Vec<PortId>; 2]) -> Route {
+pub(crate) fn route(network: &Network, fib: &Fib, routes: &Routes, known: &mut [Vec<PortId>; 2]) -> Route {
     let mut route = Route { conn: 0, pad: 0, forth_len: 0, back_len: 0, forth: [0; HOPS], back: [0; HOPS] };
     let directions = [
-        (&ways.forth, ways.hash, &mut route.forth, &mut route.forth_len),
-        (&ways.back, ways.hash_back, &mut route.back, &mut route.back_len),
+        (&routes.forth, routes.hash, &mut route.forth, &mut route.forth_len),
+        (&routes.back, routes.hash_back, &mut route.back, &mut route.back_len),
     ];
     for ((way, hash, list, length), known) in directions.into_iter().zip(known) {
         let mut all = way.clone();

@@ -4,7 +4,7 @@ use crate::guest::{Guest, Options};
 use crate::plan::Plan;
 use crate::protocol::HOPS;
 use crate::run::{Failed, converse};
-use crate::{kernel, queue, stack, ways};
+use crate::{kernel, queue, routes, stack};
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -38,7 +38,7 @@ pub fn transports(experiment: &Experiment) -> Vec<Unsupported> {
 /// Two hosts that are too far from each other for the conversation with a guest.
 pub fn too_long(experiment: &Experiment) -> Option<Unsupported> {
     let fib = Fib::new(&experiment.network).ok()?;
-    let (from, to) = ways::too_long(&experiment.network, &fib)?;
+    let (from, to) = routes::too_long(&experiment.network, &fib)?;
     let reason = format!("the way from `{from}` to `{to}` has more ports than a guest can carry; legal: at most {HOPS}");
     Some(Unsupported { key: "topology", reason })
 }

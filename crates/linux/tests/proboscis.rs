@@ -61,9 +61,9 @@ fn same_packets([linux, sim]: &[Report; 2], within: u64) {
 }
 
 /// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
-type Told = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
+type ShimSummary = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
 
-fn told(report: &Report) -> Vec<Told> {
+fn shim_summaries(report: &Report) -> Vec<ShimSummary> {
     let mut flows: Vec<_> = report.flows.iter().collect();
     flows.sort_by_key(|f| f.flow_id);
     let row = |f: &&forebay_experiment::rows::FlowRow| {
@@ -80,7 +80,7 @@ fn windows_follow_marks_as_in_the_simulator_to_the_nanosecond() {
     let traffic = "sizes = \"64KB\"\nload = 0.5\nflows-per-source = 8";
     let Some(runs) = both(&scenario(4, "1Gbps", port, "", traffic)) else { return };
     same_packets(&runs, 0);
-    let [linux, sim] = runs.each_ref().map(told);
+    let [linux, sim] = runs.each_ref().map(shim_summaries);
     assert_eq!(linux, sim);
     assert!(linux.iter().any(|m| m.1 == "severe") && linux.iter().any(|m| m.2 == Some(14_600)), "{linux:?}");
     assert!(linux.iter().all(|m| m.0 == Some(10) && m.4 > Some(0)), "{linux:?}");
@@ -95,7 +95,7 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
     let Some(runs) = both(&scenario(3, "10Gbps", r#"buffer = "4pkt""#, shim, traffic)) else { return };
     // The timer's phase is drawn in picoseconds, the guest sends at whole nanoseconds, and a link makes ten of one at a tenth of the rate.
     same_packets(&runs, 20);
-    let [linux, sim] = runs.each_ref().map(told);
+    let [linux, sim] = runs.each_ref().map(shim_summaries);
     assert_eq!(linux, sim);
     for (probes, verdict, window, held_ms, _) in linux {
         assert_eq!((probes, verdict, window), (Some(20), "insufficient", Some(2_920)));

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what};
 use crate::sender;
-use crate::shim_rows::Said;
+use crate::shim_rows::ShimState;
 use crate::trace::Trace;
 use forebay_apps::{App, Notice, QueryIds, query_rows};
 use forebay_experiment::Experiment;
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
             Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
             ShimRow::KIND => frame.records().for_each(|r: ShimRow| {
                 if let Some(slot) = self.hosts.slot(r.conn) {
-                    self.hosts.connections[slot].shims.get_or_insert(Said::NOTHING).hear(&r);
+                    self.hosts.connections[slot].shims.get_or_insert(ShimState::NOTHING).update(&r);
                 }
             }),
             Event::KIND => return frame.records().try_for_each(|r| self.event(&r)),
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         if p.back != 0 {
             return;
         }
-        let leaves_host = c.ways.forth.first().is_some_and(|first| first.get() == p.port);
+        let leaves_host = c.routes.forth.first().is_some_and(|first| first.get() == p.port);
         // Into a dead link, too, a host has sent.
         let into_dead = p.what == what::DROPPED && p.reason == reason::DEAD;
         match p.what {

@@ -2,13 +2,13 @@
 
 /// Bytes that have arrived: all up to an offset, and intervals beyond it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedBytes {
     in_order: u64,
     /// Disjoint, in order, none touching another.
     beyond: Vec<(u64, u64)>,
 }
 
-impl Received {
+impl ReceivedBytes {
     /// A segment with the bytes from `begin` to `end` has arrived.
     pub(crate) fn add(&mut self, begin: u64, end: u64) {
         if begin <= self.in_order && self.beyond.is_empty() {
@@ -42,7 +42,7 @@ mod tests {
     fn segments_in_any_order_and_more_than_once_cover_what_a_list_of_bytes_says() {
         let mut rng = Rng::stream(7, &[]);
         for _ in 0..300 {
-            let (mut received, mut bytes) = (Received::default(), [false; 120]);
+            let (mut received, mut bytes) = (ReceivedBytes::default(), [false; 120]);
             for _ in 0..25 {
                 let begin = rng.below(100);
                 let end = begin + 1 + rng.below(20);
