@@ -10,6 +10,7 @@ pub mod queue;
 pub mod shims;
 pub mod tags;
 
+mod archive_sums;
 mod build;
 mod cache;
 mod choose;
@@ -17,7 +18,6 @@ mod compile;
 pub mod doctor;
 mod edits;
 mod error;
-mod known;
 mod recipe;
 mod selection;
 mod source;
@@ -28,10 +28,10 @@ mod version;
 #[cfg(test)]
 mod scratch;
 
+pub use archive_sums::{known, parse_sha256};
 pub use build::{Outcome, Request, Step, build};
 pub use cache::{Cache, Kernel, Manifest};
 pub use choose::{is_current, kernel};
 pub use error::Error;
-pub use known::{known, parse_sha256};
 pub use source::Source;
 pub use version::Version;
