@@ -8,7 +8,7 @@ mod queue;
 mod tag;
 mod window;
 
-pub use network::{Delivery, Left, Link, Network, Record, Switch, What};
+pub use network::{Delivery, Left, Link, Network, PacketEvent, Record, Switch};
 pub use proboscis::{Acceptor, Opener, Packet, SEEN, Sent};
 pub use queue::{Core, Effect, Seen};
 pub use tag::{Segment, class};

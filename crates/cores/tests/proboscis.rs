@@ -66,9 +66,9 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
 
 /// What the simulator's shim hands to the network.
 #[derive(Default)]
-struct Tape(Vec<Packet>);
+struct EmittedPackets(Vec<Packet>);
 
-impl Wire for Tape {
+impl Wire for EmittedPackets {
     fn emit(&mut self, packet: Packet, _extra: Option<&Extra>) {
         self.0.push(packet);
     }
@@ -122,11 +122,11 @@ struct Pair {
 impl Pair {
     /// A packet of the opener's guest, which the simulator's shim sends on behind what it sends itself.
     fn opener_leaves(&mut self, mut p: Seen) {
-        let mut tape = Tape::default();
-        self.sender.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut tape);
+        let mut emitted = EmittedPackets::default();
+        self.sender.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut emitted);
         let Sent { packets, .. } = self.opener.leaves(self.now, &mut p);
         let all: Vec<Seen> = packets.into_iter().chain([p]).collect();
-        held(&all, &tape.0, &self.at);
+        held(&all, &emitted.0, &self.at);
     }
 
     fn opener_arrives(&mut self, mut p: Seen) {
@@ -137,11 +137,11 @@ impl Pair {
     }
 
     fn acceptor_leaves(&mut self, mut p: Seen) {
-        let mut tape = Tape::default();
-        self.receiver.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut tape);
+        let mut emitted = EmittedPackets::default();
+        self.receiver.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut emitted);
         let (goes, Sent { packets, .. }) = self.acceptor.leaves(self.now, &mut p);
         let all: Vec<Seen> = packets.into_iter().chain(goes.then_some(p)).collect();
-        held(&all, &tape.0, &self.at);
+        held(&all, &emitted.0, &self.at);
     }
 
     fn acceptor_arrives(&mut self, mut p: Seen) {
@@ -155,15 +155,15 @@ impl Pair {
     }
 
     fn tick(&mut self) {
-        let mut tape = Tape::default();
+        let mut emitted = EmittedPackets::default();
         if self.sender.waiting() {
-            self.sender.tick(&self.rules, &mut self.host, Time(self.now), &mut tape);
-            held(&self.opener.tick(self.now).packets, &tape.0, &self.at);
+            self.sender.tick(&self.rules, &mut self.host, Time(self.now), &mut emitted);
+            held(&self.opener.tick(self.now).packets, &emitted.0, &self.at);
         }
-        tape.0.clear();
+        emitted.0.clear();
         if self.receiver.waiting() {
-            self.receiver.tick(&self.rules, &mut self.host, Time(self.now), &mut tape);
-            held(&self.acceptor.tick(self.now).packets, &tape.0, &self.at);
+            self.receiver.tick(&self.rules, &mut self.host, Time(self.now), &mut emitted);
+            held(&self.acceptor.tick(self.now).packets, &emitted.0, &self.at);
         }
     }
 
