@@ -34,7 +34,7 @@ impl Clock {
         Time::from_ns(ns.saturating_sub(self.start))
     }
 
-    /// How long it is until `time`; nothing when it has passed. Counted from before the start of the run too.
+    /// Time left until `time`; zero when it has passed. Also valid before the start of the run.
     pub fn until(self, time: Time) -> TimeSpec {
         let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic());
         TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
@@ -68,7 +68,7 @@ impl RealTimeScope {
 impl Drop for RealTimeScope {
     fn drop(&mut self) {
         let parameters = libc::sched_param { sched_priority: 0 };
-        // SAFETY: as in `real_time`. Nobody needs a right to have less.
+        // SAFETY: as in `real_time`. Lowering the priority needs no capability.
         unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
     }
 }

@@ -1,4 +1,4 @@
-//! What the thread of the applications tells that of the switch, before the first packet that it concerns.
+//! Commands from the application thread to the switch thread. Each is sent before the first packet that it concerns.
 
 use crate::frame::End;
 use crate::stream::Stream;
@@ -32,7 +32,7 @@ pub struct Flow {
     pub probe_size: u32,
     /// Its congestion control says until when data is held.
     pub waits: bool,
-    /// What its packets' classes follow from, if they have classes of their own.
+    /// Input of the packet classifier; `None` if all data packets have the same class.
     pub stream: Option<Stream>,
 }
 
@@ -59,14 +59,14 @@ pub enum Command {
     },
 }
 
-/// Who tells.
+/// Sending end of the command channel.
 #[derive(Debug)]
 pub struct CommandSender {
     commands: Sender<Command>,
     wakeup: Arc<EventFd>,
 }
 
-/// Who is told.
+/// Receiving end of the command channel.
 #[derive(Debug)]
 pub struct CommandReceiver {
     commands: Receiver<Command>,
@@ -76,7 +76,7 @@ pub struct CommandReceiver {
 /// Both ends.
 ///
 /// # Errors
-/// Those of eventfd(2).
+/// Errors of eventfd(2).
 pub fn channel() -> io::Result<(CommandSender, CommandReceiver)> {
     let wakeup = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
     let (from, to) = mpsc::channel();
@@ -108,7 +108,7 @@ impl CommandReceiver {
         self.commands.try_recv().ok()
     }
 
-    /// The bell has been heard.
+    /// Clears the wakeup event.
     pub fn clear_wakeup(&self) {
         let _ = self.wakeup.read();
     }

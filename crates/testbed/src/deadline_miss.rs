@@ -1,4 +1,4 @@
-//! How late the machine was: the time between the instant at which a packet was due and the one at which it was handed over.
+//! Deadline misses: the time from the instant at which a packet was due to its delivery.
 
 use forebay_types::Time;
 use std::fmt;
@@ -54,7 +54,7 @@ impl DeadlineMisses {
         self.total
     }
 
-    /// The lateness that at most a fraction `1 - q` of the packets exceeds; zero without a packet.
+    /// Quantile `q` of the deadline misses; zero without a packet.
     pub fn quantile(&self, q: f64) -> Time {
         let rank = ((self.total as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_in_order_and_right_to_an_eighth() {
+    fn buckets_are_ordered_within_an_eighth() {
         let mut last = 0;
         for ns in (0..10_000).chain((0..50).map(|i| 10_000 << i)) {
             let p = place(ns);

@@ -109,7 +109,7 @@ fn pinned(path: &std::path::Path) -> io::Result<File> {
     // SAFETY: the kernel reads the attributes and the path, which live until the call returns.
     let fd = unsafe { libc::syscall(libc::SYS_bpf, OBJ_GET, &raw const attributes, size_of::<Attributes>()) };
     match i32::try_from(fd) {
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: the descriptor is new and has no other owner.
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }

@@ -21,7 +21,7 @@ pub const FIRST_LISTENING: u16 = 5_000;
 /// Ports of senders begin here, and then go round.
 const FIRST_SENDING: u16 = 10_000;
 const SENDING: u32 = 50_000;
-/// What a writer offers the kernel at once, and a reader takes at once, bytes.
+/// Bytes of one write and of one read.
 const AT_ONCE: usize = 256 << 10;
 /// `TCP_SYN_SENT` (net/tcp_states.h).
 const SYN_SENT: u8 = 2;
@@ -51,7 +51,7 @@ struct Conn {
     timeouts: u16,
 }
 
-/// Which socket of a connection woke us.
+/// Socket of a connection that an event belongs to.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Sender,
@@ -81,7 +81,7 @@ pub struct Ends {
     timers: Vec<Timer>,
 }
 
-/// What has happened since the last time.
+/// Events and samples since the last report.
 #[derive(Debug, Default)]
 pub struct EndReports {
     /// Events.
@@ -96,7 +96,7 @@ impl Ends {
     /// Without connections.
     ///
     /// # Errors
-    /// Those of epoll(7).
+    /// Errors of epoll(7).
     pub fn new(interfaces: Vec<Interface>, groups: Vec<Group>) -> io::Result<Ends> {
         Ok(Ends {
             interfaces,
@@ -136,7 +136,7 @@ impl Ends {
         (c.group, self.addresses(conn, c.group, c.src, c.dst))
     }
 
-    /// What gives packets of `group` their classes.
+    /// Rule that assigns classes of service to the packets of `group`.
     pub fn tag(&self, group: u32) -> [u64; TAGS] {
         self.groups[group as usize].tag
     }
@@ -263,7 +263,7 @@ impl Ends {
     /// Handles everything that has happened at the sockets by `now`.
     ///
     /// # Errors
-    /// Those of epoll(7) and of accepting.
+    /// Errors of epoll(7) and accept(2).
     pub fn poll(&mut self, now: Time) -> io::Result<()> {
         let mut ready = [EpollEvent::empty(); 256];
         loop {
@@ -376,7 +376,7 @@ impl Ends {
         }
     }
 
-    /// Whether there is something to tell at once.
+    /// Returns true if an event has to be reported immediately.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

@@ -31,11 +31,11 @@ use std::time::Duration;
 pub const PRIORITY: i32 = 5;
 /// From the end of the set-up to the start of the run: longer than the threads take to begin.
 const BEFORE_START: Time = Time::from_ms(50);
-/// How often senders are looked at that nothing else calls attention to.
+/// Interval at which senders are sampled that cause no event.
 const SAMPLE_EVERY: Time = Time::from_ms(5);
 /// Longest time between two reports to the runner, which can end the run at each of them.
 const REPORT_EVERY: Time = Time::from_ms(100);
-/// How long the outside may take for an answer.
+/// Longest wait for an answer of the runner.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The setting that has 12 bytes of each segment for timestamps (RFC 7323), padding included; on where nothing is said.
@@ -44,16 +44,16 @@ const STAMPS: u32 = 12;
 /// Headers without options.
 const IP_AND_TCP: u32 = 40;
 
-/// How the machine did.
+/// Timing and counters of a run.
 #[derive(Debug, Clone)]
 pub struct Timing {
-    /// How late packets were handed over.
+    /// Deadline misses of packet deliveries.
     pub misses: DeadlineMisses,
     /// The switch had the priority over ordinary threads that it needs.
     pub real_time: bool,
     /// Packets of no known connection.
     pub strays: u64,
-    /// What BPF programs counted.
+    /// Counters of the BPF programs.
     pub counters: Vec<(String, u64)>,
 }
 
@@ -107,16 +107,16 @@ fn read(field: &[u8]) -> String {
     String::from_utf8_lossy(field.split(|&b| b == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// Serves one run on `network`, under `seed`, to whoever is at the other end of `link`.
+/// Serves one run on `network`, under `seed`, to the runner at the other end of `link`.
 ///
 /// # Errors
-/// What the kernel refuses, in words; also sent to the other end, for people.
+/// The kernel refuses an operation. The message is also sent to the other end.
 pub fn serve(mut link: Link, network: &Network, seed: u64) -> io::Result<Timing> {
     let done = run(&mut link, network, seed);
     if let Err(e) = &done {
         let mut frames = Frames::default();
         frames.put_text(&e.to_string());
-        // Where the other end has closed the connection, nobody reads this.
+        // The other end may have closed the connection; the text is then lost.
         let _ = link.send(&mut frames);
     }
     done
@@ -169,7 +169,7 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Timing> {
         }
         let ended = Session { link, frames, ends, segments, trace, commands, programs, clock, stop: &stop }.run();
         drop(stopping);
-        // What ended the switch says more than that it has ended.
+        // The switch's own error is more specific than the report that it has ended.
         let carried = carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         for timer in timers {
             timer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -230,12 +230,12 @@ fn put_done(frames: &mut Frames, carried: &Carried<TraceWriter>, now: Time) {
     });
 }
 
-/// What is left of the conversation.
+/// State after the last report.
 struct SessionEnd<'a> {
     link: &'a mut Link,
     frames: Frames,
     counters: Vec<(String, u64)>,
-    /// Whether the runner has closed the connection before the end of the run.
+    /// The runner has closed the connection before the end of the run.
     cut: bool,
 }
 
@@ -266,7 +266,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn run(mut self) -> io::Result<SessionEnd<'a>> {
-        // Without the right to it the run goes on, and its lateness shows what that costs.
+        // Without this capability the run goes on, and its deadline misses show the cost.
         let _ = real_time(PRIORITY);
         let (mut wake, mut next_sample, mut report) = (Time::ZERO, SAMPLE_EVERY, REPORT_EVERY);
         self.sleep(Time::ZERO)?;
@@ -334,7 +334,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What the shim of a connection has done so far, if it has one.
+    /// Writes the shim's row of a connection, if the connection has a shim.
     fn put_shim_row(&mut self, conn: u32) -> io::Result<()> {
         let (group, ends) = self.ends.addresses_of(conn);
         let row = self.programs.row(self.clock.now(), conn, group, ends)?;
@@ -373,7 +373,7 @@ impl<'a> Session<'a> {
                 protocol::Datagram::KIND => {
                     frame.records::<protocol::Datagram>().for_each(|d| ends.datagram(d.conn, d.payload));
                 }
-                // The switch knows when its links fail, and does not wait for being told.
+                // The switch has the schedule of link failures and needs no message.
                 protocol::LinkChange::KIND => {}
                 protocol::Route::KIND => {
                     for r in frame.records::<protocol::Route>() {

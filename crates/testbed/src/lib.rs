@@ -1,6 +1,6 @@
-//! The world `testbed`: experiments in real time, on the TCP of the kernel that is running. Hosts are network namespaces of this process;
-//! what joins them is a software switch with the disciplines of the crate `queues`, which decides in exact virtual time, so that rates and
-//! queues are right even where a delivery is late. How late deliveries were is measured, and a run in which they were too late is invalid.
+//! The backend `testbed`: experiments in real time on the TCP of the running kernel. Hosts are network namespaces of this process. A software switch
+//! with the disciplines of the crate `queues` connects them. The switch decides in exact virtual time, so that rates and queues are right even when a
+//! delivery is late. Deadline misses are measured; a run with too large misses is invalid.
 
 pub mod clock;
 pub mod commands;

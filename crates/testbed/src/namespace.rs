@@ -23,10 +23,10 @@ impl Namespace {
         })
     }
 
-    /// Runs `work` inside of it. What it opens there, sockets and devices, stays there when it is used elsewhere later.
+    /// Runs `work` in the namespace. Sockets and devices that it opens stay in the namespace when other threads use them later.
     ///
     /// # Errors
-    /// Those of `work`, and of entering.
+    /// Errors of `work` and of setns(2).
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         in_thread(|| {
             setns(&self.0, CloneFlags::CLONE_NEWNET)?;
@@ -38,7 +38,7 @@ impl Namespace {
 /// A host's place on the network.
 #[derive(Debug)]
 pub struct Interface {
-    /// Where its sockets are.
+    /// Namespace of the host's sockets.
     pub namespace: Namespace,
     /// Its address.
     pub address: Ipv4Addr,

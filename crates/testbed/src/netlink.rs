@@ -16,13 +16,13 @@ use std::net::{IpAddr, Ipv4Addr};
 /// All hosts are in this network, at the same link, whatever the experiment's network looks like.
 pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 
-/// The way to all of them: one neighbour of each host, as a kernel keeps few of them. Nobody has the address.
+/// Gateway of every host: with it a kernel keeps one neighbour entry per host. No interface has this address.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 
 /// The number of the metric "smallest retransmission timeout" (linux/rtnetlink.h).
 const RTAX_RTO_MIN: u32 = 13;
 
-/// What the routes of a host say to its TCP; `None`: the kernel's own values.
+/// Route metrics that configure a host's TCP; `None`: the kernel's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RouteMetrics {
     /// Initial window, segments.
@@ -43,7 +43,7 @@ impl Netlink {
     /// To the namespace of the calling thread.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Errors of the socket.
     pub fn open() -> io::Result<Netlink> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -69,8 +69,8 @@ impl Netlink {
         }
     }
 
-    /// Brings interface `name` up under the link address that all hosts have; it asks nobody for others. Segments of TCP are made one at a time, as
-    /// they are to be on the wire.
+    /// Brings interface `name` up with the link address that all hosts have, and without ARP. Disables GSO: each TCP segment is sent as one packet,
+    /// as on the wire.
     ///
     /// # Errors
     /// There is no such interface, or no right to change it.

@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 /// A packet: its frame, of which the port knows nothing, and what disciplines may know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skb<F> {
-    /// What is carried.
+    /// The frame.
     pub frame: F,
-    /// What disciplines see; its ECN field is the current one.
+    /// Packet properties that disciplines use; the ECN field is the current one.
     pub meta: Arrival,
 }
 
-/// Receives what a port does to packets beside queueing them, for whoever keeps the records.
+/// Receives the joins, marks and drops of a port, to record them.
 pub trait Watch<F> {
     /// The packet that arrives joined the queue; with CE set here, or not.
     fn joined(&mut self, skb: &Skb<F>, marked: bool);
@@ -126,7 +126,7 @@ impl<F> Port<F> {
         self.rate
     }
 
-    /// What waits and is in service.
+    /// Packets and bytes that wait or are in service.
     pub fn queue(&self) -> QueueState {
         self.queue
     }
@@ -182,7 +182,7 @@ impl<F> Port<F> {
     /// The last bit of the packet in service leaves at `now`: the packet, and when the next one leaves.
     ///
     /// # Panics
-    /// When nothing is in service.
+    /// Panics if no packet is in service.
     pub fn depart(&mut self, now: Time, watch: &mut impl Watch<F>) -> (Skb<F>, Option<Time>) {
         let skb = self.serving.take().expect("a departure was announced");
         less(&mut self.queue, skb.meta.wire);
@@ -191,7 +191,7 @@ impl<F> Port<F> {
         (skb, next)
     }
 
-    /// What waits and is in service at `now` is taken out, in the order in which it would have left; a discipline may drop some of it.
+    /// Removes all packets that wait or are in service at `now`, in departure order; a discipline may drop some of them.
     pub fn cut(&mut self, now: Time, watch: &mut impl Watch<F>) -> Vec<Skb<F>> {
         let mut all: Vec<Skb<F>> = self.serving.take().into_iter().collect();
         while let Some(skb) = self.take(now, watch) {
@@ -202,12 +202,12 @@ impl<F> Port<F> {
         all
     }
 
-    /// The port is in use again from `now` on, empty, with a discipline that has been [started](Queue::start) anew.
+    /// Restarts the port at `now`, empty, with a discipline that has been [started](Queue::start) again.
     pub fn restart(&mut self, now: Time, queue: Queue) {
         *self = Port { idle_since: now, ..Port::new(self.rate, self.limit, queue) };
     }
 
-    /// Starts the transmission of the next packet, if there is one. When it will have left.
+    /// Starts the transmission of the next packet, if there is one. Returns its departure time.
     fn start(&mut self, now: Time, watch: &mut impl Watch<F>) -> Option<Time> {
         let next = self.take(now, watch)?;
         let departure = now + self.rate.tx_time(u64::from(next.meta.wire));
@@ -268,7 +268,7 @@ mod tests {
 
     /// 1500 bytes at 1 Gbit/s take 12 us; the buffer counts the packet in service.
     #[test]
-    fn a_full_buffer_drops_and_departures_are_exact() {
+    fn full_buffer_drops_with_exact_departures() {
         let (mut p, mut seen) = (port(None, 2), Seen::default());
         assert_eq!(p.arrive(Time::ZERO, skb(0, 0), None, &mut seen), Some(Time::from_us(12)));
         assert_eq!(p.arrive(Time::ZERO, skb(1, 0), None, &mut seen), None);
@@ -282,7 +282,7 @@ mod tests {
 
     /// The step is compared with what an arrival finds, in service included.
     #[test]
-    fn a_step_marks_from_its_length_on() {
+    fn step_marks_from_threshold() {
         let step = DctcpStep::new(QueueLen::Packets(2), false);
         let (mut p, mut seen) = (port(Some(FifoDiscipline::DctcpStep(step)), 10), Seen::default());
         for i in 0..4 {
@@ -294,7 +294,7 @@ mod tests {
 
     /// In a pool that others have filled a packet is refused in the name of the pool.
     #[test]
-    fn the_shared_memory_refuses_by_its_own_reason() {
+    fn full_shared_buffer_has_own_reason() {
         let (mut p, mut seen) = (port(None, 10), Seen::default());
         p.arrive(Time::ZERO, skb(0, 0), None, &mut seen);
         p.arrive(Time::ZERO, skb(1, 0), Some(1500), &mut seen);

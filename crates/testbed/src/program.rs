@@ -51,14 +51,14 @@ impl Loaded {
     }
 }
 
-/// Whether the right to BPF programs is out of reach: it is the machine's, and not given to the root of a user namespace (capabilities(7), CAP_BPF).
+/// Returns true in a user namespace: its root cannot load BPF programs (capabilities(7), CAP_BPF).
 fn in_user_namespace() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.split_whitespace().ne(["0", "0", "4294967295"])
 }
 
 impl Programs {
-    /// Those that the transports want; connections of transport `g` are accepted at port `first_port + g`.
+    /// Loads the programs that the transports need; connections of transport `g` are accepted at port `first_port + g`.
     ///
     /// # Errors
     /// The kernel refuses a program: mostly, no right to.
@@ -79,8 +79,8 @@ impl Programs {
         Ok(Programs { by_group })
     }
 
-    /// Attaches to `device` of the host with this address, in whose network namespace the calling thread is, what the transports with `profile`
-    /// want there; `cost_of_probe`: of each transport, in which time the host may repeat a probe.
+    /// Attaches the programs of the transports with `profile` to `device` of the host with this address. The calling thread is in the host's network
+    /// namespace. `cost_of_probe`: for each transport the minimum interval between repeated probes of the host.
     ///
     /// # Errors
     /// The kernel refuses it.
@@ -94,7 +94,7 @@ impl Programs {
         Ok(())
     }
 
-    /// What keeps the timers, each to be run by a thread of its own.
+    /// Timer loops of all programs, each to be run by its own thread.
     ///
     /// # Errors
     /// The kernel refuses their rings.
@@ -103,7 +103,7 @@ impl Programs {
         self.by_group.iter_mut().flatten().map(keeper).collect()
     }
 
-    /// What has been done by `now` for connection `conn` of transport `group` between these ends, if it has a shim.
+    /// Shim row at `now` of connection `conn` of transport `group` between these ends, if it has a shim.
     ///
     /// # Errors
     /// The kernel does not give the program's maps.
@@ -116,7 +116,7 @@ impl Programs {
         Ok(Some(ShimRow { time: now.0, conn, probes, verdict, pad: 0, window, held, throttled }))
     }
 
-    /// What the programs have counted, of all transports together, as far as there is something.
+    /// Sums of the programs' counters over all transports, without zero counters.
     ///
     /// # Errors
     /// The kernel does not give their counters.
@@ -142,7 +142,7 @@ impl Timekeeper {
     /// Until `stop` says so.
     ///
     /// # Errors
-    /// Those of the ring.
+    /// Errors of the ring buffer.
     pub fn run(self, stop: impl Fn() -> bool) -> io::Result<()> {
         self.0.run(stop).map(drop).map_err(failed)
     }

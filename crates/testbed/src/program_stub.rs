@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 pub struct Programs;
 
 impl Programs {
-    /// Those that the transports want.
+    /// Loads the programs that the transports need.
     ///
     /// # Errors
     /// They want one.

@@ -10,13 +10,13 @@ use forebay_types::{PortId, Time};
 pub struct Packet {
     /// The packet as the kernel made it.
     pub(crate) bytes: Vec<u8>,
-    /// What its headers say.
+    /// Its parsed headers.
     pub(crate) headers: Headers,
     /// Number of the packet, in the order in which hosts sent them.
     pub(crate) id: u64,
     /// Ports that it has passed.
     pub(crate) hop: usize,
-    /// What its way follows from, where each packet takes its own.
+    /// Hash that selects the path, with per-packet load balancing.
     pub(crate) hash: u16,
 }
 
@@ -42,7 +42,7 @@ pub enum Loss {
     Damaged,
 }
 
-/// What happened to packets, in the order of time.
+/// Packet events at ports, in the order of time.
 pub trait Records {
     /// The packet joined the queue of `port`, in which it found `found`; with CE set there, or not.
     fn joined(&mut self, time: Time, port: PortId, skb: &Skb<Packet>, found: QueueState, marked: bool);

@@ -37,7 +37,7 @@ impl Routes {
         Some(self.0.get(flow as usize)?.as_ref()?.end)
     }
 
-    /// Whether `node` is where the flow leads.
+    /// Returns true if `node` is the flow's destination, or if the flow has no route.
     pub fn ends_at(&self, flow: u64, node: NodeId) -> bool {
         self.0.get(flow as usize).and_then(Option::as_ref).is_none_or(|route| route.end == node)
     }

@@ -15,7 +15,7 @@ const TRAIN_MOST: u64 = 128;
 /// The only period at which the process looks at its timers.
 const TICK: Time = Time::from_ms(1);
 
-/// What a scenario asks.
+/// Shim configuration from a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShimConfig {
     /// Parameters of the program.
@@ -30,7 +30,7 @@ fn whole(value: f64, of: f64) -> Option<u64> {
     ((parts / of - value).abs() < 1e-12).then_some(parts as u64)
 }
 
-/// How far `1/g` is shifted; `None` where it is no power of two that the program has.
+/// Shift that divides by `1/g`; `None` if `g` is not a power of two in the program's range.
 fn shift(g: f64) -> Option<u64> {
     (0..=10).find(|&n| g == f64::from(1_u32 << n).recip())
 }
@@ -40,10 +40,10 @@ pub fn unavailable() -> Option<String> {
     (!cfg!(feature = "bpf")).then(|| UNAVAILABLE.to_owned())
 }
 
-/// What the shim with these numbers asks; `None`: there is none.
+/// Configuration of the shim with these numbers; `None` if there is no shim.
 ///
 /// # Errors
-/// What the program cannot, by the scenario's key, and what is legal.
+/// A value that the program does not support, by the scenario's key, and the legal values.
 pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
     let Some(shim) = Proboscis::read(numbers) else { return Ok(None) };
     let floor = shim.least / shim.mss.max(1);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_of_a_scenario_are_parameters_of_the_program() {
+    fn scenario_defaults_become_program_parameters() {
         let all = config(&numbers()).unwrap().unwrap().params;
         let of = |name| all.iter().find(|p| p.0 == name).unwrap().1;
         assert_eq!(["probes", "initial", "floor", "mss"].map(of), [10, 10, 2, 1_448]);
@@ -148,7 +148,7 @@ mod tests {
 
     /// Each number beyond what the program has, with the key that says it.
     #[test]
-    fn what_the_program_cannot_is_refused_by_its_key() {
+    fn unsupported_values_are_refused_by_key() {
         let cases: [(usize, f64, &str); 18] = [
             (1, 33.0, "gamma"),
             (2, 0.333, "k"),

@@ -12,7 +12,7 @@ pub struct Spray {
     network: Network,
     intact: Fib,
     fib: Fib,
-    /// What draws, by host.
+    /// Random stream of each host.
     hosts: IndexVec<NodeId, Rng>,
     /// By how many failures the tables avoid a port.
     avoided: IndexVec<PortId, u32>,

@@ -17,8 +17,8 @@ use forebay_types::{IndexVec, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due next, in the order of the variants where times are equal: a packet whose last bit leaves at the instant at which another
-/// arrives still holds its buffer.
+/// Kind of the next event. The order of the variants decides at equal times: a packet whose last bit leaves at the instant of an arrival still
+/// occupies its buffer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// A link goes down or comes back,
@@ -46,7 +46,7 @@ pub struct Switch {
     held: Vec<u32>,
     announced: u64,
     routes: Routes,
-    /// Where each packet takes a way of its own.
+    /// Routing tables, with per-packet load balancing.
     spray: Option<Spray>,
     seed: u64,
 }
@@ -63,11 +63,11 @@ struct Link {
     delay: Time,
     from: NodeId,
     to: NodeId,
-    /// Which announcement is that of the packet in service; earlier ones were of packets that have been lost.
+    /// Number of the departure event of the packet in service; earlier departure events are of packets that have been lost.
     serving: u64,
     /// By how many failures it is down.
     dead: u32,
-    /// What damages packets on it, if anything does.
+    /// Bit errors of the link, if it has any.
     errors: Option<BitErrors>,
     /// As the scenario has it, for when it comes back, and how often it has.
     queue: Queue,
@@ -82,7 +82,7 @@ struct Pool {
 /// A packet that has reached its host.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it was there completely.
+    /// Arrival time of its last bit.
     pub due: Time,
     /// The port by which it came.
     pub port: PortId,
@@ -144,7 +144,7 @@ impl Switch {
         switch
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next(&self) -> Option<Time> {
         self.events.peek().map(|Reverse(key)| key.0)
     }
@@ -159,7 +159,7 @@ impl Switch {
         }
     }
 
-    /// The link behind `port` goes down, or comes back with an empty queue. What was on it or waited for it is lost, as in the simulator.
+    /// Takes the link behind `port` down, or up again with an empty queue. Packets that are on the link or wait for it are lost, as in the simulator.
     fn change(&mut self, now: Time, port: PortId, up: bool, records: &mut impl Records) {
         let link = &mut self.ports[port];
         link.dead = if up { link.dead - 1 } else { link.dead + 1 };
@@ -318,7 +318,7 @@ impl Switch {
         self.announce(arrival, Due::Arrive, place);
     }
 
-    /// Where the packet is from now on.
+    /// Stores a packet and returns its slot.
     fn keep(&mut self, in_flight: InFlight) -> u32 {
         let place = self.unused.pop().unwrap_or_else(|| {
             self.in_flight.push(None);

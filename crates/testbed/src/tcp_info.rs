@@ -1,4 +1,4 @@
-//! What the kernel says of a TCP socket: `struct tcp_info` (linux/tcp.h), of which later kernels only append.
+//! State of a TCP socket: `struct tcp_info` (linux/tcp.h), which later kernels extend only at its end.
 
 use forebay_linux::protocol::{NONE, Tcp};
 use forebay_types::Time;

@@ -1,4 +1,4 @@
-//! What the switch writes down, for the thread that talks to the outside.
+//! Trace records of the switch thread, for the thread that reports to the runner.
 
 use crate::port::Skb;
 use crate::records::{Loss, Packet, Records};
@@ -18,7 +18,7 @@ pub enum TraceRecord {
     Leave(protocol::Leave),
 }
 
-/// What the two threads share.
+/// Trace data that the two threads share.
 #[derive(Debug, Default)]
 pub struct TraceBuffer {
     /// Records in the order of time.
@@ -27,12 +27,12 @@ pub struct TraceBuffer {
     pub touched: Vec<u32>,
 }
 
-/// What has been published: both threads hold it.
+/// Published trace records, shared by both threads.
 #[derive(Debug, Clone, Default)]
 pub struct SharedTrace(Arc<Mutex<TraceBuffer>>);
 
 impl SharedTrace {
-    /// What is in it.
+    /// Locks the published records.
     pub fn lock(&self) -> MutexGuard<'_, TraceBuffer> {
         // A thread that panics with the book open ends the run anyway.
         self.0.lock().unwrap_or_else(|e| e.into_inner())

@@ -31,7 +31,7 @@ pub struct Owner {
     pub back: bool,
 }
 
-/// What is written down of a run.
+/// Receiver of the trace of a run.
 pub trait TraceSink: Records {
     /// A packet of a connection was handed to its host at `now`. If it went back, the sender of the connection is there.
     fn delivered(&mut self, now: Time, delivery: &Delivery);
@@ -59,7 +59,7 @@ pub struct Wire<L> {
     by_address: HashMap<Ipv4Addr, usize>,
     /// By the number of their connection.
     flows: Vec<Flow>,
-    /// Those between two ends, the newest: number, and whether packets go in the direction of ACKs.
+    /// Newest flow between two ends: number, and whether packets go in the direction of ACKs.
     by_ends: HashMap<(End, End), (u32, bool)>,
     commands: CommandReceiver,
     clock: Clock,
@@ -71,11 +71,11 @@ pub struct Wire<L> {
     strays: u64,
 }
 
-/// What the thread leaves.
+/// Result of the switch thread.
 pub struct Carried<L> {
-    /// What was written down.
+    /// The trace.
     pub trace: L,
-    /// How late packets were handed over.
+    /// Deadline misses of packet deliveries.
     pub misses: DeadlineMisses,
     /// Packets that hosts sent.
     pub sent: u64,
@@ -127,7 +127,7 @@ impl<L: TraceSink> Wire<L> {
     /// Carries packets until `stop`.
     ///
     /// # Errors
-    /// Those of timers and devices.
+    /// Errors of timers and devices.
     pub fn run(mut self, stop: &AtomicBool) -> io::Result<Carried<L>> {
         let has_priority = real_time(PRIORITY).is_ok();
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -187,7 +187,7 @@ impl<L: TraceSink> Wire<L> {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 n => n?,
             };
-            // What is due earlier goes first, or it would meet a packet that came after it.
+            // Earlier deliveries go first: otherwise they would queue behind a packet that came later.
             self.deliver_due();
             match frame::headers(&buffer[..n]).and_then(|h| Some((self.meta(&h)?, h))) {
                 Some((meta, headers)) => {
@@ -200,7 +200,7 @@ impl<L: TraceSink> Wire<L> {
         }
     }
 
-    /// Does what the thread of the applications has told.
+    /// Runs the commands of the application thread.
     fn run_commands(&mut self) {
         while let Some(command) = self.commands.next() {
             match command {
@@ -242,7 +242,7 @@ impl<L: TraceSink> Wire<L> {
         self.switch.send(now, packet, meta, &mut self.trace);
     }
 
-    /// What disciplines know of a packet that leaves its host; `None`: it is of no known flow.
+    /// Packet properties that disciplines use, for a packet that leaves its host; `None`: it belongs to no known flow.
     fn meta(&mut self, headers: &Headers) -> Option<Arrival> {
         // A message is known before its first packet, and a flow before its first.
         self.run_commands();

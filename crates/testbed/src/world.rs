@@ -25,7 +25,7 @@ use std::time::Duration;
 const FASTEST: Rate = Rate(1_000_000_000);
 /// Hosts, each with a namespace and a device.
 const MOST_HOSTS: usize = 64;
-/// How long the switch may say nothing.
+/// Longest wait for a message of the switch.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Of a round trip on the empty path, what one packet in a hundred may be late. Our choice: what a queue of a few packets would add.
 const TOLERANCE: u64 = 4;
@@ -36,7 +36,7 @@ const LEAST_TOLERANCE: Time = Time::from_us(250);
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Testbed;
 
-/// Lateness beyond which a run says nothing about the experiment.
+/// Deadline miss beyond which a run is invalid.
 fn tolerance(experiment: &Experiment, fib: &Fib) -> Time {
     let network = &experiment.network;
     let all = hosts(network);
@@ -161,7 +161,7 @@ impl World for Testbed {
     }
 }
 
-/// Whether namespaces can be made; what to do if not.
+/// Checks whether namespaces can be created; the error names the fix.
 fn permitted() -> Result<(), String> {
     let Err(e) = Namespace::create() else { return Ok(()) };
     Err(format!("no right to make network namespaces ({e}): run it as root, or behind `unshare --user --map-root-user`"))
@@ -180,7 +180,7 @@ fn in_real_time(
         let there = Link::new(to_us, from_us);
         let guest = scope.spawn(|| guest::serve(there, &experiment.network, seed));
         let mut link = Link::new(to_guest, from_guest);
-        // What applications decide, and which ways connections take when a link fails, is to be in time, too.
+        // Decisions of applications, and new routes after a link failure, must also be in time.
         let _urgent = RealTimeScope::from_now(guest::PRIORITY);
         let ran = converse(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
         // The other end notices that this one is gone, if it has not ended.
@@ -188,7 +188,7 @@ fn in_real_time(
         let served = guest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match (ran, served) {
             (Err(Failed::Interrupted), _) => Err(RunError::Interrupted),
-            // What the kernel refused says more than that the conversation ended.
+            // The kernel's error is more specific than the end of the conversation.
             (Err(Failed::Guest(_)), Err(e)) => Err(broken(e)),
             (Err(Failed::Guest(why)), Ok(_)) => Err(RunError::World(why)),
             (Ok(_), Err(e)) => Err(broken(e)),

@@ -84,7 +84,7 @@ fn packet(from: u32, id: u64) -> (Packet, Arrival) {
 
 /// 12 us and 25 us at each of two links.
 #[test]
-fn an_empty_path_takes_what_its_links_take() {
+fn empty_path_delay_sums_links() {
     let (mut s, mut log, mut got) = (switch(4), Log::default(), Vec::new());
     let (p, f) = packet(0, 0);
     s.send(Time::from_us(100), p, f, &mut log);
@@ -97,7 +97,7 @@ fn an_empty_path_takes_what_its_links_take() {
 
 /// Held packets leave when it is time, in their order, or when they are released; others pass them.
 #[test]
-fn what_is_held_leaves_when_it_is_time_or_released() {
+fn held_packets_leave_due_or_released() {
     let (mut s, mut log, mut got) = (switch(8), Log::default(), Vec::new());
     for id in 0..2 {
         let (p, f) = packet(0, id);
@@ -119,7 +119,7 @@ fn what_is_held_leaves_when_it_is_time_or_released() {
 
 /// Times do not depend on when they are computed.
 #[test]
-fn what_is_late_is_only_late_and_not_different() {
+fn late_processing_changes_no_result() {
     let run = |late: bool| {
         let (mut s, mut log, mut got) = (switch(2), Log::default(), Vec::new());
         for i in 0..4u64 {
@@ -143,7 +143,7 @@ fn what_is_late_is_only_late_and_not_different() {
 /// A link that fails loses what flies on it, what is in service and what waits, and what comes while it is down; then it is as new. An event
 /// that had been announced of a lost packet does nothing.
 #[test]
-fn a_link_that_fails_loses_what_it_has_and_comes_back_empty() {
+fn failed_link_loses_packets_restarts_empty() {
     let mut net = network(8);
     let out = PortId::new(3);
     let failure = |down, up| Failure { port: out, down: Time::from_us(down), up: Time::from_us(up).into(), reroute: Time::ZERO };
@@ -168,7 +168,7 @@ fn a_link_that_fails_loses_what_it_has_and_comes_back_empty() {
 
 /// A packet that set out on the old way goes on from where it is; one for which nothing leads on is lost.
 #[test]
-fn packets_follow_the_way_that_their_flow_has_now() {
+fn packets_follow_current_route() {
     let (mut s, mut log, mut got) = (switch(8), Log::default(), Vec::new());
     let (p, f) = packet(0, 0);
     s.send(Time::ZERO, p, f, &mut log);
@@ -186,7 +186,7 @@ fn packets_follow_the_way_that_their_flow_has_now() {
 
 /// A damaged packet takes its place and time on the link, and is dropped at its end: the ones that the simulator's link damages under the same seed.
 #[test]
-fn a_link_damages_the_packets_that_it_damages_in_the_simulator() {
+fn bit_errors_match_simulator() {
     let (mut n, port) = (network(1_000), PortId::new(3));
     n.faults.corruption.push(Corruption { port, bit_errors: 2e-5 });
     let (mut s, mut log, mut got) = (with_ways(&n), Log::default(), Vec::new());
