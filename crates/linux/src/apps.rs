@@ -18,7 +18,7 @@ use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What comes due.
+/// Kind of timer that comes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
     /// A connection opens.
@@ -101,12 +101,12 @@ impl<'a> Hosts<'a> {
         c.closed = true;
     }
 
-    /// When the next timer comes due.
+    /// Time of the next timer.
     pub(crate) fn next_due(&self) -> Option<Time> {
         self.timers.peek().map(|t| t.0.0)
     }
 
-    /// What comes due first, if that is by `now`, with the time for which it was set.
+    /// Removes and returns the first timer that is due by `now`, with the time for which it was set.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<(Time, Due)> {
         let first = self.timers.peek_mut().filter(|t| t.0.0 <= now)?;
         let Reverse((time, _, due)) = std::collections::binary_heap::PeekMut::pop(first);
@@ -140,7 +140,7 @@ impl<'a> Hosts<'a> {
     /// The switches know which links have failed: connections take the ways that are left.
     pub(crate) fn reroute(&mut self, change: &Rerouted, failures: &mut Failures<'_>) {
         self.around = Some(change.fib.clone());
-        // Where each packet takes its own way connections have none to leave.
+        // With per-packet load balancing connections have no path to change.
         if self.experiment.network.faults.balance == Balance::Packet {
             return;
         }

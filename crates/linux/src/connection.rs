@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     pub passed: Option<[Vec<PortId>; 2]>,
     /// The guest's number, once it is open.
     pub guest: Option<u32>,
-    /// What was written before it was open.
+    /// Jobs written before the connection was open.
     pub early: Vec<(Time, Job)>,
     /// Bytes written, those without end not counted.
     pub written: u64,
@@ -30,15 +30,15 @@ pub(crate) struct Connection {
     pub messages: Messages,
     /// Its sender.
     pub sender: Sender,
-    /// What its receiver has.
+    /// Bytes that the receiver has.
     pub received: ReceivedBytes,
-    /// What it had when the warm-up ended.
+    /// Bytes that the receiver had when the warm-up ended.
     pub before: ReceivedBytes,
     /// A source of datagrams: what they are.
     pub datagram: Option<Datagram>,
     /// Payload of datagrams that have arrived, and how much of it before the end of the warm-up.
     pub datagrams_in: (u64, u64),
-    /// What the shims at its ends have said; `None`: it has none.
+    /// State of the shims at its ends; `None`: it has no shims.
     pub shims: Option<ShimState>,
     /// Next time of a row in the series of senders.
     pub next_sample: u64,

@@ -1,4 +1,4 @@
-//! What a receiver has of a stream: what the delivered segments cover.
+//! Bytes of a stream that a receiver has: the union of the delivered segments.
 
 /// Bytes that have arrived: all up to an offset, and intervals beyond it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ mod tests {
     use forebay_types::Rng;
 
     #[test]
-    fn segments_in_any_order_and_more_than_once_cover_what_a_list_of_bytes_says() {
+    fn reordered_duplicate_segments_match_byte_list() {
         let mut rng = Rng::stream(7, &[]);
         for _ in 0..300 {
             let (mut received, mut bytes) = (ReceivedBytes::default(), [false; 120]);

@@ -1,5 +1,5 @@
-//! What the shims of a connection say in the rows of its messages, from what the guest tells of them: the columns of
-//! [`ShimRow`](forebay_experiment::shim_row::ShimRow), as the simulator fills them (`crates/sim/src/shim/proboscis/row.rs`).
+//! Shim columns of the message rows, from the guest's reports: the columns of [`ShimRow`](forebay_experiment::shim_row::ShimRow), filled as in the
+//! simulator (`crates/sim/src/shim/proboscis/row.rs`).
 
 use crate::protocol::{self, NEVER};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
@@ -8,7 +8,7 @@ use forebay_types::Time;
 /// `enum fb_train_verdict`, by what the results call each.
 const VERDICTS: [&str; 5] = ["", "proportional", "severe", "insufficient", "unprobed"];
 
-/// What they have done so far.
+/// Counters and state of the shims of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShimState {
     probes: u32,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_handshake_is_told_of_once_and_each_ack_counts_for_one_message() {
+    fn handshake_reported_once_acks_per_message() {
         let mut state = ShimState::NOTHING;
         let heard =
             protocol::ShimRow { time: 9, conn: 0, probes: 10, verdict: 1, pad: 0, window: 7_300, held: 3_000_000, throttled: 4 };

@@ -20,16 +20,16 @@ const MEMORY_MIB: u64 = 512;
 /// because connections and queues also take memory.
 const TOUCHED: u64 = 28 << 20;
 const TOUCHED_BY_INTERFACE: u64 = 500 << 10;
-/// How long a guest may say nothing. Our choice: a hundred times what the busiest needs between two frames.
+/// Longest silence of a guest. Our choice: a hundred times the longest gap between two frames of the busiest guest.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long it may take over its last words.
+/// Longest wait for its last records.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// The TCP of a Linux kernel, over links, queues and switches in its virtual time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linux;
 
-/// What of the transports of an experiment no kernel does.
+/// Transport settings of an experiment that no kernel supports.
 pub fn transports(experiment: &Experiment) -> Vec<Unsupported> {
     let tcp = experiment.groups.iter().filter(|g| g.tcp.cc != Chosen::NONE);
     tcp.flat_map(stack::refused).collect()

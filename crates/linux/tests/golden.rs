@@ -1,5 +1,5 @@
-//! The world `linux` with a real kernel: every case has one trajectory, in every repeat, under load and for every user. Its fingerprints are in
-//! `golden.csv`, for the release of the kernel that they are of; `FOREBAY_UPDATE=1` writes them anew.
+//! The backend `linux` with a real kernel: every case has one trajectory, in every repetition, under load and for every user. Its fingerprints are in
+//! `golden.csv`, for the kernel release that they name; `FOREBAY_UPDATE=1` writes them again.
 //!
 //! Without a kernel these tests fail, and say how to get one; on a machine that cannot build one they are skipped, and say so.
 
@@ -124,7 +124,7 @@ fn print_fingerprint() {
     println!("fingerprint {:016x}", run(&cases()[0].1).fingerprint);
 }
 
-/// A copy that everybody may execute.
+/// A copy that every user may execute.
 fn for_all(file: &Path, folder: &Path) -> PathBuf {
     let copy = folder.join(file.file_name().unwrap());
     fs::copy(file, &copy).unwrap();
@@ -133,7 +133,7 @@ fn for_all(file: &Path, folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_ordinary_user_has_the_same_trajectory() {
+fn trajectory_is_equal_without_root() {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root || !kernel() {
         return;

@@ -40,7 +40,7 @@ fn both(text: &str) -> Option<[Report; 2]> {
     Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)])
 }
 
-/// What a packet is, and when it reached its host.
+/// A packet, and the time at which it reached its host.
 type Seen = (u64, bool, u32, u32, [bool; 3], u64);
 
 /// Packets of each direction of each connection, in order; probes and the last packet of a handshake are left out, which carry nothing.
@@ -60,7 +60,7 @@ fn same_packets([linux, sim]: &[Report; 2], within: u64) {
     assert_eq!(linux.len(), sim.len());
 }
 
-/// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
+/// Shim data of a message: probes, verdict, first window, hold time in ms, ACKs lowered.
 type ShimSummary = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
 
 fn shim_summaries(report: &Report) -> Vec<ShimSummary> {
@@ -75,7 +75,7 @@ fn shim_summaries(report: &Report) -> Vec<ShimSummary> {
 }
 
 #[test]
-fn windows_follow_marks_as_in_the_simulator_to_the_nanosecond() {
+fn windows_match_simulator_to_the_nanosecond() {
     let port = r#"buffer = "400pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
     let traffic = "sizes = \"64KB\"\nload = 0.5\nflows-per-source = 8";
     let Some(runs) = both(&scenario(4, "1Gbps", port, "", traffic)) else { return };
@@ -87,7 +87,7 @@ fn windows_follow_marks_as_in_the_simulator_to_the_nanosecond() {
 }
 
 #[test]
-fn what_was_lost_is_repeated_and_what_is_held_is_released() {
+fn lost_probes_repeated_held_packets_released() {
     // The port takes four packets: trains lose most of their probes, and the SYN behind them. The host may repeat one train (4 ms), so that its SYN
     // (16 ms) goes alone and its answer is held for 8 ms.
     let shim = ", probe-budget = 0.000001, probe-burst = 10";

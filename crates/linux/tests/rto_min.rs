@@ -1,4 +1,4 @@
-//! What a kernel is told of a scenario, its TCP does.
+//! The route metric `rto_min` of a scenario takes effect in the kernel.
 
 mod guest;
 
@@ -8,7 +8,7 @@ use guest::{experiment, kernel, run_in};
 
 /// A metric of a route that is not locked means nothing to the kernel (tcp_rto_min): here what it does with it is looked at.
 #[test]
-fn the_smallest_timeout_is_that_of_the_scenario() {
+fn smallest_timeout_is_the_scenarios() {
     if !kernel() {
         return;
     }
