@@ -1,6 +1,6 @@
 //! The C cores of the kernel's driver, and of the shim for real hosts, as a test sees them: compiled for this machine, under the types of the crates that they follow.
 //!
-//! Nothing but tests depends on this crate, so that whoever installs the program needs no C compiler.
+//! Only tests depend on this crate, so that installing the program needs no C compiler.
 
 mod network;
 mod proboscis;

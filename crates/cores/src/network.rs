@@ -133,7 +133,7 @@ unsafe extern "C" {
     fn fb_net_run(until: u64, deliver: bool);
 }
 
-/// What happened to a packet at a port.
+/// Event of a packet at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketEvent {
     /// It joined the queue.
@@ -159,7 +159,7 @@ pub struct Record {
     pub port: u32,
     /// Bytes on the wire.
     pub wire: u32,
-    /// What happened.
+    /// The event.
     pub what: PacketEvent,
     /// Packets that it found there.
     pub found: u32,
@@ -189,7 +189,7 @@ pub struct Delivery {
     pub ecn: u32,
 }
 
-/// What the network has said.
+/// Records that the network has produced.
 #[derive(Debug, Default)]
 struct Output {
     records: Vec<Record>,
@@ -244,7 +244,7 @@ impl Network {
     /// An idle network.
     ///
     /// # Panics
-    /// When the driver refuses it.
+    /// Panics if the driver refuses it.
     pub fn new(nodes: u32, links: Vec<Link>, switches: Vec<Switch>, (ties, ties_shift): (u64, u64)) -> Network {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let output: Box<Output> = Box::default();
@@ -267,7 +267,7 @@ impl Network {
     /// A connection from the path of its data and that of its ACKs; `flow` names the direction of data.
     ///
     /// # Panics
-    /// When the driver refuses it.
+    /// Panics if the driver refuses it.
     pub fn open(&mut self, conn: u32, forth: &[u32], back: &[u32], flow: u64, class: u8) {
         let path = |ports: &[u32]| std::array::from_fn(|i| ports.get(i).copied().unwrap_or(0));
         let open = Open {
@@ -314,13 +314,13 @@ impl Network {
         unsafe { fb_net_run(until, true) }
     }
 
-    /// When the driver wants to be run again at the latest.
+    /// Latest time at which the driver must run again.
     pub fn next(&self) -> u64 {
         // SAFETY: it only reads.
         unsafe { fb_net_next() }
     }
 
-    /// What happened to packets at ports.
+    /// Packet events at ports.
     pub fn records(&self) -> &[Record] {
         &self.output.records
     }

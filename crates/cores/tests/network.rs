@@ -161,7 +161,7 @@ impl Host for Driver<'_> {
     }
 }
 
-/// What a port has done.
+/// Counters of a port.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Totals {
     arrived: u64,
@@ -209,7 +209,7 @@ fn of_simulator(o: &Outcome) -> Vec<Totals> {
     o.report.ports.iter().map(row).collect()
 }
 
-/// What happened at all ports together: drops by reason and marks, so that a caller can see that something did.
+/// Totals of all ports: drops by reason and marks, so that a caller can check that some occurred.
 fn both(text: &str, seed: u64) -> Totals {
     let o = one(text, &[&format!("seed={seed}")]);
     let mut driver = Driver::new(&o.variant.config);
@@ -303,7 +303,7 @@ fn a_host_takes_its_time() {
     assert_eq!(at_switch, [first, first + 1, first + 2, 4 * 8_000_000 + 5_000_000]);
 }
 
-/// Everybody sends to everybody at one rate from time 0: at every switch packets of several links arrive at the same instant.
+/// Every host sends to every other host at one rate from time 0: at every switch packets of several links arrive at the same instant.
 fn tree(kind: &str, queue: &str, memory: &str, start: &str) -> String {
     format!(
         "duration = \"10ms\"\n[topology]\n{kind}\n{memory}[[workload]]\nkind = \"udp\"\npattern = \"permutation\"\nrate = \"900Mbps\"\nect = true\n\
