@@ -1,8 +1,8 @@
-//! The kernels of the world `linux`: Linux itself as an ordinary program (User-mode Linux) in virtual time, built on the user's machine from a
-//! source package of a distribution, with the network and the congestion controls of this crate as built-in drivers.
+//! Kernels of the backend `linux`: Linux as an ordinary program (User-mode Linux) in virtual time. They are built on the user's machine from a source
+//! package of a distribution, with the network and the congestion controls of this crate as built-in drivers.
 //!
-//! A build: [`Source::find`] says from what, [`build()`] unpacks what is needed (`selection`), makes the changes of `um/edits.toml` (`edits`), adds
-//! our files, compiles, and keeps the program by the hash of all that went into it ([`Cache`]). A run asks for [`kernel`].
+//! Steps of a build: [`Source::find`] finds the sources, [`build()`] unpacks the needed files (`selection`), applies the changes of `um/edits.toml`
+//! (`edits`), adds our files and compiles. The program is stored under the hash of all inputs ([`Cache`]). A run calls [`kernel`].
 
 pub mod congestion_controls;
 pub mod embedded;

@@ -1,4 +1,4 @@
-//! What the world `linux` needs of a machine. To add a check: a function in a file here, and a line in the list.
+//! Machine requirements of the backend `linux`. To add a check: a function in a file here, and a line in the list.
 
 mod guest;
 mod sources;

@@ -15,7 +15,7 @@ use forebay_types::{Bytes, QueueLen, Rate, Rng, Time, TimeOrNever};
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 const NONE: u32 = u32::MAX;
 
-/// What is compared after an event: `struct outcome` of the harness.
+/// State that is compared after an event: `struct outcome` of the harness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
     cwnd: u32,
@@ -468,7 +468,7 @@ impl Sequence {
             packets_per_s: rate / (8.0 * packet),
             buffer: if chance(rng, 10) { f64::INFINITY } else { spread(rng, 1.0, 1e4).floor() },
         };
-        let guest = guest_cc(&t, Some(&route)).expect("it is legal").expect("it is one of ours");
+        let guest = guest_cc(&t, Some(&route)).expect("it is legal").expect("it is our congestion control");
         let config = cc::build(&t.cc).expect("the congestion control exists");
         let mut cc = config.start();
         let path = Path {
