@@ -13,7 +13,7 @@ use crate::{Error, Health, NetNs, Prefix, cgroup, loader, pins, route, sockets, 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is to be attached, and for whom.
+/// Request to attach a program.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The name of a congestion control or shim of the catalogue.
@@ -28,11 +28,11 @@ pub struct Request {
     pub default: bool,
     /// Also connections that are open already.
     pub live: bool,
-    /// Where a shim sits; the interfaces of the routes to the prefixes unless given.
+    /// Interfaces of a shim; by default those of the routes to the prefixes.
     pub devices: Vec<String>,
     /// Parameters, as `name=value`.
     pub params: Vec<String>,
-    /// How long to measure first what the connections do without it; without that, what each has counted since it was opened is taken.
+    /// Duration of the measurement before attaching; without it the counters since each connection was opened are used.
     pub measure: Option<Duration>,
     /// Conditions under which a guard will roll it back. A condition is refused if the measurement shows that it can never be met.
     pub conditions: Vec<Condition>,
@@ -45,12 +45,12 @@ impl Request {
     }
 }
 
-/// What came of it.
+/// Result of `attach`.
 #[derive(Debug)]
 pub struct Attached {
     /// The name under which it is registered.
     pub name: String,
-    /// What was done, a line each.
+    /// Actions, one per line.
     pub done: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
             .fix("leave out --dev"));
     }
     if request.prefixes.is_empty() && request.cgroup.is_none() && !request.default {
-        return Err(Error::new(format!("nobody would use `{}`", program.name))
+        return Err(Error::new(format!("no target for `{}`", program.name))
             .fix("say who: --dst PREFIX for connections to a prefix, --cgroup PATH for processes, or --default for all"));
     }
     if request.default && !(request.prefixes.is_empty() && request.cgroup.is_none()) {
@@ -125,7 +125,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
         let to = if request.prefixes.is_empty() { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
         steps.extend(filters(program, &request.devices, &to)?.into_iter().map(Step::Filter));
     }
-    // With a cgroup the prefixes restrict its processes; routes would concern everybody.
+    // With a cgroup the prefixes restrict its processes; routes would affect all processes.
     let routed = if cgroup.is_some() { &[] } else { request.prefixes.as_slice() };
     let routes = routed.iter().map(|p| Plan::all(*p, &name)).collect::<Result<Vec<_>, Error>>()?;
     let routes: Vec<Plan> = routes.into_iter().flatten().collect();
@@ -184,7 +184,7 @@ fn filters(program: &Program, devices: &[String], prefixes: &[Prefix]) -> Result
         attached.iter().flat_map(|a| &a.steps).filter_map(|s| if let Step::Filter(f) = s { Some(f) } else { None }).collect();
     let mut all = Vec::new();
     for device in &devices {
-        // A qdisc that an earlier attachment of ours made is ours as well: the last one removes it.
+        // A qdisc that an earlier attachment created is also ours: the last one removes it.
         let ours = !tc::has_clsact(device)? || of_others.iter().any(|f| f.ours && f.device == *device);
         for egress in [true, false] {
             if program.sides.contains(&egress) {
@@ -299,7 +299,7 @@ fn attach_with(
     Ok((attachment, lease, attached))
 }
 
-/// How connections do without it.
+/// Health of the connections before attaching.
 fn before(attachment: &Attachment, measure: Option<Duration>) -> Result<Health, Error> {
     let of = SocketFilter::new(attachment);
     let first = Snapshot::take(&of)?;

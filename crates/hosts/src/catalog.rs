@@ -10,7 +10,7 @@ struct Aligned<T: ?Sized>(T);
 /// Name and object of every program in `crates/kernel/bpf`, made by build.rs.
 static OBJECTS: &[(&str, &Aligned<[u8]>)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Where a program takes effect.
+/// Kind of a program: its hook in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A congestion control: sockets use it.
@@ -28,9 +28,9 @@ pub struct Param {
     pub min: u64,
     /// The greatest legal value.
     pub max: u64,
-    /// What it is unless it is set.
+    /// Default value.
     pub default: u64,
-    /// What it means, with its unit.
+    /// Meaning and unit.
     pub doc: &'static str,
 }
 
@@ -39,17 +39,17 @@ pub struct Param {
 pub struct Program {
     /// As `forebay attach` takes it.
     pub name: &'static str,
-    /// Where it takes effect.
+    /// Its hook in the kernel.
     pub kind: Kind,
     /// One line.
     pub summary: &'static str,
-    /// Whether its connections ask for ECN when they are opened.
+    /// Its connections negotiate ECN.
     pub needs_ecn: bool,
-    /// What can be tuned.
+    /// Tunable parameters.
     pub params: &'static [Param],
     /// The sides of an interface at which it has a program, of shims and of congestion controls that mark packets: true for egress.
     pub sides: &'static [bool],
-    /// Whether applications announce messages to it, by a socket option that a program at a cgroup takes.
+    /// Applications announce messages to it, by a socket option that a cgroup program handles.
     pub messages: bool,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn folder(name: &Path) -> Result<PathBuf, Error> {
         .fix(format!("name a folder below {}, as in `systemd-cgls`", mount.display())))
 }
 
-/// Whether it is the root cgroup, under any path.
+/// Returns true for the root cgroup, under any path.
 pub(crate) fn is_root(folder: &Path) -> Result<bool, Error> {
     let number = |p: &Path| fs::metadata(p).map(|m| (m.dev(), m.ino())).map_err(|e| Error::io(p.display(), &e));
     Ok(number(folder)? == number(&mount()?)?)

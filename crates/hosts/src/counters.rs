@@ -121,9 +121,9 @@ mod tests {
     use super::*;
     use crate::catalog::PROGRAMS;
 
-    /// What the catalogue says can be set is what the programs have, and the other way round.
+    /// The parameters of the catalogue and of the programs are the same.
     #[test]
-    fn parameters_of_the_catalogue_are_those_of_the_programs() {
+    fn catalogue_parameters_match_the_programs() {
         for p in PROGRAMS {
             let known: Vec<&str> = p.params.iter().map(|p| p.name).collect();
             let layout = Layout::of(p, "params").unwrap();

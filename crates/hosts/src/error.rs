@@ -1,4 +1,4 @@
-//! What went wrong and what to do about it.
+//! An error and its fix.
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ impl Error {
         self
     }
 
-    /// What went wrong, without what to do about it.
+    /// The error without the fix.
     pub(crate) fn what(&self) -> &str {
         &self.what
     }

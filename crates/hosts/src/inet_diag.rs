@@ -23,7 +23,7 @@ pub struct Socket {
     pub remote: SocketAddr,
     /// The congestion control.
     pub cc: String,
-    /// What the kernel counts of it.
+    /// Counters of the kernel.
     pub info: Info,
     /// The number of the cgroup of the process that opened it; 0 where the kernel does not say.
     pub cgroup: u64,
@@ -54,7 +54,7 @@ pub struct Info {
     pub bytes_acked: u64,
     /// Bytes of payload received.
     pub bytes_received: u64,
-    /// Whether ECN was negotiated.
+    /// ECN was negotiated.
     pub ecn: bool,
     /// Largest segment in bytes.
     pub mss: u32,
@@ -141,7 +141,8 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
                     _ => {}
                 }
             }
-            // What is left of a socket in FIN_WAIT2 (tcp_time_wait) is listed under that state and has neither a congestion control nor a window.
+            // A socket in FIN_WAIT2 whose state was reduced (tcp_time_wait) is listed under that state and has neither a congestion control nor a
+            // window.
             if described {
                 found.push(socket);
             }

@@ -64,7 +64,7 @@ pub(crate) fn age(path: &Path) -> Option<Duration> {
     Some(Duration::from_nanos(clock::now().saturating_sub(renewed)))
 }
 
-/// Whether the lease of a guard has ended: its process has ended, hangs or is stopped. False for callers that may not open the file.
+/// Returns true if the lease of a guard has ended: its process has ended, hangs or is stopped. False for callers that may not open the file.
 pub(crate) fn has_ended(path: &Path) -> bool {
     match File::open(path) {
         // The guard holds the exclusive lock until its process ends.

@@ -1,6 +1,6 @@
-//! Transports on real hosts: the congestion controls and shims of `crates/kernel/bpf`, attached to the running kernel, watched and
-//! taken off again. What `attach` changes is written down before it is changed, so that a process killed at any moment leaves
-//! nothing that `detach` does not find (`state.rs`), and every change is undone in the opposite order (`step.rs`).
+//! Transports on real hosts: attaches the congestion controls and shims of `crates/kernel/bpf` to the running kernel, watches and detaches them.
+//! `attach` records each change before it makes it, so that `detach` finds everything after a process was killed at any moment (`state.rs`). Changes
+//! are undone in the opposite order (`step.rs`).
 #![cfg(all(target_os = "linux", feature = "bpf"))]
 
 pub mod attach;

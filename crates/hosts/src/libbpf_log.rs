@@ -1,4 +1,4 @@
-//! What libbpf and the verifier print: kept for messages of ours instead.
+//! Output of libbpf and the verifier, stored for our own messages.
 
 use libbpf_rs::PrintLevel;
 use std::sync::Mutex;
@@ -24,7 +24,7 @@ pub(crate) fn keep_anew() {
     keep();
 }
 
-/// What has been kept.
+/// The stored output.
 pub(crate) fn text() -> String {
     TEXT.lock().map(|kept| kept.clone()).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ pub(crate) struct Netlink {
     sequence: u32,
 }
 
-/// How a netlink request failed.
+/// Error of a netlink request.
 #[derive(Debug)]
 pub(crate) struct Refused {
     /// The error number, positive.

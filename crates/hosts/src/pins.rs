@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where one is mounted if the machine has none.
+/// Mount point for a BPF file system if the machine has none.
 const OWN: &str = "/run/forebay/bpf";
 /// Our folder in a BPF file system.
 const NAME: &str = "forebay";
@@ -81,7 +81,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     }
     // In a mount namespace of its own (`ip netns exec` makes one) the file system would vanish with the command, and all pins with it.
     let of = |who: u32| fs::metadata(format!("/proc/{who}/ns/mnt")).map(|m| m.ino()).ok();
-    // Not everyone may look at the parent's: of the first process of a machine, which inherits those whose parent has ended.
+    // Access to the parent's file may be denied: orphaned processes have the first process of the machine as their parent.
     let parent = of(std::os::unix::process::parent_id());
     if parent.is_some() && parent != of(std::process::id()) {
         return Err(Error::new(
@@ -92,7 +92,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     Ok(Path::new(OWN).join(NAME))
 }
 
-/// What has to be mounted before something can be pinned in the folder.
+/// Mount that is needed before a link can be pinned in the folder.
 pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok((folder.starts_with(OWN) && !mounted()?.iter().any(|m| m == Path::new(OWN))).then(|| OWN.into()))
 }
@@ -123,7 +123,7 @@ pub(crate) fn create(folder: &Path) -> Result<(), Error> {
 /// Takes ours off again, unless something is still pinned there.
 fn unmount(place: &Path) -> Result<(), Error> {
     if !mounted()?.iter().any(|m| m == place) {
-        // Whoever made the folder was killed before it mounted anything there.
+        // The process that created the folder was killed before it mounted a file system there.
         let _ = fs::remove_dir(place);
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! How the connections that an attachment is for are doing: one look at the sockets, and the difference between two.
+//! Health of an attachment's connections: snapshots of the sockets, and the difference between two.
 
 use crate::inet_diag::{self, Socket};
 use crate::state::Attachment;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
-/// Which sockets count: the same before and after attaching, so that both can be compared.
+/// Sockets that count: the same before and after attaching, so that both can be compared.
 #[derive(Debug, Clone)]
 pub(crate) struct SocketFilter {
     namespace: NetNs,
@@ -52,7 +52,7 @@ impl Snapshot {
         Ok(Snapshot { at: Instant::now(), sockets })
     }
 
-    /// How they did between an earlier look and this one. Connections that ended in between are not seen any more.
+    /// Health between an earlier snapshot and this one. Connections that ended in between are not included.
     pub(crate) fn since(&self, earlier: &Snapshot) -> Health {
         let seconds = (self.at - earlier.at).as_secs_f64().max(1e-3);
         let (mut sent, mut again, mut acked) = (0_u64, 0_u64, 0_u64);
@@ -67,7 +67,7 @@ impl Snapshot {
         self.health(sent, again, acked as f64 * 8.0 / seconds / 1e6)
     }
 
-    /// How they did since each was opened; the throughput is not known.
+    /// Health since each connection was opened; the throughput is unknown.
     pub(crate) fn so_far(&self) -> Health {
         let sum = |f: fn(&Socket) -> u32| self.sockets.values().map(|s| u64::from(f(s))).sum();
         self.health(sum(|s| s.info.segments_out), sum(|s| s.info.retransmissions), 0.0)
@@ -102,10 +102,10 @@ pub(crate) fn quantile(sorted: &[u32], share: f64) -> u32 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
 }
 
-/// How connections are doing.
+/// Health of connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// How many there are.
+    /// Number of connections.
     pub sockets: usize,
     /// Acknowledged payload in Mbit/s.
     pub mbit: f64,

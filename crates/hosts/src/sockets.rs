@@ -1,5 +1,4 @@
-//! Which sockets use a congestion control: those of a cgroup when they are opened, and those that are open already
-//! (`crates/kernel/bpf/sockets`).
+//! Sets the congestion control of sockets: of a cgroup's sockets when they are opened, and of open sockets (`crates/kernel/bpf/sockets`).
 
 use crate::catalog::Program;
 use crate::{Error, Prefix, catalog, cgroup, counters, libbpf_log, loader};
@@ -21,7 +20,7 @@ const PROGRAM: Program = Program {
     messages: false,
 };
 
-/// Whom a congestion control is for.
+/// Sockets that a congestion control is for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Target<'a> {
     /// The congestion control that they get.
@@ -104,14 +103,14 @@ pub(crate) fn choose(target: &Target<'_>, cgroup: &Path, pin: &Path) -> Result<(
     cgroup::attach(&program, cgroup, pin)
 }
 
-/// What swapping did.
+/// Counts of a swap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Swapped {
     pub(crate) sockets: u64,
     pub(crate) refused: u64,
 }
 
-/// Gives the congestion control to sockets of this network namespace that are open. What each used before is kept in the map at `memory`.
+/// Gives the congestion control to open sockets of this network namespace. The map at `memory` stores the previous congestion control of each.
 pub(crate) fn swap(target: &Target<'_>, memory: &Path) -> Result<Swapped, Error> {
     let mut open = open("swap")?;
     let known = memory.exists();
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_both_families_share_one_map() {
+    fn ipv4_and_ipv6_keys_share_map() {
         let four = key("10.1.0.0/16".parse().unwrap());
         assert_eq!(four[..4], 112u32.to_ne_bytes());
         assert_eq!(four[14..], [0xff, 0xff, 10, 1, 0, 0]);

@@ -14,9 +14,9 @@ pub struct Status {
     pub name: String,
     /// The program.
     pub program: String,
-    /// Whether `attach` came to its end.
+    /// `attach` was completed.
     pub complete: bool,
-    /// Whether the kernel still has the congestion control; true for shims.
+    /// The kernel still has the congestion control; true for shims.
     pub registered: bool,
     /// For connections to these prefixes.
     pub prefixes: Vec<Prefix>,
@@ -41,11 +41,11 @@ pub struct Guard {
     pub process: u32,
     /// Time since it renewed its lease; `None` for callers that may not read it.
     pub renewed: Option<Duration>,
-    /// Whether its lease has ended; the next command with privileges then rolls back.
+    /// Its lease has ended; the next command with privileges then rolls back.
     pub ended: bool,
 }
 
-/// All attachments. Whoever may not read the maps still learns the rest.
+/// All attachments. Callers that may not read the maps get the other fields.
 pub fn status() -> Result<Vec<Status>, Error> {
     let mut found = Vec::new();
     let congestion_controls = loader::registered()?;

@@ -17,7 +17,8 @@ pub(crate) const DEFAULT_CC: &str = "net.ipv4.tcp_congestion_control";
 pub(crate) enum Step {
     /// Links and maps are pinned in a folder of a BPF file system (`pins.rs`): without the pin they end with the process.
     Pins { folder: PathBuf },
-    /// Sockets use the congestion control, or will: they leave it before it goes. What each used before is in the map at `memory`.
+    /// Sockets that use the congestion control, or will: they leave it before it is removed. The map at `memory` stores their previous congestion
+    /// controls.
     Sockets { cc: String, memory: PathBuf },
     /// Processes of a cgroup use it when they open connections; the link is pinned at `link`.
     Cgroup { cgroup: PathBuf, link: PathBuf },
@@ -81,7 +82,7 @@ impl Step {
         }
     }
 
-    /// Whether it stays when its network namespace ends.
+    /// Returns true if the change stays when its network namespace ends.
     pub(crate) fn outlives_namespace(&self) -> bool {
         matches!(self, Step::Pins { .. })
     }

@@ -1,5 +1,5 @@
-//! Programs at an interface: filters of its `clsact` qdisc, which is made where it is missing and removed again with the last filter. Ours are
-//! known by their handle and priority, so that they are found without any file of ours.
+//! Programs at an interface: filters of its `clsact` qdisc, which is created if missing and removed with the last filter. Our filters are identified
+//! by their handle and priority, so that they are found without a state file.
 
 use crate::Error;
 use crate::catalog::PROGRAMS;
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// The handle of a filter of ours; the next one where the qdisc is ours, too.
+/// The handle of our filters; the next number if the qdisc is also ours.
 const HANDLE: u32 = 0xfb;
 /// The priority of the first program of the catalogue.
 const PRIORITY: u32 = 0xfb00;
 
-/// One filter of ours.
+/// One of our filters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Filter {
     interface: u32,
@@ -117,7 +117,7 @@ fn index(device: &str) -> Result<u32, Error> {
     }
 }
 
-/// Whether the interface has the qdisc already. The older qdisc `ingress` has its place, and only one of its two sides.
+/// Returns true if the interface has the qdisc. The older qdisc `ingress` occupies the same place, and has only one of the two directions.
 pub(crate) fn has_clsact(device: &str) -> Result<bool, Error> {
     let interface = index(device)?;
     if qdisc(interface, "ingress")? {
@@ -148,7 +148,7 @@ fn qdisc(interface: u32, kind: &str) -> Result<bool, Error> {
     Ok(all.iter().any(|m| m.header.index == interface as i32 && is(m)))
 }
 
-/// How many filters hang at the qdisc, whoever made them.
+/// Number of filters of the qdisc, including those of other processes.
 fn filters(interface: u32) -> Result<usize, Error> {
     let mut count = 0;
     // Ingress and egress of clsact (include/uapi/linux/pkt_sched.h: TC_H_MIN_INGRESS, TC_H_MIN_EGRESS).
@@ -161,7 +161,7 @@ fn filters(interface: u32) -> Result<usize, Error> {
     Ok(count)
 }
 
-/// Filters of ours in this namespace, whoever made them.
+/// Our filters in this namespace, including those of other processes.
 pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
     libbpf_log::keep();
     let mut found = Vec::new();

@@ -45,7 +45,7 @@ pub struct Order {
     pub conditions: Vec<Condition>,
     /// Time after which the guard ends and the attachment stays.
     pub keep_after: Option<Duration>,
-    /// Whether Ctrl-C leaves it attached.
+    /// Ctrl-C leaves it attached.
     pub keep_on_interrupt: bool,
 }
 
@@ -74,7 +74,7 @@ pub enum Event {
     Ended(Ending),
 }
 
-/// How a guard ended.
+/// End of a guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// Nothing was attached, or the attachment cannot be guarded: the error.
@@ -83,7 +83,7 @@ pub enum Ending {
     Cancelled {
         /// The reason.
         why: String,
-        /// Whether Ctrl-C was the reason.
+        /// Ctrl-C was the reason.
         interrupted: bool,
     },
     /// The attachment stays, by its user's decision.
@@ -94,7 +94,7 @@ pub enum Ending {
     RolledBack {
         /// The reason.
         why: String,
-        /// Whether Ctrl-C was the reason.
+        /// Ctrl-C was the reason.
         interrupted: bool,
     },
 }

@@ -1,5 +1,5 @@
-//! What trains of probes said lately, for the connections that open soon after: which estimates there are and until when, without a clock or a
-//! map. The acceptor's shim is given the window, the opener's that the peer has one (`crates/kernel/bpf/proboscis/recent.bpf.h`).
+//! Recent estimates of probe trains, for connections that open soon after: valid estimates and their expiry times, without a clock or a map. The
+//! acceptor's shim gets the window; the opener's shim gets the information that the peer has one (`crates/kernel/bpf/proboscis/recent.bpf.h`).
 
 use super::schedule::{Flow, HOLD, Notice};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ pub(super) type Path = [u8; 8];
 /// Paths with an estimate, at most: the entries of the shim's table. Beyond that the one that ends first goes.
 const MOST: usize = 4096;
 
-/// What the shim's table is to hold.
+/// Change of the shim's table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Until then, us, and the segments that a SYN-ACK allows.
@@ -21,7 +21,7 @@ pub(super) enum Change {
 /// All that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
-    /// How long one counts, us; 0: none is kept.
+    /// Validity of an estimate, us; 0: estimates are not stored.
     time: u64,
     until: BTreeMap<Path, u64>,
     ends: BTreeSet<(u64, Path)>,
@@ -60,14 +60,14 @@ impl Estimates {
             self.until.remove(&path);
             Change::Remove(path)
         });
-        // Where there is no place the oldest leaves before the new one comes; it may be the same.
+        // If the table is full, the oldest entry is removed before the new one is added; both may be of the same path.
         match removed {
             Some(Change::Remove(gone)) if gone == path => Vec::new(),
             removed => removed.into_iter().chain([Change::Set(path, until, segments)]).collect(),
         }
     }
 
-    /// Those whose time is over.
+    /// Removes and returns expired estimates.
     pub(super) fn due(&mut self, now: u64) -> Vec<Change> {
         let mut over = Vec::new();
         while let Some((_, path)) = self.ends.first().copied().filter(|(until, _)| *until < now) {

@@ -89,7 +89,7 @@ mod tests {
         }
         assert_eq!(sum, 0xffff);
         assert_ne!(frame[50..52], [0xaa, 0xaa]);
-        // What is no segment is left alone.
+        // Frames that are not segments are unchanged.
         let mut short = vec![0x45; 30];
         complete(&mut short);
         assert_eq!(short, vec![0x45; 30]);

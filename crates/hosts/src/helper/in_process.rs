@@ -41,7 +41,7 @@ fn owner(notice: &Notice) -> Ipv4Addr {
     }
 }
 
-/// Whoever keeps the timers; the shim relies on it from the beginning.
+/// Timer loop of the shims of this process; the shims rely on it from the beginning.
 #[expect(missing_debug_implementations, reason = "a ring of libbpf says nothing of itself")]
 pub struct TimerLoop {
     ring: Ring,
@@ -63,7 +63,7 @@ impl TimerLoop {
     /// Keeps them until `stop` says so.
     ///
     /// # Errors
-    /// Those of the ring.
+    /// Errors of the ring buffer.
     pub fn run(mut self, stop: impl Fn() -> bool) -> Result<Done, Error> {
         while !stop() {
             self.ring.show_life()?;

@@ -1,6 +1,7 @@
-//! The process beside the shim `proboscis` that keeps its timers (`forebay helper`): unanswered probes and SYNs are sent again,
-//! SYN-ACKs wait until enough probes have arrived, and what a train said holds for connections that open soon after it. The shim reports what happens through a ring in memory and looks for a sign of life before it
-//! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
+//! Timers of the shim `proboscis`, in a separate process (`forebay helper`). It repeats unanswered probes and SYNs, holds SYN-ACKs until enough
+//! probes have arrived, and stores the estimate of a train for connections that open soon after it. The shim reports events through a ring buffer,
+//! and checks for a sign of life before it relies on the process (`crates/kernel/bpf/proboscis/helper.bpf.h`). Without this process, however it ends,
+//! traffic continues.
 
 mod estimates;
 mod frames;
@@ -20,10 +21,10 @@ use ring::{IDLE, Ring, TICK};
 use schedule::{Notice, Order, Schedule, Sending};
 use std::path::Path;
 
-/// How often it is looked whether the shim is still there, and with which parameters, us.
+/// Interval of the checks for the shim and its parameters, us.
 const LOOK: u64 = 100_000;
 
-/// What it has done.
+/// Counters of the helper.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
     /// Trains of probes that were sent again, of those the ones with their SYN.

@@ -87,5 +87,5 @@ pub(crate) fn prefix() {
     let ours = command("ip", &format!("-n {} route show proto 251", lab.left.name));
     equal(ours.lines().count(), 2, "`ip` takes the commands of the dry run");
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
-    snapshot::unchanged(&before, &[&lab], "`detach --all` after routes that no file remembers");
+    snapshot::unchanged(&before, &[&lab], "`detach --all` after routes without a state file");
 }

@@ -1,6 +1,6 @@
-//! What `forebay attach` promises, held against the running kernel: in network namespaces of our own, which are gone afterwards.
-//! Runs where root, type information (BTF) and struct_ops are there, and says why it does not elsewhere. Everything is one program
-//! because congestion controls are registered for the whole machine: two tests at once would see each other.
+//! `forebay attach` against the running kernel, in private network namespaces, which are removed afterwards. The test needs root, type information
+//! (BTF) and struct_ops; without them it prints the reason and skips. All topics are one program because congestion controls are registered for the
+//! whole machine: two tests at once would interfere.
 //!
 //!     cargo test -p forebay-hosts --features bpf --test kernel [-- WORD]     only topics whose name contains the word
 

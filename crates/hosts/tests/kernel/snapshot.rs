@@ -17,7 +17,7 @@ pub(crate) fn settle(wanted: &BTreeSet<String>) {
     }
 }
 
-/// What is there once the kernel has freed what went before: the same twice, some time apart.
+/// State after the kernel has freed removed objects: two equal snapshots, some time apart.
 pub(crate) fn take(labs: &[&Lab]) -> BTreeSet<String> {
     let mut last = look(labs);
     for _ in 0..50 {
