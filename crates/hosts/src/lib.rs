@@ -6,7 +6,6 @@
 pub mod attach;
 pub mod catalog;
 mod cgroup;
-mod clock;
 pub mod condition;
 mod counters;
 pub mod detach;

@@ -231,10 +231,5 @@ fn prefix_of(route: &RouteMessage, family: AddressFamily) -> Option<Prefix> {
 
 /// The name of an interface, or its number where there is no such interface any more.
 pub(crate) fn interface_name(index: u32) -> String {
-    let mut buffer = [0 as libc::c_char; libc::IF_NAMESIZE];
-    // SAFETY: the buffer has the size that the call asks for and outlives it.
-    if unsafe { libc::if_indextoname(index, buffer.as_mut_ptr()) }.is_null() {
-        return index.to_string();
-    }
-    buffer.iter().take_while(|c| **c != 0).map(|c| char::from(*c as u8)).collect()
+    nix::net::if_::if_indextoname(index).map_or_else(|_| index.to_string(), |name| name.to_string_lossy().into_owned())
 }

@@ -10,6 +10,7 @@ use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::net::if_::{if_nameindex, if_nametoindex};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -109,12 +110,7 @@ impl Filter {
 /// The number of an interface.
 fn index(device: &str) -> Result<u32, Error> {
     let none = || Error::new(format!("this host has no interface `{device}`")).fix("`ip link show` lists them");
-    let name = std::ffi::CString::new(device).map_err(|_| none())?;
-    // SAFETY: the name ends in zero and lives through the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(none()),
-        index => Ok(index),
-    }
+    if_nametoindex(device).map_err(|_| none())
 }
 
 /// Returns true if the interface has the qdisc. The older qdisc `ingress` occupies the same place, and has only one of the two directions.
@@ -179,18 +175,6 @@ pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
 }
 
 fn devices() -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    // SAFETY: the list ends in an entry without a name, and is given back once, after its last use.
-    unsafe {
-        let list = libc::if_nameindex();
-        let mut at = list;
-        while !at.is_null() && !(*at).if_name.is_null() {
-            all.push(std::ffi::CStr::from_ptr((*at).if_name).to_string_lossy().into_owned());
-            at = at.add(1);
-        }
-        if !list.is_null() {
-            libc::if_freenameindex(list);
-        }
-    }
-    all
+    let all = if_nameindex();
+    all.iter().flat_map(|list| list.iter()).map(|interface| interface.name().to_string_lossy().into_owned()).collect()
 }

@@ -1,9 +1,9 @@
 //! The clock of a run, and how punctual a thread may be.
 
+use forebay_platform::clock::monotonic_ns;
 use forebay_types::Time;
 use nix::libc;
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
 use std::io;
 
 /// Counts from the agreed start of a run, by the kernel's monotonic clock.
@@ -12,21 +12,15 @@ pub struct Clock {
     start: u64,
 }
 
-fn monotonic() -> u64 {
-    // The clock exists on every Linux, and the pointer is nix's own.
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(TimeSpec::new(0, 0));
-    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
-}
-
 impl Clock {
     /// A clock that shows zero `after` from now on.
     pub fn starting(after: Time) -> Clock {
-        Clock { start: monotonic() + after.as_ns() }
+        Clock { start: monotonic_ns() + after.as_ns() }
     }
 
     /// The time of the run; zero before its start.
     pub fn now(self) -> Time {
-        Time::from_ns(monotonic().saturating_sub(self.start))
+        Time::from_ns(monotonic_ns().saturating_sub(self.start))
     }
 
     /// The time of the run when the kernel's monotonic clock shows `ns`; zero before its start.
@@ -36,7 +30,7 @@ impl Clock {
 
     /// Time left until `time`; zero when it has passed. Also valid before the start of the run.
     pub fn until(self, time: Time) -> TimeSpec {
-        let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic());
+        let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic_ns());
         TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
     }
 }

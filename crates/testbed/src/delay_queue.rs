@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use forebay_linux::protocol::Group;
+use forebay_platform::mounts::mount_points;
 use forebay_types::Time;
 use nix::libc;
 use std::ffi::CString;
@@ -59,13 +60,8 @@ impl HoldTimes {
             let fix = format!("attach it with this version of forebay, as root: forebay attach trim --name {CC} --default");
             io::Error::new(e.kind(), format!("the waits of TRIM (`at`) need the program's map `holds`: {e} ({fix})"))
         };
-        let mounts = std::fs::read_to_string("/proc/self/mounts")?;
-        let is_bpf = |line: &str| {
-            let mut words = line.split(' ').skip(1);
-            let (place, kind) = (words.next()?, words.next()?);
-            (kind == "bpf").then(|| PathBuf::from(place.replace("\\040", " ")).join("forebay").join(CC).join("holds"))
-        };
-        let found = mounts.lines().filter_map(is_bpf).find(|p| p.exists());
+        let pin = |mount: PathBuf| mount.join("forebay").join(CC).join("holds");
+        let found = mount_points("bpf")?.into_iter().map(pin).find(|p| p.exists());
         let path = found.ok_or_else(|| missing(io::Error::new(io::ErrorKind::NotFound, "no such program is attached")))?;
         HoldTimes::map(&pinned(&path).map_err(missing)?).map_err(missing)
     }

@@ -3,10 +3,11 @@
 use crate::delay_queue;
 use crate::namespace::Interface;
 use crate::sockets::{io_error, is_datagrams, socket};
-use crate::tcp_info::TcpInfo;
+use crate::tcp_info::{payload_acked, record};
 use forebay_kernel::shims::Proboscis;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
+use forebay_platform::tcp_info::TcpInfo;
 use forebay_types::Time;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv};
@@ -343,12 +344,12 @@ impl Ends {
     pub fn sample(&mut self, now: Time, conn: u32) {
         let Some(c) = self.conns.get_mut(conn as usize) else { return };
         let Some(Ok(info)) = c.sender.as_ref().map(|s| TcpInfo::of(s.as_fd())) else { return };
-        c.acked = info.bytes_acked().min(c.written);
+        c.acked = payload_acked(&info).min(c.written);
         while c.unacked.front().is_some_and(|end| *end <= c.acked) {
             c.unacked.pop_front();
             self.events.push(Event { time: now.0, conn, kind: event::ACKED, bytes: c.acked });
         }
-        let mut sample = info.record(now, conn);
+        let mut sample = record(&info, now, conn);
         sample.acked = c.acked;
         self.samples.push(sample);
         for i in c.timeouts..info.timeouts() {

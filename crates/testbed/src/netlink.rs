@@ -1,14 +1,15 @@
 //! Interfaces, addresses and routes of the namespace that the calling thread is in, by rtnetlink(7).
 
 use crate::tap::LINK_ADDRESS;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use forebay_platform::netlink;
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::net::if_::if_nametoindex;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,10 +35,7 @@ pub struct RouteMetrics {
 }
 
 /// A connection to the kernel's routing.
-pub struct Netlink {
-    socket: Socket,
-    sequence: u32,
-}
+pub struct Netlink(netlink::Netlink);
 
 impl Netlink {
     /// To the namespace of the calling thread.
@@ -45,28 +43,12 @@ impl Netlink {
     /// # Errors
     /// Errors of the socket.
     pub fn open() -> io::Result<Netlink> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Netlink { socket, sequence: 0 })
+        netlink::Netlink::open(NETLINK_ROUTE).map(Netlink)
     }
 
     /// Sends a request and waits until the kernel has carried it out.
     fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.sequence += 1;
-        let mut request = NetlinkMessage::from(message);
-        request.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-        request.header.sequence_number = self.sequence;
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
-        let (answer, _) = self.socket.recv_from_full()?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
-        match answer.payload {
-            NetlinkPayload::Error(e) if e.code.is_some() => Err(e.to_io()),
-            _ => Ok(()),
-        }
+        self.0.request(message, NLM_F_ACK | flags)?.map(drop).map_err(io::Error::from)
     }
 
     /// Brings interface `name` up with the link address that all hosts have, and without ARP. Disables GSO: each TCP segment is sent as one packet,

@@ -20,8 +20,9 @@ use crate::condition::Condition;
 use crate::state::{Attachment, Guard};
 use crate::tune::named;
 use crate::watch::Second;
-use crate::{Error, Health, clock, privileges};
+use crate::{Error, Health, privileges};
 use channel::Channel;
+use forebay_platform::clock;
 use serde::{Deserialize, Serialize};
 use signals::Signals;
 use std::fs;
@@ -148,7 +149,7 @@ pub fn start(mut order: Order) -> Result<Foreground, Error> {
     let signals = Signals::of_foreground().map_err(failed)?;
     // Refused without CAP_SYS_RESOURCE: the out-of-memory killer then treats the guard like other processes.
     let _ = fs::write("/proc/self/oom_score_adj", "-1000");
-    let since = clock::now();
+    let since = clock::monotonic_ns();
     // SAFETY: the process has a single thread.
     match unsafe { libc::fork() } {
         -1 => Err(failed(std::io::Error::last_os_error())),

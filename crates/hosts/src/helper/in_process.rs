@@ -5,8 +5,9 @@ use super::frames::Wire;
 use super::ring::{IDLE, Ring, TICK};
 use super::schedule::{Flow, Notice, Schedule, Sending, Timers};
 use super::{Done, send};
+use crate::Error;
 use crate::shim::Shim;
-use crate::{Error, clock};
+use forebay_platform::clock;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -70,7 +71,7 @@ impl TimerLoop {
             let waits = self.hosts.values().any(|h| h.schedule.waits());
             let notices = self.ring.wait(if waits { TICK } else { IDLE })?;
             self.hear(notices);
-            let (now, done) = (clock::now() / 1000, &mut self.done);
+            let (now, done) = (clock::monotonic_ns() / 1000, &mut self.done);
             for host in self.hosts.values_mut() {
                 let due = host.schedule.due(now);
                 host.send(due, done);
@@ -86,7 +87,7 @@ impl TimerLoop {
     }
 
     fn hear(&mut self, notices: Vec<Notice>) {
-        let now = clock::now() / 1000;
+        let now = clock::monotonic_ns() / 1000;
         for notice in notices {
             let Some(host) = self.hosts.get_mut(&owner(&notice)) else { continue };
             let at_once = host.schedule.notice(now, notice);

@@ -13,8 +13,9 @@ pub use schedule::Timers;
 
 use crate::catalog::Program;
 use crate::tune::named;
-use crate::{Error, clock, counters, privileges};
+use crate::{Error, counters, privileges};
 use estimates::{Change, Estimates};
+use forebay_platform::clock;
 use frames::Wire;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ring::{IDLE, Ring, TICK};
@@ -71,7 +72,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     let (mut schedule, mut estimates) = (Schedule::new(Timers::published(8)), Estimates::default());
     let (mut done, mut looked, mut ready) = (Done::default(), None, Some(ready));
     while !stop() {
-        let now = clock::now() / 1000;
+        let now = clock::monotonic_ns() / 1000;
         if looked.is_none_or(|l| now - l >= LOOK) {
             if !folder.join("helper").exists() {
                 break;
@@ -87,7 +88,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
             ready();
         }
         let notices = ring.wait(if schedule.waits() { TICK } else { IDLE })?;
-        let now = clock::now() / 1000;
+        let now = clock::monotonic_ns() / 1000;
         for notice in notices {
             let left = if let Notice::Answered(flow, _) = &notice { schedule.left(flow) } else { None };
             change(&table, estimates.notice(now, &notice, left));
@@ -98,7 +99,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     }
     // From here on nothing is reported and nothing held back any more; what was held back leaves.
     let notices = ring.end()?;
-    let now = clock::now() / 1000;
+    let now = clock::monotonic_ns() / 1000;
     for notice in notices {
         send(&wire, schedule.notice(now, notice), &mut done);
     }

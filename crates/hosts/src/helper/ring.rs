@@ -1,7 +1,8 @@
 //! Reports of the shim, and the sign of life that it checks (`crates/kernel/bpf/proboscis/helper.bpf.h`).
 
 use super::schedule::Notice;
-use crate::{Error, clock};
+use crate::Error;
+use forebay_platform::clock;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -22,7 +23,7 @@ fn failed(e: libbpf_rs::Error) -> Error {
 /// Returns true if a process updates the sign of life in that map.
 pub(super) fn is_kept(alive: &impl MapCore) -> Result<bool, Error> {
     let seen = alive.lookup(&FIRST, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
-    Ok(clock::now().saturating_sub(seen) < ALIVE)
+    Ok(clock::monotonic_ns().saturating_sub(seen) < ALIVE)
 }
 
 /// The end of the ring that belongs to the process beside the shim.
@@ -51,7 +52,7 @@ impl Ring {
 
     /// From now on, for a while, the shim relies on this process.
     pub(super) fn show_life(&self) -> Result<(), Error> {
-        self.alive.update(&FIRST, &clock::now().to_ne_bytes(), MapFlags::ANY).map_err(failed)
+        self.alive.update(&FIRST, &clock::monotonic_ns().to_ne_bytes(), MapFlags::ANY).map_err(failed)
     }
 
     /// Returns the reports, or none within `most`.

@@ -7,8 +7,9 @@ mod closed;
 
 use crate::inet_diag::{self, Socket};
 use crate::sample::quantile;
-use crate::{Error, Prefix, clock, privileges};
+use crate::{Error, Prefix, privileges};
 use closed::Closings;
+use forebay_platform::clock;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -273,7 +274,7 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
         let inside = request.prefixes.is_empty() || request.prefixes.iter().any(|p| p.contains(s.remote.ip()));
         inside && !s.remote.ip().is_loopback()
     };
-    let (begin, began, opened) = (Instant::now(), clock::now(), opened()?);
+    let (begin, began, opened) = (Instant::now(), clock::monotonic_ns(), opened()?);
     let mut first = true;
     loop {
         let over = begin.elapsed() >= request.duration || stop();
