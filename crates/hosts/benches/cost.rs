@@ -1,4 +1,4 @@
-//! Cost of the programs: time per ACK and per packet (the kernel's run-time statistics of BPF programs), and processor time and throughput of whole
+//! Cost of the programs: time per ACK and per packet (the kernel's run-time statistics of BPF programs). Also processor time and throughput of whole
 //! transfers beside the kernel's congestion controls, at 1 to 32 connections over a virtual link.
 //!
 //!     make bench-hosts        cargo bench -p forebay-hosts --features forebay-hosts/bpf --bench cost -- [--rounds N] [--ms N] [--out FILE]

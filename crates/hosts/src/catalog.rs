@@ -22,7 +22,7 @@ pub enum Kind {
 /// A number that changes what a program does, also while it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
-    /// As `--param` and `tune` name it, and as the field of `struct params` in the program is called.
+    /// Name for `--param` and `tune`, and of the field of `struct params` in the program.
     pub name: &'static str,
     /// The least legal value.
     pub min: u64,
@@ -37,11 +37,11 @@ pub struct Param {
 /// A program.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// As `forebay attach` takes it.
+    /// Name for `forebay attach`.
     pub name: &'static str,
     /// Its hook in the kernel.
     pub kind: Kind,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Its connections negotiate ECN.
     pub needs_ecn: bool,

@@ -22,7 +22,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Of `struct counters` or `struct params`; empty where the program has none.
+    /// Layout of `struct counters` or `struct params`; empty if the program has none.
     pub(crate) fn of(program: &Program, structure: &str) -> Result<Layout, Error> {
         let unreadable = |e: String| Error::new(format!("type information of `{}`: {e}", program.name));
         let btf = Btf::from_raw(program.name, program.object()?).map_err(|e| unreadable(e.to_string()))?;

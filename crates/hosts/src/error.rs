@@ -16,7 +16,7 @@ impl Error {
         Error { what: what.into(), fix: None }
     }
 
-    /// With what to do about it.
+    /// Adds the fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Error {
         self.fix = Some(fix.into());
@@ -28,7 +28,7 @@ impl Error {
         &self.what
     }
 
-    /// Of a call of the operating system, about `subject`.
+    /// Error of a system call, about `subject`.
     pub fn io(subject: impl fmt::Display, e: &io::Error) -> Error {
         let error = Error::new(format!("{subject}: {e}"));
         match e.kind() {
@@ -37,7 +37,7 @@ impl Error {
         }
     }
 
-    /// Of libbpf, about `subject`.
+    /// Error of libbpf, about `subject`.
     pub(crate) fn bpf(subject: impl fmt::Display, e: &libbpf_rs::Error) -> Error {
         let error = Error::new(format!("{subject}: {e}"));
         match e.kind() {

@@ -49,7 +49,7 @@ pub struct Info {
     pub segments_out: u32,
     /// Segments delivered, and of those the ones that were marked.
     pub delivered: u32,
-    /// Of the delivered ones those whose ACK said that they were marked.
+    /// Delivered segments whose ACK reported a mark.
     pub delivered_ce: u32,
     /// Bytes of payload that the other end acknowledged.
     pub bytes_acked: u64,

@@ -11,12 +11,12 @@ fn append(_: PrintLevel, text: String) {
     }
 }
 
-/// From now on nothing of it is printed.
+/// Stores libbpf's output instead of printing it.
 pub(crate) fn keep() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, append)));
 }
 
-/// As `keep`, after what has been kept so far is forgotten.
+/// As `keep`, after the stored output is cleared.
 pub(crate) fn keep_anew() {
     if let Ok(mut kept) = TEXT.lock() {
         kept.clear();

@@ -1,4 +1,4 @@
-//! From the object of a program to links and maps in the kernel.
+//! Loads the object of a program, and creates its links and maps in the kernel.
 
 use crate::catalog::{Kind, Program};
 use crate::counters::set_params;

@@ -1,4 +1,4 @@
-//! Network namespaces: which one this thread is in, and how to enter the one that an attachment belongs to.
+//! Network namespaces: identifies the namespace of an attachment, and runs work in it.
 
 use crate::Error;
 use forebay_platform::namespace::{self, EnterError};
@@ -10,7 +10,7 @@ use std::panic::{self, AssertUnwindSafe};
 pub struct NetNs(u64);
 
 impl NetNs {
-    /// That of the calling thread.
+    /// The namespace of the calling thread.
     pub fn current() -> Result<NetNs, Error> {
         namespace::current().map(NetNs).map_err(|e| Error::io(namespace::CURRENT, &e))
     }
@@ -20,7 +20,7 @@ impl NetNs {
         self.0
     }
 
-    /// Runs `work` in the namespace, on a thread of its own, so that the caller stays where it is. `None` where it no longer exists.
+    /// Runs `work` in the namespace, on a separate thread, so that the caller stays in its own. `None` if it no longer exists.
     pub(crate) fn run<T: Send>(self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<Option<T>, Error> {
         if NetNs::current()? == self {
             return work().map(Some);

@@ -30,7 +30,7 @@ impl SocketFilter {
     }
 }
 
-/// One look.
+/// The sockets at one time.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     at: Instant,

@@ -32,7 +32,7 @@ pub(crate) struct Target<'a> {
     pub(crate) prefixes: &'a [Prefix],
     /// Only processes of this cgroup.
     pub(crate) cgroup: Option<&'a Path>,
-    /// To what the socket used before it was swapped, where that is known.
+    /// Restore the congestion control from before a swap, if it is known.
     pub(crate) back: bool,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Attachment {
     pub(crate) default: bool,
     /// Health of its connections before attaching.
     pub(crate) before: Health,
-    /// All that is or was to be done, in order.
+    /// All steps, done or planned, in order.
     pub(crate) steps: Vec<Step>,
     /// Numbers of the kernel's BPF links, known once they are pinned.
     #[serde(default)]
@@ -249,7 +249,7 @@ mod tests {
     use super::Attachment;
     use serde_json::{Value, json};
 
-    /// As `attach` writes it.
+    /// A state file as `attach` writes it.
     fn written() -> Value {
         json!({
             "name": "fb_dctcp", "program": "dctcp", "namespace": 4026531840_u64, "prefixes": ["10.0.0.0/8"], "cgroup": null,

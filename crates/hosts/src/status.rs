@@ -7,7 +7,7 @@ use libbpf_rs::MapHandle;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One attachment as it is now.
+/// State of an attachment.
 #[derive(Debug)]
 pub struct Status {
     /// The name under which it is registered.
@@ -18,11 +18,11 @@ pub struct Status {
     pub complete: bool,
     /// The kernel still has the congestion control; true for shims.
     pub registered: bool,
-    /// For connections to these prefixes.
+    /// Its prefixes.
     pub prefixes: Vec<Prefix>,
-    /// For processes of this cgroup.
+    /// Its cgroup.
     pub cgroup: Option<PathBuf>,
-    /// For all new connections.
+    /// It is the default for new connections.
     pub default: bool,
     /// The guard that rolls it back.
     pub guard: Option<Guard>,

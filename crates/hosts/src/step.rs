@@ -8,10 +8,10 @@ use crate::{Error, loader, pins, sysctl};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The one setting that an attachment changes.
+/// The only setting that an attachment changes.
 pub(crate) const DEFAULT_CC: &str = "net.ipv4.tcp_congestion_control";
 
-/// One change.
+/// A change of an attachment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {

@@ -32,7 +32,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// For a program of the catalogue at an interface.
+    /// Filter of a program of the catalogue at an interface.
     pub(crate) fn new(program: &str, device: &str, egress: bool, ours: bool) -> Result<Filter, Error> {
         let number = PROGRAMS.iter().position(|p| p.name == program).unwrap_or_default() as u32;
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })
@@ -54,7 +54,7 @@ impl Filter {
         }
     }
 
-    /// For a shim that the calling process keeps, at an interface of its own.
+    /// Filter of a shim that the calling process owns, at one of its interfaces.
     pub(crate) fn numbered(device: &str, egress: bool, number: u32) -> Result<Filter, Error> {
         let priority = PRIORITY + PROGRAMS.len() as u32 + number;
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority, ours: true })

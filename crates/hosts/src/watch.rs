@@ -21,7 +21,7 @@ pub struct Watch {
     alarms: Vec<Condition>,
 }
 
-/// One second.
+/// Values of one second.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct Second {
     /// State of the connections.

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Longest message in bytes.
 const LONGEST: usize = 1 << 18;
 
-/// One end.
+/// One end of the channel.
 #[derive(Debug)]
 pub(super) struct Channel(OwnedFd);
 

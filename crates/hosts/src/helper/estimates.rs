@@ -4,7 +4,7 @@
 use super::schedule::{Flow, HOLD, Notice};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From the address that opens connections to the one that accepts them, as packets have them.
+/// Addresses of the opening and of the accepting host, in network byte order.
 pub(super) type Path = [u8; 8];
 
 /// Paths with an estimate, at most: the entries of the shim's table. Beyond that the one that ends first goes.
@@ -13,12 +13,12 @@ const MOST: usize = 4096;
 /// Change of the shim's table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Until then, us, and the segments that a SYN-ACK allows.
+    /// Set the expiry time, us, and the segments that a SYN-ACK allows.
     Set(Path, u64, u32),
     Remove(Path),
 }
 
-/// All that are kept.
+/// All valid estimates.
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
     /// Validity of an estimate, us; 0: estimates are not stored.
@@ -117,7 +117,7 @@ mod tests {
         assert!(off.notice(0, &Notice::Estimate(FLOW, 9), None).is_empty());
     }
 
-    /// Of more paths than the table holds those that end last stay.
+    /// If there are more paths than table entries, those that expire last stay.
     #[test]
     fn their_number_is_bounded() {
         let mut r = keeping(1);

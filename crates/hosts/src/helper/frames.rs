@@ -1,4 +1,4 @@
-//! Frames that leave a second time: by a packet socket, so that they pass the shim again, with its order in their mark.
+//! Sends frames again by a packet socket, so that they pass the shim again, with its order in their mark.
 
 use super::schedule::{Order, Sending};
 use crate::Error;
@@ -25,7 +25,7 @@ impl Wire {
         Ok(Wire(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// At the interface where it was seen.
+    /// Sends a frame at the interface where it was captured.
     pub(super) fn send(&self, sending: &mut Sending) -> io::Result<()> {
         let (what, size) = match sending.order {
             Order::Release => (1, 0),

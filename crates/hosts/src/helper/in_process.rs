@@ -20,7 +20,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The one with this address, in whose network namespace the calling thread is.
+    /// Host with this address. The calling thread is in its network namespace.
     ///
     /// # Errors
     /// No right to packet sockets.
@@ -51,7 +51,7 @@ pub struct TimerLoop {
 }
 
 impl TimerLoop {
-    /// Of these hosts.
+    /// Timer loop of these hosts.
     ///
     /// # Errors
     /// The shim has no timers, or the kernel refuses the ring.

@@ -50,7 +50,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// From now on, for a while, the shim relies on this process.
+    /// Updates the sign of life: the shim relies on this process for the next 50 ms.
     pub(super) fn show_life(&self) -> Result<(), Error> {
         self.alive.update(&FIRST, &clock::monotonic_ns().to_ne_bytes(), MapFlags::ANY).map_err(failed)
     }
@@ -61,7 +61,7 @@ impl Ring {
         Ok(self.heard.try_iter().collect())
     }
 
-    /// From now on nothing is reported and nothing held back any more; what was reported until then.
+    /// Ends the reports and the holding of packets; returns the reports until then.
     pub(super) fn end(&self) -> Result<Vec<Notice>, Error> {
         self.alive.update(&FIRST, &[0; 8], MapFlags::ANY).map_err(failed)?;
         self.ring.consume().map_err(failed)?;

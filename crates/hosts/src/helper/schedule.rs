@@ -17,7 +17,7 @@ pub struct Timers {
     pub syn: u64,
     /// A SYN-ACK waits so long (beta3).
     pub hold: u64,
-    /// From then on a SYN is the guest's own timer's (MAX_TIME).
+    /// Time after which the guest's own timer handles a SYN (MAX_TIME).
     pub give_up: u64,
     /// A train grows by the first one's size each time, up to so many times that.
     pub growth: u32,
@@ -113,7 +113,7 @@ impl HeldSynAck {
     }
 }
 
-/// All that waits.
+/// Waiting SYNs and SYN-ACKs.
 #[derive(Debug)]
 pub(super) struct Schedule {
     opening: BTreeMap<Flow, Opening>,
@@ -298,7 +298,7 @@ mod tests {
         assert!(!s.waits());
     }
 
-    /// As the shim writes it.
+    /// Reports as the shim writes them.
     #[test]
     fn notices_are_read() {
         let mut bytes = Vec::new();

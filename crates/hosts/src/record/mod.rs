@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Recording request.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// For how long.
+    /// Length of the recording.
     pub duration: Duration,
     /// Time between two looks.
     pub every: Duration,
@@ -46,7 +46,7 @@ struct Message {
     last_us: u64,
 }
 
-/// One direction of a connection between two looks.
+/// One direction of a connection between two samples.
 #[derive(Debug, Default, Clone, Copy)]
 struct Direction {
     seen: u64,

@@ -14,7 +14,7 @@ fn counter(counters: &[(String, u64)], name: &str) -> u64 {
     counters.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
 }
 
-/// As the default of a namespace: new connections use it, detaching gives back what was there.
+/// Attached as the default of a namespace: new connections use it, and detaching restores the previous default.
 pub(crate) fn default() {
     for program in PROGRAMS.iter().filter(|p| p.kind == Kind::CongestionControl).map(|p| p.name) {
         let lab = Lab::new();
@@ -44,7 +44,7 @@ pub(crate) fn default() {
     }
 }
 
-/// For a prefix: connections to it use it and ask for ECN; others do not.
+/// Attached for a prefix: connections to it use it and negotiate ECN; others do not.
 pub(crate) fn prefix() {
     let lab = Lab::new();
     for i in 1..4 {

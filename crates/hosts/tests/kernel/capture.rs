@@ -19,7 +19,7 @@ pub(crate) struct Packet {
     pub(crate) window: u16,
     pub(crate) urgent: u16,
     pub(crate) payload: u32,
-    /// From the host whose interface it is.
+    /// Sent by the host of the interface.
     pub(crate) outgoing: bool,
 }
 
@@ -150,8 +150,8 @@ pub(crate) fn script(host: &Host, script: Script) {
     at(host, TC_EGRESS, script);
 }
 
-/// At what a host receives. Packets that are dropped there were lost on the way; those that a filter drops at the sender its kernel keeps
-/// and sends again by itself (tcp_write_xmit ends when tcp_transmit_skb fails).
+/// Script for packets that a host receives. Packets that are dropped there are lost in the network. A packet that a filter drops at the sender stays
+/// in the sender's kernel, which sends it again (tcp_write_xmit ends when tcp_transmit_skb fails).
 pub(crate) fn script_arrivals(host: &Host, script: Script) {
     at(host, TC_INGRESS, script);
 }

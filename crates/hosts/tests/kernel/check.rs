@@ -46,7 +46,7 @@ pub(crate) fn topic(name: &str) {
     println!("{name}");
 }
 
-/// One check: what must hold.
+/// Reports a check.
 pub(crate) fn check(holds: bool, what: &str) -> bool {
     if holds {
         PASSED.fetch_add(1, Ordering::Relaxed);

@@ -63,7 +63,7 @@ fn lab(recent: u64, mark_probes: u32) -> Lab {
     lab
 }
 
-/// One train for several connections, until its time is over.
+/// One train serves several connections until its estimate expires.
 pub(crate) fn estimates() {
     let (lab, helpers, begin, [first, second, third]) =
         undisturbed("three connections took longer than an estimate counts", || {

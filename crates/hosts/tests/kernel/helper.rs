@@ -79,7 +79,7 @@ struct Case {
 /// Result of a case.
 struct Outcome {
     lab: Lab,
-    /// Until the connection was there.
+    /// Time to establish the connection.
     took: Duration,
     /// Window of the SYN-ACK.
     window: u32,

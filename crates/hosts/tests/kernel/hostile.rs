@@ -173,7 +173,7 @@ fn folder() {
     detached();
 }
 
-/// One attachment that cannot be taken off keeps no other from it.
+/// An attachment that cannot be removed does not block the removal of others.
 fn beside() {
     const OTHER_STATE: &str = "/run/forebay/fbt_other.json";
     attached();

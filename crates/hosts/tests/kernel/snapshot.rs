@@ -1,4 +1,4 @@
-//! All that an attachment could leave behind, as text: compared before and after.
+//! State that an attachment could leave behind, as text: compared before and after.
 
 use crate::check::{PATIENCE, check};
 use crate::lab::Lab;
