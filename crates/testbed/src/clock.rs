@@ -1,4 +1,4 @@
-//! The clock of a run, and how punctual a thread may be.
+//! The clock of a run, and the real-time priority of threads.
 
 use forebay_platform::clock::monotonic_ns;
 use forebay_types::Time;
@@ -38,7 +38,7 @@ impl Clock {
 /// The calling thread goes before all ordinary ones (SCHED_FIFO, sched(7)): without that a busy machine delivers milliseconds late.
 ///
 /// # Errors
-/// No right to: it takes CAP_SYS_NICE.
+/// Missing privileges: it needs CAP_SYS_NICE.
 pub fn real_time(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: 0 is the calling thread, and the kernel reads one struct that lives until the call returns.
@@ -53,7 +53,7 @@ pub fn real_time(priority: i32) -> io::Result<()> {
 pub struct RealTimeScope(());
 
 impl RealTimeScope {
-    /// From now on. Without the right to it nothing changes.
+    /// Raises the priority. Without the privilege nothing changes.
     pub fn from_now(priority: i32) -> Option<RealTimeScope> {
         real_time(priority).is_ok().then_some(RealTimeScope(()))
     }

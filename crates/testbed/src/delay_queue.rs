@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The congestion control with waits, as the kernel calls it.
 const CC: &str = "forebay_trim";
-/// Where `param` of the congestion control has AD, AS and AD at the start (`trim_read` of `trim_core.h`, behind two numbers that every congestion control has).
+/// Index in `param` of the congestion control of AD, AS and AD at the start (`trim_read` of `trim_core.h`, behind two common numbers).
 const WAITS: usize = 15;
 /// `HOLD_MARK`, and where the bits of the waits begin (`HOLD_BEFORE`).
 const MARK: u32 = 0xFB00_0000;
@@ -51,10 +51,10 @@ pub struct HoldTimes(NonNull<AtomicU64>);
 unsafe impl Send for HoldTimes {}
 
 impl HoldTimes {
-    /// That of the program that is attached.
+    /// Opens the map of the attached program.
     ///
     /// # Errors
-    /// There is none, or no right to it.
+    /// No program is attached, or privileges are missing.
     pub fn open() -> io::Result<HoldTimes> {
         let missing = |e: io::Error| {
             let fix = format!("attach it with this version of forebay, as root: forebay attach trim --name {CC} --default");
@@ -76,7 +76,7 @@ impl HoldTimes {
         }
     }
 
-    /// Until when packets of connection `conn` are held.
+    /// End of the hold of connection `conn`.
     pub fn until(&self, conn: u32, clock: Clock) -> Time {
         // SAFETY: the map has so many values of eight bytes, and is mapped until `self` is dropped.
         let entry = unsafe { self.0.add(slot(conn) as usize).as_ref() };

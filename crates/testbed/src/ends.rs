@@ -27,7 +27,7 @@ const AT_ONCE: usize = 256 << 10;
 /// `TCP_SYN_SENT` (net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 
-/// One connection.
+/// A connection.
 #[derive(Debug, Default)]
 struct Conn {
     group: u32,
@@ -43,7 +43,7 @@ struct Conn {
     target: Option<u64>,
     last: bool,
     closed: bool,
-    /// Where messages end that have not been delivered yet, and that the sender does not know of.
+    /// Ends of messages that have not been delivered, and of those that the sender has no ACK of.
     undelivered: VecDeque<u64>,
     unacked: VecDeque<u64>,
     delivered: u64,
@@ -71,7 +71,7 @@ pub struct Ends {
     groups: Vec<Group>,
     conns: Vec<Conn>,
     listeners: Vec<Socket>,
-    /// By interface and group.
+    /// Interfaces and groups with a listening socket.
     listening: BTreeSet<(u32, u32)>,
     /// Connections whose receiving end has not been accepted, by the address of the sending end.
     awaited: HashMap<SocketAddrV4, u32>,
@@ -367,7 +367,7 @@ impl Ends {
         (0..).zip(&self.conns).filter(|(_, c)| busy(c)).map(|(i, _)| i).collect()
     }
 
-    /// Takes what there is to tell.
+    /// Takes the events and samples since the last report.
     pub fn take_reports(&mut self) -> EndReports {
         let take = std::mem::take::<Vec<Event>>;
         EndReports {

@@ -150,7 +150,7 @@ mod tests {
         assert!(!h.probe);
     }
 
-    /// It has its SYN's number, and neither flags nor window.
+    /// A probe has its SYN's number, and neither flags nor window.
     #[test]
     fn probe_is_identified_by_protocol_number() {
         let mut p = syn();

@@ -81,7 +81,7 @@ impl Setup {
         frame.kind() == SETUP_END
     }
 
-    /// In which time the host `node` may repeat a probe, by transport.
+    /// Minimum intervals between repeated probes of the host `node`, by transport.
     fn costs_of_probe(&self, node: u32) -> Vec<Time> {
         let cost = |group: u32| self.shim_hosts.iter().find(|h| (h.group, h.node) == (group, node)).map_or(0, |h| h.cost);
         (0..self.groups.len() as u32).map(|group| Time(cost(group))).collect()

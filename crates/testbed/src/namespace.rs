@@ -13,7 +13,7 @@ impl Namespace {
     /// A new one, in which there is nothing but a loopback device that is down.
     ///
     /// # Errors
-    /// Mostly: no right to. It takes CAP_SYS_ADMIN, as root or in a user namespace of one's own.
+    /// Mostly missing privileges: it needs CAP_SYS_ADMIN, as root or in a private user namespace.
     pub fn create() -> io::Result<Namespace> {
         namespace::create().map(Namespace)
     }

@@ -38,7 +38,7 @@ pub struct RouteMetrics {
 pub struct Netlink(netlink::Netlink);
 
 impl Netlink {
-    /// To the namespace of the calling thread.
+    /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors
     /// Errors of the socket.
@@ -71,7 +71,7 @@ impl Netlink {
     /// Brings the loopback device up.
     ///
     /// # Errors
-    /// No right to.
+    /// Missing privileges.
     pub fn loopback_up(&mut self) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = if_nametoindex("lo")?;
@@ -83,7 +83,7 @@ impl Netlink {
     /// Gives interface `index` an address, and the way to all other hosts.
     ///
     /// # Errors
-    /// No right to, or the address is taken.
+    /// Missing privileges, or the address is in use.
     pub fn address(&mut self, index: u32, address: Ipv4Addr, metrics: RouteMetrics) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = AddressFamily::Inet;

@@ -121,7 +121,7 @@ impl<F> Port<F> {
         Port { rate, limit, order, queue: QueueState::default(), serving: None, idle_since: Time::ZERO }
     }
 
-    /// Of its transmitter.
+    /// Rate of its transmitter.
     pub fn rate(&self) -> Rate {
         self.rate
     }

@@ -139,7 +139,7 @@ impl Programs {
 pub struct Timekeeper(TimerLoop);
 
 impl Timekeeper {
-    /// Until `stop` says so.
+    /// Runs until `stop` returns true.
     ///
     /// # Errors
     /// Errors of the ring buffer.

@@ -39,7 +39,7 @@ impl Programs {
         Ok(Vec::new())
     }
 
-    /// Nothing.
+    /// Returns nothing.
     ///
     /// # Errors
     /// Never.
@@ -47,7 +47,7 @@ impl Programs {
         Ok(None)
     }
 
-    /// Nothing.
+    /// Returns nothing.
     ///
     /// # Errors
     /// Never.
@@ -56,12 +56,12 @@ impl Programs {
     }
 }
 
-/// There is none.
+/// Does not exist in this build.
 #[derive(Debug)]
 pub struct Timekeeper(Infallible);
 
 impl Timekeeper {
-    /// There is none.
+    /// Does not exist in this build.
     ///
     /// # Errors
     /// Never.

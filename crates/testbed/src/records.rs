@@ -36,7 +36,7 @@ pub enum Loss {
     Dead,
     /// It waited or was in service when the link went down.
     Cut,
-    /// It was on the wire when the link went down, or its way leads nowhere any more.
+    /// It was on the wire when the link went down, or no path leads on.
     InFlight,
     /// The link damaged it.
     Damaged,

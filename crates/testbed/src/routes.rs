@@ -2,7 +2,7 @@
 
 use forebay_types::{NodeId, PortId};
 
-/// One flow's.
+/// Route of one flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Route {
     /// In the order in which a packet passes them, the host's own first; behind those, ports of nodes where packets may be that set out on an
@@ -12,7 +12,7 @@ struct Route {
     end: NodeId,
 }
 
-/// Of all flows, by the number that their packets carry ([`Arrival::flow`](forebay_queues::Arrival)).
+/// Routes of all flows, by the number that their packets carry ([`Arrival::flow`](forebay_queues::Arrival)).
 #[derive(Debug, Default)]
 pub struct Routes(Vec<Option<Route>>);
 
@@ -27,7 +27,7 @@ impl Routes {
         self.0[place] = Some(Route { ports: ports.into(), end });
     }
 
-    /// Where a flow's packets leave their host; `None`: it has no way.
+    /// First port of a flow; `None` if it has no route.
     pub fn first(&self, flow: u64) -> Option<PortId> {
         Some(*self.0.get(flow as usize)?.as_ref()?.ports.first()?)
     }

@@ -20,7 +20,7 @@ const TICK: Time = Time::from_ms(1);
 pub struct ShimConfig {
     /// Parameters of the program.
     pub params: Vec<(&'static str, u64)>,
-    /// As the scenario has it; times and sizes of the process are in it.
+    /// The scenario's configuration; times and sizes of the process are in it.
     pub shim: Proboscis,
 }
 

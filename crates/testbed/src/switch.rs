@@ -42,7 +42,7 @@ pub struct Switch {
     /// Packets that are on a link or held, by the last part of their key.
     in_flight: Vec<Option<InFlight>>,
     unused: Vec<u32>,
-    /// Of those in `in_flight`, the ones that have not left their hosts yet, in the order in which they came.
+    /// Slots in `in_flight` of packets that have not left their hosts, in arrival order.
     held: Vec<u32>,
     announced: u64,
     routes: Routes,
@@ -65,11 +65,11 @@ struct Link {
     to: NodeId,
     /// Number of the departure event of the packet in service; earlier departure events are of packets that have been lost.
     serving: u64,
-    /// By how many failures it is down.
+    /// Number of failures for which it is down.
     dead: u32,
     /// Bit errors of the link, if it has any.
     errors: Option<BitErrors>,
-    /// As the scenario has it, for when it comes back, and how often it has.
+    /// Its initial queue, to restart it after a failure, and the number of restarts.
     queue: Queue,
     returns: u64,
 }

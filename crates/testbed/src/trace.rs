@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// A record of the switch.
 #[derive(Debug, Clone, Copy)]
 pub enum TraceRecord {
-    /// Of a packet.
+    /// Packet event.
     Packet(protocol::Packet),
-    /// Of a departure.
+    /// Departure.
     Leave(protocol::Leave),
 }
 

@@ -36,7 +36,7 @@ pub trait TraceSink: Records {
     /// A packet of a connection was handed to its host at `now`. If it went back, the sender of the connection is there.
     fn delivered(&mut self, now: Time, delivery: &Delivery);
 
-    /// Nothing more happens for a while: others may read what has been written.
+    /// No event is due for a while: publishes the records written so far.
     fn publish(&mut self);
 }
 
@@ -53,18 +53,18 @@ pub fn owner(meta: &Arrival) -> Owner {
 /// The hosts' devices, and the network between them.
 pub struct Wire<L> {
     switch: Switch,
-    /// Of each interface its address and its device.
+    /// Address and device of each interface.
     devices: Vec<(Ipv4Addr, File)>,
     /// Places in `devices`.
     by_address: HashMap<Ipv4Addr, usize>,
-    /// By the number of their connection.
+    /// Flows by connection number.
     flows: Vec<Flow>,
     /// Newest flow between two ends: number, and whether packets go in the direction of ACKs.
     by_ends: HashMap<(End, End), (u32, bool)>,
     commands: CommandReceiver,
     clock: Clock,
     misses: DeadlineMisses,
-    /// Until when packets are held, if some transport wants that.
+    /// End times of held packets, if a transport uses them.
     holds: Option<HoldTimes>,
     trace: L,
     sent: u64,
@@ -94,7 +94,7 @@ const WAKEUP: u64 = u64::MAX;
 /// The longest sleep, after which the end of the run is noticed.
 const LONGEST: TimeSpec = TimeSpec::new(0, 20_000_000);
 
-/// As epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up when it is time.
+/// Like epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up on time.
 fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result<usize> {
     // SAFETY: `EpollEvent` is the kernel's struct, of which there are as many as said; all that is passed lives until the call returns.
     let ready = unsafe {

@@ -21,15 +21,16 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Beyond this one thread cannot carry the packets in time.
+/// Largest rate whose packets one thread can carry in time.
 const FASTEST: Rate = Rate(1_000_000_000);
 /// Hosts, each with a namespace and a device.
 const MOST_HOSTS: usize = 64;
 /// Longest wait for a message of the switch.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Of a round trip on the empty path, what one packet in a hundred may be late. Our choice: what a queue of a few packets would add.
+/// Tolerated deadline miss of one packet in a hundred, as a fraction 1/N of the round trip on the empty path. Our choice: the delay that a queue of a
+/// few packets would add.
 const TOLERANCE: u64 = 4;
-/// Paths shorter than this are not asked for more: no machine without a real-time kernel gives it.
+/// Smallest tolerance: a machine without a real-time kernel cannot guarantee less.
 const LEAST_TOLERANCE: Time = Time::from_us(250);
 
 /// The TCP of the kernel that is running, in real time.

@@ -91,7 +91,7 @@ fn classes(report: &Report) -> BTreeMap<(u64, u32), u8> {
     all
 }
 
-/// Of PRIN, which is a program that has to be attached first, `stream.rs` tests the classes.
+/// PRIN is a program that has to be attached first; `stream.rs` tests its classes.
 #[test]
 fn segment_classes_match_virtual_time() {
     let pias = r#"{ kind = "cubic", shim = { kind = "pias", demote = ["10KB", "30KB", "50KB"] } }"#;
