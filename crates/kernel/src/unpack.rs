@@ -60,7 +60,7 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
     }
 }
 
-/// Returns true if a link at `name` leads to a path inside the tree, whatever other links the tree has: its target begins with `..` components, at
+/// Returns true if a link at `name` leads to a path inside the tree, whatever other links the tree has. Its target begins with `..` components, at
 /// most up to the top, and has none after them. Links are created in real directories, so that each `..` is the parent in the path.
 fn stays_inside(name: &str, target: &Path) -> bool {
     let depth = name.split('/').count() - 1;

@@ -1,4 +1,4 @@
-//! Settings of the kernel under `/proc/sys`. Those of `net` belong to the network namespace of the calling thread.
+//! Settings of the kernel under `/proc/sys`. Settings of `net` belong to the network namespace of the calling thread.
 
 use std::{fs, io};
 

@@ -5,7 +5,7 @@ mod package;
 
 pub use package::{Package, install};
 
-/// One thing that is needed.
+/// A requirement.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
     /// Short name: `flex`, `space in the cache`.
@@ -14,7 +14,7 @@ pub struct Check {
     pub look: fn() -> Finding,
 }
 
-/// All that a part of the program needs.
+/// Requirements of a part of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
     /// The word that names it on the command line: `linux`.
@@ -28,16 +28,16 @@ pub struct Part {
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It works; this is what is there.
+    /// It works; the text describes it.
     Works(String),
-    /// It does not.
+    /// It does not work.
     Fails {
         /// The problem.
         wrong: String,
         /// The fix.
         fix: Fix,
     },
-    /// It could not be looked at, for this reason.
+    /// The check failed, for this reason.
     Unknown(String),
 }
 

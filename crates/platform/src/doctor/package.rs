@@ -19,7 +19,7 @@ enum Family {
     Other,
 }
 
-/// From the lines of `/etc/os-release`: its `ID`, or else what it says it is like.
+/// Family by the lines of `/etc/os-release`: its `ID`, otherwise its `ID_LIKE`.
 fn family(os_release: &str) -> Family {
     let values = |key: &str| {
         let line = os_release.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix('=')).unwrap_or("");
