@@ -1,6 +1,6 @@
 //! The C cores of the kernel's driver, and of the shim for real hosts, as a test sees them: compiled for this machine, under the types of the crates that they follow.
 //!
-//! Nothing but tests depends on this crate, so that whoever installs the program needs no C compiler.
+//! Only tests depend on this crate, so that installing the program needs no C compiler.
 
 mod network;
 mod proboscis;
@@ -8,7 +8,7 @@ mod queue;
 mod tag;
 mod window;
 
-pub use network::{Delivery, Left, Link, Network, Record, Switch, What};
+pub use network::{Delivery, Left, Link, Network, PacketEvent, Record, Switch};
 pub use proboscis::{Acceptor, Opener, Packet, SEEN, Sent};
 pub use queue::{Core, Effect, Seen};
 pub use tag::{Segment, class};

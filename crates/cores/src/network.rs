@@ -133,9 +133,9 @@ unsafe extern "C" {
     fn fb_net_run(until: u64, deliver: bool);
 }
 
-/// What happened to a packet at a port.
+/// Event of a packet at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum PacketEvent {
     /// It joined the queue.
     Arrived,
     /// It joined the queue with CE set there.
@@ -159,8 +159,8 @@ pub struct Record {
     pub port: u32,
     /// Bytes on the wire.
     pub wire: u32,
-    /// What happened.
-    pub what: What,
+    /// The event.
+    pub what: PacketEvent,
     /// Packets that it found there.
     pub found: u32,
 }
@@ -189,9 +189,9 @@ pub struct Delivery {
     pub ecn: u32,
 }
 
-/// What the network has said.
+/// Records that the network has produced.
 #[derive(Debug, Default)]
-struct Said {
+struct Output {
     records: Vec<Record>,
     left: Vec<Left>,
     deliveries: Vec<Delivery>,
@@ -203,7 +203,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The network, until it is dropped.
 pub struct Network {
-    said: Box<Said>,
+    output: Box<Output>,
     /// C keeps their addresses.
     links: Box<[Link]>,
     switches: Box<[Switch]>,
@@ -211,46 +211,46 @@ pub struct Network {
     _alone: MutexGuard<'static, ()>,
 }
 
-extern "C" fn on_packet(said: *mut c_void, r: *const PacketRecord) {
+extern "C" fn on_packet(output: *mut c_void, r: *const PacketRecord) {
     // SAFETY: the listener is that of a living `Network`, and the record lives during the call.
-    let (said, r) = unsafe { (&mut *said.cast::<Said>(), *r) };
-    assert!(r.time >= said.last, "records are in order of time: {r:?} after {}", said.last);
-    said.last = r.time;
+    let (output, r) = unsafe { (&mut *output.cast::<Output>(), *r) };
+    assert!(r.time >= output.last, "records are in order of time: {r:?} after {}", output.last);
+    output.last = r.time;
     let what = match r.what {
-        0 => What::Arrived,
-        1 => What::Marked,
-        2 => What::Dropped(usize::from(r.reason)),
-        3 => What::Delivered,
-        _ => What::MarkedLater,
+        0 => PacketEvent::Arrived,
+        1 => PacketEvent::Marked,
+        2 => PacketEvent::Dropped(usize::from(r.reason)),
+        3 => PacketEvent::Delivered,
+        _ => PacketEvent::MarkedLater,
     };
-    said.records.push(Record { time: r.time, id: r.id, port: r.port, wire: r.wire, what, found: r.queue_packets });
+    output.records.push(Record { time: r.time, id: r.id, port: r.port, wire: r.wire, what, found: r.queue_packets });
 }
 
-extern "C" fn on_leave(said: *mut c_void, r: *const LeaveRecord) {
+extern "C" fn on_leave(output: *mut c_void, r: *const LeaveRecord) {
     // SAFETY: as above.
-    let (said, r) = unsafe { (&mut *said.cast::<Said>(), &*r) };
-    assert!(r.time >= said.last, "records are in order of time");
-    said.last = r.time;
-    said.left.push(Left { time: r.time, id: r.id, port: r.port });
+    let (output, r) = unsafe { (&mut *output.cast::<Output>(), &*r) };
+    assert!(r.time >= output.last, "records are in order of time");
+    output.last = r.time;
+    output.left.push(Left { time: r.time, id: r.id, port: r.port });
 }
 
-extern "C" fn on_delivery(said: *mut c_void, time: u64, conn: u32, seq: u32, ecn: u32) {
+extern "C" fn on_delivery(output: *mut c_void, time: u64, conn: u32, seq: u32, ecn: u32) {
     // SAFETY: as above.
-    let said = unsafe { &mut *said.cast::<Said>() };
-    said.deliveries.push(Delivery { time, conn, seq, ecn });
+    let output = unsafe { &mut *output.cast::<Output>() };
+    output.deliveries.push(Delivery { time, conn, seq, ecn });
 }
 
 impl Network {
     /// An idle network.
     ///
     /// # Panics
-    /// When the driver refuses it.
+    /// Panics if the driver refuses it.
     pub fn new(nodes: u32, links: Vec<Link>, switches: Vec<Switch>, (ties, ties_shift): (u64, u64)) -> Network {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let said: Box<Said> = Box::default();
+        let output: Box<Output> = Box::default();
         let (links, switches) = (links.into_boxed_slice(), switches.into_boxed_slice());
-        let mut network = Network { said, links, switches, connections: 0, _alone: alone };
-        let itself = (&raw mut *network.said).cast();
+        let mut network = Network { output, links, switches, connections: 0, _alone: alone };
+        let itself = (&raw mut *network.output).cast();
         let listener = Listener { itself, packet: on_packet, leave: on_leave, delivery: on_delivery };
         let ports = network.links.len() as u32;
         let records = RECORD_PACKETS;
@@ -267,7 +267,7 @@ impl Network {
     /// A connection from the path of its data and that of its ACKs; `flow` names the direction of data.
     ///
     /// # Panics
-    /// When the driver refuses it.
+    /// Panics if the driver refuses it.
     pub fn open(&mut self, conn: u32, forth: &[u32], back: &[u32], flow: u64, class: u8) {
         let path = |ports: &[u32]| std::array::from_fn(|i| ports.get(i).copied().unwrap_or(0));
         let open = Open {
@@ -310,28 +310,28 @@ impl Network {
 
     /// Runs up to `until`, that moment included.
     pub fn run(&mut self, until: u64) {
-        // SAFETY: the network is set up, and what it says goes to `said`.
+        // SAFETY: the network is set up, and what it says goes to `output`.
         unsafe { fb_net_run(until, true) }
     }
 
-    /// When the driver wants to be run again at the latest.
+    /// Latest time at which the driver must run again.
     pub fn next(&self) -> u64 {
         // SAFETY: it only reads.
         unsafe { fb_net_next() }
     }
 
-    /// What happened to packets at ports.
+    /// Packet events at ports.
     pub fn records(&self) -> &[Record] {
-        &self.said.records
+        &self.output.records
     }
 
     /// Departures.
     pub fn left(&self) -> &[Left] {
-        &self.said.left
+        &self.output.left
     }
 
     /// Arrivals at hosts.
     pub fn deliveries(&self) -> &[Delivery] {
-        &self.said.deliveries
+        &self.output.deliveries
     }
 }

@@ -50,7 +50,7 @@ struct Out {
     discarded: u64,
 }
 
-/// What a call had the shim do by itself.
+/// Actions of the shim during a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// Packets that it sent.
@@ -148,7 +148,7 @@ impl Opener {
         out.into_sent()
     }
 
-    /// What it thinks and did.
+    /// Its state and counters.
     pub fn seen(&self) -> [u64; SEEN] {
         let mut seen = [0; SEEN];
         // SAFETY: as said above.
@@ -200,7 +200,7 @@ impl Acceptor {
         out.into_sent()
     }
 
-    /// What it thinks and did.
+    /// Its state and counters.
     pub fn seen(&self) -> [u64; SEEN] {
         let mut seen = [0; SEEN];
         // SAFETY: as said above.

@@ -56,7 +56,7 @@ unsafe extern "C" {
     fn fb_queue_of(discipline: u32) -> *const Functions;
 }
 
-/// What a discipline does to a packet.
+/// Action of a discipline on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// It gets CE.
@@ -65,7 +65,7 @@ pub enum Effect {
     Drop(Handle, DropReason),
 }
 
-/// What a discipline has done, in order.
+/// Actions of a discipline, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Seen(pub Vec<Effect>);
 
@@ -113,7 +113,7 @@ extern "C" fn mark(effects: *mut Effects, packet: *mut Packet) {
 }
 
 extern "C" fn drop_packet(effects: *mut Effects, packet: *mut Packet, reason: i32) {
-    // SAFETY: as above. What is dropped is overwritten, so that a core that still uses it is found out.
+    // SAFETY: as above. Dropped packets are overwritten, to detect a core that still uses them.
     unsafe {
         (*effects).seen.0.push(Effect::Drop((*packet).handle, REASONS[reason as usize]));
         let handle = (*packet).handle;
@@ -121,7 +121,7 @@ extern "C" fn drop_packet(effects: *mut Effects, packet: *mut Packet, reason: i3
     }
 }
 
-/// What stands where a dropped packet was: numbers that no packet has.
+/// Overwrites a dropped packet with numbers that no packet has.
 fn dropped(handle: Handle) -> Packet {
     let nowhere = ptr::without_provenance_mut(8);
     Packet { next: nowhere, prev: nowhere, since: u64::MAX, flow: u64::MAX, wire: u32::MAX, ecn: 255, class: 255, handle }
@@ -131,7 +131,7 @@ impl Core {
     /// A core for a port of this rate, with a random stream of its own.
     ///
     /// # Panics
-    /// When there is no core of this number.
+    /// Panics if there is no core of this number.
     pub fn new(discipline: &Discipline, rate: Rate, random: [u64; 4]) -> Core {
         // SAFETY: the function has no conditions; what it returns is constant data.
         let functions = unsafe { fb_queue_of(discipline.number).as_ref() }.expect("there is a core of this number");
@@ -157,7 +157,7 @@ impl Core {
     /// The decision of a FIFO about an arriving packet.
     ///
     /// # Panics
-    /// When it is not a FIFO.
+    /// Panics if it is not a FIFO.
     pub fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         let packet = self.packet(&Queued { handle: Handle(0), since: port.now, packet: *packet });
         let arrive = self.functions.arrive.expect("it is a FIFO");
@@ -171,7 +171,7 @@ impl Core {
     /// Gives an arriving packet to one that holds its backlog.
     ///
     /// # Panics
-    /// When it is a FIFO.
+    /// Panics if it is a FIFO.
     pub fn push(&mut self, port: &PortState, packet: &Queued, seen: &mut Seen) {
         let packet = self.packet(packet);
         let mut effects = Effects { mark, drop: drop_packet, seen: std::mem::take(seen) };
@@ -183,7 +183,7 @@ impl Core {
     /// The packet whose transmission starts now.
     ///
     /// # Panics
-    /// When it is a FIFO.
+    /// Panics if it is a FIFO.
     pub fn pop(&mut self, now: Time, seen: &mut Seen) -> Option<Handle> {
         let mut effects = Effects { mark, drop: drop_packet, seen: std::mem::take(seen) };
         let pop = self.functions.pop.expect("it holds its backlog");

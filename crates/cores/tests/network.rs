@@ -2,7 +2,7 @@
 //! same marks, and every port has dropped, marked and held the same. Without TCP, so that nothing but the network can differ.
 
 use forebay_apps::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
-use forebay_cores::{Link, Network, Switch, What};
+use forebay_cores::{Link, Network, PacketEvent, Switch};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
@@ -161,7 +161,7 @@ impl Host for Driver<'_> {
     }
 }
 
-/// What a port has done.
+/// Counters of a port.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Totals {
     arrived: u64,
@@ -177,22 +177,22 @@ fn of_driver(network: &Network, ports: usize) -> Vec<Totals> {
     for r in network.records() {
         let t = &mut all[r.port as usize];
         match r.what {
-            What::Arrived | What::Marked => {
+            PacketEvent::Arrived | PacketEvent::Marked => {
                 t.arrived += 1;
                 t.sent += 1;
-                t.marked += u64::from(r.what == What::Marked);
+                t.marked += u64::from(r.what == PacketEvent::Marked);
                 t.longest = t.longest.max(r.found + 1);
                 inside.insert((r.port, r.id));
             }
-            What::Dropped(reason) => {
+            PacketEvent::Dropped(reason) => {
                 t.dropped[reason] += 1;
                 match inside.remove(&(r.port, r.id)) {
                     true => t.sent -= 1,
                     false => t.arrived += 1,
                 }
             }
-            What::MarkedLater => t.marked += 1,
-            What::Delivered => {}
+            PacketEvent::MarkedLater => t.marked += 1,
+            PacketEvent::Delivered => {}
         }
     }
     all
@@ -209,7 +209,7 @@ fn of_simulator(o: &Outcome) -> Vec<Totals> {
     o.report.ports.iter().map(row).collect()
 }
 
-/// What happened at all ports together: drops by reason and marks, so that a caller can see that something did.
+/// Totals of all ports: drops by reason and marks, so that a caller can check that some occurred.
 fn both(text: &str, seed: u64) -> Totals {
     let o = one(text, &[&format!("seed={seed}")]);
     let mut driver = Driver::new(&o.variant.config);
@@ -299,11 +299,11 @@ fn a_host_takes_its_time() {
     let arrived: Vec<u64> = network.deliveries().iter().map(|d| d.time).collect();
     assert_eq!(arrived, [through(1), through(2), through(3), through(4)]);
     let at_switch: Vec<u64> =
-        network.records().iter().filter(|r| r.port == 1 && r.what == What::Arrived).map(|r| r.time).collect();
+        network.records().iter().filter(|r| r.port == 1 && r.what == PacketEvent::Arrived).map(|r| r.time).collect();
     assert_eq!(at_switch, [first, first + 1, first + 2, 4 * 8_000_000 + 5_000_000]);
 }
 
-/// Everybody sends to everybody at one rate from time 0: at every switch packets of several links arrive at the same instant.
+/// Every host sends to every other host at one rate from time 0: at every switch packets of several links arrive at the same instant.
 fn tree(kind: &str, queue: &str, memory: &str, start: &str) -> String {
     format!(
         "duration = \"10ms\"\n[topology]\n{kind}\n{memory}[[workload]]\nkind = \"udp\"\npattern = \"permutation\"\nrate = \"900Mbps\"\nect = true\n\

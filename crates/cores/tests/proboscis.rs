@@ -1,5 +1,5 @@
-//! ProBoSCIS as a guest's driver has it (`driver/proboscis.h`) against the simulator's, on random handshakes, trains, losses, marks, echoes and
-//! ticks, under random parameters: every packet that either changes, holds or sends, and what both think, to the bit.
+//! ProBoSCIS in the guest's driver (`driver/proboscis.h`) against the simulator's, on random handshakes, trains, losses, marks, echoes and ticks,
+//! under random parameters. Every packet that either changes, holds or sends, and the state of both, must be identical.
 
 use forebay_cores::{Acceptor, Opener, Packet as Seen, Sent};
 use forebay_experiment::profile::defaults;
@@ -64,11 +64,11 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
     (Transport { stack, cc, shims: vec![shim] }, config)
 }
 
-/// What the simulator's shim hands to the network.
+/// Packets that the simulator's shim sends.
 #[derive(Default)]
-struct Tape(Vec<Packet>);
+struct EmittedPackets(Vec<Packet>);
 
-impl Wire for Tape {
+impl Wire for EmittedPackets {
     fn emit(&mut self, packet: Packet, _extra: Option<&Extra>) {
         self.0.push(packet);
     }
@@ -122,11 +122,11 @@ struct Pair {
 impl Pair {
     /// A packet of the opener's guest, which the simulator's shim sends on behind what it sends itself.
     fn opener_leaves(&mut self, mut p: Seen) {
-        let mut tape = Tape::default();
-        self.sender.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut tape);
+        let mut emitted = EmittedPackets::default();
+        self.sender.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut emitted);
         let Sent { packets, .. } = self.opener.leaves(self.now, &mut p);
         let all: Vec<Seen> = packets.into_iter().chain([p]).collect();
-        held(&all, &tape.0, &self.at);
+        held(&all, &emitted.0, &self.at);
     }
 
     fn opener_arrives(&mut self, mut p: Seen) {
@@ -137,11 +137,11 @@ impl Pair {
     }
 
     fn acceptor_leaves(&mut self, mut p: Seen) {
-        let mut tape = Tape::default();
-        self.receiver.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut tape);
+        let mut emitted = EmittedPackets::default();
+        self.receiver.egress(&self.rules, &mut self.host, Time(self.now), theirs(&p), None, &mut emitted);
         let (goes, Sent { packets, .. }) = self.acceptor.leaves(self.now, &mut p);
         let all: Vec<Seen> = packets.into_iter().chain(goes.then_some(p)).collect();
-        held(&all, &tape.0, &self.at);
+        held(&all, &emitted.0, &self.at);
     }
 
     fn acceptor_arrives(&mut self, mut p: Seen) {
@@ -155,19 +155,19 @@ impl Pair {
     }
 
     fn tick(&mut self) {
-        let mut tape = Tape::default();
+        let mut emitted = EmittedPackets::default();
         if self.sender.waiting() {
-            self.sender.tick(&self.rules, &mut self.host, Time(self.now), &mut tape);
-            held(&self.opener.tick(self.now).packets, &tape.0, &self.at);
+            self.sender.tick(&self.rules, &mut self.host, Time(self.now), &mut emitted);
+            held(&self.opener.tick(self.now).packets, &emitted.0, &self.at);
         }
-        tape.0.clear();
+        emitted.0.clear();
         if self.receiver.waiting() {
-            self.receiver.tick(&self.rules, &mut self.host, Time(self.now), &mut tape);
-            held(&self.acceptor.tick(self.now).packets, &tape.0, &self.at);
+            self.receiver.tick(&self.rules, &mut self.host, Time(self.now), &mut emitted);
+            held(&self.acceptor.tick(self.now).packets, &emitted.0, &self.at);
         }
     }
 
-    /// What both think.
+    /// Compares the state of both.
     fn compare(&self) {
         let (state, s) = (self.sender.state(), self.sender.stats());
         let alpha = if state == State::Open { self.sender.alpha().to_bits() } else { 0 };
@@ -189,7 +189,7 @@ impl Pair {
     }
 }
 
-/// What a connection of the test has come to, so that it is known to have met what it should.
+/// Event counts of a test connection, to check that the events of interest occurred.
 #[derive(Debug, Default)]
 struct Met {
     verdicts: [u64; 5],
@@ -288,7 +288,7 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
 }
 
 #[test]
-fn the_guest_s_shim_does_what_the_simulator_s_does() {
+fn guest_shim_matches_simulator() {
     let mut rng = Rng::stream(1, &[1]);
     let mut met = Met::default();
     for round in 0..CONNECTIONS {
@@ -300,7 +300,7 @@ fn the_guest_s_shim_does_what_the_simulator_s_does() {
 }
 
 #[test]
-fn what_a_guest_does_not_have_is_refused_by_name() {
+fn unsupported_parameters_are_refused_by_name() {
     let (mut t, _) = draw(&mut Rng::stream(2, &[1]));
     assert!(shim(&t).is_ok_and(|numbers| numbers[0] == forebay_kernel::shims::PROBOSCIS));
     let recent = t.shims[0].values.0.iter_mut().find(|v| v.0 == "recent").unwrap();

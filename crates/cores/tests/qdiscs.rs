@@ -1,6 +1,6 @@
-//! The cores of PIE, CoDel, FQ-CoDel, RED, CHOKe and DWRR against the qdiscs of Linux: the functions on the packet path of `net/sched` are taken from the
-//! kernel's sources, compiled with stand-ins for what they call (`qdiscs/kernel.h`), and driven with the same packets as the cores. Each C file in
-//! `qdiscs/` states the differences that it allows for. The cores decide as the crate `queues` does, to the bit (`queues.rs`).
+//! The cores of PIE, CoDel, FQ-CoDel, RED, CHOKe and DWRR against the qdiscs of Linux. The packet path functions of `net/sched` are taken from the
+//! kernel's sources and compiled with stubs of the functions that they call (`qdiscs/kernel.h`). They get the same packets as the cores. Each C file
+//! in `qdiscs/` states the differences that it allows for. The cores decide exactly as the crate `queues` (`queues.rs`).
 //!
 //! Where no sources of Linux 6.12 are installed these tests are skipped, and say so. `FOREBAY_SEQUENCES=1000000` takes so many sequences of each.
 
@@ -226,7 +226,7 @@ fn run(program: &Path, mode: &str) -> Output {
     Command::new(program).args(["0", &sequences().to_string(), mode]).output().expect("the program starts")
 }
 
-/// Runs a program of `qdiscs/`, which ends in an error at the first difference. Whether packets are marked and dropped in it.
+/// Runs a program of `qdiscs/`, which fails at the first difference. `signals`: packets are marked, and dropped, in it.
 fn hold(name: &str, mode: &str, signals: [bool; 2]) {
     let Some(program) = compiled(name, mode) else { return };
     let done = run(&program, mode);
@@ -251,13 +251,13 @@ fn codel_decides_as_sch_codel() {
 }
 
 #[test]
-fn fq_codel_decides_as_sch_fq_codel() {
+fn fq_codel_matches_sch_fq_codel() {
     hold("fq_codel", "", [true, true]);
 }
 
 /// RFC 8290 section 4.2 moves an emptied new queue to the old ones always. If Linux does so too, the exception in `fq_codel.c` can go.
 #[test]
-fn sch_fq_codel_forgets_emptied_new_queues() {
+fn fq_codel_drops_empty_new_queues() {
     let Some(program) = compiled("fq_codel", "kernel-lists") else { return };
     let done = run(&program, "kernel-lists");
     assert!(String::from_utf8_lossy(&done.stdout).contains("another packet leaves"), "{done:?}");

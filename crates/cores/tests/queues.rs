@@ -15,7 +15,7 @@ const EVERYDAY: u64 = 600;
 /// Sequences of all disciplines together in the long test.
 const MANY: u64 = 1_000_000;
 
-/// What both sides have done, so that a test that compares nothing is found out.
+/// Counts of both sides' decisions, to detect a test that compares nothing.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     packets: u64,
@@ -239,12 +239,12 @@ fn cores_decide_as_the_crate_does() {
 
 #[test]
 #[ignore = "minutes: cargo test --release -p forebay-cores -- --ignored"]
-fn cores_decide_as_the_crate_does_a_million_times() {
+fn cores_match_the_queues_crate() {
     sequences(MANY.div_ceil(REGISTRY.len() as u64 - 1));
 }
 
 #[test]
-fn pfabric_has_no_core_and_all_others_have_one() {
+fn all_queues_except_pfabric_have_cores() {
     let buffer = QueueLen::Packets(30);
     for entry in REGISTRY {
         let queue = parameters::built(entry, buffer, Rate(1_000_000_000), &mut Rng::stream(1, &[]));

@@ -69,7 +69,7 @@ fn pias_demotes_as_the_simulator_does() {
 }
 
 #[test]
-fn prin_marks_the_last_three_segments_as_the_simulator_does() {
+fn prin_marking_matches_the_simulator() {
     for prio_retransmit in [false, true] {
         let config = prin::Config {
             halve: true,
@@ -96,7 +96,7 @@ fn a_service_is_one_class() {
 }
 
 #[test]
-fn sizes_that_only_the_simulator_knows_are_refused() {
+fn simulator_only_sizes_are_refused() {
     let shim = |name| Chosen { name, values: Values(vec![("demotion-thresholds", Value::Unset)]) };
     assert!(tag(&[shim("pias")]).unwrap_err().contains("legal: `demotion-thresholds`"));
     assert_eq!(tag(&[]), Ok([0; forebay_kernel::tags::TAGS]));

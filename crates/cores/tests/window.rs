@@ -1,5 +1,5 @@
 //! The window of ProBoSCIS' program for real hosts (`bpf/proboscis/window_core.bpf.h`) against the simulator's, on random transfers with marks and
-//! duplicates: cuts, growth and the end of the throttle at the same ACKs, and windows as equal as whole numbers can be to reals.
+//! duplicates. Reductions, growth and the end of the throttle occur at the same ACKs; windows are equal within integer rounding.
 
 use forebay_cores::{ALPHA_ONE, Limits, Window};
 use forebay_sim::net::generation::Generation;
@@ -12,7 +12,7 @@ const CONNECTIONS: u64 = 4_000;
 const ACKS: u64 = 300;
 const MSS: u32 = 1_448;
 
-/// What leaves the shim is of no interest.
+/// Discards the packets that the shim sends.
 struct Away;
 
 impl Wire for Away {
@@ -60,7 +60,7 @@ fn packet(seq: u32, flags: u8) -> Packet {
     Packet { seq, flags, meta: Meta::new(Generation::new(0), Codepoint::NotEct), ..Packet::default() }
 }
 
-/// What has occurred in all connections.
+/// Event counts of all connections.
 #[derive(Debug, Default)]
 struct Met {
     cuts: u64,
@@ -149,7 +149,7 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
 }
 
 #[test]
-fn the_window_of_the_program_for_hosts_is_the_simulator_s() {
+fn bpf_window_matches_the_simulator() {
     let mut rng = Rng::stream(3, &[1]);
     let mut met = Met::default();
     for round in 0..CONNECTIONS {

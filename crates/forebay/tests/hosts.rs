@@ -189,8 +189,8 @@ fn lost_file() {
     for attach in ["attach prin --name fbt_cli --default", "attach pias --name fbt_cli --dst 10.77.0.0/24"] {
         works(&lab, attach);
         std::fs::remove_file("/run/forebay/fbt_cli.json").expect("the file of the attachment");
-        check(works(&lab, "detach --all").contains("no file remembers"), "detach --all says what it found");
-        // The previous state is lost with the file.
+        check(works(&lab, "detach --all").contains("without a state file"), "detach --all says what it found");
+        // What it was before is lost with the file.
         lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
         nothing_left(&lab, &before, attach);
     }

@@ -1,5 +1,5 @@
-//! What the programs cost: time in them per ACK and per packet (the kernel's own run-time statistics of BPF programs), and processor time
-//! and throughput of whole transfers beside the kernel's congestion controls, at 1 to 32 connections over a virtual link.
+//! Cost of the programs: time per ACK and per packet (the kernel's run-time statistics of BPF programs). Also processor time and throughput of whole
+//! transfers beside the kernel's congestion controls, at 1 to 32 connections over a virtual link.
 //!
 //!     make bench-hosts        cargo bench -p forebay-hosts --features forebay-hosts/bpf --bench cost -- [--rounds N] [--ms N] [--out FILE]
 
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// Connections at once.
 pub(crate) const FLOWS: [usize; 4] = [1, 4, 16, 32];
 
-/// What is measured: a congestion control of the kernel, or one of our programs at both ends, shims below Reno.
+/// Subject of a measurement: a congestion control of the kernel, or one of our programs at both ends; shims run below Reno.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) name: String,
@@ -38,7 +38,7 @@ pub(crate) struct Subject {
     pub(crate) kernel: Option<String>,
 }
 
-/// The kernel's own as far as they are there, then all of ours.
+/// The kernel's congestion controls, if available, then all our programs.
 fn subjects(lab: &Lab) -> Vec<Subject> {
     let available = lab.left.read_sysctl("net.ipv4.tcp_available_congestion_control");
     let there = |n: &&str| available.split_whitespace().any(|a| a == *n);
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     let subjects = subjects(&Lab::new());
     let mut loads: Vec<Vec<Vec<Load>>> = vec![vec![Vec::new(); FLOWS.len()]; subjects.len()];
     let mut connects = vec![Vec::new(); subjects.len()];
-    // Round by round, so that what else the machine does meets all of them.
+    // All subjects run in each round, so that other load on the machine affects all of them.
     for round in 1..=rounds {
         for (i, subject) in subjects.iter().enumerate() {
             eprintln!("round {round} of {rounds}: {}", subject.name);

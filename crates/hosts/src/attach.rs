@@ -4,8 +4,8 @@ use crate::catalog::{Kind, Program, assignment};
 use crate::condition::Condition;
 use crate::lease::Lease;
 use crate::route::Plan;
-use crate::sample::{Look, Of};
-use crate::sockets::Whom;
+use crate::sample::{Snapshot, SocketFilter};
+use crate::sockets::Target;
 use crate::state::{self, Attachment, Guard, Lock};
 use crate::step::{DEFAULT_CC, Step};
 use crate::tc::Filter;
@@ -13,7 +13,7 @@ use crate::{Error, Health, NetNs, Prefix, cgroup, loader, pins, route, sockets, 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is to be attached, and for whom.
+/// Request to attach a program.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The name of a congestion control or shim of the catalogue.
@@ -28,11 +28,11 @@ pub struct Request {
     pub default: bool,
     /// Also connections that are open already.
     pub live: bool,
-    /// Where a shim sits; the interfaces of the routes to the prefixes unless given.
+    /// Interfaces of a shim; by default those of the routes to the prefixes.
     pub devices: Vec<String>,
     /// Parameters, as `name=value`.
     pub params: Vec<String>,
-    /// How long to measure first what the connections do without it; without that, what each has counted since it was opened is taken.
+    /// Duration of the measurement before attaching; without it the counters since each connection was opened are used.
     pub measure: Option<Duration>,
     /// Conditions under which a guard will roll it back. A condition is refused if the measurement shows that it can never be met.
     pub conditions: Vec<Condition>,
@@ -45,12 +45,12 @@ impl Request {
     }
 }
 
-/// What came of it.
+/// Result of `attach`.
 #[derive(Debug)]
 pub struct Attached {
     /// The name under which it is registered.
     pub name: String,
-    /// What was done, a line each.
+    /// Actions, one per line.
     pub done: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
             .fix("leave out --dev"));
     }
     if request.prefixes.is_empty() && request.cgroup.is_none() && !request.default {
-        return Err(Error::new(format!("nobody would use `{}`", program.name))
+        return Err(Error::new(format!("no target for `{}`", program.name))
             .fix("say who: --dst PREFIX for connections to a prefix, --cgroup PATH for processes, or --default for all"));
     }
     if request.default && !(request.prefixes.is_empty() && request.cgroup.is_none()) {
@@ -106,9 +106,9 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     let folder = pins::folder()?.join(&name);
     let mut steps = vec![Step::Pins { folder: folder.clone() }];
     if shim {
-        let whom = if request.default { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
-        steps.extend(filters(program, &request.devices, &whom)?.into_iter().map(Step::Filter));
-        let attachment = Attachment { prefixes: whom, ..attachment(request, program, name, steps)? };
+        let target = if request.default { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
+        steps.extend(filters(program, &request.devices, &target)?.into_iter().map(Step::Filter));
+        let attachment = Attachment { prefixes: target, ..attachment(request, program, name, steps)? };
         return Ok(Ready { program, params, routes: Vec::new(), attachment });
     }
     steps.push(Step::Sockets { cc: name.clone(), memory: folder.join("earlier") });
@@ -125,7 +125,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
         let to = if request.prefixes.is_empty() { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
         steps.extend(filters(program, &request.devices, &to)?.into_iter().map(Step::Filter));
     }
-    // With a cgroup the prefixes restrict its processes; routes would concern everybody.
+    // With a cgroup the prefixes restrict its processes; routes would affect all processes.
     let routed = if cgroup.is_some() { &[] } else { request.prefixes.as_slice() };
     let routes = routed.iter().map(|p| Plan::all(*p, &name)).collect::<Result<Vec<_>, Error>>()?;
     let routes: Vec<Plan> = routes.into_iter().flatten().collect();
@@ -184,7 +184,7 @@ fn filters(program: &Program, devices: &[String], prefixes: &[Prefix]) -> Result
         attached.iter().flat_map(|a| &a.steps).filter_map(|s| if let Step::Filter(f) = s { Some(f) } else { None }).collect();
     let mut all = Vec::new();
     for device in &devices {
-        // A qdisc that an earlier attachment of ours made is ours as well: the last one removes it.
+        // A qdisc that an earlier attachment created is also ours: the last one removes it.
         let ours = !tc::has_clsact(device)? || of_others.iter().any(|f| f.ours && f.device == *device);
         for egress in [true, false] {
             if program.sides.contains(&egress) {
@@ -216,8 +216,8 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
             }
             Step::Pins { folder } if ready.program.kind == Kind::Shim => {
                 lines.push(format!("# the maps of `{}` are pinned in {}", ready.program.name, folder.display()));
-                let whom: Vec<String> = ready.attachment.prefixes.iter().map(Prefix::to_string).collect();
-                lines.push(format!("# its map `prefixes` gets {}", whom.join(", ")));
+                let target: Vec<String> = ready.attachment.prefixes.iter().map(Prefix::to_string).collect();
+                lines.push(format!("# its map `prefixes` gets {}", target.join(", ")));
             }
             Step::Pins { folder } => {
                 lines.extend(pins::missing_mount(folder)?.map(|m| format!("mount -t bpf -o mode=0700 bpf {}", m.display())));
@@ -299,13 +299,13 @@ fn attach_with(
     Ok((attachment, lease, attached))
 }
 
-/// How connections do without it.
+/// Health of the connections before attaching.
 fn before(attachment: &Attachment, measure: Option<Duration>) -> Result<Health, Error> {
-    let of = Of::new(attachment);
-    let first = Look::take(&of)?;
+    let of = SocketFilter::new(attachment);
+    let first = Snapshot::take(&of)?;
     let Some(time) = measure else { return Ok(first.so_far()) };
     std::thread::sleep(time);
-    Ok(Look::take(&of)?.since(&first))
+    Ok(Snapshot::take(&of)?.since(&first))
 }
 
 fn carry_out(
@@ -319,12 +319,12 @@ fn carry_out(
     let name = &attachment.name;
     let mut object = loader::load(program, name, attachment.default, params)?;
     let mut routes = routes.into_iter();
-    let whom = Whom {
+    let target = Target {
         cc: name,
         needs_ecn: program.needs_ecn,
         prefixes: &attachment.prefixes,
         cgroup: attachment.cgroup.as_deref(),
-        ..Whom::default()
+        ..Target::default()
     };
     for step in &attachment.steps {
         match step {
@@ -345,7 +345,7 @@ fn carry_out(
             // At the end, when new connections use it already.
             Step::Sockets { .. } => {}
             Step::Cgroup { cgroup, link } => {
-                sockets::choose(&whom, cgroup, link)?;
+                sockets::choose(&target, cgroup, link)?;
                 done.push(format!("new connections of processes in {} use it", cgroup.display()));
             }
             Step::Option { cgroup, link } => {
@@ -370,7 +370,7 @@ fn carry_out(
     }
     if let Some(Step::Sockets { memory, .. }) = attachment.steps.iter().find(|s| live && matches!(s, Step::Sockets { .. })) {
         let begin = Instant::now();
-        let swapped = sockets::swap(&whom, memory)?;
+        let swapped = sockets::swap(&target, memory)?;
         done.push(format!("{} open sockets use it now ({} ms)", swapped.sockets, begin.elapsed().as_millis()));
         if swapped.refused > 0 {
             done.push(format!("{} open sockets kept what they had: the kernel refused", swapped.refused));

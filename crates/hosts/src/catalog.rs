@@ -10,7 +10,7 @@ struct Aligned<T: ?Sized>(T);
 /// Name and object of every program in `crates/kernel/bpf`, made by build.rs.
 static OBJECTS: &[(&str, &Aligned<[u8]>)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Where a program takes effect.
+/// Kind of a program: its hook in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A congestion control: sockets use it.
@@ -22,34 +22,34 @@ pub enum Kind {
 /// A number that changes what a program does, also while it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
-    /// As `--param` and `tune` name it, and as the field of `struct params` in the program is called.
+    /// Name for `--param` and `tune`, and of the field of `struct params` in the program.
     pub name: &'static str,
     /// The least legal value.
     pub min: u64,
     /// The greatest legal value.
     pub max: u64,
-    /// What it is unless it is set.
+    /// Default value.
     pub default: u64,
-    /// What it means, with its unit.
+    /// Meaning and unit.
     pub doc: &'static str,
 }
 
 /// A program.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// As `forebay attach` takes it.
+    /// Name for `forebay attach`.
     pub name: &'static str,
-    /// Where it takes effect.
+    /// Its hook in the kernel.
     pub kind: Kind,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Whether its connections ask for ECN when they are opened.
+    /// Its connections negotiate ECN.
     pub needs_ecn: bool,
-    /// What can be tuned.
+    /// Tunable parameters.
     pub params: &'static [Param],
     /// The sides of an interface at which it has a program, of shims and of congestion controls that mark packets: true for egress.
     pub sides: &'static [bool],
-    /// Whether applications announce messages to it, by a socket option that a program at a cgroup takes.
+    /// Applications announce messages to it, by a socket option that a cgroup program handles.
     pub messages: bool,
 }
 

@@ -1,6 +1,7 @@
 //! The cgroup file system of version 2, wherever it is mounted.
 
 use crate::Error;
+use forebay_platform::mounts;
 use libbpf_rs::ProgramMut;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -9,14 +10,11 @@ use std::path::{Path, PathBuf};
 
 /// Where it is mounted: `/sys/fs/cgroup`, or `/sys/fs/cgroup/unified` beside version 1.
 pub(crate) fn mount() -> Result<PathBuf, Error> {
-    let path = "/proc/self/mounts";
-    let mounts = fs::read_to_string(path).map_err(|e| Error::io(path, &e))?;
-    let found = mounts.lines().find_map(|line| {
-        let mut words = line.split(' ');
-        let (_, place, kind) = (words.next()?, words.next()?, words.next()?);
-        (kind == "cgroup2").then(|| PathBuf::from(place.replace("\\040", " ")))
-    });
-    found.ok_or_else(|| Error::new("no cgroup file system of version 2 is mounted").fix("mount -t cgroup2 none /sys/fs/cgroup"))
+    let found = mounts::mount_points("cgroup2").map_err(|e| Error::io(mounts::TABLE, &e))?;
+    found
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::new("no cgroup file system of version 2 is mounted").fix("mount -t cgroup2 none /sys/fs/cgroup"))
 }
 
 /// The folder of a cgroup, given as a path or relative to where the file system is mounted.
@@ -30,7 +28,7 @@ pub(crate) fn folder(name: &Path) -> Result<PathBuf, Error> {
         .fix(format!("name a folder below {}, as in `systemd-cgls`", mount.display())))
 }
 
-/// Whether it is the root cgroup, under any path.
+/// Returns true for the root cgroup, under any path.
 pub(crate) fn is_root(folder: &Path) -> Result<bool, Error> {
     let number = |p: &Path| fs::metadata(p).map(|m| (m.dev(), m.ino())).map_err(|e| Error::io(p.display(), &e));
     Ok(number(folder)? == number(&mount()?)?)

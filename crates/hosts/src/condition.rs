@@ -5,7 +5,7 @@ use crate::sample::Health;
 use std::fmt;
 use std::str::FromStr;
 
-/// What is compared.
+/// Measure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Measure {
     Retransmissions,
@@ -66,13 +66,13 @@ impl Condition {
         }
     }
 
-    /// Whether an interval without connections counts. Its throughput is 0, possibly because connections can no longer be opened. It has
-    /// no RTT and no share of retransmissions.
+    /// Returns true if an interval without connections counts. Its throughput is 0, possibly because connections can no longer be opened. It has no
+    /// RTT and no share of retransmissions.
     pub(crate) fn holds_without_connections(&self) -> bool {
         self.measure == Measure::Throughput
     }
 
-    /// Whether the bound is crossed, and if so by what.
+    /// Returns the reason if the bound is crossed.
     pub fn crossed(&self, before: &Health, now: &Health) -> Option<String> {
         let times = |now: f64, before: f64| if before > 0.0 { now / before } else { 0.0 };
         let share = |v: f64| format!("{:.2} %", v * 100.0);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_are_read_and_crossed_where_they_say() {
+    fn conditions_roundtrip_and_cross_at_factor() {
         let before = Health { sockets: 2, mbit: 100.0, retransmitted: 0.01, rtt_p50_us: 100, rtt_p99_us: 200, cwnd_p50: 10 };
         let worse = Health { mbit: 40.0, retransmitted: 0.03, rtt_p99_us: 500, ..before };
         for (text, holds) in [

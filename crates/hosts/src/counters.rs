@@ -22,7 +22,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Of `struct counters` or `struct params`; empty where the program has none.
+    /// Layout of `struct counters` or `struct params`; empty if the program has none.
     pub(crate) fn of(program: &Program, structure: &str) -> Result<Layout, Error> {
         let unreadable = |e: String| Error::new(format!("type information of `{}`: {e}", program.name));
         let btf = Btf::from_raw(program.name, program.object()?).map_err(|e| unreadable(e.to_string()))?;
@@ -121,9 +121,9 @@ mod tests {
     use super::*;
     use crate::catalog::PROGRAMS;
 
-    /// What the catalogue says can be set is what the programs have, and the other way round.
+    /// The parameters of the catalogue and of the programs are the same.
     #[test]
-    fn parameters_of_the_catalogue_are_those_of_the_programs() {
+    fn catalogue_parameters_match_the_programs() {
         for p in PROGRAMS {
             let known: Vec<&str> = p.params.iter().map(|p| p.name).collect();
             let layout = Layout::of(p, "params").unwrap();

@@ -4,7 +4,7 @@
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_CC;
 use crate::tune::named;
-use crate::{Error, loader, pins, privileges, registered, route, sysctl, tc};
+use crate::{Error, leftovers, loader, pins, privileges, route, sysctl, tc};
 use std::path::Path;
 use std::{fs, thread};
 
@@ -40,7 +40,7 @@ pub fn expired() -> Result<Vec<String>, Error> {
     })
 }
 
-/// Takes everything off, also what no file remembers.
+/// Removes everything, including changes without a state file.
 ///
 /// # Errors
 /// At least one attachment could not be undone completely; the others were.
@@ -62,13 +62,13 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
     }
     for route in route::ours()? {
         match route.remove() {
-            Ok(()) => done.push(format!("removed the route to {} that no file remembers", route.prefix)),
+            Ok(()) => done.push(format!("removed the route to {} without a state file", route.prefix)),
             Err(e) => first = first.and(Err(e)),
         }
     }
     for filter in tc::ours()? {
         match filter.remove() {
-            Ok(()) => done.push(format!("removed the filter at {} that no file remembers", filter.device)),
+            Ok(()) => done.push(format!("removed the filter at {} without a state file", filter.device)),
             Err(e) => first = first.and(Err(e)),
         }
     }
@@ -93,7 +93,7 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
     // The files of attachments that could not be taken off are needed again.
     first?;
     lock.clear()?;
-    for (name, link) in registered::others(&[]) {
+    for (name, link) in leftovers::others(&[]) {
         done.push(format!(
             "{name} is still registered by a program of forebay, but has no state file here (BPF link {link}); if no container on this machine uses \
              it, run `bpftool link detach id {link}`"
@@ -102,18 +102,19 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
     Ok(done)
 }
 
-/// Removes a folder of pins that no file remembers, and ends what was pinned there.
+/// Removes a folder of pins without a state file, and ends the pinned links.
 fn remove_pins(dir: &Path) -> Result<Vec<String>, Error> {
     let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut done: Vec<String> = leave_default(&name)?.into_iter().collect();
     let links = pins::links(dir);
     pins::remove(dir)?;
-    done.extend(registered::end(Some(name.as_str()).filter(|_| !links.is_empty()), &links)?);
-    done.push(format!("removed {} that no file remembers", dir.display()));
+    done.extend(leftovers::end(Some(name.as_str()).filter(|_| !links.is_empty()), &links)?);
+    done.push(format!("removed {} without a state file", dir.display()));
     Ok(done)
 }
 
-/// Changes a default whose predecessor no file remembers: to the first that everybody may use, cubic before others. Reno always is.
+/// Changes a default whose predecessor is in no state file: to the first one that unprivileged users may use, cubic before others. Reno always is
+/// one.
 fn leave_default(name: &str) -> Result<Option<String>, Error> {
     let key = DEFAULT_CC;
     if sysctl::get(key)? != name {

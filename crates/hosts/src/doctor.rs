@@ -1,4 +1,4 @@
-//! What `forebay attach` needs of a machine. To add a check: a function here, and a line in the list.
+//! Machine requirements of `forebay attach`. To add a check: a function here, and a line in the list.
 
 use crate::catalog::PROGRAMS;
 use crate::netlink::Netlink;
@@ -32,7 +32,7 @@ pub static PART: Part = Part {
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// Whether the kernel's type information has the name; `None` where there is none.
+/// Returns true if the kernel's type information has the name; `None` if there is no type information.
 fn knows(name: &str) -> Option<bool> {
     static BYTES: OnceLock<Option<Vec<u8>>> = OnceLock::new();
     let bytes = BYTES.get_or_init(|| fs::read(BTF).ok()).as_ref()?;

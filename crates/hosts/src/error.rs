@@ -1,4 +1,4 @@
-//! What went wrong and what to do about it.
+//! An error and its fix.
 
 use std::fmt;
 use std::io;
@@ -16,19 +16,19 @@ impl Error {
         Error { what: what.into(), fix: None }
     }
 
-    /// With what to do about it.
+    /// Adds the fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Error {
         self.fix = Some(fix.into());
         self
     }
 
-    /// What went wrong, without what to do about it.
+    /// The error without the fix.
     pub(crate) fn what(&self) -> &str {
         &self.what
     }
 
-    /// Of a call of the operating system, about `subject`.
+    /// Error of a system call, about `subject`.
     pub fn io(subject: impl fmt::Display, e: &io::Error) -> Error {
         let error = Error::new(format!("{subject}: {e}"));
         match e.kind() {
@@ -37,7 +37,7 @@ impl Error {
         }
     }
 
-    /// Of libbpf, about `subject`.
+    /// Error of libbpf, about `subject`.
     pub(crate) fn bpf(subject: impl fmt::Display, e: &libbpf_rs::Error) -> Error {
         let error = Error::new(format!("{subject}: {e}"));
         match e.kind() {

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::netlink::Netlink;
+use forebay_platform::tcp_info::TcpInfo;
 use netlink_packet_core::{NLM_F_DUMP, Nla as _};
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
@@ -23,7 +24,7 @@ pub struct Socket {
     pub remote: SocketAddr,
     /// The congestion control.
     pub cc: String,
-    /// What the kernel counts of it.
+    /// Counters of the kernel.
     pub info: Info,
     /// The number of the cgroup of the process that opened it; 0 where the kernel does not say.
     pub cgroup: u64,
@@ -48,40 +49,36 @@ pub struct Info {
     pub segments_out: u32,
     /// Segments delivered, and of those the ones that were marked.
     pub delivered: u32,
-    /// Of the delivered ones those whose ACK said that they were marked.
+    /// Delivered segments whose ACK reported a mark.
     pub delivered_ce: u32,
     /// Bytes of payload that the other end acknowledged.
     pub bytes_acked: u64,
     /// Bytes of payload received.
     pub bytes_received: u64,
-    /// Whether ECN was negotiated.
+    /// ECN was negotiated.
     pub ecn: bool,
     /// Largest segment in bytes.
     pub mss: u32,
 }
 
 impl Info {
-    /// Reads what the kernel wrote; the offsets are those of `struct tcp_info`, which only ever grows at its end.
-    fn parse(bytes: &[u8]) -> Info {
-        let u32_at = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes);
-        let u64_at = |at: usize| bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
+    fn new(info: &TcpInfo) -> Info {
         // An acknowledged SYN or FIN counts as a byte (RFC 4898, tcpi_bytes_acked), and is none that was sent as payload.
-        let sent = if bytes.len() < 216 { u64::MAX } else { u64_at(200).saturating_sub(u64_at(208)) };
+        let sent = info.bytes_sent_once().unwrap_or(u64::MAX);
         Info {
-            // tcpi_options & TCPI_OPT_ECN.
-            ecn: bytes.get(5).is_some_and(|o| o & 8 != 0),
-            mss: u32_at(16),
-            rtt_us: u32_at(68),
-            rttvar_us: u32_at(72),
-            ssthresh: u32_at(76),
-            cwnd: u32_at(80),
-            retransmissions: u32_at(100),
-            bytes_acked: u64_at(120).min(sent),
-            bytes_received: u64_at(128),
-            segments_out: u32_at(136),
-            min_rtt_us: u32_at(148),
-            delivered: u32_at(192),
-            delivered_ce: u32_at(196),
+            ecn: info.has_ecn(),
+            mss: info.mss(),
+            rtt_us: info.rtt_us(),
+            rttvar_us: info.rttvar_us(),
+            ssthresh: info.ssthresh(),
+            cwnd: info.cwnd(),
+            retransmissions: info.total_retrans(),
+            bytes_acked: info.bytes_acked().min(sent),
+            bytes_received: info.bytes_received(),
+            segments_out: info.segments_out(),
+            min_rtt_us: info.min_rtt_us(),
+            delivered: info.delivered(),
+            delivered_ce: info.delivered_ce(),
         }
     }
 }
@@ -124,7 +121,7 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
                 match nla {
                     Nla::Congestion(name) => socket.cc.clone_from(name),
                     Nla::TcpInfo(bytes) => {
-                        socket.info = Info::parse(bytes);
+                        socket.info = Info::new(&TcpInfo::from_bytes(bytes));
                         // So does a FIN that has arrived: CLOSE_WAIT, LAST_ACK, CLOSING (include/net/tcp_states.h).
                         if matches!(r.header.state, 8 | 9 | 11) {
                             socket.info.bytes_received = socket.info.bytes_received.saturating_sub(1);
@@ -141,7 +138,8 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
                     _ => {}
                 }
             }
-            // What is left of a socket in FIN_WAIT2 (tcp_time_wait) is listed under that state and has neither a congestion control nor a window.
+            // A socket in FIN_WAIT2 whose state was reduced (tcp_time_wait) is listed under that state and has neither a congestion control nor a
+            // window.
             if described {
                 found.push(socket);
             }

@@ -1,7 +1,8 @@
 //! Lease of a guard: `/run/forebay/NAME.lease`, locked as long as the guard lives and renewed as long as it judges. An attachment whose
 //! lease has ended is undone by the next command that takes the lock of the folder (`Lock::tidy`).
 
-use crate::{Error, clock};
+use crate::Error;
+use forebay_platform::clock;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -36,7 +37,7 @@ impl Lease {
     /// Renews it.
     pub(crate) fn renew(&self) -> Result<(), Error> {
         // One write of constant length: a reader sees the old time or the new one.
-        let text = format!("{:020}\n", clock::now());
+        let text = format!("{:020}\n", clock::monotonic_ns());
         self.file.write_all_at(text.as_bytes(), 0).map_err(|e| Error::io(self.path.display(), &e))
     }
 
@@ -61,10 +62,10 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
 /// Time since the guard renewed its lease; `None` if there is none or the caller may not read it.
 pub(crate) fn age(path: &Path) -> Option<Duration> {
     let renewed: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
-    Some(Duration::from_nanos(clock::now().saturating_sub(renewed)))
+    Some(Duration::from_nanos(clock::monotonic_ns().saturating_sub(renewed)))
 }
 
-/// Whether the lease of a guard has ended: its process has ended, hangs or is stopped. False for callers that may not open the file.
+/// Returns true if the lease of a guard has ended: its process has ended, hangs or is stopped. False for callers that may not open the file.
 pub(crate) fn has_ended(path: &Path) -> bool {
     match File::open(path) {
         // The guard holds the exclusive lock until its process ends.

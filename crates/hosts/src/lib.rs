@@ -1,12 +1,11 @@
-//! Transports on real hosts: the congestion controls and shims of `crates/kernel/bpf`, attached to the running kernel, watched and
-//! taken off again. What `attach` changes is written down before it is changed, so that a process killed at any moment leaves
-//! nothing that `detach` does not find (`state.rs`), and every change is undone in the opposite order (`step.rs`).
+//! Transports on real hosts: attaches the congestion controls and shims of `crates/kernel/bpf` to the running kernel, watches and detaches them.
+//! `attach` records each change before it makes it, so that `detach` finds everything after a process was killed at any moment (`state.rs`). Changes
+//! are undone in the opposite order (`step.rs`).
 #![cfg(all(target_os = "linux", feature = "bpf"))]
 
 pub mod attach;
 pub mod catalog;
 mod cgroup;
-mod clock;
 pub mod condition;
 mod counters;
 pub mod detach;
@@ -16,8 +15,8 @@ pub mod guard;
 pub mod helper;
 pub mod inet_diag;
 mod lease;
+mod leftovers;
 mod libbpf_log;
-mod limited;
 mod loader;
 mod namespace;
 mod netlink;
@@ -26,7 +25,6 @@ mod prefix;
 pub mod privileges;
 pub mod prometheus;
 pub mod record;
-mod registered;
 mod route;
 mod run_dir;
 mod sample;
@@ -37,6 +35,7 @@ pub mod status;
 mod step;
 mod sysctl;
 mod tc;
+mod time_limit;
 pub mod tune;
 pub mod watch;
 

@@ -1,4 +1,4 @@
-//! What libbpf and the verifier print: kept for messages of ours instead.
+//! Output of libbpf and the verifier, stored for our own messages.
 
 use libbpf_rs::PrintLevel;
 use std::sync::Mutex;
@@ -11,12 +11,12 @@ fn append(_: PrintLevel, text: String) {
     }
 }
 
-/// From now on nothing of it is printed.
+/// Stores libbpf's output instead of printing it.
 pub(crate) fn keep() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, append)));
 }
 
-/// As `keep`, after what has been kept so far is forgotten.
+/// As `keep`, after the stored output is cleared.
 pub(crate) fn keep_anew() {
     if let Ok(mut kept) = TEXT.lock() {
         kept.clear();
@@ -24,7 +24,7 @@ pub(crate) fn keep_anew() {
     keep();
 }
 
-/// What has been kept.
+/// The stored output.
 pub(crate) fn text() -> String {
     TEXT.lock().map(|kept| kept.clone()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! From the object of a program to links and maps in the kernel.
+//! Loads the object of a program, and creates its links and maps in the kernel.
 
 use crate::catalog::{Kind, Program};
 use crate::counters::set_params;
@@ -45,13 +45,13 @@ fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, p
 /// Longest name of a congestion control (TCP_CA_NAME_MAX less the zero at its end).
 pub(crate) const NAME_MAX: usize = 15;
 
-/// Whether an attachment may have this name, which is also used for files.
+/// Returns true if an attachment may have this name, which is also used for files.
 pub(crate) fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (1..=NAME_MAX).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// Whether a congestion control of the kernel may have this name.
+/// Returns true if a congestion control of the kernel may have this name.
 pub(crate) fn may_be_cc(name: &str) -> bool {
     (1..=NAME_MAX).contains(&name.len()) && name.chars().all(|c| c.is_ascii_graphic() && c != '/')
 }
@@ -165,7 +165,7 @@ mod tests {
 
     /// The verifier's own words are in the message; needs root, as loading does.
     #[test]
-    fn what_the_verifier_says_is_passed_on() {
+    fn verifier_log_is_in_the_error() {
         // SAFETY: no arguments, no effects.
         if unsafe { libc::geteuid() } != 0 || !Path::new("/sys/kernel/btf/vmlinux").exists() {
             return forebay_platform::doctor::required::skip("bpf", "loading needs root and type information of the kernel");

@@ -5,13 +5,15 @@
 
 use crate::{Error, run_dir};
 use forebay_platform::files::Dir;
-use std::ffi::{CString, OsStr};
+use forebay_platform::mounts;
+use nix::mount::{MntFlags, MsFlags, umount2};
+use nix::unistd::geteuid;
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where one is mounted if the machine has none.
+/// Mount point for a BPF file system if the machine has none.
 const OWN: &str = "/run/forebay/bpf";
 /// Our folder in a BPF file system.
 const NAME: &str = "forebay";
@@ -35,14 +37,7 @@ fn distrust(e: forebay_platform::files::Error) -> Error {
 
 /// The BPF file systems of this mount namespace, in the order in which they were mounted.
 fn mounted() -> Result<Vec<PathBuf>, Error> {
-    let path = "/proc/self/mounts";
-    let mounts = fs::read_to_string(path).map_err(|e| Error::io(path, &e))?;
-    let is_bpf = |line: &str| -> Option<PathBuf> {
-        let mut words = line.split(' ');
-        let (_, place, kind) = (words.next()?, words.next()?, words.next()?);
-        (kind == "bpf").then(|| PathBuf::from(place.replace("\\040", " ")))
-    };
-    Ok(mounts.lines().filter_map(is_bpf).collect())
+    mounts::mount_points("bpf").map_err(|e| Error::io(mounts::TABLE, &e))
 }
 
 /// A folder that is in a BPF file system; `None` where there is none.
@@ -73,15 +68,14 @@ pub(crate) fn folders() -> Result<Vec<Result<PathBuf, Error>>, Error> {
 pub(crate) fn folder() -> Result<PathBuf, Error> {
     if let Some(first) = mounted()?.into_iter().next() {
         // Other users may not open the folder; attaching fails later with the list of capabilities that it needs.
-        // SAFETY: no arguments, no effects.
-        if unsafe { libc::geteuid() } == 0 {
+        if geteuid().is_root() {
             trusted(&first)?;
         }
         return Ok(first.join(NAME));
     }
     // In a mount namespace of its own (`ip netns exec` makes one) the file system would vanish with the command, and all pins with it.
     let of = |who: u32| fs::metadata(format!("/proc/{who}/ns/mnt")).map(|m| m.ino()).ok();
-    // Not everyone may look at the parent's: of the first process of a machine, which inherits those whose parent has ended.
+    // Access to the parent's file may be denied: orphaned processes have the first process of the machine as their parent.
     let parent = of(std::os::unix::process::parent_id());
     if parent.is_some() && parent != of(std::process::id()) {
         return Err(Error::new(
@@ -92,7 +86,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     Ok(Path::new(OWN).join(NAME))
 }
 
-/// What has to be mounted before something can be pinned in the folder.
+/// Mount that is needed before a link can be pinned in the folder.
 pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok((folder.starts_with(OWN) && !mounted()?.iter().any(|m| m == Path::new(OWN))).then(|| OWN.into()))
 }
@@ -100,14 +94,8 @@ pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>, Error> {
 /// Mounts a BPF file system in the folder of state.
 pub(crate) fn mount(place: &Path) -> Result<(), Error> {
     run_dir::folder_or_new()?.create_subdir(place.file_name().unwrap_or_default(), MODE).map_err(run_dir::distrust)?;
-    let target = CString::new(place.as_os_str().as_encoded_bytes()).map_err(|_| Error::new("a path with a zero byte"))?;
-    // SAFETY: all arguments are strings that end in zero and live through the call.
-    let done = unsafe { libc::mount(c"bpf".as_ptr(), target.as_ptr(), c"bpf".as_ptr(), 0, c"mode=0700".as_ptr().cast()) };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(Error::io(format!("mounting a BPF file system at {}", place.display()), &io::Error::last_os_error()))
-    }
+    nix::mount::mount(Some("bpf"), place, Some("bpf"), MsFlags::empty(), Some("mode=0700"))
+        .map_err(|e| Error::io(format!("mounting a BPF file system at {}", place.display()), &e.into()))
 }
 
 /// Makes the folder of an attachment, `.../forebay/NAME`, and those above it in the BPF file system.
@@ -123,7 +111,7 @@ pub(crate) fn create(folder: &Path) -> Result<(), Error> {
 /// Takes ours off again, unless something is still pinned there.
 fn unmount(place: &Path) -> Result<(), Error> {
     if !mounted()?.iter().any(|m| m == place) {
-        // Whoever made the folder was killed before it mounted anything there.
+        // The process that created the folder was killed before it mounted a file system there.
         let _ = fs::remove_dir(place);
         return Ok(());
     }
@@ -132,11 +120,7 @@ fn unmount(place: &Path) -> Result<(), Error> {
     if fs::read_dir(place).map_err(|e| Error::io(place.display(), &e))?.flatten().any(|e| !own(&e.file_name())) {
         return Ok(());
     }
-    let target = CString::new(place.as_os_str().as_encoded_bytes()).map_err(|_| Error::new("a path with a zero byte"))?;
-    // SAFETY: the path ends in zero and lives through the call.
-    if unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) } != 0 {
-        return Err(Error::io(format!("unmounting {}", place.display()), &io::Error::last_os_error()));
-    }
+    umount2(place, MntFlags::MNT_DETACH).map_err(|e| Error::io(format!("unmounting {}", place.display()), &e.into()))?;
     let _ = fs::remove_dir(place);
     Ok(())
 }

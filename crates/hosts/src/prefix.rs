@@ -18,12 +18,12 @@ impl Prefix {
         self.address
     }
 
-    /// How many leading bits are given.
+    /// Number of leading bits.
     pub fn length(self) -> u8 {
         self.length
     }
 
-    /// Whether all of it is inside the other one, or they are the same.
+    /// Returns true if the prefix is inside the other one, or both are the same.
     pub fn within(self, other: Prefix) -> bool {
         self.length >= other.length && self.address.is_ipv4() == other.address.is_ipv4() && other.contains(self.address)
     }
@@ -52,7 +52,7 @@ impl Prefix {
         Some(format!("{:.1} % of all {family} addresses", share * 100.0))
     }
 
-    /// Whether the address is inside. IPv4 addresses that are written as IPv6 (`::ffff:10.0.0.1`) count as IPv4.
+    /// Returns true if the address is inside. IPv4 addresses that are written as IPv6 (`::ffff:10.0.0.1`) count as IPv4.
     pub fn contains(self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(a), IpAddr::V4(b)) => mask32(u32::from(b), self.length) == u32::from(a),
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_are_read_and_contain_what_they_should() {
+    fn prefixes_parse_and_contain_their_addresses() {
         let p: Prefix = "10.1.0.0/16".parse().unwrap();
         assert!(p.contains("10.1.255.255".parse().unwrap()) && !p.contains("10.2.0.0".parse().unwrap()));
         assert!(p.contains("::ffff:10.1.0.1".parse().unwrap()));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_prefix_is_said() {
+    fn prefix_errors_name_the_fault() {
         for (text, why) in
             [("10.1.2.3/16", "10.1.0.0/16"), ("10.0.0.0/33", "0 to 32"), ("x/8", "no address"), ("fd00::/129", "0 to 128")]
         {

@@ -3,7 +3,7 @@
 use crate::Error;
 use caps::{CapSet, Capability, CapsHashSet};
 
-/// What attaching and detaching need.
+/// Capabilities that attaching and detaching need.
 const NEEDED: [Capability; 5] = [
     Capability::CAP_BPF,
     Capability::CAP_NET_ADMIN,
@@ -12,7 +12,7 @@ const NEEDED: [Capability; 5] = [
     Capability::CAP_SYS_PTRACE,
 ];
 
-/// What the process lacks of it.
+/// Capabilities that the process lacks.
 pub(crate) fn missing() -> Result<Vec<String>, Error> {
     let has = caps::read(None, CapSet::Permitted).map_err(|e| Error::new(format!("reading capabilities: {e}")))?;
     Ok(NEEDED.iter().filter(|c| !has.contains(c)).map(ToString::to_string).collect())

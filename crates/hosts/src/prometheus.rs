@@ -59,8 +59,8 @@ pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
     forebay_platform::files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
-/// Whether nothing is at the path, or a plain file that is empty or has metrics of forebay. Others may be able to write to its folder: no
-/// link is followed, no pipe is waited for, and no more is read than the answer takes.
+/// Returns true if the path is free, or is a plain file that is empty or has metrics of forebay. Other users may be able to write to its folder:
+/// links are not followed, pipes are not waited for, and only the needed bytes are read.
 fn is_replaceable(path: &Path) -> io::Result<bool> {
     const FIRST: &[u8] = b"# HELP forebay_";
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -120,7 +120,7 @@ impl Port {
     /// Listens.
     pub fn open(port: u16) -> Result<Port, Error> {
         let listen = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|l| l.set_nonblocking(true).map(|()| l));
-        listen.map(Port).map_err(|e| Error::io(format!("127.0.0.1:{port}"), &e).fix("choose a port that nobody listens at"))
+        listen.map(Port).map_err(|e| Error::io(format!("127.0.0.1:{port}"), &e).fix("choose a port without a listener"))
     }
 
     /// Answers from now on, on a thread of its own.
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn only_metrics_and_empty_files_are_replaced() {
+    fn only_metrics_and_empty_files_replaced() {
         use std::os::unix::fs::symlink;
         let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-metrics").unwrap();
         let path = |name: &str| place.path().join(name);

@@ -1,6 +1,6 @@
-//! Routes that give connections to a prefix a congestion control (`congctl` of `ip route`). A route of ours is a copy of the one that
-//! the kernel uses for the prefix, with the congestion control added, put before it; what was there stays and is used again once
-//! ours is removed. Ours are known by their protocol number, so that they are found without any file of ours.
+//! Routes that give connections to a prefix a congestion control (`congctl` of `ip route`). Our route is a copy of the one that the kernel uses for
+//! the prefix, with the congestion control and a higher priority. The original stays and is used again when ours is removed. Our routes are
+//! identified by their protocol number, so that they are found without a state file.
 
 use crate::netlink::Netlink;
 use crate::{Error, Prefix};
@@ -18,7 +18,7 @@ use std::net::IpAddr;
 /// The protocol number of our routes (`proto 251` of `ip route`); the kernel and the routing daemons do not use it.
 pub(crate) const PROTOCOL: u8 = 251;
 
-/// A route of ours, as far as its removal needs it.
+/// One of our routes, with the fields that its removal needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Route {
     pub(crate) prefix: Prefix,
@@ -33,7 +33,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What gives connections to the prefix the congestion control: a copy of the route to it, and of each route to a part of it.
+    /// Plans of the routes for the prefix: a copy of the route to it, and of each route to a part of it.
     pub(crate) fn all(prefix: Prefix, cc: &str) -> Result<Vec<Plan>, Error> {
         let routes = unicast(family(prefix.address()))?;
         if let Some((taken, _)) = routes.iter().find(|(p, r)| of_ours(r) && (p.within(prefix) || prefix.within(*p))) {
@@ -138,7 +138,7 @@ impl Plan {
 /// The interfaces through which the host reaches the prefix and its parts.
 pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>, Error> {
     let mut all = BTreeSet::new();
-    // Copies of ours lead where their originals do.
+    // Our copies have the next hops of their originals.
     for plan in Plan::copies(&unicast(family(prefix.address()))?, prefix, "reno")? {
         for a in &plan.message.attributes {
             match a {
@@ -209,7 +209,7 @@ fn unicast(family: AddressFamily) -> Result<Vec<(Prefix, RouteMessage)>, Error> 
     Ok(routes.collect())
 }
 
-/// All routes of ours in this namespace, whoever made them.
+/// All of our routes in this namespace, including those of other processes.
 pub(crate) fn ours() -> Result<Vec<Route>, Error> {
     let mut found = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
@@ -231,10 +231,5 @@ fn prefix_of(route: &RouteMessage, family: AddressFamily) -> Option<Prefix> {
 
 /// The name of an interface, or its number where there is no such interface any more.
 pub(crate) fn interface_name(index: u32) -> String {
-    let mut buffer = [0 as libc::c_char; libc::IF_NAMESIZE];
-    // SAFETY: the buffer has the size that the call asks for and outlives it.
-    if unsafe { libc::if_indextoname(index, buffer.as_mut_ptr()) }.is_null() {
-        return index.to_string();
-    }
-    buffer.iter().take_while(|c| **c != 0).map(|c| char::from(*c as u8)).collect()
+    nix::net::if_::if_indextoname(index).map_or_else(|_| index.to_string(), |name| name.to_string_lossy().into_owned())
 }

@@ -4,7 +4,7 @@ use crate::Error;
 use forebay_platform::files::Dir;
 use std::path::Path;
 
-/// Where the state of attachments is.
+/// Folder of the state of attachments.
 pub(crate) const FOLDER: &str = "/run/forebay";
 /// Its permission bits: every user sees what is attached.
 const MODE: u32 = 0o755;

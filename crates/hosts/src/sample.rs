@@ -1,8 +1,8 @@
-//! How the connections that an attachment is for are doing: one look at the sockets, and the difference between two.
+//! Health of an attachment's connections: snapshots of the sockets, and the difference between two.
 
 use crate::inet_diag::{self, Socket};
-use crate::limited::limited;
 use crate::state::Attachment;
+use crate::time_limit::with_time_limit;
 use crate::{Error, NetNs, Prefix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,18 +10,18 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
-/// Which sockets count: the same before and after attaching, so that both can be compared.
+/// Sockets that count: the same before and after attaching, so that both can be compared.
 #[derive(Debug, Clone)]
-pub(crate) struct Of {
+pub(crate) struct SocketFilter {
     namespace: NetNs,
     prefixes: Vec<Prefix>,
     cgroup: Option<u64>,
 }
 
-impl Of {
-    pub(crate) fn new(attachment: &Attachment) -> Of {
+impl SocketFilter {
+    pub(crate) fn new(attachment: &Attachment) -> SocketFilter {
         let cgroup = attachment.cgroup.as_ref().and_then(|c| std::fs::metadata(c).ok()).map(|m| m.ino());
-        Of { namespace: attachment.namespace, prefixes: attachment.prefixes.clone(), cgroup }
+        SocketFilter { namespace: attachment.namespace, prefixes: attachment.prefixes.clone(), cgroup }
     }
 
     fn counts(&self, s: &Socket) -> bool {
@@ -30,15 +30,15 @@ impl Of {
     }
 }
 
-/// One look.
+/// The sockets at one time.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct Snapshot {
     at: Instant,
     sockets: BTreeMap<(SocketAddr, SocketAddr), Socket>,
 }
 
-impl Look {
-    pub(crate) fn take(of: &Of) -> Result<Look, Error> {
+impl Snapshot {
+    pub(crate) fn take(filter: &SocketFilter) -> Result<Snapshot, Error> {
         let ended = || Error::new("the network namespace of the attachment has ended");
         let held = || {
             Error::new(
@@ -46,14 +46,14 @@ impl Look {
             )
             .fix("a process in `ss -tp` that hangs, or has memory in a FUSE file system, may be the reason: end it")
         };
-        let namespace = of.namespace;
-        let all = limited(move || namespace.run(inet_diag::sockets))?.ok_or_else(held)?.ok_or_else(ended)?;
-        let sockets = all.into_iter().filter(|s| of.counts(s)).map(|s| ((s.local, s.remote), s)).collect();
-        Ok(Look { at: Instant::now(), sockets })
+        let namespace = filter.namespace;
+        let all = with_time_limit(move || namespace.run(inet_diag::sockets))?.ok_or_else(held)?.ok_or_else(ended)?;
+        let sockets = all.into_iter().filter(|s| filter.counts(s)).map(|s| ((s.local, s.remote), s)).collect();
+        Ok(Snapshot { at: Instant::now(), sockets })
     }
 
-    /// How they did between an earlier look and this one. Connections that ended in between are not seen any more.
-    pub(crate) fn since(&self, earlier: &Look) -> Health {
+    /// Health between an earlier snapshot and this one. Connections that ended in between are not included.
+    pub(crate) fn since(&self, earlier: &Snapshot) -> Health {
         let seconds = (self.at - earlier.at).as_secs_f64().max(1e-3);
         let (mut sent, mut again, mut acked) = (0_u64, 0_u64, 0_u64);
         for (ends, now) in &self.sockets {
@@ -67,7 +67,7 @@ impl Look {
         self.health(sent, again, acked as f64 * 8.0 / seconds / 1e6)
     }
 
-    /// How they did since each was opened; the throughput is not known.
+    /// Health since each connection was opened; the throughput is unknown.
     pub(crate) fn so_far(&self) -> Health {
         let sum = |f: fn(&Socket) -> u32| self.sockets.values().map(|s| u64::from(f(s))).sum();
         self.health(sum(|s| s.info.segments_out), sum(|s| s.info.retransmissions), 0.0)
@@ -102,10 +102,10 @@ pub(crate) fn quantile(sorted: &[u32], share: f64) -> u32 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
 }
 
-/// How connections are doing.
+/// Health of connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// How many there are.
+    /// Number of connections.
     pub sockets: usize,
     /// Acknowledged payload in Mbit/s.
     pub mbit: f64,
@@ -123,30 +123,30 @@ pub struct Health {
 mod tests {
     use super::*;
 
-    fn look(acked: u64, segments: u32, remote: &str) -> Look {
+    fn snapshot(acked: u64, segments: u32, remote: &str) -> Snapshot {
         let info = inet_diag::Info { bytes_acked: acked, segments_out: segments, ..inet_diag::Info::default() };
         let (local, remote) = ("127.0.0.1:1000".parse().unwrap(), remote.parse().unwrap());
         let socket = Socket { local, remote, cc: "reno".into(), info, cgroup: 0 };
-        Look { at: Instant::now(), sockets: BTreeMap::from([((local, remote), socket)]) }
+        Snapshot { at: Instant::now(), sockets: BTreeMap::from([((local, remote), socket)]) }
     }
 
     #[test]
     fn reused_port_is_new_connection() {
-        let (earlier, mut now) = (look(5_000_000, 4000, "127.0.0.1:80"), look(1000, 10, "127.0.0.1:80"));
+        let (earlier, mut now) = (snapshot(5_000_000, 4000, "127.0.0.1:80"), snapshot(1000, 10, "127.0.0.1:80"));
         now.sockets.values_mut().for_each(|s| s.info.retransmissions = 5);
         assert_eq!(now.since(&earlier).retransmitted, 0.5);
     }
 
     #[test]
     fn silent_connections_do_not_dilute_rtt() {
-        let mut seen = look(5000, 10, "10.0.0.1:80");
+        let mut seen = snapshot(5000, 10, "10.0.0.1:80");
         seen.sockets.values_mut().for_each(|s| s.info.rtt_us = 90_000);
         let silent = |i: u16| {
             let ends: (SocketAddr, SocketAddr) = (([127, 0, 0, 1], i).into(), ([127, 0, 0, 1], 9777).into());
             let info = inet_diag::Info { rtt_us: 20, ..inet_diag::Info::default() };
             (ends, Socket { local: ends.0, remote: ends.1, cc: "reno".into(), info, cgroup: 0 })
         };
-        let others = Look { at: Instant::now(), sockets: (1..1000).map(silent).collect() };
+        let others = Snapshot { at: Instant::now(), sockets: (1..1000).map(silent).collect() };
         assert_eq!(others.so_far().rtt_p99_us, 20);
         seen.sockets.extend(others.sockets);
         assert_eq!((seen.so_far().rtt_p99_us, seen.so_far().sockets), (90_000, 1000));
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn loopback_connections_count() {
-        let of = |prefixes: &[&str]| Of {
+        let of = |prefixes: &[&str]| SocketFilter {
             namespace: NetNs::current().unwrap(),
             prefixes: prefixes.iter().map(|p| p.parse().unwrap()).collect(),
             cgroup: None,
         };
         for remote in ["127.0.0.1:80", "[::1]:80"] {
-            let seen = look(0, 0, remote);
+            let seen = snapshot(0, 0, remote);
             let socket = seen.sockets.values().next().unwrap();
             assert!(of(&[]).counts(socket), "{remote}");
             assert!(of(&["127.0.0.0/8", "::1/128"]).counts(socket), "{remote}");

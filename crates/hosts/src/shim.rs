@@ -1,5 +1,5 @@
-//! A shim in the hands of this process: loaded, and at interfaces of any of its network namespaces. Nothing is pinned and no file remembers it, so
-//! that it is gone with its interfaces, or with the process, however that ends.
+//! A shim that this process owns: loaded, and attached to interfaces of any of its network namespaces. It has no pin and no state file, so that it is
+//! removed with its interfaces, or with the process, however that ends.
 
 use crate::catalog::{Kind, Program};
 use crate::counters::Layout;
@@ -20,21 +20,21 @@ pub struct Shim {
 /// Addresses and ports of a connection, from the end that opens it to the one that accepts.
 pub type Ends = ((Ipv4Addr, u16), (Ipv4Addr, u16));
 
-/// What a shim that probes has done for a connection.
+/// Counters of a probing shim for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Row {
     /// Probes sent.
     pub probes: u32,
     /// ACKs whose window was lowered.
     pub throttled: u64,
-    /// What was thought of the first SYN-ACK (`enum verdict` of `proboscis.bpf.c`); 0: nothing.
+    /// Verdict on the first SYN-ACK (`enum verdict` of `proboscis.bpf.c`); 0: none.
     pub verdict: u32,
     /// The window with which that SYN-ACK left, bytes, and how long it was held, ns.
     pub answer: Option<(u64, u64)>,
 }
 
 impl Shim {
-    /// Loads the shim of that name for connections to anybody, with parameters; others have their defaults.
+    /// Loads the shim of that name for connections to any address, with these parameters; others have their defaults.
     ///
     /// # Errors
     /// There is no such shim or parameter, the value is not legal, or the kernel refuses the program.
@@ -81,7 +81,7 @@ impl Shim {
         MapHandle::try_from(&map).map_err(|e| Error::bpf(format!("the map `{name}` of `{}`", self.program.name), &e))
     }
 
-    /// What `proboscis` did for the connection between these ends; nothing where it knows none.
+    /// Counters of `proboscis` for the connection between these ends; zeros if it has no entry.
     ///
     /// # Errors
     /// It is another shim.
@@ -109,10 +109,10 @@ impl Shim {
     }
 }
 
-/// Whether the shim of that name takes these parameters.
+/// Checks that the shim of that name supports these parameters.
 ///
 /// # Errors
-/// Which one it does not, and what is legal.
+/// An unsupported parameter, and the legal values.
 pub fn check(name: &str, params: &[(&str, u64)]) -> Result<(), Error> {
     let program = Program::named(name)?;
     params.iter().try_for_each(|(key, value)| program.param(key, &value.to_string()).map(|_| ()))

@@ -1,5 +1,4 @@
-//! Which sockets use a congestion control: those of a cgroup when they are opened, and those that are open already
-//! (`crates/kernel/bpf/sockets`).
+//! Sets the congestion control of sockets: of a cgroup's sockets when they are opened, and of open sockets (`crates/kernel/bpf/sockets`).
 
 use crate::catalog::Program;
 use crate::{Error, Prefix, catalog, cgroup, counters, libbpf_log, loader};
@@ -21,9 +20,9 @@ const PROGRAM: Program = Program {
     messages: false,
 };
 
-/// Whom a congestion control is for.
+/// Sockets that a congestion control is for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Whom<'a> {
+pub(crate) struct Target<'a> {
     /// The congestion control that they get.
     pub(crate) cc: &'a str,
     /// Only those that use this one now.
@@ -33,22 +32,22 @@ pub(crate) struct Whom<'a> {
     pub(crate) prefixes: &'a [Prefix],
     /// Only processes of this cgroup.
     pub(crate) cgroup: Option<&'a Path>,
-    /// To what the socket used before it was swapped, where that is known.
+    /// Restore the congestion control from before a swap, if it is known.
     pub(crate) back: bool,
 }
 
 /// `struct config` of the program.
-fn config(whom: &Whom<'_>) -> Result<[u8; 56], Error> {
-    let cgroup = match whom.cgroup {
+fn config(target: &Target<'_>) -> Result<[u8; 56], Error> {
+    let cgroup = match target.cgroup {
         Some(path) => fs::metadata(path).map_err(|e| Error::io(path.display(), &e))?.ino(),
         None => 0,
     };
     let mut bytes = [0; 56];
     bytes[..8].copy_from_slice(&cgroup.to_ne_bytes());
-    for (at, set) in [(8, whom.needs_ecn), (12, !whom.prefixes.is_empty()), (16, whom.back)] {
+    for (at, set) in [(8, target.needs_ecn), (12, !target.prefixes.is_empty()), (16, target.back)] {
         bytes[at..at + 4].copy_from_slice(&u32::from(set).to_ne_bytes());
     }
-    for (at, name) in [(24, whom.cc), (40, whom.only.unwrap_or_default())] {
+    for (at, name) in [(24, target.cc), (40, target.only.unwrap_or_default())] {
         let n = name.len().min(15);
         bytes[at..at + n].copy_from_slice(&name.as_bytes()[..n]);
     }
@@ -81,12 +80,12 @@ fn open(wanted: &str) -> Result<OpenObject, Error> {
     Ok(open)
 }
 
-fn configure(object: &Object, whom: &Whom<'_>) -> Result<(), Error> {
+fn configure(object: &Object, target: &Target<'_>) -> Result<(), Error> {
     for map in object.maps() {
         match map.name().to_str() {
-            Some("config") => map.update(&0u32.to_ne_bytes(), &config(whom)?, MapFlags::ANY).map_err(failed)?,
+            Some("config") => map.update(&0u32.to_ne_bytes(), &config(target)?, MapFlags::ANY).map_err(failed)?,
             Some("prefixes") => {
-                for prefix in whom.prefixes {
+                for prefix in target.prefixes {
                     map.update(&key(*prefix), &1u32.to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
                 }
             }
@@ -97,22 +96,22 @@ fn configure(object: &Object, whom: &Whom<'_>) -> Result<(), Error> {
 }
 
 /// Gives the congestion control to connections that processes of the cgroup open or accept from now on; the link is pinned.
-pub(crate) fn choose(whom: &Whom<'_>, cgroup: &Path, pin: &Path) -> Result<(), Error> {
+pub(crate) fn choose(target: &Target<'_>, cgroup: &Path, pin: &Path) -> Result<(), Error> {
     let object = open("choose")?.load().map_err(|e| loader::refused(&PROGRAM, &e))?;
-    configure(&object, whom)?;
+    configure(&object, target)?;
     let program = object.progs_mut().next().ok_or_else(|| Error::new("the object `sockets` has no program"))?;
     cgroup::attach(&program, cgroup, pin)
 }
 
-/// What swapping did.
+/// Counts of a swap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Swapped {
     pub(crate) sockets: u64,
     pub(crate) refused: u64,
 }
 
-/// Gives the congestion control to sockets of this network namespace that are open. What each used before is kept in the map at `memory`.
-pub(crate) fn swap(whom: &Whom<'_>, memory: &Path) -> Result<Swapped, Error> {
+/// Gives the congestion control to open sockets of this network namespace. The map at `memory` stores the previous congestion control of each.
+pub(crate) fn swap(target: &Target<'_>, memory: &Path) -> Result<Swapped, Error> {
     let mut open = open("swap")?;
     let known = memory.exists();
     if known {
@@ -129,7 +128,7 @@ pub(crate) fn swap(whom: &Whom<'_>, memory: &Path) -> Result<Swapped, Error> {
             .pin(memory)
             .map_err(|e| Error::bpf(memory.display(), &e))?;
     }
-    configure(&object, whom)?;
+    configure(&object, target)?;
     let link = object
         .progs_mut()
         .find(|p| p.name() == "swap")
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_both_families_share_one_map() {
+    fn ipv4_and_ipv6_keys_share_map() {
         let four = key("10.1.0.0/16".parse().unwrap());
         assert_eq!(four[..4], 112u32.to_ne_bytes());
         assert_eq!(four[14..], [0xff, 0xff, 10, 1, 0, 0]);

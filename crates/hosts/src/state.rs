@@ -7,7 +7,7 @@
 use crate::catalog::Program;
 use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};
 use crate::step::Step;
-use crate::{Error, Health, NetNs, Prefix, lease, loader, pins, registered};
+use crate::{Error, Health, NetNs, Prefix, lease, leftovers, loader, pins};
 use forebay_platform::files::Dir;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Permission bits of the files: `forebay status` needs no privileges. The lock is 0600.
 const FILE_MODE: u32 = 0o644;
-/// How long a command waits for another one.
+/// Longest wait of a command for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One attachment.
@@ -32,14 +32,14 @@ pub(crate) struct Attachment {
     pub(crate) prefixes: Vec<Prefix>,
     pub(crate) cgroup: Option<PathBuf>,
     pub(crate) default: bool,
-    /// How the connections that it is for did before.
+    /// Health of its connections before attaching.
     pub(crate) before: Health,
-    /// All that is or was to be done, in order.
+    /// All steps, done or planned, in order.
     pub(crate) steps: Vec<Step>,
     /// Numbers of the kernel's BPF links, known once they are pinned.
     #[serde(default)]
     pub(crate) links: Vec<u32>,
-    /// Whether all of it was done.
+    /// All steps were done.
     pub(crate) complete: bool,
     /// The guard, which undoes the attachment when it ends, unless its user decides otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl Attachment {
         Path::new(FOLDER).join(format!("{}.lease", self.name))
     }
 
-    /// Whether it is guarded, and its guard has ended, hangs or is stopped.
+    /// Returns true if it has a guard, and the guard has ended, hangs or is stopped.
     pub(crate) fn guard_has_ended(&self) -> bool {
         self.guard.is_some() && lease::has_ended(&self.lease())
     }
@@ -85,7 +85,7 @@ impl Attachment {
         }
     }
 
-    /// Where its links and maps are pinned.
+    /// Folder of its pinned links and maps.
     pub(crate) fn pins(&self) -> Option<&Path> {
         self.steps.iter().find_map(|s| match s {
             Step::Pins { folder } => Some(folder.as_path()),
@@ -143,7 +143,7 @@ impl Attachment {
             Ok(Some(done)) => done,
             Err(e) => (Err(e), Vec::new()),
         };
-        notes.extend(registered::end(cc, &links)?);
+        notes.extend(leftovers::end(cc, &links)?);
         undone?;
         self.forget()?;
         Ok(notes)
@@ -249,7 +249,7 @@ mod tests {
     use super::Attachment;
     use serde_json::{Value, json};
 
-    /// As `attach` writes it.
+    /// A state file as `attach` writes it.
     fn written() -> Value {
         json!({
             "name": "fb_dctcp", "program": "dctcp", "namespace": 4026531840_u64, "prefixes": ["10.0.0.0/8"], "cgroup": null,

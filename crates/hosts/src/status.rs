@@ -2,27 +2,27 @@
 
 use crate::catalog::Program;
 use crate::inet_diag::{self, Socket};
-use crate::{Error, Prefix, counters, lease, loader, registered, state};
+use crate::{Error, Prefix, counters, lease, leftovers, loader, state};
 use libbpf_rs::MapHandle;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One attachment as it is now.
+/// State of an attachment.
 #[derive(Debug)]
 pub struct Status {
     /// The name under which it is registered.
     pub name: String,
     /// The program.
     pub program: String,
-    /// Whether `attach` came to its end.
+    /// `attach` was completed.
     pub complete: bool,
-    /// Whether the kernel still has the congestion control; true for shims.
+    /// The kernel still has the congestion control; true for shims.
     pub registered: bool,
-    /// For connections to these prefixes.
+    /// Its prefixes.
     pub prefixes: Vec<Prefix>,
-    /// For processes of this cgroup.
+    /// Its cgroup.
     pub cgroup: Option<PathBuf>,
-    /// For all new connections.
+    /// It is the default for new connections.
     pub default: bool,
     /// The guard that rolls it back.
     pub guard: Option<Guard>,
@@ -41,11 +41,11 @@ pub struct Guard {
     pub process: u32,
     /// Time since it renewed its lease; `None` for callers that may not read it.
     pub renewed: Option<Duration>,
-    /// Whether its lease has ended; the next command with privileges then rolls back.
+    /// Its lease has ended; the next command with privileges then rolls back.
     pub ended: bool,
 }
 
-/// All attachments. Whoever may not read the maps still learns the rest.
+/// All attachments. Callers that may not read the maps get the other fields.
 pub fn status() -> Result<Vec<Status>, Error> {
     let mut found = Vec::new();
     let congestion_controls = loader::registered()?;
@@ -92,5 +92,5 @@ pub fn status() -> Result<Vec<Status>, Error> {
 pub fn unaccounted() -> Result<Vec<(String, u32)>, Error> {
     let all = state::all()?;
     let known: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-    Ok(registered::others(&known))
+    Ok(leftovers::others(&known))
 }

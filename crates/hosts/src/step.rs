@@ -1,23 +1,24 @@
 //! The changes that an attachment makes, each with its undoing. Undoing is safe at any time: before the change, after it, and twice.
 
-use crate::limited::limited;
 use crate::route::Route;
-use crate::sockets::{Whom, swap};
+use crate::sockets::{Target, swap};
 use crate::tc::Filter;
+use crate::time_limit::with_time_limit;
 use crate::{Error, loader, pins, sysctl};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The one setting that an attachment changes.
+/// The only setting that an attachment changes.
 pub(crate) const DEFAULT_CC: &str = "net.ipv4.tcp_congestion_control";
 
-/// One change.
+/// A change of an attachment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {
     /// Links and maps are pinned in a folder of a BPF file system (`pins.rs`): without the pin they end with the process.
     Pins { folder: PathBuf },
-    /// Sockets use the congestion control, or will: they leave it before it goes. What each used before is in the map at `memory`.
+    /// Sockets that use the congestion control, or will: they leave it before it is removed. The map at `memory` stores their previous congestion
+    /// controls.
     Sockets { cc: String, memory: PathBuf },
     /// Processes of a cgroup use it when they open connections; the link is pinned at `link`.
     Cgroup { cgroup: PathBuf, link: PathBuf },
@@ -81,7 +82,7 @@ impl Step {
         }
     }
 
-    /// Whether it stays when its network namespace ends.
+    /// Returns true if the change stays when its network namespace ends.
     pub(crate) fn outlives_namespace(&self) -> bool {
         matches!(self, Step::Pins { .. })
     }
@@ -97,7 +98,9 @@ fn leave(cc: &str, memory: &Path) -> Result<Option<String>, Error> {
     let default = sysctl::get(DEFAULT_CC)?;
     let next = if default == cc { "reno".to_owned() } else { default };
     let (only, path) = (cc.to_owned(), memory.to_owned());
-    let swapped = limited(move || swap(&Whom { cc: &next, only: Some(&only), back: true, ..Whom::default() }, &path).map(drop))?;
+    let swapped = with_time_limit(move || {
+        swap(&Target { cc: &next, only: Some(&only), back: true, ..Target::default() }, &path).map(drop)
+    })?;
     let held =
         || format!("a process holds the lock of a socket: connections may use {cc} until the process releases it, or they close");
     Ok(swapped.map_or_else(|| Some(held()), |()| None))

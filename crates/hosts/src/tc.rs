@@ -1,5 +1,5 @@
-//! Programs at an interface: filters of its `clsact` qdisc, which is made where it is missing and removed again with the last filter. Ours are
-//! known by their handle and priority, so that they are found without any file of ours.
+//! Programs at an interface: filters of its `clsact` qdisc, which is created if missing and removed with the last filter. Our filters are identified
+//! by their handle and priority, so that they are found without a state file.
 
 use crate::Error;
 use crate::catalog::PROGRAMS;
@@ -10,16 +10,17 @@ use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::net::if_::{if_nameindex, if_nametoindex};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// The handle of a filter of ours; the next one where the qdisc is ours, too.
+/// The handle of our filters; the next number if the qdisc is also ours.
 const HANDLE: u32 = 0xfb;
 /// The priority of the first program of the catalogue.
 const PRIORITY: u32 = 0xfb00;
 
-/// One filter of ours.
+/// One of our filters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Filter {
     interface: u32,
@@ -31,7 +32,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// For a program of the catalogue at an interface.
+    /// Filter of a program of the catalogue at an interface.
     pub(crate) fn new(program: &str, device: &str, egress: bool, ours: bool) -> Result<Filter, Error> {
         let number = PROGRAMS.iter().position(|p| p.name == program).unwrap_or_default() as u32;
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })
@@ -53,7 +54,7 @@ impl Filter {
         }
     }
 
-    /// For a shim that the calling process keeps, at an interface of its own.
+    /// Filter of a shim that the calling process owns, at one of its interfaces.
     pub(crate) fn numbered(device: &str, egress: bool, number: u32) -> Result<Filter, Error> {
         let priority = PRIORITY + PROGRAMS.len() as u32 + number;
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority, ours: true })
@@ -109,15 +110,10 @@ impl Filter {
 /// The number of an interface.
 fn index(device: &str) -> Result<u32, Error> {
     let none = || Error::new(format!("this host has no interface `{device}`")).fix("`ip link show` lists them");
-    let name = std::ffi::CString::new(device).map_err(|_| none())?;
-    // SAFETY: the name ends in zero and lives through the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(none()),
-        index => Ok(index),
-    }
+    if_nametoindex(device).map_err(|_| none())
 }
 
-/// Whether the interface has the qdisc already. The older qdisc `ingress` has its place, and only one of its two sides.
+/// Returns true if the interface has the qdisc. The older qdisc `ingress` occupies the same place, and has only one of the two directions.
 pub(crate) fn has_clsact(device: &str) -> Result<bool, Error> {
     let interface = index(device)?;
     if qdisc(interface, "ingress")? {
@@ -148,7 +144,7 @@ fn qdisc(interface: u32, kind: &str) -> Result<bool, Error> {
     Ok(all.iter().any(|m| m.header.index == interface as i32 && is(m)))
 }
 
-/// How many filters hang at the qdisc, whoever made them.
+/// Number of filters of the qdisc, including those of other processes.
 fn filters(interface: u32) -> Result<usize, Error> {
     let mut count = 0;
     // Ingress and egress of clsact (include/uapi/linux/pkt_sched.h: TC_H_MIN_INGRESS, TC_H_MIN_EGRESS).
@@ -161,7 +157,7 @@ fn filters(interface: u32) -> Result<usize, Error> {
     Ok(count)
 }
 
-/// Filters of ours in this namespace, whoever made them.
+/// Our filters in this namespace, including those of other processes.
 pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
     libbpf_log::keep();
     let mut found = Vec::new();
@@ -179,18 +175,6 @@ pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
 }
 
 fn devices() -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    // SAFETY: the list ends in an entry without a name, and is given back once, after its last use.
-    unsafe {
-        let list = libc::if_nameindex();
-        let mut at = list;
-        while !at.is_null() && !(*at).if_name.is_null() {
-            all.push(std::ffi::CStr::from_ptr((*at).if_name).to_string_lossy().into_owned());
-            at = at.add(1);
-        }
-        if !list.is_null() {
-            libc::if_freenameindex(list);
-        }
-    }
-    all
+    let all = if_nameindex();
+    all.iter().flat_map(|list| list.iter()).map(|interface| interface.name().to_string_lossy().into_owned()).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::condition::Condition;
-use crate::sample::{Health, Look, Of};
+use crate::sample::{Health, Snapshot, SocketFilter};
 use crate::state::Attachment;
 use crate::tune::named;
 
@@ -14,14 +14,14 @@ const ALARM: [&str; 2] = ["retransmissions>2", "rtt-p99>2"];
 /// Watches one attachment.
 #[derive(Debug)]
 pub struct Watch {
-    of: Of,
+    of: SocketFilter,
     before: Health,
-    last: Look,
+    last: Snapshot,
     conditions: Vec<(Condition, u32)>,
     alarms: Vec<Condition>,
 }
 
-/// One second.
+/// Values of one second.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct Second {
     /// State of the connections.
@@ -44,8 +44,8 @@ impl Watch {
     /// Watches an attachment; the conditions must be reachable.
     pub(crate) fn of(attachment: &Attachment, conditions: &[Condition]) -> Result<Watch, Error> {
         conditions.iter().try_for_each(|c| c.check_reachable(&attachment.before))?;
-        let of = Of::new(attachment);
-        let last = Look::take(&of)?;
+        let of = SocketFilter::new(attachment);
+        let last = Snapshot::take(&of)?;
         let alarms = ALARM.iter().map(|a| a.parse()).collect::<Result<Vec<_>, Error>>()?;
         let conditions = conditions.iter().map(|c| (*c, 0)).collect();
         Ok(Watch { of, before: attachment.before, last, conditions, alarms })
@@ -61,9 +61,9 @@ impl Watch {
     /// # Errors
     /// Connections cannot be listed. The seconds that were counted before stay counted.
     pub fn second(&mut self) -> Result<Second, Error> {
-        let look = Look::take(&self.of)?;
-        let health = look.since(&self.last);
-        self.last = look;
+        let snapshot = Snapshot::take(&self.of)?;
+        let health = snapshot.since(&self.last);
+        self.last = snapshot;
         Ok(self.judge(health))
     }
 

@@ -16,9 +16,9 @@ pub struct Request<'a> {
     pub source: &'a Source,
     /// SHA-256 that the sources must have, if it is given.
     pub sha256: Option<&'a str>,
-    /// How many programs compile at a time.
+    /// Number of parallel compiler processes.
     pub jobs: usize,
-    /// Whether the tree stays for the next build.
+    /// Keep the tree for the next build.
     pub keep_tree: bool,
 }
 

@@ -13,18 +13,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Prefix of the folders in which kernels are written and removed. A name that begins with a dot is that of no kernel.
 const TEMPORARY: &str = ".new";
 
-/// What is written beside a kernel.
+/// Description that is stored beside a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Of Linux, such as `6.12.117`.
     pub version: String,
     /// Names the drivers, congestion controls, configuration and changes that are in it.
     pub recipe: String,
-    /// Where its sources were.
+    /// Location of its sources.
     pub source: String,
     /// SHA-256 of the sources.
     pub sha256: String,
-    /// What compiled it.
+    /// Compiler and linker.
     pub compiler: String,
     /// When, in seconds since 1970.
     pub built: u64,
@@ -58,7 +58,7 @@ impl Kernel {
         self.version
     }
 
-    /// What was written beside it.
+    /// Its stored description.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -98,12 +98,12 @@ impl Cache {
         Cache { root: root.into() }
     }
 
-    /// Where kernels are.
+    /// Folder of the kernels.
     pub fn kernels(&self) -> PathBuf {
         self.root.join("kernels")
     }
 
-    /// Where kernels are built.
+    /// Folder of the build trees.
     pub fn trees(&self) -> PathBuf {
         self.root.join("kernel-trees")
     }
@@ -140,7 +140,7 @@ impl Cache {
         self.get(name).ok_or_else(|| Error::new(format!("{}: what was just written there cannot be read", folder.display())))
     }
 
-    /// A folder for what is being written or removed. Those of killed processes are removed first.
+    /// Creates a temporary folder for a write or removal. Folders of killed processes are removed first.
     fn temporary(&self) -> Result<TempDir, Error> {
         fs::create_dir_all(self.kernels()).at(&self.kernels())?;
         TempDir::create(&self.kernels(), TEMPORARY).at(&self.kernels())
@@ -197,7 +197,7 @@ impl Cache {
     fn lock_file(&self) -> Result<File, Error> {
         fs::create_dir_all(&self.root).at(&self.root)?;
         let path = self.root.join("kernels.lock");
-        // Another user who can open the file can hold the lock. Earlier versions made it readable.
+        // A user who can open the file can hold the lock. Lock files that others can read may exist and are replaced.
         if fs::symlink_metadata(&path).is_ok_and(|found| found.mode() & 0o077 != 0) {
             fs::remove_file(&path).at(&path)?;
         }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_is_there_is_replaced() {
+    fn existing_kernel_is_replaced() {
         let place = Scratch::new();
         let cache = Cache::at(place.path());
         let program = place.path().join("program");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_of_a_reader_is_not_waited_for() {
+    fn readers_lock_does_not_block() {
         use std::os::unix::fs::PermissionsExt;
         let place = Scratch::new();
         let cache = Cache::at(place.path());
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn one_build_at_a_time_and_its_tree_stays() {
+    fn builds_are_serialized_and_keep_tree() {
         let place = Scratch::new();
         let cache = Cache::at(place.path());
         fs::create_dir_all(cache.trees().join("t")).unwrap();

@@ -1,4 +1,4 @@
-//! Which kernel a run uses.
+//! Choice of the kernel of a run.
 
 use crate::cache::{Cache, Kernel};
 use crate::embedded::SOURCES;
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::recipe::Recipe;
 use crate::version::Version;
 
-/// Whether the kernel has the drivers and congestion controls that this program carries; another one would not understand it.
+/// Returns true if the kernel has the drivers and congestion controls that this program carries; the protocol differs otherwise.
 pub fn is_current(kernel: &Kernel) -> bool {
     kernel.manifest().recipe == Recipe::new(SOURCES).name()
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_series_is_used_unless_another_kernel_is_named() {
+    fn default_series_unless_kernel_is_named() {
         let place = Scratch::new();
         let all = some(
             &place,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_kernel_the_command_is_named() {
+    fn missing_kernel_error_names_command() {
         let place = Scratch::new();
         let none = choose(Vec::new(), None, &|_| true).unwrap_err().to_string();
         assert!(none.contains("forebay kernel build"), "{none}");

@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 
 /// All that make and the compiler said.
 const LOG: &str = "forebay-build.log";
-/// Who built it, where and when: constant, so that the same inputs give the same kernel.
+/// User, host and time of the build: constant, so that the same inputs give the same kernel.
 const BUILD: [(&str, &str); 4] = [
     ("KBUILD_BUILD_USER", "forebay"),
     ("KBUILD_BUILD_HOST", "forebay"),
     ("KBUILD_BUILD_VERSION", "1"),
     ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970"),
 ];
-/// What congestion controls draw by chance comes from the scenario's seed (driver/draws.c): the functions that they call are renamed in their files.
+/// Random numbers of congestion controls come from the scenario's seed (driver/draws.c): the functions that they call are renamed in their files.
 const DRAWS: &str =
     "-Dget_random_u8=forebay_random_u8 -Dget_random_u32=forebay_random_u32 -D__get_random_u32_below=forebay_random_u32_below";
 /// Variables with which an environment could change what is built.
@@ -39,8 +39,8 @@ const FOREIGN: [&str; 16] = [
     "O",
 ];
 
-/// Calls make in a tree. Its standard input is the file of the build lock, which is empty: should this process be killed, the lock is held until the last
-/// compiler has ended, so that the next build does not work in the same tree.
+/// Command that calls make in a tree. Its standard input is the build lock, an empty file: if this process is killed, the last compiler still holds
+/// the lock, so that the next build does not use the same tree.
 fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
     let mut make = Command::new("make");
     for key in FOREIGN {
@@ -130,7 +130,7 @@ pub(crate) fn compile(tree: &Tree, jobs: usize, lock: &File, progress: &mut dyn 
     strip(&program, &tree.root.join("linux.stripped"))
 }
 
-/// What a log says about what went wrong: the lines of errors, or the last ones.
+/// Error lines of a log, or its last lines.
 fn mistakes(log: &str) -> String {
     let errors: Vec<&str> = log.lines().filter(|l| l.contains("error:") || l.contains("undefined reference")).take(8).collect();
     if !errors.is_empty() {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn output_of_any_bytes_is_counted_and_kept() {
+    fn output_bytes_are_counted_and_logged() {
         let place = Scratch::new();
         let tree = tree(&place, "linux:\n\t@printf '  CC a.o\\n  CC \\377.o\\n'; exit 1\n");
         let lock = Cache::at(place.path().join("cache")).try_lock().unwrap().unwrap();
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_a_kernel_does_not_take_is_named() {
+    fn unknown_kernel_option_is_named() {
         let wanted = "# why\nCONFIG_NET=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_IPV6=n\n";
         assert_eq!(missing(wanted, "CONFIG_NET=y\n# CONFIG_IPV6 is not set\n"), ["CONFIG_HIGH_RES_TIMERS=y"]);
         assert!(missing(wanted, "CONFIG_HIGH_RES_TIMERS=y\nCONFIG_NET=y\n").is_empty());
     }
 
     #[test]
-    fn of_a_long_log_the_errors_are_told() {
+    fn errors_are_extracted_from_log() {
         let log = "  CC a.o\na.c:3:1: warning: x\na.c:7:9: error: unknown type name 'u77'\nmake: *** Error 1\n";
         assert_eq!(mistakes(log), "a.c:7:9: error: unknown type name 'u77'");
         assert_eq!(mistakes("make: *** No rule"), "make: *** No rule");

@@ -52,7 +52,7 @@ impl Numbers {
         self
     }
 
-    /// Those of DCTCP's estimate: shift of g, alpha in 1/1024, floor, no growth on ECE.
+    /// Parameters of DCTCP's estimate: shift of g, alpha in 1/1024, floor, no growth on ECE.
     fn marks(self, v: &Values, no_growth_on_ece: bool) -> Result<Numbers, String> {
         let g = v.float("g");
         let shift = (0..=10u64).find(|s| g == 1.0 / (1 << s) as f64);
@@ -66,8 +66,8 @@ impl Numbers {
     }
 }
 
-/// The congestion control of `t` if it is one of ours in the guest; `None`: the kernel has it itself, or there is none of that name in a guest. `route` is any connection's, for congestion controls
-/// that know their path: TRIM computes K of it.
+/// Our congestion control for `t` in the guest; `None`: the kernel's own is used, or the guest has none of that name. `route` is that of any
+/// connection, for congestion controls that depend on the path: TRIM computes K from it.
 ///
 /// # Errors
 /// The congestion control cannot be used as the scenario wants it: why, and what is legal.
@@ -105,7 +105,7 @@ pub fn guest_cc(t: &Transport, route: Option<&Route>) -> Result<Option<GuestCc>,
     Ok(Some(cc))
 }
 
-/// Whether the parameters, as far as they are given, are those that tcp_dctcp.c has built in.
+/// Returns true if all parameters that are set equal the constants of tcp_dctcp.c.
 fn is_kernel_dctcp(v: &Values) -> bool {
     let own = [
         ("g", Value::Float(0.0625)),

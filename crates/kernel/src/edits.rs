@@ -13,15 +13,15 @@ use std::path::Path;
 pub(crate) struct Edit {
     /// The file, from the top of the sources.
     file: String,
-    /// What it is for.
+    /// Purpose.
     why: String,
     /// The anchor.
     find: String,
-    /// What stands in its place.
+    /// Text that replaces the anchor.
     replace: Option<String>,
-    /// What stands before it.
+    /// Text to insert before the anchor.
     before: Option<String>,
-    /// What stands behind it.
+    /// Text to insert after the anchor.
     after: Option<String>,
 }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_that_is_missing_or_there_twice_is_refused_and_nothing_is_changed() {
+    fn missing_or_ambiguous_anchor_changes_nothing() {
         for (text, said) in [("int read(void)\n", "nowhere"), ("#define STEP 256\n#define STEP 256\nint read(void)\n", "2 times")]
         {
             let tree = tree(text);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_named() {
+    fn missing_file_is_named() {
         let empty = Scratch::new();
         let message = apply(&parse(EDITS).unwrap(), empty.path(), Version::DEFAULT).unwrap_err().to_string();
         assert!(message.contains("a/time.c"), "{message}");

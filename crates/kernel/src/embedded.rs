@@ -1,11 +1,11 @@
-//! The files of ours that become part of a kernel, carried by the program so that an installed one can build kernels.
+//! Our source files that become part of a kernel. The program embeds them, so that an installed program can build kernels.
 
 /// A file of this crate that goes into a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     /// From the crate's folder, such as `driver/protocol.h`.
     pub path: &'static str,
-    /// What is in it.
+    /// Its contents.
     pub text: &'static [u8],
 }
 
@@ -17,7 +17,7 @@ mod tests {
     use super::SOURCES;
 
     #[test]
-    fn files_are_in_order_and_have_their_text() {
+    fn embedded_files_are_sorted_with_contents() {
         assert!(SOURCES.is_sorted_by(|a, b| a.path < b.path), "a hash over the list must not depend on the machine");
         let protocol = SOURCES.iter().find(|s| s.path == "driver/protocol.h").expect("the contract is among them");
         assert!(protocol.text.starts_with(b"/* SPDX-License-Identifier: GPL-2.0"));

@@ -1,4 +1,4 @@
-//! What can go wrong with kernels, in sentences that say what to do.
+//! Errors of kernel builds, with their fixes.
 
 use std::fmt;
 use std::io;

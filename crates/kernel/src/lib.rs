@@ -1,8 +1,8 @@
-//! The kernels of the world `linux`: Linux itself as an ordinary program (User-mode Linux) in virtual time, built on the user's machine from a
-//! source package of a distribution, with the network and the congestion controls of this crate as built-in drivers.
+//! Kernels of the backend `linux`: Linux as an ordinary program (User-mode Linux) in virtual time. They are built on the user's machine from a source
+//! package of a distribution, with the network and the congestion controls of this crate as built-in drivers.
 //!
-//! A build: [`Source::find`] says from what, [`build()`] unpacks what is needed (`selection`), makes the changes of `um/edits.toml` (`edits`), adds
-//! our files, compiles, and keeps the program by the hash of all that went into it ([`Cache`]). A run asks for [`kernel`].
+//! Steps of a build: [`Source::find`] finds the sources, [`build()`] unpacks the needed files (`selection`), applies the changes of `um/edits.toml`
+//! (`edits`), adds our files and compiles. The program is stored under the hash of all inputs ([`Cache`]). A run calls [`kernel`].
 
 pub mod congestion_controls;
 pub mod embedded;
@@ -10,6 +10,7 @@ pub mod queue;
 pub mod shims;
 pub mod tags;
 
+mod archive_sums;
 mod build;
 mod cache;
 mod choose;
@@ -17,7 +18,6 @@ mod compile;
 pub mod doctor;
 mod edits;
 mod error;
-mod known;
 mod recipe;
 mod selection;
 mod source;
@@ -28,10 +28,10 @@ mod version;
 #[cfg(test)]
 mod scratch;
 
+pub use archive_sums::{known, parse_sha256};
 pub use build::{Outcome, Request, Step, build};
 pub use cache::{Cache, Kernel, Manifest};
 pub use choose::{is_current, kernel};
 pub use error::Error;
-pub use known::{known, parse_sha256};
 pub use source::Source;
 pub use version::Version;

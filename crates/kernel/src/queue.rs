@@ -60,7 +60,7 @@ mod tests {
     use crate::embedded::SOURCES;
 
     #[test]
-    fn cores_have_the_numbers_of_the_protocol() {
+    fn cores_use_the_protocols_numbers() {
         let protocol = SOURCES.iter().find(|s| s.path == "driver/protocol_setup.h").expect("it is embedded");
         let text = std::str::from_utf8(protocol.text).expect("it is text");
         let list = text.split("enum fb_discipline {").nth(1).and_then(|rest| rest.split('}').next()).expect("the list is there");

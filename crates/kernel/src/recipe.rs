@@ -1,4 +1,4 @@
-//! What a kernel is made of, and the hashes that name it: the same inputs give the same name, any other one another.
+//! Inputs of a kernel, and the hashes that name it: equal inputs give equal names, different inputs different ones.
 
 use crate::embedded::Source as Embedded;
 use crate::error::Error;
@@ -43,7 +43,7 @@ impl Recipe {
         short(hash(&[METHOD, source, compiler], self.files.iter()))
     }
 
-    /// The name of the tree that kernels are built in: where drivers, congestion controls or configuration change, make knows what is to be compiled anew.
+    /// Name of the build tree. When drivers, congestion controls or configuration change, make recompiles the affected files in the same tree.
     pub(crate) fn tree(self, source: &str, compiler: &str) -> String {
         short(hash(&[METHOD, source, compiler], self.files.iter().filter(|f| f.path == "um/edits.toml")))
     }
@@ -63,12 +63,12 @@ fn hash<'a>(words: &[&str], files: impl Iterator<Item = &'a Embedded>) -> Sha256
     hash
 }
 
-/// Twelve hexadecimal digits: enough for all kernels that anybody builds.
+/// Twelve hexadecimal digits: enough for all kernels of a user.
 fn short(hash: Sha256) -> String {
     hex(&hash.finalize()[..6])
 }
 
-/// Which compiler and linker are used, as they name themselves.
+/// First lines of the version output of compiler and linker.
 pub(crate) fn compiler() -> Result<String, Error> {
     let first_line = |program: &str| {
         let out = Command::new(program).env("LC_ALL", "C").arg("--version").output();

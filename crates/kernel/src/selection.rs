@@ -1,5 +1,5 @@
-//! Which files of a kernel's sources the guest needs: a fifth of them. The configuration system reads the descriptions of all folders, so these
-//! stay everywhere; C files stay where the guest's configuration (`um/config`) can reach them.
+//! Selects the source files that the guest needs: a fifth of a kernel's sources. The configuration system reads the descriptions of all folders, so
+//! these are always kept. C files are kept where the guest's configuration (`um/config`) can reach them.
 
 /// The mark of a tree that is whole, which sources must not bring.
 pub(crate) const READY: &str = ".forebay";
@@ -11,12 +11,12 @@ const FILE_SYSTEMS: [&str; 12] =
 /// Folders of `tools` whose files the build itself uses.
 const TOOLS: [&str; 5] = ["build", "include", "lib", "objtool", "scripts"];
 
-/// What the configuration system and make read.
+/// Files that the configuration system and make read.
 fn describes(name: &str) -> bool {
     ["Makefile", "Kconfig", "Kbuild"].iter().any(|d| name.starts_with(d))
 }
 
-/// What a build leaves behind; a folder that was built before has it.
+/// Files that a build creates; a folder in which a kernel was built has them.
 fn built(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |n| n.1);
     name.starts_with(".tmp_")
@@ -24,7 +24,7 @@ fn built(name: &str) -> bool {
         || ["o", "a", "cmd", "ko", "mod", "order", "symvers"].contains(&ending)
 }
 
-/// Whether the file at `path`, from the top of the sources with `/` between, is needed.
+/// Returns true if the file at `path`, relative to the top of the sources and separated by `/`, is needed.
 pub(crate) fn wanted(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let (top, name) = (parts[0], parts[parts.len() - 1]);

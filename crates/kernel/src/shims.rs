@@ -1,5 +1,5 @@
-//! Shims below TCP in a guest kernel (`driver/proboscis.h`): those of scenarios that it has, and their numbers as frames have them. What gives
-//! packets classes of service is in `tags`.
+//! Shims below TCP in a guest kernel (`driver/proboscis.h`): the supported shims of a scenario, encoded as in protocol frames. The classifiers of
+//! packets are in `tags`.
 
 use crate::tags;
 use forebay_experiment::transport::{Chosen, Transport};
@@ -29,7 +29,7 @@ pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
     Ok(shim)
 }
 
-/// Whether a transport has a shim of these.
+/// Returns true if a transport has one of these shims.
 pub fn has_shim(t: &Transport) -> bool {
     t.shims.iter().any(|s| SHIMS.contains(&s.name))
 }
@@ -48,7 +48,7 @@ fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
     let int = |key| v.int(key).unsigned_abs();
     let real = |key| v.float(key).to_bits();
     let time = |key| v.time(key).0;
-    // Where not every packet is acknowledged a single segment waits for the receiver's timer (crates/sim/src/shim/proboscis/config.rs).
+    // If not every packet is acknowledged, a single segment waits for the receiver's timer (crates/sim/src/shim/proboscis/config.rs).
     let floor = v.opt_int("floor").map_or(if t.ack_every > 1 { 2 } else { 1 }, i64::unsigned_abs);
     Ok([
         PROBOSCIS,
@@ -80,7 +80,7 @@ fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
     ])
 }
 
-/// ProBoSCIS as frames have it, for whoever is no guest.
+/// ProBoSCIS as encoded in frames, for backends other than the guest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "named as the scenario's keys")]
 pub struct Proboscis {

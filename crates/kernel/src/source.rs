@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Where distributions put sources.
+/// Folder of source packages.
 const PACKAGES: &str = "/usr/src";
 /// Endings of archives, and the program that unpacks each to its standard output.
 const ARCHIVES: [(&str, &str); 4] = [(".tar.xz", "xz"), (".tar.gz", "gzip"), (".tar.bz2", "bzip2"), (".tar.zst", "zstd")];
@@ -24,7 +24,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What is named; or else what the distribution's package has brought, 6.12 if it is there and the newest otherwise.
+    /// The named source, or the distribution's package: 6.12 if installed, otherwise the newest.
     ///
     /// # Errors
     /// If there is none, with what to install.
@@ -86,7 +86,7 @@ impl Source {
         })
     }
 
-    /// Where they lie.
+    /// Path of the sources.
     pub fn path(&self) -> &Path {
         match self {
             Source::Archive(path, _) | Source::Folder(path) => path,
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// What a file says, and a link where it leads to.
+/// Contents of a file, or the target of a link.
 fn content(path: &Path) -> Result<Vec<u8>, Error> {
     if path.is_symlink() {
         return Ok(fs::read_link(path).at(path)?.into_os_string().into_encoded_bytes());
@@ -175,7 +175,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn the_default_series_comes_first_then_the_newest() {
+    fn default_series_first_then_newest() {
         let packages = Scratch::new();
         let add = |name: &str| fs::write(packages.path().join(name), "").unwrap();
         let best = || Source::installed(packages.path()).unwrap().path().file_name().unwrap().to_string_lossy().into_owned();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_folder_is_of_its_used_files() {
+    fn folder_hash_covers_used_files() {
         let tree = Scratch::new();
         fs::create_dir_all(tree.path().join("arch/um")).unwrap();
         fs::write(tree.path().join("arch/um/Kconfig"), "a").unwrap();

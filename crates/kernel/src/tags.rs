@@ -1,5 +1,4 @@
-//! What gives packets classes of service in a guest kernel (`driver/tag.h`): the shims of scenarios that are such, and their numbers as frames
-//! have them.
+//! Packet classifiers of a guest kernel (`driver/tag.h`): the scenario's shims that assign classes of service, encoded as in protocol frames.
 
 use forebay_experiment::transport::Chosen;
 use forebay_types::Bytes;

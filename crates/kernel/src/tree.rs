@@ -39,7 +39,7 @@ impl Tree {
             fs::remove_dir_all(root).at(root)?;
         }
         fs::create_dir_all(root).at(root)?;
-        // What stays of refused sources is of no use, and may be all that the disk takes.
+        // Rejected sources are useless, and may fill the disk.
         let version = Tree::fill(root, source, recipe).inspect_err(|_| {
             let _ = fs::remove_dir_all(root);
         })?;
@@ -74,7 +74,7 @@ impl Tree {
         }
         write(&ours.join("Makefile"), makefile(&wanted).as_bytes())?;
         write(&ours.join("initramfs"), ROOT.as_bytes())?;
-        // What an older program brought and this one does not.
+        // Removes files that an older program added and this one does not have.
         for name in files(&ours)?.iter().filter(|n| n.ends_with(".c") || n.ends_with(".h")) {
             if !wanted.contains(name.as_str()) {
                 let path = ours.join(name);
@@ -124,7 +124,8 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     fs::write(path, text).at(path)
 }
 
-/// Which of our files are compiled into the kernel: all of the driver, the congestion controls' built-in faces, and what changes of arch/um refer to.
+/// Lists our files that are compiled into the kernel: the whole driver, the built-in variants of the congestion controls, and files that changes of
+/// arch/um refer to.
 fn makefile(files: &BTreeSet<&str>) -> String {
     let mut text = String::from("# Made by forebay.\nccflags-y := -I$(srctree)/arch/um/kernel/forebay/driver\n");
     let built = |f: &&&str| {
@@ -150,7 +151,7 @@ mod tests {
     const INIT: &[u8] = b"void _start(void) { for (;;); }\n";
 
     #[test]
-    fn drivers_and_congestion_controls_are_compiled_and_headers_and_tests_are_not() {
+    fn makefile_excludes_headers_and_tests() {
         let files = [
             "bpf/builtin.c",
             "bpf/rns/rns_builtin.c",
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn files_follow_the_program_and_unchanged_ones_stay_untouched() {
+    fn update_leaves_unchanged_files_untouched() {
         static OLD: [Source; 3] = [
             Source { path: "driver/a.c", text: b"int a;" },
             Source { path: "driver/gone.c", text: b"" },
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_was_not_finished_is_none() {
+    fn unfinished_tree_is_ignored() {
         let place = Scratch::new();
         assert!(Tree::left(place.path()).is_none());
         fs::write(place.path().join(super::READY), "6.12.117\n").unwrap();

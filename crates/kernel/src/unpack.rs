@@ -25,7 +25,7 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
                 .map_err(|e| Error::new(format!("{program}, which unpacks {}: {e}", path.display())))?;
             let Some(mut out) = child.stdout.take() else { return Err(Error::new(format!("{program} has no output"))) };
             let read = extract(&mut out, tree, LIMITS).map_err(|e| Error::new(format!("unpacking {}: {e}", path.display())));
-            // What stands behind the end of the archive; the program would fail if it were not read. It ends if too much stands there.
+            // Reads the rest behind the end of the archive, without which the program would fail. Reading stops at a limit.
             let rest = if read.is_ok() { io::copy(&mut (&mut out).take(LIMITS.entry), &mut io::sink()) } else { Ok(0) };
             drop(out);
             let status = child.wait().at(path)?;
@@ -60,8 +60,8 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether a link at `name` leads to a place inside the tree, whatever other links the tree has: its target begins with `..` components, at most
-/// up to the top, and has none after them. Links are created in real directories, so that each `..` is the parent in the path.
+/// Returns true if a link at `name` leads to a path inside the tree, whatever other links the tree has. Its target begins with `..` components, at
+/// most up to the top, and has none after them. Links are created in real directories, so that each `..` is the parent in the path.
 fn stays_inside(name: &str, target: &Path) -> bool {
     let depth = name.split('/').count() - 1;
     let climbs = target.components().take_while(|c| *c == Component::ParentDir).count();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_files_of_an_archive_lie_in_the_folder() {
+    fn archive_extracts_wanted_files() {
         let tree = Scratch::new();
         let bytes = archive(&[
             ("linux-6.12/net/ipv4/tcp.c", "tcp"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_without_a_kernel_is_refused() {
+    fn archive_without_kernel_is_refused() {
         let place = Scratch::new();
         let file = place.path().join("linux.tar.gz");
         fs::write(&file, "no archive").unwrap();

@@ -17,7 +17,7 @@ impl Version {
     /// The oldest one that the drivers compile on.
     pub const OLDEST: Version = Version { major: 6, minor: 1, patch: 0 };
 
-    /// Whether both are of one series, such as 6.12.
+    /// Returns true if both are of one series, such as 6.12.
     pub fn same_series(self, other: Version) -> bool {
         (self.major, self.minor) == (other.major, other.minor)
     }
@@ -27,7 +27,7 @@ impl Version {
         format!("{}.{}", self.major, self.minor)
     }
 
-    /// What the first lines of a kernel's top Makefile say.
+    /// Version from the first lines of a kernel's top Makefile.
     pub(crate) fn of_makefile(text: &str) -> Option<Version> {
         let number = |key: &str| {
             let line = text.lines().take(20).find(|l| l.split('=').next().is_some_and(|k| k.trim() == key))?;
@@ -60,7 +60,7 @@ mod tests {
     use super::Version;
 
     #[test]
-    fn versions_are_in_order_of_their_numbers_and_not_of_their_letters() {
+    fn versions_are_ordered_numerically() {
         let parse = |s: &str| s.parse::<Version>().unwrap();
         assert!(parse("6.1.192") < parse("6.12.7") && parse("6.12.7") < parse("6.12.117"));
         assert!(parse("6.12").same_series(Version::DEFAULT) && !parse("6.1").same_series(Version::DEFAULT));

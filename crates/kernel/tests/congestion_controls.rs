@@ -1,5 +1,5 @@
-//! The C cores of the congestion controls (`bpf/`) against the congestion controls of the simulator with `arithmetic = "linux"`: the same random sequences of ACKs, marks,
-//! losses, timeouts, gaps and messages, and after every one of them windows, thresholds, timers and estimates equal to the bit.
+//! The C cores of the congestion controls (`bpf/`) against those of the simulator with `arithmetic = "linux"`. Both get the same random sequences of
+//! ACKs, marks, losses, timeouts, gaps and messages. After every event windows, thresholds, timers and estimates must be identical.
 //!
 //! `FOREBAY_SEQUENCES=1000000 cargo test -p forebay-kernel --release --test congestion_controls` takes so many sequences of each congestion control; a few thousand otherwise.
 
@@ -69,7 +69,7 @@ fn prin_is_its_core() {
 /// Sequences of facts that no connection has, around the wrap at 2^32: no window below 1, no state out of bounds, and on an orderly path the
 /// connection goes on (`bpf/cores_fuzz_test.c`).
 #[test]
-fn hostile_events_leave_a_connection_that_goes_on() {
+fn hostile_events_do_not_stall_connections() {
     let fuzz = pipe::compiled("cores_fuzz_test.c");
     for (number, cc) in ["rns", "dctcp", "l2dct", "d2tcp", "trim", "prin"].iter().enumerate() {
         let args = [number.to_string(), "0".into(), sequences().to_string()];

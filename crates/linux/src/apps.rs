@@ -6,9 +6,9 @@ use crate::failures::{Failures, Rerouted, route};
 use crate::link::Frames;
 use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
-use crate::shim_rows::Said;
-use crate::ways::Ways;
-use forebay_apps::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
+use crate::routes::Routes;
+use crate::shim_rows::ShimState;
+use forebay_apps::{InitialData, Host, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;
@@ -18,7 +18,7 @@ use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What comes due.
+/// Kind of timer that comes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
     /// A connection opens.
@@ -101,12 +101,12 @@ impl<'a> Hosts<'a> {
         c.closed = true;
     }
 
-    /// When the next timer comes due.
+    /// Time of the next timer.
     pub(crate) fn next_due(&self) -> Option<Time> {
         self.timers.peek().map(|t| t.0.0)
     }
 
-    /// What comes due first, if that is by `now`, with the time for which it was set.
+    /// Removes and returns the first timer that is due by `now`, with the time for which it was set.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<(Time, Due)> {
         let first = self.timers.peek_mut().filter(|t| t.0.0 <= now)?;
         let Reverse((time, _, due)) = std::collections::binary_heap::PeekMut::pop(first);
@@ -125,37 +125,37 @@ impl<'a> Hosts<'a> {
 
     fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
         let number = self.connections.len() as u64;
-        let ways = self.ways(number, &spec);
+        let routes = self.routes(number, &spec);
         let tcp = &self.experiment.groups[spec.group].tcp;
         self.live += 1;
         self.peak = self.peak.max(self.live);
-        let shims = has_shim(tcp).then_some(Said::NOTHING);
-        self.connections.push(Connection { shims, ..Connection::new(spec, ways, tcp.init_cwnd) })
+        let shims = has_shim(tcp).then_some(ShimState::NOTHING);
+        self.connections.push(Connection { shims, ..Connection::new(spec, routes, tcp.init_cwnd) })
     }
 
-    fn ways(&self, number: u64, spec: &OpenSpec) -> Ways {
-        Ways::new(&self.experiment.network, self.around.as_ref().unwrap_or(self.fib), number, spec.src, spec.dst)
+    fn routes(&self, number: u64, spec: &OpenSpec) -> Routes {
+        Routes::new(&self.experiment.network, self.around.as_ref().unwrap_or(self.fib), number, spec.src, spec.dst)
     }
 
     /// The switches know which links have failed: connections take the ways that are left.
     pub(crate) fn reroute(&mut self, change: &Rerouted, failures: &mut Failures<'_>) {
         self.around = Some(change.fib.clone());
-        // Where each packet takes its own way connections have none to leave.
+        // With per-packet load balancing connections have no path to change.
         if self.experiment.network.faults.balance == Balance::Packet {
             return;
         }
         for slot in self.connections.ids() {
             let guest = self.connections[slot].guest;
-            let new = self.ways(u64::from(slot.get()), &self.connections[slot].spec);
+            let new = self.routes(u64::from(slot.get()), &self.connections[slot].spec);
             let c = &mut self.connections[slot];
-            if c.closed || new == c.ways {
+            if c.closed || new == c.routes {
                 continue;
             }
-            let old = std::mem::replace(&mut c.ways, new);
+            let old = std::mem::replace(&mut c.routes, new);
             let Some(conn) = guest else { continue };
-            failures.moved(change, &old, &c.ways);
+            failures.moved(change, &old, &c.routes);
             let known = c.passed.get_or_insert([old.forth, old.back]);
-            self.frames.put(protocol::Route { conn, ..route(&self.experiment.network, &change.fib, &c.ways, known) });
+            self.frames.put(protocol::Route { conn, ..route(&self.experiment.network, &change.fib, &c.routes, known) });
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a> Hosts<'a> {
             flags: if c.datagram.is_some() { number::OPEN_DATAGRAMS } else { 0 },
             deadline: NEVER,
         };
-        c.ways.fill(&mut open, u64::from(slot.get()));
+        c.routes.fill(&mut open, u64::from(slot.get()));
         self.frames.put(open);
         self.opened.push(slot);
         match c.spec.first {

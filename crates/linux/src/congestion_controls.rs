@@ -11,7 +11,7 @@ struct KernelCc {
     name: &'static str,
     /// Its name in the kernel (`TCP_CONGESTION`).
     kernel: &'static str,
-    /// Parameters that the kernel has built in, with their values and where they stand. Those that are not listed make no difference to it.
+    /// Parameters that are constants in the kernel: key, value and source line. The congestion control ignores parameters that are not listed.
     fixed: &'static [(&'static str, Fixed, &'static str)],
 }
 
@@ -41,7 +41,7 @@ impl Fixed {
 
 /// The congestion controls of a kernel as it is.
 const CONGESTION_CONTROLS: &[KernelCc] = &[
-    // Which recovery goes with them is a matter of the stack.
+    // The stack decides which recovery is used.
     KernelCc { name: "newreno", kernel: "reno", fixed: &[] },
     KernelCc { name: "reno", kernel: "reno", fixed: &[] },
     KernelCc {
@@ -67,8 +67,8 @@ const CONGESTION_CONTROLS: &[KernelCc] = &[
     KernelCc { name: "bbr", kernel: "bbr", fixed: &[] },
 ];
 
-/// What the guest calls the congestion control of `t`, and its numbers where it is one of ours; or why it does not have it as the scenario wants it. `route` is
-/// that of any of its connections.
+/// Name of the congestion control of `t` in the guest, and its parameters if it is ours; or the reason why the guest cannot run it as the scenario
+/// requires. `route` is that of any of its connections.
 pub(crate) fn cc(t: &Transport, route: Option<&Route>) -> Result<(&'static str, [u64; PARAMS]), String> {
     match guest_cc(t, route)? {
         Some(ours) => Ok((ours.name, ours.param)),
@@ -76,12 +76,12 @@ pub(crate) fn cc(t: &Transport, route: Option<&Route>) -> Result<(&'static str, 
     }
 }
 
-/// Whether the congestion control of `t` in the guest is one of ours.
+/// Returns true if the guest uses our implementation of the congestion control of `t`.
 pub(crate) fn is_ours(t: &Transport) -> bool {
     guest_cc(t, None).is_ok_and(|cc| cc.is_some())
 }
 
-/// What the kernel calls `cc`, or why it does not have it as the scenario wants it.
+/// Kernel name of `cc`, or the reason why the kernel cannot run it as the scenario requires.
 fn kernel_name(cc: &Chosen) -> Result<&'static str, String> {
     let Some(known) = CONGESTION_CONTROLS.iter().find(|l| l.name == cc.name) else {
         let ours =
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn congestion_controls_are_named_as_the_kernel_names_them_or_refused_with_what_is_legal() {
+    fn kernel_names_or_legal_values() {
         assert_eq!(kernel_name(&cc("newreno", vec![])), Ok("reno"));
         assert_eq!(
             kernel_name(&cc("dctcp", vec![("g", Value::Float(0.0625)), ("arithmetic", Value::Text("paper".into()))])),

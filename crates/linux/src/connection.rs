@@ -1,10 +1,10 @@
 //! A connection as the program knows it: who opened it, what is written on it, and what its packets show.
 
 use crate::message::{Message, Messages, Stats};
-use crate::received::Received;
+use crate::reassembly::ReceivedBytes;
+use crate::routes::Routes;
 use crate::sender::Sender;
-use crate::shim_rows::Said;
-use crate::ways::Ways;
+use crate::shim_rows::ShimState;
 use forebay_apps::{Job, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::rows::FlowRow;
@@ -17,12 +17,12 @@ pub(crate) struct Connection {
     /// Ends, transport, application.
     pub spec: OpenSpec,
     /// Its way through the network.
-    pub ways: Ways,
+    pub routes: Routes,
     /// Ports that its packets may pass, forth and back, where that is more than its way: links have failed.
     pub passed: Option<[Vec<PortId>; 2]>,
     /// The guest's number, once it is open.
     pub guest: Option<u32>,
-    /// What was written before it was open.
+    /// Jobs written before the connection was open.
     pub early: Vec<(Time, Job)>,
     /// Bytes written, those without end not counted.
     pub written: u64,
@@ -30,16 +30,16 @@ pub(crate) struct Connection {
     pub messages: Messages,
     /// Its sender.
     pub sender: Sender,
-    /// What its receiver has.
-    pub received: Received,
-    /// What it had when the warm-up ended.
-    pub before: Received,
+    /// Bytes that the receiver has.
+    pub received: ReceivedBytes,
+    /// Bytes that the receiver had when the warm-up ended.
+    pub before: ReceivedBytes,
     /// A source of datagrams: what they are.
     pub datagram: Option<Datagram>,
     /// Payload of datagrams that have arrived, and how much of it before the end of the warm-up.
     pub datagrams_in: (u64, u64),
-    /// What the shims at its ends have said; `None`: it has none.
-    pub shims: Option<Said>,
+    /// State of the shims at its ends; `None`: it has no shims.
+    pub shims: Option<ShimState>,
     /// Next time of a row in the series of senders.
     pub next_sample: u64,
     /// Its sender can send.
@@ -52,18 +52,18 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// One that is not open, with an initial window of `cwnd` segments.
-    pub(crate) fn new(spec: OpenSpec, ways: Ways, cwnd: u32) -> Connection {
+    pub(crate) fn new(spec: OpenSpec, routes: Routes, cwnd: u32) -> Connection {
         Connection {
             spec,
-            ways,
+            routes,
             passed: None,
             guest: None,
             early: Vec::new(),
             written: 0,
             messages: Messages::default(),
             sender: Sender::new(cwnd),
-            received: Received::default(),
-            before: Received::default(),
+            received: ReceivedBytes::default(),
+            before: ReceivedBytes::default(),
             datagram: None,
             datagrams_in: (0, 0),
             shims: None,
@@ -122,15 +122,15 @@ impl Connection {
             start: m.start,
             end: m.delivered.into(),
             acked: acked.into(),
-            ideal: if size == 0 { Time::ZERO } else { self.ways.ideal(&experiment.network, size, tcp.mss, tcp.header) },
+            ideal: if size == 0 { Time::ZERO } else { self.routes.ideal(&experiment.network, size, tcp.mss, tcp.header) },
             bytes_acked: m.end.map_or(known, |end| known.min(end)).saturating_sub(m.begin),
             bytes_measured: if measuring { measured } else { 0 },
             query_id: m.query,
             deadline: m.deadline.into(),
-            ecmp: self.ways.hash,
+            ecmp: self.routes.hash,
             opens: m.begin == 0,
             fits: size <= m.first_window,
-            shim: self.shims.as_mut().map(|said| Box::new(said.row(m.begin == 0))),
+            shim: self.shims.as_mut().map(|state| Box::new(state.row(m.begin == 0))),
             ..FlowRow::default()
         };
         m.stats.fill(&mut row);

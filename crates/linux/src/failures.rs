@@ -1,9 +1,9 @@
-//! Links that go down and come back: when the guest's ports do, which ways its connections take from then on, and what it has cost. The rules
-//! are the simulator's (`engine/failures.rs`); here they hold at the nanosecond at which the guest is told.
+//! Link failures: the times at which the guest's ports go down and come back, the paths of its connections from then on, and the cost. The rules are
+//! the simulator's (`engine/failures.rs`); here they apply at the nanosecond at which the guest is notified.
 
 use crate::link::Frames;
 use crate::protocol::{HOPS, LinkChange, Packet, Route, reason, what};
-use crate::ways::Ways;
+use crate::routes::Routes;
 use forebay_experiment::faults::{Balance, Failure};
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
@@ -11,14 +11,14 @@ use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{IndexVec, NodeId, PortId, Time};
 
-/// What is to be done, in the order in which it is at the same time.
+/// Step of a failure, in the order of execution at equal times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Down,
     Up,
     /// The tables avoid the link from now on,
     Avoid,
-    /// and not any more.
+    /// and stop to avoid it.
     Use,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Failures<'a> {
     /// By how many failures a port is dead, and by how many the tables avoid it.
     dead: IndexVec<PortId, u32>,
     avoided: IndexVec<PortId, u32>,
-    /// How often a port has come back.
+    /// Number of times that each port has come back.
     returns: IndexVec<PortId, u64>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Rerouted {
 }
 
 impl<'a> Failures<'a> {
-    /// Those of `network`, whose tables are `intact`.
+    /// Failures of `network`, whose tables are `intact`.
     pub(crate) fn new(network: &'a Network, intact: &'a Fib, seed: u64) -> Failures<'a> {
         let plans = &network.faults.failures;
         let failing = |f: &Failure| Failing {
@@ -91,7 +91,7 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// When something is to be done next.
+    /// Time of the next step.
     pub(crate) fn next(&self) -> Option<Time> {
         self.steps.last().map(|s| s.0)
     }
@@ -120,7 +120,7 @@ impl<'a> Failures<'a> {
         let (fib, pairs) = self.intact.avoiding(self.network, &|port| self.avoided[port] == 0).ok()?;
         for &i in &of {
             let failing = &mut self.list[i];
-            // Where each packet takes its own way connections have none to leave.
+            // With per-packet load balancing connections have no path to change.
             failing.moved[usize::from(failing.over)] = (self.network.faults.balance == Balance::Flow).then_some(0);
             if !failing.over {
                 failing.pairs = Some(pairs);
@@ -141,8 +141,8 @@ impl<'a> Failures<'a> {
     }
 
     /// A connection takes other ways; of every failure that the change is about, those that went over its link count.
-    pub(crate) fn moved(&mut self, change: &Rerouted, before: &Ways, after: &Ways) {
-        let over = |ways: &Ways, ports: &[PortId]| ports.iter().any(|p| ways.forth.contains(p) || ways.back.contains(p));
+    pub(crate) fn moved(&mut self, change: &Rerouted, before: &Routes, after: &Routes) {
+        let over = |routes: &Routes, ports: &[PortId]| ports.iter().any(|p| routes.forth.contains(p) || routes.back.contains(p));
         for &i in &change.of {
             let failing = &mut self.list[i];
             let way = if failing.over { after } else { before };
@@ -191,11 +191,11 @@ impl<'a> Failures<'a> {
 
 /// The guest's record of new ways for a connection, which the caller names. Packets may still be where the lists before (`known`) led: nodes of those that are not on
 /// the new way follow it, with what the tables say there.
-pub(crate) fn route(network: &Network, fib: &Fib, ways: &Ways, known: &mut [Vec<PortId>; 2]) -> Route {
+pub(crate) fn route(network: &Network, fib: &Fib, routes: &Routes, known: &mut [Vec<PortId>; 2]) -> Route {
     let mut route = Route { conn: 0, pad: 0, forth_len: 0, back_len: 0, forth: [0; HOPS], back: [0; HOPS] };
     let directions = [
-        (&ways.forth, ways.hash, &mut route.forth, &mut route.forth_len),
-        (&ways.back, ways.hash_back, &mut route.back, &mut route.back_len),
+        (&routes.forth, routes.hash, &mut route.forth, &mut route.forth_len),
+        (&routes.back, routes.hash_back, &mut route.back, &mut route.back_len),
     ];
     for ((way, hash, list, length), known) in directions.into_iter().zip(known) {
         let mut all = way.clone();

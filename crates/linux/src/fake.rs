@@ -1,5 +1,5 @@
-//! A guest without a kernel, for tests of the program's side: it speaks the protocol over real pipes. What is written on a connection leaves its host
-//! as one packet at once, passes all ports of its way and is delivered a fixed time later, and its acknowledgement takes as long again.
+//! A guest without a kernel, to test the host side: it speaks the protocol over real pipes. A write on a connection leaves its host immediately as
+//! one packet, passes all ports of its path and is delivered after a fixed time. Its acknowledgement takes the same time.
 
 use crate::link::{Frames, Incoming, Link};
 use crate::protocol::*;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) const DELAY: u64 = 100_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What happens in it.
+/// Events of the fake guest.
 #[derive(Debug, Clone, Copy)]
 enum Happening {
     Established { conn: u32 },
@@ -31,7 +31,7 @@ struct Conn {
     waiting: VecDeque<u64>,
 }
 
-/// What the guest saw, given back at its end.
+/// Observations of the guest, returned at its end.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Settings, as `profile key=value`.

@@ -29,7 +29,7 @@ const ENDING: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 5, tv_
 /// Prefix of the names of guests' folders.
 const FOLDER: &str = "forebay-guest";
 
-/// How a guest is started.
+/// Options of a guest's start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     /// Memory that it may use at most, MiB. It takes what it touches.
@@ -226,7 +226,7 @@ mod tests {
     const OPTIONS: Options = Options { memory_mib: 64, seed: 1 };
 
     #[test]
-    fn it_talks_over_its_descriptors_and_its_console_is_kept() {
+    fn guest_talks_and_console_is_stored() {
         // The 8 bytes of the header and those of the record come back as they went.
         let (folder, kernel) = script("echo \"$1\" >&2; head -c 16 <&3 >&4; read nothing <&3");
         let mut guest = Guest::start(&kernel, OPTIONS).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_a_guest_that_hangs_with_its_children() {
+    fn hanging_guest_is_killed_with_children() {
         let (folder, kernel) = script("sleep 1000 & echo $! >child; echo here >&2; wait");
         let guest = Guest::start(&kernel, OPTIONS).unwrap();
         let (own, begin) = (guest.folder.path().to_owned(), Instant::now());
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn places_with_too_little_space_come_last() {
+    fn folders_without_space_come_last() {
         let parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
         let space = parents.each_ref().map(|p| free_space(p));
         let (least, most) = (space[0].min(space[1]), space[0].max(space[1]));
@@ -308,7 +308,7 @@ mod tests {
 
     /// As `kill -9` of a run leaves it: the folder is there, its lock is not held, and a process that was traced still runs.
     #[test]
-    fn next_guest_ends_those_of_killed_runs() {
+    fn next_guest_ends_leftover_guests() {
         // A separate parent folder, because guests of other tests would clean up a common one.
         let place = TempDir::create(&std::env::temp_dir(), "forebay-test-guest").unwrap();
         let stale = place.path().join(format!("{FOLDER}-{}-00000000000000aa", u32::MAX));

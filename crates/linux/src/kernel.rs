@@ -1,4 +1,4 @@
-//! Which kernel runs.
+//! Choice of the kernel that runs.
 
 use forebay_kernel::Cache;
 use forebay_types::mix;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 /// Names a program to run instead of the kernels that were built.
 const VARIABLE: &str = "FOREBAY_KERNEL";
 
-/// What was asked for by name.
+/// Kernel that was selected by name.
 static CHOSEN: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs the kernel called `name` from now on, by version or first letters as `forebay kernel list` has them; `None`: the one of the default

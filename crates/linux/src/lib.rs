@@ -18,7 +18,8 @@ pub mod plan;
 mod ports;
 pub mod protocol;
 mod queue;
-mod received;
+mod reassembly;
+mod routes;
 pub mod run;
 pub mod script;
 mod sender;
@@ -27,5 +28,4 @@ mod stack;
 #[cfg(test)]
 mod testing;
 mod trace;
-mod ways;
 pub mod world;

@@ -108,7 +108,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What reading brought.
+/// Result of a read.
 #[derive(Debug)]
 pub enum Incoming<'a> {
     /// A frame.
@@ -125,7 +125,7 @@ pub struct Link {
     to: PipeWriter,
     from: PipeReader,
     buffer: Vec<u8>,
-    /// What of the buffer has been read and not yet been given away.
+    /// Start of the bytes in the buffer that have been read from the pipe but not returned yet.
     begin: usize,
     end: usize,
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_of_a_kind_share_a_frame_and_arrive_in_pieces() {
+    fn records_share_frames_and_arrive_split() {
         let (from_other, mut other) = io::pipe().unwrap();
         let (_unread, to_other) = io::pipe().unwrap();
         let mut link = Link::new(to_other, from_other);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_there_is_not_is_an_error() {
+    fn unknown_kind_is_an_error() {
         let (from_other, mut other) = io::pipe().unwrap();
         let (_unread, to_other) = io::pipe().unwrap();
         let mut link = Link::new(to_other, from_other);

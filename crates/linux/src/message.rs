@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Picoseconds of a microsecond.
 pub(crate) const US: u64 = 1_000_000;
 
-/// What happened to a message so far; the columns of [`FlowRow`] have the same names.
+/// Counters of a message; the columns of [`FlowRow`] have the same names.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Stats {
     pub segs_sent: u64,
@@ -61,17 +61,17 @@ pub(crate) struct Message {
     pub begin: u64,
     /// Stream offset behind its last byte; `None` for an endless one.
     pub end: Option<u64>,
-    /// When the application handed it over.
+    /// Time of the application's write.
     pub start: Time,
-    /// When the receiver had all of it.
+    /// Time at which the receiver had all of it.
     pub delivered: Option<Time>,
     /// Barrier round or request it belongs to.
     pub query: Option<QueryId>,
-    /// When it should have arrived; [`Time::NEVER`] for no deadline.
+    /// Deadline of its delivery; [`Time::NEVER`] if it has none.
     pub deadline: Time,
     /// Bytes of the congestion window when it was written.
     pub first_window: u64,
-    /// What happened to it.
+    /// Its counters.
     pub stats: Stats,
 }
 
@@ -79,9 +79,9 @@ pub(crate) struct Message {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Messages {
     list: VecDeque<Message>,
-    /// How many of them are delivered.
+    /// Number of delivered messages.
     delivered: usize,
-    /// What happened before there was a message; the first one takes it over.
+    /// Counters of events before the first message; the first message takes them over.
     before: Stats,
 }
 
@@ -129,7 +129,7 @@ impl Messages {
         Some(message)
     }
 
-    /// What happened to the message that `offset` lies in; behind the last one, to the last one (its FIN).
+    /// Counters of the message that contains `offset`; beyond the last one, those of the last one (its FIN).
     pub(crate) fn stats_at(&mut self, offset: u64) -> &mut Stats {
         let place = self.list.partition_point(|m| m.end.is_some_and(|end| end <= offset)).min(self.list.len().saturating_sub(1));
         match self.list.get_mut(place) {
@@ -138,7 +138,7 @@ impl Messages {
         }
     }
 
-    /// What happened to the oldest one.
+    /// Counters of the oldest message.
     pub(crate) fn oldest_stats(&mut self) -> &mut Stats {
         match self.list.front_mut() {
             Some(m) => &mut m.stats,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_belongs_to_the_message_of_the_byte() {
+    fn events_belong_to_the_bytes_message() {
         let mut all = Messages::default();
         all.stats_at(0).syn_rtos += 1;
         all.push(message(0, Some(100)), 10);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_delivered_in_order_and_an_endless_one_never() {
+    fn messages_delivered_in_order_except_endless() {
         let mut all = Messages::default();
         let query = |n| Some(QueryId::new(n));
         all.push(Message { query: query(1), ..message(0, Some(10)) }, 1);

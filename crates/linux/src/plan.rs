@@ -14,8 +14,8 @@ use forebay_kernel::tags::TAGS;
 use forebay_types::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
 use std::collections::BTreeMap;
 
-/// The path of a connection of transport `id`, which TRIM computes its threshold of: all its connections in the guest have one threshold, that
-/// of its first sender, to the last host that it sends to.
+/// Path from which TRIM computes the threshold of transport `id`. All connections of a transport in the guest have the same threshold: that of its
+/// first sender, to the last host that it sends to.
 pub fn route(experiment: &Experiment, id: GroupId) -> Option<Route> {
     let tcp = &experiment.groups[id].tcp;
     if tcp.cc.name != "trim" {
@@ -48,7 +48,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What `experiment` needs, which [`supports`](forebay_experiment::world::World::supports) has found possible.
+    /// Plan for `experiment`, which [`supports`](forebay_experiment::world::World::supports) has accepted.
     pub fn new(experiment: &Experiment) -> Plan {
         let mut plan = Plan {
             profiles: Vec::new(),
@@ -205,7 +205,7 @@ impl Plan {
         frames.put_bare(protocol::SETUP_END);
     }
 
-    /// What the hosts have for the shim of a transport: the timer's phase is that of the simulator (`engine/endpoint_shim.rs`).
+    /// Shim configuration of the hosts of a transport: the timer's phase is that of the simulator (`engine/endpoint_shim.rs`).
     fn shim_hosts(&self, experiment: &Experiment, seed: u64, (id, tcp): (GroupId, &Transport), frames: &mut Frames) {
         let shim = &self.groups[id.index()].shim;
         if *shim == [0; SHIM] {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_have_an_interface_for_each_stack_that_they_use() {
+    fn hosts_have_one_interface_per_stack() {
         let mut e = experiment(3);
         e.groups = vec![group(Profile::Ns2, "reno"), group(Profile::Ns2, "cubic"), group(Profile::Linux, "reno")].into();
         e.workloads = vec![

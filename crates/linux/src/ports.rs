@@ -163,7 +163,7 @@ impl Ports {
         }
     }
 
-    /// What the network did to packets all the time: rows of events, as the simulator's (`engine/state/report.rs`). Statistics count from `measured` on.
+    /// Network events of the whole run, as rows of events like the simulator's (`engine/core/faults.rs`). Statistics count from `measured` on.
     pub(crate) fn events(&self, network: &Network, measured: Time) -> Vec<EventRow> {
         let mut rows = Vec::new();
         if network.faults.balance == Balance::Packet {
@@ -238,7 +238,7 @@ mod tests {
     use crate::testing::{data, experiment};
 
     #[test]
-    fn means_percentiles_and_counts_follow_from_what_happened() {
+    fn means_percentiles_and_counts_from_events() {
         let mut e = experiment(1);
         let port = PortId::new(0);
         e.observe.occupancy = vec![port];
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_thrown_out_of_a_backlog_was_not_sent() {
+    fn pushed_out_packet_is_not_sent() {
         let mut e = experiment(1);
         let queue = forebay_queues::find("pushout").unwrap();
         let params = forebay_types::param::Values(vec![

@@ -1,5 +1,5 @@
-//! What the program and the guest kernel say to each other: the structs of `protocol.h` (crate `forebay-kernel`), which explains them, field
-//! for field. A test asks the C compiler whether sizes and places agree.
+//! Protocol between this program and the guest kernel: the structs of `protocol.h` (crate `forebay-kernel`), which explains them, field for field. A
+//! test compares sizes and offsets with those of the C compiler.
 
 mod numbers;
 
@@ -43,7 +43,7 @@ impl<F: Field, const N: usize> Field for [F; N] {
     }
 }
 
-/// What frames of a kind carry.
+/// Record type that frames of a kind carry.
 pub trait Record: Copy {
     /// `enum fb_kind`.
     const KIND: u32;

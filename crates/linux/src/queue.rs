@@ -1,4 +1,4 @@
-//! What of a network the guest's links and queues cannot do.
+//! Checks of a network for features that the guest's links and queues lack.
 
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
@@ -47,7 +47,7 @@ mod tests {
     use forebay_types::QueueLen;
 
     #[test]
-    fn a_queue_without_a_core_and_a_link_without_delay_are_named() {
+    fn missing_core_and_zero_delay_named() {
         let mut network = experiment(2).network;
         assert_eq!(refused(&network), []);
         let entry = forebay_queues::find("pfabric").unwrap();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_in_a_network_is_named_by_its_key() {
+    fn unsupported_faults_are_named_by_key() {
         let mut network = experiment(2).network;
         let port = PortId::new(0);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });

@@ -19,11 +19,11 @@ pub const HOST: u32 = 0x0A00_0001;
 pub const PEER: u32 = 0x0A00_0002;
 /// Memory of the guest, MiB.
 const MEMORY_MIB: u64 = 256;
-/// How long the guest may say nothing. Our choice: a thousand times what it needs.
+/// Longest silence of the guest. Our choice: a thousand times its normal response time.
 const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How the host is set up.
+/// Configuration of the host.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
     /// Parameters below `/proc/sys/net/ipv4`, with their values.
@@ -32,14 +32,14 @@ pub struct Host {
     pub init_cwnd: u32,
     /// Smallest retransmission timeout of its routes, ms; 0: the kernel's.
     pub rto_min_ms: u32,
-    /// Whether its routes have every segment acknowledged at once.
+    /// Its routes have the `quickack` metric.
     pub quickack: bool,
     /// Largest packet, bytes.
     pub mtu: u32,
 }
 
 impl Host {
-    /// With what a kernel can be told of a transport.
+    /// Kernel settings of a transport.
     pub fn of(transport: &Transport) -> Host {
         let s = settings(transport);
         let below = |key: &str| key.strip_prefix(IPV4).unwrap_or(key).to_owned();
@@ -53,7 +53,7 @@ impl Host {
     }
 }
 
-/// What of a transport no kernel does, in words.
+/// Settings of a transport that no kernel supports, as messages.
 pub fn refused(transport: &Transport) -> Vec<String> {
     let group = Group { name: String::new(), tcp: transport.clone() };
     stack::refused(&group).into_iter().map(|u| format!("`{}` ({})", u.key, u.reason)).collect()
@@ -164,7 +164,7 @@ impl Session {
     /// The guest fails; in words.
     ///
     /// # Panics
-    /// When there are more first bytes than the conversation carries.
+    /// Panics if there are more first bytes than the conversation carries.
     pub fn inject(&mut self, head: &[u8], length: u32) -> Result<(), String> {
         let mut bytes = [0; HEAD];
         bytes[..head.len()].copy_from_slice(head);
@@ -223,7 +223,7 @@ impl Session {
                             .only::<Hello>()
                             .is_some_and(|h| (h.protocol, h.record_sizes) == (protocol::PROTOCOL, protocol::RECORD_SIZES));
                         if !known {
-                            return Err("the kernel was built by another version of this program: build it anew".into());
+                            return Err("the kernel was built by another version of this program: build it again".into());
                         }
                     }
                     Sent::KIND => {

@@ -11,7 +11,7 @@ mod ca {
     pub(super) const RECOVERY: u8 = 3;
 }
 
-/// What is known about it.
+/// Sender state derived from its packets and the guest's samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
     /// Initial sequence number, once the SYN has left.
@@ -105,7 +105,7 @@ impl Sender {
         self.ca_state = t.ca_state;
     }
 
-    /// Its timer ran out. What it was, for what was outstanding then.
+    /// Its timer expired. Classifies the timeout by the data that was outstanding.
     pub(crate) fn timer(&mut self, t: &Timer, mss: u32, messages: &mut Messages) -> Option<TimeoutKind> {
         let (una, state) = (self.una, self.ca_state);
         let place = messages.first().map(|m| {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn retransmissions_are_told_from_new_data_across_the_wrap_of_sequence_numbers() {
+    fn retransmissions_detected_across_sequence_wrap() {
         let mut all = messages(1 << 40, 0);
         let mut s = Sender::new(10);
         let isn = u32::MAX - 2_000;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_full_of_marks_is_one_cut_and_the_next_window_another() {
+    fn marks_of_one_window_reduce_once() {
         let mut all = messages(1 << 20, 0);
         let mut s = Sender::new(10);
         s.sent(&Packet { tcp_flags: flag::SYN, payload: 0, ..data(0, 0, 0) }, 1_000, &mut all);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_are_of_the_head_the_tail_or_in_between() {
+    fn timeouts_are_head_tail_or_middle() {
         let mut all = messages(100_000, 10_000);
         let mut s = Sender::new(10);
         let timer = |kind| Timer { time: 5, conn: 0, kind, rto_us: 200_000, backoff: 0, packets_out: 1, pad: 0 };

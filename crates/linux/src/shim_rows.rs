@@ -1,5 +1,5 @@
-//! What the shims of a connection say in the rows of its messages, from what the guest tells of them: the columns of
-//! [`ShimRow`](forebay_experiment::shim_row::ShimRow), as the simulator fills them (`crates/sim/src/shim/proboscis/row.rs`).
+//! Shim columns of the message rows, from the guest's reports: the columns of [`ShimRow`](forebay_experiment::shim_row::ShimRow), filled as in the
+//! simulator (`crates/sim/src/shim/proboscis/row.rs`).
 
 use crate::protocol::{self, NEVER};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
@@ -8,9 +8,9 @@ use forebay_types::Time;
 /// `enum fb_train_verdict`, by what the results call each.
 const VERDICTS: [&str; 5] = ["", "proportional", "severe", "insufficient", "unprobed"];
 
-/// What they have done so far.
+/// Counters and state of the shims of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ShimState {
     probes: u32,
     verdict: &'static str,
     window: Option<u64>,
@@ -24,12 +24,13 @@ fn int(n: u64) -> ShimValue {
     ShimValue::Int(i64::try_from(n).ok())
 }
 
-impl Said {
+impl ShimState {
     /// Nothing.
-    pub(crate) const NOTHING: Said = Said { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0 };
+    pub(crate) const NOTHING: ShimState =
+        ShimState { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0 };
 
     /// The guest says something new.
-    pub(crate) fn hear(&mut self, r: &protocol::ShimRow) {
+    pub(crate) fn update(&mut self, r: &protocol::ShimRow) {
         self.probes = r.probes;
         self.verdict = VERDICTS.get(r.verdict as usize).copied().unwrap_or("");
         self.window = (r.window != NEVER).then_some(r.window);
@@ -57,17 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_handshake_is_told_of_once_and_each_ack_counts_for_one_message() {
-        let mut said = Said::NOTHING;
+    fn handshake_reported_once_acks_per_message() {
+        let mut state = ShimState::NOTHING;
         let heard =
             protocol::ShimRow { time: 9, conn: 0, probes: 10, verdict: 1, pad: 0, window: 7_300, held: 3_000_000, throttled: 4 };
-        said.hear(&heard);
-        let row = said.row(true);
+        state.update(&heard);
+        let row = state.row(true);
         assert_eq!((row.int("probes"), row.text("syn_ack_verdict")), (Some(10), "proportional"));
         assert_eq!((row.int("syn_ack_window_bytes"), row.int("syn_ack_delay_ns")), (Some(7_300), Some(3_000)));
         assert_eq!(row.int("acks_throttled"), Some(4));
-        said.hear(&protocol::ShimRow { throttled: 9, ..heard });
-        let row = said.row(false);
+        state.update(&protocol::ShimRow { throttled: 9, ..heard });
+        let row = state.row(false);
         assert_eq!((row.get("probes"), row.int("acks_throttled")), (None, Some(5)));
     }
 }

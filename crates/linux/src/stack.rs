@@ -1,5 +1,5 @@
-//! What a stack of a scenario is in a kernel: what can be set there (settings of a namespace, of its routes and of its sockets), what it does in
-//! its own way whatever the scenario says, and what would be another experiment.
+//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets; differences that the kernel has whatever the scenario
+//! says; and settings that the kernel refuses because they would be another experiment.
 
 use crate::congestion_controls::{cc, is_ours};
 use crate::protocol::number::{GROUP_ECN, GROUP_FIN};
@@ -31,13 +31,13 @@ pub(crate) struct Settings {
     pub init_cwnd: u32,
     /// Smallest retransmission timeout of its routes, ms.
     pub rto_min_ms: u32,
-    /// Whether its routes have every segment acknowledged at once.
+    /// Its routes have the `quickack` metric.
     pub quickack: bool,
     /// Of the interface.
     pub mtu: u32,
     /// Longest packet that the interface cuts into segments, bytes; 0: it cuts none.
     pub burst: u32,
-    /// How long the interface holds a segment for the next one to join it, ns; 0: it joins none.
+    /// Time that the interface holds a segment to merge it with the next one, ns; 0: no merging.
     pub hold_ns: u32,
     /// Below `/proc/sys`.
     pub sysctls: Vec<Setting>,
@@ -48,11 +48,11 @@ pub(crate) struct Settings {
 pub(crate) struct Sockets {
     /// Congestion control; empty for datagrams.
     pub cc: &'static str,
-    /// Its numbers, if it is one of ours.
+    /// Its parameters, if it is our congestion control.
     pub param: [u64; PARAMS],
-    /// What gives their packets classes of service, and its numbers.
+    /// Classifier of their packets, with its numbers.
     pub tag: [u64; TAGS],
-    /// What stands between TCP and the interfaces, and its numbers.
+    /// Shim between TCP and the interfaces, with its numbers.
     pub shim: [u64; SHIM],
     /// `FB_GROUP_*`.
     pub flags: u32,
@@ -107,7 +107,7 @@ pub(crate) fn datagram_settings(payload: u32) -> Settings {
     Settings { init_cwnd: 0, rto_min_ms: 0, quickack: false, mtu, burst: 0, hold_ns: 0, sysctls: common().into() }
 }
 
-/// What every namespace gets.
+/// Settings of every namespace.
 fn common() -> [Setting; 6] {
     [
         // The number of a connection is the mark of its packets, in both directions.
@@ -136,7 +136,7 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
     }
 }
 
-/// What of a transport no kernel does, where its own way would be another experiment.
+/// Transport settings that no kernel supports, if the kernel's behaviour would be another experiment.
 pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     let t = &group.tcp;
     let mut all = Vec::new();
@@ -188,7 +188,7 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     all
 }
 
-/// What the kernel does in its own way where the transport says something else, in one line each.
+/// Differences between the kernel and the transport's settings, one line each.
 pub(crate) fn own_ways(group: &Group) -> Vec<String> {
     let t = &group.tcp;
     let mut all = Vec::new();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_profile_runs_and_linux_needs_no_excuse() {
+    fn all_profiles_run() {
         for profile in [Profile::Ns2, Profile::Linux, Profile::Rfc] {
             assert_eq!(refused(&group(profile, "newreno")), [], "{profile:?}");
         }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_names_a_key_of_the_transport() {
+    fn refusals_name_a_transport_key() {
         let mut g = group(Profile::Ns2, "pfabric");
         let t = &mut g.tcp;
         (t.handshake, t.isn, t.dup_thresh, t.probe_after, t.rto_rule) = (false, Some(1), 0, 5, RtoRule::Fixed);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interface_carries_a_full_segment_of_the_scenario() {
+    fn interface_mtu_fits_a_full_segment() {
         let (ns2, linux) = (settings(&group(Profile::Ns2, "reno").tcp), settings(&group(Profile::Linux, "reno").tcp));
         assert_eq!((ns2.mtu, linux.mtu), (1500, 1500));
         let value = |s: &Settings, key: &str| s.sysctls.iter().find(|k| k.0.ends_with(key)).unwrap().1.clone();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_fit_into_their_records() {
+    fn names_and_values_fit_records() {
         for s in [settings(&group(Profile::Linux, "dctcp").tcp), datagram_settings(1_000)] {
             assert!(s.sysctls.iter().all(|(key, value)| key.len() < 60 && value.len() < 64));
         }

@@ -31,7 +31,7 @@ pub(crate) struct Numbers {
 }
 
 impl Trace {
-    /// What the packet's numbers are from the first ones on.
+    /// Sequence numbers of the packet, relative to the first ones.
     pub(crate) fn numbers(&mut self, p: &Packet) -> Numbers {
         let conn = p.conn as usize;
         if self.begins.len() <= conn {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn first_sequence_numbers_make_no_difference_and_a_picosecond_does() {
+    fn hash_ignores_isn_not_picoseconds() {
         assert_eq!(run([5, 99], 0), run([u32::MAX, 12], 0));
         assert_ne!(run([5, 99], 0), run([5, 99], 1));
     }

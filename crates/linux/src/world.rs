@@ -4,7 +4,7 @@ use crate::guest::{Guest, Options};
 use crate::plan::Plan;
 use crate::protocol::HOPS;
 use crate::run::{Failed, converse};
-use crate::{kernel, queue, stack, ways};
+use crate::{kernel, queue, routes, stack};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -20,16 +20,16 @@ const MEMORY_MIB: u64 = 512;
 /// because connections and queues also take memory.
 const TOUCHED: u64 = 28 << 20;
 const TOUCHED_BY_INTERFACE: u64 = 500 << 10;
-/// How long a guest may say nothing. Our choice: a hundred times what the busiest needs between two frames.
+/// Longest silence of a guest. Our choice: a hundred times the longest gap between two frames of the busiest guest.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long it may take over its last words.
+/// Longest wait for its last records.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// The TCP of a Linux kernel, over links, queues and switches in its virtual time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linux;
 
-/// What of the transports of an experiment no kernel does.
+/// Transport settings of an experiment that no kernel supports.
 pub fn transports(experiment: &Experiment) -> Vec<Unsupported> {
     let tcp = experiment.groups.iter().filter(|g| g.tcp.cc != Chosen::NONE);
     tcp.flat_map(stack::refused).collect()
@@ -38,7 +38,7 @@ pub fn transports(experiment: &Experiment) -> Vec<Unsupported> {
 /// Two hosts that are too far from each other for the conversation with a guest.
 pub fn too_long(experiment: &Experiment) -> Option<Unsupported> {
     let fib = Fib::new(&experiment.network).ok()?;
-    let (from, to) = ways::too_long(&experiment.network, &fib)?;
+    let (from, to) = routes::too_long(&experiment.network, &fib)?;
     let reason = format!("the way from `{from}` to `{to}` has more ports than a guest can carry; legal: at most {HOPS}");
     Some(Unsupported { key: "topology", reason })
 }

@@ -45,7 +45,7 @@ fn both(text: &str) -> Option<[Report; 2]> {
 
 /// A link that is avoided, and one that nothing avoids because it is a host's only one.
 #[test]
-fn what_failures_cost_is_what_it_costs_in_the_simulator() {
+fn failure_costs_match_the_simulator() {
     let spine = failure("leaf0->spine1", "5ms", "up = \"12ms\"\nreroute = \"1ms\"");
     let host = failure("h1->leaf0", "6ms", "up = \"9ms\"");
     let twice = failure("leaf0->spine1", "13ms", "up = \"16ms\"") + &failure("spine2->leaf1", "6ms", "");

@@ -1,5 +1,5 @@
-//! The world `linux` with a real kernel: every case has one trajectory, in every repeat, under load and for every user. Its fingerprints are in
-//! `golden.csv`, for the release of the kernel that they are of; `FOREBAY_UPDATE=1` writes them anew.
+//! The backend `linux` with a real kernel: every case has one trajectory, in every repetition, under load and for every user. Its fingerprints are in
+//! `golden.csv`, for the kernel release that they name; `FOREBAY_UPDATE=1` writes them again.
 //!
 //! Without a kernel these tests fail, and say how to get one; on a machine that cannot build one they are skipped, and say so.
 
@@ -122,7 +122,7 @@ fn print_fingerprint() {
     println!("fingerprint {:016x}", run(&cases()[0].1).fingerprint);
 }
 
-/// A copy that everybody may execute.
+/// A copy that every user may execute.
 fn for_all(file: &Path, folder: &Path) -> PathBuf {
     let copy = folder.join(file.file_name().unwrap());
     fs::copy(file, &copy).unwrap();
@@ -131,7 +131,7 @@ fn for_all(file: &Path, folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_ordinary_user_has_the_same_trajectory() {
+fn trajectory_is_equal_without_root() {
     if !rustix::process::geteuid().is_root() {
         return forebay_platform::doctor::required::skip("root", "only root can run a program as another user");
     }

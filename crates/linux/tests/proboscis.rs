@@ -39,7 +39,7 @@ fn both(text: &str) -> Option<[Report; 2]> {
     Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)])
 }
 
-/// What a packet is, and when it reached its host.
+/// A packet, and the time at which it reached its host.
 type Seen = (u64, bool, u32, u32, [bool; 3], u64);
 
 /// Packets of each direction of each connection, in order; probes and the last packet of a handshake are left out, which carry nothing.
@@ -59,10 +59,10 @@ fn same_packets([linux, sim]: &[Report; 2], within: u64) {
     assert_eq!(linux.len(), sim.len());
 }
 
-/// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
-type Told = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
+/// Shim data of a message: probes, verdict, first window, hold time in ms, ACKs lowered.
+type ShimSummary = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
 
-fn told(report: &Report) -> Vec<Told> {
+fn shim_summaries(report: &Report) -> Vec<ShimSummary> {
     let mut flows: Vec<_> = report.flows.iter().collect();
     flows.sort_by_key(|f| f.flow_id);
     let row = |f: &&forebay_experiment::rows::FlowRow| {
@@ -74,19 +74,19 @@ fn told(report: &Report) -> Vec<Told> {
 }
 
 #[test]
-fn windows_follow_marks_as_in_the_simulator_to_the_nanosecond() {
+fn windows_match_simulator_to_the_nanosecond() {
     let port = r#"buffer = "400pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
     let traffic = "sizes = \"64KB\"\nload = 0.5\nflows-per-source = 8";
     let Some(runs) = both(&scenario(4, "1Gbps", port, "", traffic)) else { return };
     same_packets(&runs, 0);
-    let [linux, sim] = runs.each_ref().map(told);
+    let [linux, sim] = runs.each_ref().map(shim_summaries);
     assert_eq!(linux, sim);
     assert!(linux.iter().any(|m| m.1 == "severe") && linux.iter().any(|m| m.2 == Some(14_600)), "{linux:?}");
     assert!(linux.iter().all(|m| m.0 == Some(10) && m.4 > Some(0)), "{linux:?}");
 }
 
 #[test]
-fn what_was_lost_is_repeated_and_what_is_held_is_released() {
+fn lost_probes_repeated_held_packets_released() {
     // The port takes four packets: trains lose most of their probes, and the SYN behind them. The host may repeat one train (4 ms), so that its SYN
     // (16 ms) goes alone and its answer is held for 8 ms.
     let shim = ", probe-budget = 0.000001, probe-burst = 10";
@@ -94,7 +94,7 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
     let Some(runs) = both(&scenario(3, "10Gbps", r#"buffer = "4pkt""#, shim, traffic)) else { return };
     // The timer's phase is drawn in picoseconds, the guest sends at whole nanoseconds, and a link makes ten of one at a tenth of the rate.
     same_packets(&runs, 20);
-    let [linux, sim] = runs.each_ref().map(told);
+    let [linux, sim] = runs.each_ref().map(shim_summaries);
     assert_eq!(linux, sim);
     for (probes, verdict, window, held_ms, _) in linux {
         assert_eq!((probes, verdict, window), (Some(20), "insufficient", Some(2_920)));

@@ -49,7 +49,7 @@ fn both(transport: &str) -> Option<[Report; 2]> {
 }
 
 #[test]
-fn prin_marks_exactly_three_segments_of_each_block() {
+fn prin_marks_three_segments_per_block() {
     let Some([linux, sim]) = both(r#"{ kind = "newreno", shim = "prin" }"#) else { return };
     let found = classes(&linux);
     // 64 KB in segments of 1460 B are 45; the last three of each of five blocks of three connections.
@@ -60,7 +60,7 @@ fn prin_marks_exactly_three_segments_of_each_block() {
 }
 
 #[test]
-fn pias_demotes_by_bytes_sent_and_answers_are_urgent() {
+fn pias_demotes_by_bytes_answers_urgent() {
     let shim = r#"{ kind = "dctcp", shim = { kind = "pias", demotion-thresholds = ["10KB", "30KB", "50KB"] } }"#;
     let Some([linux, sim]) = both(shim) else { return };
     let found = classes(&linux);

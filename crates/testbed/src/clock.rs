@@ -1,9 +1,9 @@
-//! The clock of a run, and how punctual a thread may be.
+//! The clock of a run, and the real-time priority of threads.
 
+use forebay_platform::clock::monotonic_ns;
 use forebay_types::Time;
 use nix::libc;
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
 use std::io;
 
 /// Counts from the agreed start of a run, by the kernel's monotonic clock.
@@ -12,21 +12,15 @@ pub struct Clock {
     start: u64,
 }
 
-fn monotonic() -> u64 {
-    // The clock exists on every Linux, and the pointer is nix's own.
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(TimeSpec::new(0, 0));
-    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
-}
-
 impl Clock {
     /// A clock that shows zero `after` from now on.
     pub fn starting(after: Time) -> Clock {
-        Clock { start: monotonic() + after.as_ns() }
+        Clock { start: monotonic_ns() + after.as_ns() }
     }
 
     /// The time of the run; zero before its start.
     pub fn now(self) -> Time {
-        Time::from_ns(monotonic().saturating_sub(self.start))
+        Time::from_ns(monotonic_ns().saturating_sub(self.start))
     }
 
     /// The time of the run when the kernel's monotonic clock shows `ns`; zero before its start.
@@ -34,9 +28,9 @@ impl Clock {
         Time::from_ns(ns.saturating_sub(self.start))
     }
 
-    /// How long it is until `time`; nothing when it has passed. Counted from before the start of the run too.
+    /// Time left until `time`; zero when it has passed. Also valid before the start of the run.
     pub fn until(self, time: Time) -> TimeSpec {
-        let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic());
+        let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic_ns());
         TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
     }
 }
@@ -44,7 +38,7 @@ impl Clock {
 /// The calling thread goes before all ordinary ones (SCHED_FIFO, sched(7)): without that a busy machine delivers milliseconds late.
 ///
 /// # Errors
-/// No right to: it takes CAP_SYS_NICE.
+/// Missing privileges: it needs CAP_SYS_NICE.
 pub fn real_time(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: 0 is the calling thread, and the kernel reads one struct that lives until the call returns.
@@ -56,19 +50,19 @@ pub fn real_time(priority: i32) -> io::Result<()> {
 
 /// The calling thread goes before ordinary ones until this is dropped, where it may.
 #[derive(Debug)]
-pub struct Urgent(());
+pub struct RealTimeScope(());
 
-impl Urgent {
-    /// From now on. Without the right to it nothing changes.
-    pub fn from_now(priority: i32) -> Option<Urgent> {
-        real_time(priority).is_ok().then_some(Urgent(()))
+impl RealTimeScope {
+    /// Raises the priority. Without the privilege nothing changes.
+    pub fn from_now(priority: i32) -> Option<RealTimeScope> {
+        real_time(priority).is_ok().then_some(RealTimeScope(()))
     }
 }
 
-impl Drop for Urgent {
+impl Drop for RealTimeScope {
     fn drop(&mut self) {
         let parameters = libc::sched_param { sched_priority: 0 };
-        // SAFETY: as in `real_time`. Nobody needs a right to have less.
+        // SAFETY: as in `real_time`. Lowering the priority needs no capability.
         unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
     }
 }

@@ -1,12 +1,13 @@
 //! The TCP of the running kernel: sockets in the namespaces of the hosts, and the messages that go through them.
 
-use crate::hold;
+use crate::delay_queue;
 use crate::namespace::Interface;
 use crate::sockets::{io_error, is_datagrams, socket};
-use crate::tcp_info::TcpInfo;
+use crate::tcp_info::{payload_acked, record};
 use forebay_kernel::shims::Proboscis;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
+use forebay_platform::tcp_info::TcpInfo;
 use forebay_types::Time;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv};
@@ -21,12 +22,12 @@ pub const FIRST_LISTENING: u16 = 5_000;
 /// Ports of senders begin here, and then go round.
 const FIRST_SENDING: u16 = 10_000;
 const SENDING: u32 = 50_000;
-/// What a writer offers the kernel at once, and a reader takes at once, bytes.
+/// Bytes of one write and of one read.
 const AT_ONCE: usize = 256 << 10;
 /// `TCP_SYN_SENT` (net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 
-/// One connection.
+/// A connection.
 #[derive(Debug, Default)]
 struct Conn {
     group: u32,
@@ -42,7 +43,7 @@ struct Conn {
     target: Option<u64>,
     last: bool,
     closed: bool,
-    /// Where messages end that have not been delivered yet, and that the sender does not know of.
+    /// Ends of messages that have not been delivered, and of those that the sender has no ACK of.
     undelivered: VecDeque<u64>,
     unacked: VecDeque<u64>,
     delivered: u64,
@@ -51,7 +52,7 @@ struct Conn {
     timeouts: u16,
 }
 
-/// Which socket of a connection woke us.
+/// Socket of a connection that an event belongs to.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Sender,
@@ -70,7 +71,7 @@ pub struct Ends {
     groups: Vec<Group>,
     conns: Vec<Conn>,
     listeners: Vec<Socket>,
-    /// By interface and group.
+    /// Interfaces and groups with a listening socket.
     listening: BTreeSet<(u32, u32)>,
     /// Connections whose receiving end has not been accepted, by the address of the sending end.
     awaited: HashMap<SocketAddrV4, u32>,
@@ -81,9 +82,9 @@ pub struct Ends {
     timers: Vec<Timer>,
 }
 
-/// What has happened since the last time.
+/// Events and samples since the last report.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct EndReports {
     /// Events.
     pub events: Vec<Event>,
     /// States of senders.
@@ -96,7 +97,7 @@ impl Ends {
     /// Without connections.
     ///
     /// # Errors
-    /// Those of epoll(7).
+    /// Errors of epoll(7).
     pub fn new(interfaces: Vec<Interface>, groups: Vec<Group>) -> io::Result<Ends> {
         Ok(Ends {
             interfaces,
@@ -131,19 +132,19 @@ impl Ends {
     }
 
     /// Transport, and addresses of the two ends, of every connection.
-    pub fn of_conn(&self, conn: u32) -> (u32, (SocketAddrV4, SocketAddrV4)) {
+    pub fn addresses_of(&self, conn: u32) -> (u32, (SocketAddrV4, SocketAddrV4)) {
         let c = &self.conns[conn as usize];
         (c.group, self.addresses(conn, c.group, c.src, c.dst))
     }
 
-    /// What gives packets of `group` their classes.
+    /// Rule that assigns classes of service to the packets of `group`.
     pub fn tag(&self, group: u32) -> [u64; TAGS] {
         self.groups[group as usize].tag
     }
 
     /// The random waits of `group`, as bits of a mark.
     pub fn waits(&self, group: u32) -> Option<u32> {
-        hold::waits(&self.groups[group as usize])
+        delay_queue::waits(&self.groups[group as usize])
     }
 
     fn listen(&mut self, interface: u32, group: u32, at: SocketAddrV4) -> io::Result<()> {
@@ -171,7 +172,7 @@ impl Ends {
         self.listen(dst, group, to)?;
         let socket = socket(&self.interfaces[src as usize].namespace, &self.groups[group as usize])?;
         if let Some(waits) = self.waits(group) {
-            socket.set_mark(hold::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
+            socket.set_mark(delay_queue::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
         }
         socket.bind(&from.into()).map_err(|e| io_error(&format!("bind {from}"), e))?;
         debug_assert_eq!(conn as usize, self.conns.len());
@@ -263,7 +264,7 @@ impl Ends {
     /// Handles everything that has happened at the sockets by `now`.
     ///
     /// # Errors
-    /// Those of epoll(7) and of accepting.
+    /// Errors of epoll(7) and accept(2).
     pub fn poll(&mut self, now: Time) -> io::Result<()> {
         let mut ready = [EpollEvent::empty(); 256];
         loop {
@@ -340,15 +341,15 @@ impl Ends {
     }
 
     /// Looks at the sender of `conn`: its state, what it knows to be delivered, and whether its timer has run out.
-    pub fn look(&mut self, now: Time, conn: u32) {
+    pub fn sample(&mut self, now: Time, conn: u32) {
         let Some(c) = self.conns.get_mut(conn as usize) else { return };
         let Some(Ok(info)) = c.sender.as_ref().map(|s| TcpInfo::of(s.as_fd())) else { return };
-        c.acked = info.bytes_acked().min(c.written);
+        c.acked = payload_acked(&info).min(c.written);
         while c.unacked.front().is_some_and(|end| *end <= c.acked) {
             c.unacked.pop_front();
             self.events.push(Event { time: now.0, conn, kind: event::ACKED, bytes: c.acked });
         }
-        let mut sample = info.record(now, conn);
+        let mut sample = record(&info, now, conn);
         sample.acked = c.acked;
         self.samples.push(sample);
         for i in c.timeouts..info.timeouts() {
@@ -366,17 +367,17 @@ impl Ends {
         (0..).zip(&self.conns).filter(|(_, c)| busy(c)).map(|(i, _)| i).collect()
     }
 
-    /// Takes what there is to tell.
-    pub fn news(&mut self) -> News {
+    /// Takes the events and samples since the last report.
+    pub fn take_reports(&mut self) -> EndReports {
         let take = std::mem::take::<Vec<Event>>;
-        News {
+        EndReports {
             events: take(&mut self.events),
             samples: std::mem::take(&mut self.samples),
             timers: std::mem::take(&mut self.timers),
         }
     }
 
-    /// Whether there is something to tell at once.
+    /// Returns true if an event has to be reported immediately.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

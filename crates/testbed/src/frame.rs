@@ -1,5 +1,5 @@
-//! What the switch reads in a frame, and the one field it writes. Ethernet with IPv4 (RFC 791) in it, and TCP (RFC 9293), UDP (RFC 768) or a probe of
-//! a shim in that.
+//! Header fields that the switch reads, and the ECN field, which it also writes. A frame is Ethernet with IPv4 (RFC 791), which carries TCP (RFC
+//! 9293), UDP (RFC 768) or a probe of a shim.
 
 use forebay_queues::Codepoint;
 use std::net::Ipv4Addr;
@@ -97,10 +97,10 @@ pub fn headers(frame: &[u8]) -> Option<Headers> {
     Some(Headers { from, to, ecn, payload, tcp, probe: packet[9] == PROBE })
 }
 
-/// Sets CE in a frame and mends the checksum of its IPv4 header (RFC 1624 equation 3).
+/// Sets CE in a frame and updates the checksum of its IPv4 header (RFC 1624 equation 3).
 ///
 /// # Panics
-/// When the frame is shorter than its headers.
+/// Panics if the frame is shorter than its headers.
 pub fn set_ce(frame: &mut [u8]) {
     let packet = &mut frame[ETHERNET..];
     let before = u16::from_be_bytes([packet[0], packet[1]]);
@@ -150,9 +150,9 @@ mod tests {
         assert!(!h.probe);
     }
 
-    /// It has its SYN's number, and neither flags nor window.
+    /// A probe has its SYN's number, and neither flags nor window.
     #[test]
-    fn a_probe_is_told_by_its_protocol() {
+    fn probe_is_identified_by_protocol_number() {
         let mut p = syn();
         p[ETHERNET + 9] = PROBE;
         let h = headers(&p).expect("a whole packet");

@@ -2,17 +2,17 @@
 //! machine's own kernel, and time does not wait.
 
 use crate::clock::{Clock, real_time};
+use crate::commands::{Command, CommandSender, Flow, channel};
+use crate::deadline_miss::DeadlineMisses;
+use crate::delay_queue::{HoldTimes, waits};
 use crate::ends::{Ends, FIRST_LISTENING};
-use crate::hold::{Holds, waits};
-use crate::lateness::Lateness;
-use crate::ledger::{Book, Entry, Published};
 use crate::namespace::{Interface, Namespace, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::news::{Flow, News, Teller, news};
 use crate::program::Programs;
 use crate::stream::Stream;
 use crate::switch::Switch;
 use crate::tap;
+use crate::trace::{SharedTrace, TraceRecord, TraceWriter};
 use crate::wire::{Carried, PRIORITY as SWITCH_PRIORITY, Wire};
 use forebay_experiment::network::Network;
 use forebay_kernel::tags::TAGS;
@@ -31,11 +31,11 @@ use std::time::Duration;
 pub const PRIORITY: i32 = 5;
 /// From the end of the set-up to the start of the run: longer than the threads take to begin.
 const BEFORE_START: Time = Time::from_ms(50);
-/// How often senders are looked at that nothing else calls attention to.
-const LOOK_EVERY: Time = Time::from_ms(5);
+/// Interval at which senders are sampled that cause no event.
+const SAMPLE_EVERY: Time = Time::from_ms(5);
 /// Longest time between two reports to the runner, which can end the run at each of them.
 const REPORT_EVERY: Time = Time::from_ms(100);
-/// How long the outside may take for an answer.
+/// Longest wait for an answer of the runner.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The setting that has 12 bytes of each segment for timestamps (RFC 7323), padding included; on where nothing is said.
@@ -44,16 +44,16 @@ const STAMPS: u32 = 12;
 /// Headers without options.
 const IP_AND_TCP: u32 = 40;
 
-/// How the machine did.
+/// Timing and counters of a run.
 #[derive(Debug, Clone)]
-pub struct Punctuality {
-    /// How late packets were handed over.
-    pub lateness: Lateness,
+pub struct Timing {
+    /// Deadline misses of packet deliveries.
+    pub misses: DeadlineMisses,
     /// The switch had the priority over ordinary threads that it needs.
     pub real_time: bool,
     /// Packets of no known connection.
     pub strays: u64,
-    /// What BPF programs counted.
+    /// Counters of the BPF programs.
     pub counters: Vec<(String, u64)>,
 }
 
@@ -81,7 +81,7 @@ impl Setup {
         frame.kind() == SETUP_END
     }
 
-    /// In which time the host `node` may repeat a probe, by transport.
+    /// Minimum intervals between repeated probes of the host `node`, by transport.
     fn costs_of_probe(&self, node: u32) -> Vec<Time> {
         let cost = |group: u32| self.shim_hosts.iter().find(|h| (h.group, h.node) == (group, node)).map_or(0, |h| h.cost);
         (0..self.groups.len() as u32).map(|group| Time(cost(group))).collect()
@@ -107,28 +107,28 @@ fn read(field: &[u8]) -> String {
     String::from_utf8_lossy(field.split(|&b| b == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// Serves one run on `network`, under `seed`, to whoever is at the other end of `link`.
+/// Serves one run on `network`, under `seed`, to the runner at the other end of `link`.
 ///
 /// # Errors
-/// What the kernel refuses, in words; also sent to the other end, for people.
-pub fn serve(mut link: Link, network: &Network, seed: u64) -> io::Result<Punctuality> {
+/// The kernel refuses an operation. The message is also sent to the other end.
+pub fn serve(mut link: Link, network: &Network, seed: u64) -> io::Result<Timing> {
     let done = run(&mut link, network, seed);
     if let Err(e) = &done {
         let mut frames = Frames::default();
         frames.put_text(&e.to_string());
-        // Where the other end has closed the connection, nobody reads this.
+        // The other end may have closed the connection; the text is then lost.
         let _ = link.send(&mut frames);
     }
     done
 }
 
-fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality> {
+fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Timing> {
     let mut setup = Setup::default();
     while !match link.next(PATIENCE)? {
         Incoming::Frame(frame) => setup.take(frame),
         Incoming::Silence | Incoming::End => return Err(disconnected()),
     } {}
-    let holds = setup.groups.iter().any(|g| waits(g).is_some()).then(Holds::open).transpose()?;
+    let holds = setup.groups.iter().any(|g| waits(g).is_some()).then(HoldTimes::open).transpose()?;
     let mut programs = Programs::load(&setup.groups, FIRST_LISTENING)?;
     let (mut interfaces, mut devices) = (Vec::new(), Vec::new());
     for i in 0..setup.interfaces.len() {
@@ -146,10 +146,10 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
     });
     link.send(&mut frames)?;
 
-    let (teller, told) = news()?;
-    let (book, stop, clock) = (Published::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
-    let wire = Wire::new(Switch::new(network, seed), devices, told, clock, Book::new(book.clone())).holding(holds);
-    let (groups, segments, keepers) = (setup.groups.clone(), setup.segments(), programs.keepers()?);
+    let (commands, receiver) = channel()?;
+    let (trace, stop, clock) = (SharedTrace::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
+    let wire = Wire::new(Switch::new(network, seed), devices, receiver, clock, TraceWriter::new(trace.clone())).holding(holds);
+    let (groups, segments, timer_loops) = (setup.groups.clone(), setup.segments(), programs.timer_loops()?);
     let ends = Ends::new(interfaces, groups)?;
     thread::scope(|scope| {
         let stopping = StopOnDrop(&stop);
@@ -159,7 +159,7 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
         };
         let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, carry)?;
         let mut timers = Vec::new();
-        for keeper in keepers {
+        for keeper in timer_loops {
             let keep = || {
                 // As punctual as the switch, or as it may be: a shim that misses its process for 50 ms goes on without.
                 let _ = real_time(SWITCH_PRIORITY);
@@ -167,19 +167,19 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
             };
             timers.push(thread::Builder::new().name("timers".into()).spawn_scoped(scope, keep)?);
         }
-        let talked = Talk { link, frames, ends, segments, book, teller, programs, clock, stop: &stop }.run();
+        let ended = Session { link, frames, ends, segments, trace, commands, programs, clock, stop: &stop }.run();
         drop(stopping);
-        // What ended the switch says more than that it has ended.
+        // The switch's own error is more specific than the report that it has ended.
         let carried = carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         for timer in timers {
             timer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
-        let Talked { link, mut frames, counters, cut } = talked?;
+        let SessionEnd { link, mut frames, counters, cut } = ended?;
         if !cut {
-            farewell(&mut frames, &carried, clock.now());
+            put_done(&mut frames, &carried, clock.now());
             link.send(&mut frames)?;
         }
-        Ok(Punctuality { lateness: carried.lateness, real_time: carried.punctual, strays: carried.strays, counters })
+        Ok(Timing { misses: carried.misses, real_time: carried.has_priority, strays: carried.strays, counters })
     })
 }
 
@@ -219,23 +219,23 @@ fn interface(setup: &Setup, i: usize, programs: &mut Programs) -> io::Result<(In
     Ok((Interface { namespace, address }, device))
 }
 
-fn farewell(frames: &mut Frames, carried: &Carried<Book>, now: Time) {
-    let lateness = &carried.lateness;
+fn put_done(frames: &mut Frames, carried: &Carried<TraceWriter>, now: Time) {
+    let misses = &carried.misses;
     frames.put(protocol::Done {
         now: now.0,
-        events: lateness.total(),
-        late_events: lateness.total(),
-        late_max: lateness.largest().0,
+        events: misses.total(),
+        late_events: misses.total(),
+        late_max: misses.largest().0,
         packets: carried.sent,
     });
 }
 
-/// What is left of the conversation.
-struct Talked<'a> {
+/// State after the last report.
+struct SessionEnd<'a> {
     link: &'a mut Link,
     frames: Frames,
     counters: Vec<(String, u64)>,
-    /// Whether the runner has closed the connection before the end of the run.
+    /// The runner has closed the connection before the end of the run.
     cut: bool,
 }
 
@@ -250,25 +250,25 @@ enum Answer {
 }
 
 /// The conversation during the run.
-struct Talk<'a> {
+struct Session<'a> {
     link: &'a mut Link,
     frames: Frames,
     ends: Ends,
     /// Payload of full segments, by transport.
     segments: Vec<u32>,
-    book: Published,
-    teller: Teller,
+    trace: SharedTrace,
+    commands: CommandSender,
     programs: Programs,
     clock: Clock,
     /// Set when the switch has ended.
     stop: &'a AtomicBool,
 }
 
-impl<'a> Talk<'a> {
-    fn run(mut self) -> io::Result<Talked<'a>> {
-        // Without the right to it the run goes on, and its lateness shows what that costs.
+impl<'a> Session<'a> {
+    fn run(mut self) -> io::Result<SessionEnd<'a>> {
+        // Without this capability the run goes on, and its deadline misses show the cost.
         let _ = real_time(PRIORITY);
-        let (mut wake, mut look, mut report) = (Time::ZERO, LOOK_EVERY, REPORT_EVERY);
+        let (mut wake, mut next_sample, mut report) = (Time::ZERO, SAMPLE_EVERY, REPORT_EVERY);
         self.sleep(Time::ZERO)?;
         let cut = loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -276,18 +276,18 @@ impl<'a> Talk<'a> {
             }
             let now = self.clock.now();
             self.ends.poll(now)?;
-            let touched = std::mem::take(&mut self.book.open().touched);
-            let looked = if now >= look { self.ends.busy() } else { Vec::new() };
-            touched.into_iter().chain(looked).for_each(|conn| self.ends.look(now, conn));
-            if now >= look {
-                look = now + LOOK_EVERY;
+            let touched = std::mem::take(&mut self.trace.lock().touched);
+            let due = if now >= next_sample { self.ends.busy() } else { Vec::new() };
+            touched.into_iter().chain(due).for_each(|conn| self.ends.sample(now, conn));
+            if now >= next_sample {
+                next_sample = now + SAMPLE_EVERY;
             }
             if now < wake.min(report) && !self.ends.has_events() {
-                self.sleep(wake.min(look).min(report))?;
+                self.sleep(wake.min(next_sample).min(report))?;
                 continue;
             }
             report = now + REPORT_EVERY;
-            match self.ask(now)? {
+            match self.exchange(now)? {
                 Answer::Wake(next) => wake = next,
                 Answer::Over => break false,
                 Answer::Closed => break true,
@@ -295,12 +295,12 @@ impl<'a> Talk<'a> {
         };
         self.flush()?;
         for conn in 0..self.ends.totals().count() as u32 {
-            self.say_of_shim(conn)?;
+            self.put_shim_row(conn)?;
         }
         for (conn, (delivered, acked)) in (0..).zip(self.ends.totals()) {
             self.frames.put(protocol::Final { conn, pad: 0, delivered, received: delivered, acked });
         }
-        Ok(Talked { link: self.link, frames: self.frames, counters: self.programs.counters()?, cut })
+        Ok(SessionEnd { link: self.link, frames: self.frames, counters: self.programs.counters()?, cut })
     }
 
     /// Waits until `until`, or until something happens at a socket.
@@ -314,43 +314,43 @@ impl<'a> Talk<'a> {
 
     /// Puts everything that has happened into frames, in the order of time.
     fn flush(&mut self) -> io::Result<()> {
-        let entries = std::mem::take(&mut self.book.open().entries);
+        let entries = std::mem::take(&mut self.trace.lock().entries);
         for entry in entries {
             match entry {
-                Entry::Packet(p) => self.frames.put(p),
-                Entry::Leave(l) => self.frames.put(l),
+                TraceRecord::Packet(p) => self.frames.put(p),
+                TraceRecord::Leave(l) => self.frames.put(l),
             }
         }
-        let news = self.ends.news();
-        news.samples.into_iter().for_each(|s| self.frames.put(s));
-        news.timers.into_iter().for_each(|t| self.frames.put(t));
-        for event in news.events {
+        let reports = self.ends.take_reports();
+        reports.samples.into_iter().for_each(|s| self.frames.put(s));
+        reports.timers.into_iter().for_each(|t| self.frames.put(t));
+        for event in reports.events {
             // Of a message that is complete the row is written when this is read.
             if event.kind == protocol::event::ACKED {
-                self.say_of_shim(event.conn)?;
+                self.put_shim_row(event.conn)?;
             }
             self.frames.put(event);
         }
         Ok(())
     }
 
-    /// What the shim of a connection has done so far, if it has one.
-    fn say_of_shim(&mut self, conn: u32) -> io::Result<()> {
-        let (group, ends) = self.ends.of_conn(conn);
+    /// Writes the shim's row of a connection, if the connection has a shim.
+    fn put_shim_row(&mut self, conn: u32) -> io::Result<()> {
+        let (group, ends) = self.ends.addresses_of(conn);
         let row = self.programs.row(self.clock.now(), conn, group, ends)?;
         row.into_iter().for_each(|row| self.frames.put(row));
         Ok(())
     }
 
     /// Sends a report to the runner and carries out its commands until its answer.
-    fn ask(&mut self, now: Time) -> io::Result<Answer> {
+    fn exchange(&mut self, now: Time) -> io::Result<Answer> {
         self.flush()?;
         self.frames.put(protocol::Ask { now: now.0 });
         match self.link.send(&mut self.frames) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(Answer::Closed),
             sent => sent?,
         }
-        let Talk { link, ends, segments, teller, clock, .. } = self;
+        let Session { link, ends, segments, commands, clock, .. } = self;
         loop {
             let frame = match link.next(PATIENCE)? {
                 Incoming::Frame(frame) => frame,
@@ -360,25 +360,25 @@ impl<'a> Talk<'a> {
             match frame.kind() {
                 protocol::Open::KIND => {
                     for open in frame.records::<protocol::Open>() {
-                        teller.tell(News::Flow(flow(ends, segments[open.group as usize], &open)));
+                        commands.send(Command::Flow(flow(ends, segments[open.group as usize], &open)));
                         ends.open(open.conn, open.group, open.src, open.dst)?;
                     }
                 }
                 protocol::Write::KIND => {
                     for w in frame.records::<protocol::Write>() {
-                        teller.tell(News::Write { conn: w.conn, bytes: w.bytes });
+                        commands.send(Command::Write { conn: w.conn, bytes: w.bytes });
                         ends.write(clock.now(), w.conn, w.bytes, w.flags & number::WRITE_LAST != 0);
                     }
                 }
                 protocol::Datagram::KIND => {
                     frame.records::<protocol::Datagram>().for_each(|d| ends.datagram(d.conn, d.payload));
                 }
-                // The switch knows when its links fail, and does not wait for being told.
+                // The switch has the schedule of link failures and needs no message.
                 protocol::LinkChange::KIND => {}
                 protocol::Route::KIND => {
                     for r in frame.records::<protocol::Route>() {
                         let (forth, back) = (ports(&r.forth, r.forth_len), ports(&r.back, r.back_len));
-                        teller.tell_now(News::Route { conn: r.conn, forth, back });
+                        commands.send_now(Command::Route { conn: r.conn, forth, back });
                     }
                 }
                 protocol::Stop::KIND => frame.records::<protocol::Stop>().for_each(|s| ends.stop(clock.now(), s.conn)),

@@ -1,14 +1,15 @@
 //! Interfaces, addresses and routes of the namespace that the calling thread is in, by rtnetlink(7).
 
 use crate::tap::LINK_ADDRESS;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use forebay_platform::netlink;
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::net::if_::if_nametoindex;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,13 +17,13 @@ use std::net::{IpAddr, Ipv4Addr};
 /// All hosts are in this network, at the same link, whatever the experiment's network looks like.
 pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 
-/// The way to all of them: one neighbour of each host, as a kernel keeps few of them. Nobody has the address.
+/// Gateway of every host: with it a kernel keeps one neighbour entry per host. No interface has this address.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 
 /// The number of the metric "smallest retransmission timeout" (linux/rtnetlink.h).
 const RTAX_RTO_MIN: u32 = 13;
 
-/// What the routes of a host say to its TCP; `None`: the kernel's own values.
+/// Route metrics that configure a host's TCP; `None`: the kernel's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RouteMetrics {
     /// Initial window, segments.
@@ -34,43 +35,24 @@ pub struct RouteMetrics {
 }
 
 /// A connection to the kernel's routing.
-pub struct Netlink {
-    socket: Socket,
-    sequence: u32,
-}
+pub struct Netlink(netlink::Netlink);
 
 impl Netlink {
-    /// To the namespace of the calling thread.
+    /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Errors of the socket.
     pub fn open() -> io::Result<Netlink> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Netlink { socket, sequence: 0 })
+        netlink::Netlink::open(NETLINK_ROUTE).map(Netlink)
     }
 
     /// Sends a request and waits until the kernel has carried it out.
     fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.sequence += 1;
-        let mut request = NetlinkMessage::from(message);
-        request.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-        request.header.sequence_number = self.sequence;
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
-        let (answer, _) = self.socket.recv_from_full()?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
-        match answer.payload {
-            NetlinkPayload::Error(e) if e.code.is_some() => Err(e.to_io()),
-            _ => Ok(()),
-        }
+        self.0.request(message, NLM_F_ACK | flags)?.map(drop).map_err(io::Error::from)
     }
 
-    /// Brings interface `name` up under the link address that all hosts have; it asks nobody for others. Segments of TCP are made one at a time, as
-    /// they are to be on the wire.
+    /// Brings interface `name` up with the link address that all hosts have, and without ARP. Disables GSO: each TCP segment is sent as one packet,
+    /// as on the wire.
     ///
     /// # Errors
     /// There is no such interface, or no right to change it.
@@ -89,7 +71,7 @@ impl Netlink {
     /// Brings the loopback device up.
     ///
     /// # Errors
-    /// No right to.
+    /// Missing privileges.
     pub fn loopback_up(&mut self) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = if_nametoindex("lo")?;
@@ -101,7 +83,7 @@ impl Netlink {
     /// Gives interface `index` an address, and the way to all other hosts.
     ///
     /// # Errors
-    /// No right to, or the address is taken.
+    /// Missing privileges, or the address is in use.
     pub fn address(&mut self, index: u32, address: Ipv4Addr, metrics: RouteMetrics) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = AddressFamily::Inet;

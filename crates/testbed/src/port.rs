@@ -9,21 +9,21 @@ use std::collections::VecDeque;
 
 /// A packet: its frame, of which the port knows nothing, and what disciplines may know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parcel<F> {
-    /// What is carried.
+pub struct Skb<F> {
+    /// The frame.
     pub frame: F,
-    /// What disciplines see; its ECN field is the current one.
-    pub facts: Arrival,
+    /// Packet properties that disciplines use; the ECN field is the current one.
+    pub meta: Arrival,
 }
 
-/// Receives what a port does to packets beside queueing them, for whoever keeps the records.
+/// Receives the joins, marks and drops of a port, to record them.
 pub trait Watch<F> {
     /// The packet that arrives joined the queue; with CE set here, or not.
-    fn joined(&mut self, parcel: &Parcel<F>, marked: bool);
+    fn joined(&mut self, skb: &Skb<F>, marked: bool);
     /// A packet that had joined before got CE.
-    fn marked(&mut self, parcel: &Parcel<F>);
+    fn marked(&mut self, skb: &Skb<F>);
     /// The packet was dropped.
-    fn dropped(&mut self, parcel: Parcel<F>, reason: DropReason);
+    fn dropped(&mut self, skb: Skb<F>, reason: DropReason);
 }
 
 /// An egress port.
@@ -31,37 +31,37 @@ pub trait Watch<F> {
 pub struct Port<F> {
     rate: Rate,
     limit: QueueState,
-    order: Order<F>,
+    order: QueueKind<F>,
     /// Waiting and in service.
     queue: QueueState,
-    serving: Option<Parcel<F>>,
+    serving: Option<Skb<F>>,
     idle_since: Time,
 }
 
 #[derive(Debug)]
-enum Order<F> {
-    Fifo { discipline: FifoDiscipline, waiting: VecDeque<Parcel<F>> },
+enum QueueKind<F> {
+    Fifo { discipline: FifoDiscipline, waiting: VecDeque<Skb<F>> },
     Buffered { discipline: BufferedDiscipline, waiting: Slab<F> },
 }
 
 /// The packets of a backlog by handle. Handles of packets that have left are used again.
 #[derive(Debug)]
 struct Slab<F> {
-    held: Vec<Option<Parcel<F>>>,
+    held: Vec<Option<Skb<F>>>,
     unused: Vec<Handle>,
 }
 
 impl<F> Slab<F> {
-    fn insert(&mut self, parcel: Parcel<F>) -> Handle {
+    fn insert(&mut self, skb: Skb<F>) -> Handle {
         if let Some(handle) = self.unused.pop() {
-            self.held[handle.0 as usize] = Some(parcel);
+            self.held[handle.0 as usize] = Some(skb);
             return handle;
         }
-        self.held.push(Some(parcel));
+        self.held.push(Some(skb));
         Handle(self.held.len() as u32 - 1)
     }
 
-    fn remove(&mut self, handle: Handle) -> Parcel<F> {
+    fn remove(&mut self, handle: Handle) -> Skb<F> {
         self.unused.push(handle);
         self.held[handle.0 as usize].take().expect("a discipline names packets that it holds")
     }
@@ -81,26 +81,26 @@ struct Sink<'a, F, W> {
 
 impl<F, W: Watch<F>> Effects for Sink<'_, F, W> {
     fn mark(&mut self, packet: Handle) {
-        let parcel = self.waiting.held[packet.0 as usize].as_mut().expect("a discipline marks packets that it holds");
-        if parcel.facts.ecn != Codepoint::Ce {
-            parcel.facts.ecn = Codepoint::Ce;
+        let skb = self.waiting.held[packet.0 as usize].as_mut().expect("a discipline marks packets that it holds");
+        if skb.meta.ecn != Codepoint::Ce {
+            skb.meta.ecn = Codepoint::Ce;
             if self.arriving == Some(packet) {
                 self.arriving_marked = true;
             } else {
-                self.watch.marked(parcel);
+                self.watch.marked(skb);
             }
         }
     }
 
     fn drop(&mut self, packet: Handle, reason: DropReason) {
-        let parcel = self.waiting.remove(packet);
+        let skb = self.waiting.remove(packet);
         if self.arriving == Some(packet) {
             self.refused = true;
         } else {
-            less(self.queue, parcel.facts.wire);
+            less(self.queue, skb.meta.wire);
         }
         let reason = if reason == DropReason::Overflow && self.shared { DropReason::SharedBuffer } else { reason };
-        self.watch.dropped(parcel, reason);
+        self.watch.dropped(skb, reason);
     }
 }
 
@@ -113,62 +113,64 @@ impl<F> Port<F> {
     /// A port of this rate with this buffer. `queue` has been [started](Queue::start).
     pub fn new(rate: Rate, limit: QueueState, queue: Queue) -> Port<F> {
         let order = match queue {
-            Queue::Fifo(discipline) => Order::Fifo { discipline, waiting: VecDeque::new() },
-            Queue::Buffered(discipline) => Order::Buffered { discipline, waiting: Slab { held: Vec::new(), unused: Vec::new() } },
+            Queue::Fifo(discipline) => QueueKind::Fifo { discipline, waiting: VecDeque::new() },
+            Queue::Buffered(discipline) => {
+                QueueKind::Buffered { discipline, waiting: Slab { held: Vec::new(), unused: Vec::new() } }
+            }
         };
         Port { rate, limit, order, queue: QueueState::default(), serving: None, idle_since: Time::ZERO }
     }
 
-    /// Of its transmitter.
+    /// Rate of its transmitter.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// What waits and is in service.
+    /// Packets and bytes that wait or are in service.
     pub fn queue(&self) -> QueueState {
         self.queue
     }
 
     /// A packet is at the port completely at `now`; all departures before `now` have been made. `memory` is the most bytes that the port
     /// may hold because others hold the rest of a shared memory. When the packet starts at once, the time at which its last bit leaves.
-    pub fn arrive(&mut self, now: Time, mut parcel: Parcel<F>, memory: Option<u64>, watch: &mut impl Watch<F>) -> Option<Time> {
-        let serving = self.serving.as_ref().map_or(0, |p| p.facts.wire);
+    pub fn arrive(&mut self, now: Time, mut skb: Skb<F>, memory: Option<u64>, watch: &mut impl Watch<F>) -> Option<Time> {
+        let serving = self.serving.as_ref().map_or(0, |p| p.meta.wire);
         let state = PortState { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.idle_since };
-        let wire = parcel.facts.wire;
+        let wire = skb.meta.wire;
         match &mut self.order {
-            Order::Fifo { discipline, waiting } => {
+            QueueKind::Fifo { discipline, waiting } => {
                 let shared = !state.fits(wire) && self.queue.fits(wire, self.limit);
-                match discipline.on_arrival(&state, &parcel.facts) {
+                match discipline.on_arrival(&state, &skb.meta) {
                     Verdict::Drop(_) if shared => {
-                        watch.dropped(parcel, DropReason::SharedBuffer);
+                        watch.dropped(skb, DropReason::SharedBuffer);
                         return None;
                     }
                     Verdict::Drop(reason) => {
-                        watch.dropped(parcel, reason);
+                        watch.dropped(skb, reason);
                         return None;
                     }
-                    Verdict::Mark if parcel.facts.ecn != Codepoint::Ce => {
-                        parcel.facts.ecn = Codepoint::Ce;
-                        watch.joined(&parcel, true);
+                    Verdict::Mark if skb.meta.ecn != Codepoint::Ce => {
+                        skb.meta.ecn = Codepoint::Ce;
+                        watch.joined(&skb, true);
                     }
-                    Verdict::Mark | Verdict::Accept => watch.joined(&parcel, false),
+                    Verdict::Mark | Verdict::Accept => watch.joined(&skb, false),
                 }
-                waiting.push_back(parcel);
+                waiting.push_back(skb);
             }
-            Order::Buffered { discipline, waiting } => {
-                let facts = parcel.facts;
-                let handle = waiting.insert(parcel);
+            QueueKind::Buffered { discipline, waiting } => {
+                let meta = skb.meta;
+                let handle = waiting.insert(skb);
                 let shared = memory.is_some();
                 let queue = &mut self.queue;
                 let arriving = Some(handle);
                 let mut sink = Sink { waiting, queue, arriving, arriving_marked: false, refused: false, shared, watch };
-                discipline.push(&state, Queued { handle, since: now, packet: facts }, &mut sink);
+                discipline.push(&state, Queued { handle, since: now, packet: meta }, &mut sink);
                 let Sink { refused, arriving_marked, .. } = sink;
                 if refused {
                     return None;
                 }
-                if let Some(parcel) = &waiting.held[handle.0 as usize] {
-                    watch.joined(parcel, arriving_marked);
+                if let Some(skb) = &waiting.held[handle.0 as usize] {
+                    watch.joined(skb, arriving_marked);
                 }
             }
         }
@@ -180,44 +182,44 @@ impl<F> Port<F> {
     /// The last bit of the packet in service leaves at `now`: the packet, and when the next one leaves.
     ///
     /// # Panics
-    /// When nothing is in service.
-    pub fn depart(&mut self, now: Time, watch: &mut impl Watch<F>) -> (Parcel<F>, Option<Time>) {
-        let parcel = self.serving.take().expect("a departure was announced");
-        less(&mut self.queue, parcel.facts.wire);
+    /// Panics if no packet is in service.
+    pub fn depart(&mut self, now: Time, watch: &mut impl Watch<F>) -> (Skb<F>, Option<Time>) {
+        let skb = self.serving.take().expect("a departure was announced");
+        less(&mut self.queue, skb.meta.wire);
         self.idle_since = now;
         let next = self.start(now, watch);
-        (parcel, next)
+        (skb, next)
     }
 
-    /// What waits and is in service at `now` is taken out, in the order in which it would have left; a discipline may drop some of it.
-    pub fn cut(&mut self, now: Time, watch: &mut impl Watch<F>) -> Vec<Parcel<F>> {
-        let mut all: Vec<Parcel<F>> = self.serving.take().into_iter().collect();
-        while let Some(parcel) = self.take(now, watch) {
-            all.push(parcel);
+    /// Removes all packets that wait or are in service at `now`, in departure order; a discipline may drop some of them.
+    pub fn cut(&mut self, now: Time, watch: &mut impl Watch<F>) -> Vec<Skb<F>> {
+        let mut all: Vec<Skb<F>> = self.serving.take().into_iter().collect();
+        while let Some(skb) = self.take(now, watch) {
+            all.push(skb);
         }
         self.queue = QueueState::default();
         self.idle_since = now;
         all
     }
 
-    /// The port is in use again from `now` on, empty, with a discipline that has been [started](Queue::start) anew.
+    /// Restarts the port at `now`, empty, with a discipline that has been [started](Queue::start) again.
     pub fn restart(&mut self, now: Time, queue: Queue) {
         *self = Port { idle_since: now, ..Port::new(self.rate, self.limit, queue) };
     }
 
-    /// Starts the transmission of the next packet, if there is one. When it will have left.
+    /// Starts the transmission of the next packet, if there is one. Returns its departure time.
     fn start(&mut self, now: Time, watch: &mut impl Watch<F>) -> Option<Time> {
         let next = self.take(now, watch)?;
-        let departure = now + self.rate.tx_time(u64::from(next.facts.wire));
+        let departure = now + self.rate.tx_time(u64::from(next.meta.wire));
         self.serving = Some(next);
         Some(departure)
     }
 
     /// The packet that is to be transmitted next.
-    fn take(&mut self, now: Time, watch: &mut impl Watch<F>) -> Option<Parcel<F>> {
+    fn take(&mut self, now: Time, watch: &mut impl Watch<F>) -> Option<Skb<F>> {
         match &mut self.order {
-            Order::Fifo { waiting, .. } => waiting.pop_front(),
-            Order::Buffered { discipline, waiting } => {
+            QueueKind::Fifo { waiting, .. } => waiting.pop_front(),
+            QueueKind::Buffered { discipline, waiting } => {
                 let queue = &mut self.queue;
                 let (arriving, shared) = (None, false);
                 let mut sink = Sink { waiting, queue, arriving, arriving_marked: false, refused: false, shared, watch };
@@ -242,19 +244,19 @@ mod tests {
     }
 
     impl Watch<u32> for Seen {
-        fn joined(&mut self, parcel: &Parcel<u32>, marked: bool) {
-            self.marked.extend(marked.then_some(parcel.frame));
+        fn joined(&mut self, skb: &Skb<u32>, marked: bool) {
+            self.marked.extend(marked.then_some(skb.frame));
         }
-        fn marked(&mut self, parcel: &Parcel<u32>) {
-            self.marked.push(parcel.frame);
+        fn marked(&mut self, skb: &Skb<u32>) {
+            self.marked.push(skb.frame);
         }
-        fn dropped(&mut self, parcel: Parcel<u32>, reason: DropReason) {
-            self.dropped.push((parcel.frame, reason));
+        fn dropped(&mut self, skb: Skb<u32>, reason: DropReason) {
+            self.dropped.push((skb.frame, reason));
         }
     }
 
-    fn parcel(frame: u32, class: u8) -> Parcel<u32> {
-        Parcel { frame, facts: Arrival { wire: 1500, ecn: Codepoint::Ect0, class, rank: 0, flow: 1 } }
+    fn skb(frame: u32, class: u8) -> Skb<u32> {
+        Skb { frame, meta: Arrival { wire: 1500, ecn: Codepoint::Ect0, class, rank: 0, flow: 1 } }
     }
 
     fn port(discipline: Option<FifoDiscipline>, buffer: u32) -> Port<u32> {
@@ -266,11 +268,11 @@ mod tests {
 
     /// 1500 bytes at 1 Gbit/s take 12 us; the buffer counts the packet in service.
     #[test]
-    fn a_full_buffer_drops_and_departures_are_exact() {
+    fn full_buffer_drops_with_exact_departures() {
         let (mut p, mut seen) = (port(None, 2), Seen::default());
-        assert_eq!(p.arrive(Time::ZERO, parcel(0, 0), None, &mut seen), Some(Time::from_us(12)));
-        assert_eq!(p.arrive(Time::ZERO, parcel(1, 0), None, &mut seen), None);
-        assert_eq!(p.arrive(Time::ZERO, parcel(2, 0), None, &mut seen), None);
+        assert_eq!(p.arrive(Time::ZERO, skb(0, 0), None, &mut seen), Some(Time::from_us(12)));
+        assert_eq!(p.arrive(Time::ZERO, skb(1, 0), None, &mut seen), None);
+        assert_eq!(p.arrive(Time::ZERO, skb(2, 0), None, &mut seen), None);
         assert_eq!(seen.dropped, [(2, DropReason::Overflow)]);
         let (first, next) = p.depart(Time::from_us(12), &mut seen);
         assert_eq!((first.frame, next), (0, Some(Time::from_us(24))));
@@ -280,22 +282,22 @@ mod tests {
 
     /// The step is compared with what an arrival finds, in service included.
     #[test]
-    fn a_step_marks_from_its_length_on() {
+    fn step_marks_from_threshold() {
         let step = DctcpStep::new(QueueLen::Packets(2), false);
         let (mut p, mut seen) = (port(Some(FifoDiscipline::DctcpStep(step)), 10), Seen::default());
         for i in 0..4 {
-            p.arrive(Time::ZERO, parcel(i, 0), None, &mut seen);
+            p.arrive(Time::ZERO, skb(i, 0), None, &mut seen);
         }
         assert_eq!(seen.marked, [2, 3]);
-        assert_eq!(p.depart(Time::from_us(12), &mut seen).0.facts.ecn, Codepoint::Ect0);
+        assert_eq!(p.depart(Time::from_us(12), &mut seen).0.meta.ecn, Codepoint::Ect0);
     }
 
     /// In a pool that others have filled a packet is refused in the name of the pool.
     #[test]
-    fn the_shared_memory_refuses_by_its_own_reason() {
+    fn full_shared_buffer_has_own_reason() {
         let (mut p, mut seen) = (port(None, 10), Seen::default());
-        p.arrive(Time::ZERO, parcel(0, 0), None, &mut seen);
-        p.arrive(Time::ZERO, parcel(1, 0), Some(1500), &mut seen);
+        p.arrive(Time::ZERO, skb(0, 0), None, &mut seen);
+        p.arrive(Time::ZERO, skb(1, 0), Some(1500), &mut seen);
         assert_eq!(seen.dropped, [(1, DropReason::SharedBuffer)]);
         assert_eq!(p.queue().packets, 1);
     }
@@ -314,7 +316,7 @@ mod tests {
         let mut p = Port::new(GBPS, QueueState::UNLIMITED, built);
         let mut seen = Seen::default();
         for (i, class) in [0, 0, 7].into_iter().enumerate() {
-            p.arrive(Time::ZERO, parcel(i as u32, class), None, &mut seen);
+            p.arrive(Time::ZERO, skb(i as u32, class), None, &mut seen);
         }
         let order: Vec<u32> = (1..=3).map(|i| p.depart(Time::from_us(12 * i), &mut seen).0.frame).collect();
         assert_eq!(order, [0, 2, 1]);

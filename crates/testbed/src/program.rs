@@ -1,9 +1,9 @@
 //! The BPF programs of a run: loaded for each transport with a shim, at the devices of its hosts, with the process that keeps their timers as
 //! threads of this one. They are held by this process and by the devices alone, so that nothing is left of them however it ends.
 
-use crate::shim::{NAME, Wanted, wanted};
+use crate::shim::{NAME, ShimConfig, config};
 use forebay_hosts::helper::Timers;
-use forebay_hosts::helper::own::{Host, Keeper};
+use forebay_hosts::helper::in_process::{Host, TimerLoop};
 use forebay_hosts::shim::{Row, Shim};
 use forebay_linux::protocol::{Group, NEVER, ShimRow};
 use forebay_types::Time;
@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 /// The program of one transport.
 struct Loaded {
     profile: u32,
-    wanted: Wanted,
+    config: ShimConfig,
     shim: Shim,
     /// Its place among those at an interface.
     number: u32,
@@ -37,7 +37,7 @@ fn us(time: Time) -> u64 {
 
 impl Loaded {
     fn timers(&self, cost_of_probe: Time) -> Timers {
-        let s = &self.wanted.shim;
+        let s = &self.config.shim;
         Timers {
             probes: s.gamma as u32,
             train: us(s.beta1),
@@ -51,36 +51,36 @@ impl Loaded {
     }
 }
 
-/// Whether the right to BPF programs is out of reach: it is the machine's, and not given to the root of a user namespace (capabilities(7), CAP_BPF).
+/// Returns true in a user namespace: its root cannot load BPF programs (capabilities(7), CAP_BPF).
 fn in_user_namespace() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.split_whitespace().ne(["0", "0", "4294967295"])
 }
 
 impl Programs {
-    /// Those that the transports want; connections of transport `g` are accepted at port `first_port + g`.
+    /// Loads the programs that the transports need; connections of transport `g` are accepted at port `first_port + g`.
     ///
     /// # Errors
     /// The kernel refuses a program: mostly, no right to.
     pub fn load(groups: &[Group], first_port: u16) -> io::Result<Programs> {
         let mut number = 0;
         let mut load = |(port, group): (u16, &Group)| {
-            let Some(wanted) = wanted(&group.shim).map_err(io::Error::other)? else { return Ok(None) };
+            let Some(config) = config(&group.shim).map_err(io::Error::other)? else { return Ok(None) };
             if in_user_namespace() {
                 let why = "shims below TCP are BPF programs, which take the machine's own root: run it with sudo; `unshare --user` is not enough";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
             }
-            let params: Vec<_> = wanted.params.iter().copied().chain([("port", port.into())]).collect();
+            let params: Vec<_> = config.params.iter().copied().chain([("port", port.into())]).collect();
             let shim = Shim::load(NAME, &params).map_err(failed)?;
             number += 1;
-            Ok(Some(Loaded { profile: group.profile, wanted, shim, number, hosts: Vec::new() }))
+            Ok(Some(Loaded { profile: group.profile, config, shim, number, hosts: Vec::new() }))
         };
         let by_group = (first_port..).zip(groups).map(&mut load).collect::<io::Result<_>>()?;
         Ok(Programs { by_group })
     }
 
-    /// Attaches to `device` of the host with this address, in whose network namespace the calling thread is, what the transports with `profile`
-    /// want there; `cost_of_probe`: of each transport, in which time the host may repeat a probe.
+    /// Attaches the programs of the transports with `profile` to `device` of the host with this address. The calling thread is in the host's network
+    /// namespace. `cost_of_probe`: for each transport the minimum interval between repeated probes of the host.
     ///
     /// # Errors
     /// The kernel refuses it.
@@ -94,16 +94,16 @@ impl Programs {
         Ok(())
     }
 
-    /// What keeps the timers, each to be run by a thread of its own.
+    /// Timer loops of all programs, each to be run by its own thread.
     ///
     /// # Errors
     /// The kernel refuses their rings.
-    pub fn keepers(&mut self) -> io::Result<Vec<Timekeeper>> {
-        let keeper = |l: &mut Loaded| Keeper::new(&l.shim, std::mem::take(&mut l.hosts)).map(Timekeeper).map_err(failed);
+    pub fn timer_loops(&mut self) -> io::Result<Vec<Timekeeper>> {
+        let keeper = |l: &mut Loaded| TimerLoop::new(&l.shim, std::mem::take(&mut l.hosts)).map(Timekeeper).map_err(failed);
         self.by_group.iter_mut().flatten().map(keeper).collect()
     }
 
-    /// What has been done by `now` for connection `conn` of transport `group` between these ends, if it has a shim.
+    /// Shim row at `now` of connection `conn` of transport `group` between these ends, if it has a shim.
     ///
     /// # Errors
     /// The kernel does not give the program's maps.
@@ -116,7 +116,7 @@ impl Programs {
         Ok(Some(ShimRow { time: now.0, conn, probes, verdict, pad: 0, window, held, throttled }))
     }
 
-    /// What the programs have counted, of all transports together, as far as there is something.
+    /// Sums of the programs' counters over all transports, without zero counters.
     ///
     /// # Errors
     /// The kernel does not give their counters.
@@ -136,13 +136,13 @@ impl Programs {
 }
 
 /// Keeps the timers of one program.
-pub struct Timekeeper(Keeper);
+pub struct Timekeeper(TimerLoop);
 
 impl Timekeeper {
-    /// Until `stop` says so.
+    /// Runs until `stop` returns true.
     ///
     /// # Errors
-    /// Those of the ring.
+    /// Errors of the ring buffer.
     pub fn run(self, stop: impl Fn() -> bool) -> io::Result<()> {
         self.0.run(stop).map(drop).map_err(failed)
     }

@@ -8,19 +8,19 @@ use std::ops::RangeInclusive;
 /// Name of the program.
 pub const NAME: &str = "proboscis";
 /// Why a build without the programs refuses it.
-pub const LACKING: &str = "on the running kernel the shim is a BPF program, which this build does not have; legal: a build with the feature `bpf` (clang, \
+pub const UNAVAILABLE: &str = "on the running kernel the shim is a BPF program, which this build does not have; legal: a build with the feature `bpf` (clang, \
      libelf and zlib: tools/setup.sh --with-bpf, make build), no shim, or `world = \"linux\"`";
 /// Probes of a train that is sent again, at most (`TRAIN_MOST` of the program).
 const TRAIN_MOST: u64 = 128;
 /// The only period at which the process looks at its timers.
 const TICK: Time = Time::from_ms(1);
 
-/// What a scenario asks.
+/// Shim configuration from a scenario.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ShimConfig {
     /// Parameters of the program.
     pub params: Vec<(&'static str, u64)>,
-    /// As the scenario has it; times and sizes of the process are in it.
+    /// The scenario's configuration; times and sizes of the process are in it.
     pub shim: Proboscis,
 }
 
@@ -30,21 +30,21 @@ fn whole(value: f64, of: f64) -> Option<u64> {
     ((parts / of - value).abs() < 1e-12).then_some(parts as u64)
 }
 
-/// How far `1/g` is shifted; `None` where it is no power of two that the program has.
+/// Shift that divides by `1/g`; `None` if `g` is not a power of two in the program's range.
 fn shift(g: f64) -> Option<u64> {
     (0..=10).find(|&n| g == f64::from(1_u32 << n).recip())
 }
 
 /// Why this build does not run it at all, if it does not.
-pub fn lacking() -> Option<String> {
-    (!cfg!(feature = "bpf")).then(|| LACKING.to_owned())
+pub fn unavailable() -> Option<String> {
+    (!cfg!(feature = "bpf")).then(|| UNAVAILABLE.to_owned())
 }
 
-/// What the shim with these numbers asks; `None`: there is none.
+/// Configuration of the shim with these numbers; `None` if there is no shim.
 ///
 /// # Errors
-/// What the program cannot, by the scenario's key, and what is legal.
-pub fn wanted(numbers: &[u64; SHIM]) -> Result<Option<Wanted>, String> {
+/// A value that the program does not support, by the scenario's key, and the legal values.
+pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
     let Some(shim) = Proboscis::read(numbers) else { return Ok(None) };
     let floor = shim.least / shim.mss.max(1);
     let refuse = |key: &str, legal: &str| {
@@ -94,7 +94,7 @@ pub fn wanted(numbers: &[u64; SHIM]) -> Result<Option<Wanted>, String> {
         ("lost_as_marked", u64::from(shim.lost_as_marked)),
         ("severe", severe),
     ];
-    Ok(Some(Wanted { params, shim }))
+    Ok(Some(ShimConfig { params, shim }))
 }
 
 #[cfg(test)]
@@ -138,17 +138,17 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_of_a_scenario_are_parameters_of_the_program() {
-        let all = wanted(&numbers()).unwrap().unwrap().params;
+    fn scenario_defaults_become_program_parameters() {
+        let all = config(&numbers()).unwrap().unwrap().params;
         let of = |name| all.iter().find(|p| p.0 == name).unwrap().1;
         assert_eq!(["probes", "initial", "floor", "mss"].map(of), [10, 10, 2, 1_448]);
         assert_eq!(["shift_g", "sufficient", "everywhere", "elephant", "severe"].map(of), [4, 50, 1, 0, 90]);
-        assert_eq!(wanted(&[0; SHIM]), Ok(None));
+        assert_eq!(config(&[0; SHIM]), Ok(None));
     }
 
     /// Each number beyond what the program has, with the key that says it.
     #[test]
-    fn what_the_program_cannot_is_refused_by_its_key() {
+    fn unsupported_values_are_refused_by_key() {
         let cases: [(usize, f64, &str); 18] = [
             (1, 33.0, "gamma"),
             (2, 0.333, "k"),
@@ -172,7 +172,7 @@ mod tests {
         for (at, value, key) in cases {
             let mut n = numbers();
             n[at] = if matches!(at, 2 | 3 | 4 | 6 | 7) { value.to_bits() } else { value as u64 };
-            let why = wanted(&n).unwrap_err();
+            let why = config(&n).unwrap_err();
             assert!(why.starts_with(&format!("`{key}`:")) && why.contains("legal: "), "{key}: {why}");
         }
     }

@@ -6,11 +6,11 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::time::Duration;
 
-/// What a writer of datagrams may have waiting in its socket: in the guest there is room for all of them. Our choice: 4 MiB, if the machine grants it.
+/// Send buffer of a datagram source; in the guest the buffer is unlimited. Our choice: 4 MiB, if the machine grants it.
 const DATAGRAMS_WAITING: usize = 4 << 20;
 /// ECT(0) in the byte of IPv4 that holds DSCP and ECN (RFC 3168).
 const ECT0: u32 = 2;
-/// How the congestion controls begin that a kernel has from us (`crates/kernel/src/congestion_controls.rs`).
+/// Prefix of the names of our congestion controls in the kernel (`crates/kernel/src/congestion_controls.rs`).
 const OURS: &str = "forebay_";
 
 /// The error with what was tried.
@@ -56,8 +56,8 @@ fn stream(group: &Group) -> io::Result<Socket> {
         socket.set_send_buffer_size(group.sndbuf as usize)?;
     }
     socket.set_tcp_nodelay(true)?;
-    // However the run ends, no connection lives on to send its last bytes where nobody carries them, and its namespace with it. What is
-    // accepted inherits it.
+    // With linger 0 no connection outlives the run to send its last bytes into a removed network, which would keep its namespace alive. Accepted
+    // sockets inherit it.
     socket.set_linger(Some(Duration::ZERO))?;
     Ok(socket)
 }

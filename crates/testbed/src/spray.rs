@@ -1,5 +1,5 @@
-//! Each packet takes one of the shortest ways at random (`balance = "packet"`): its host draws a hash, and every switch goes by that, as in the
-//! simulator (`engine/nic.rs`). Links that are known to be down are avoided.
+//! Per-packet load balancing (`balance = "packet"`): each packet takes a random shortest path. Its host draws a hash, and every switch selects the
+//! next port by it, as in the simulator (`engine/nic.rs`). Links that are known to be down are avoided.
 
 use forebay_experiment::network::Network;
 use forebay_experiment::streams::RngStream;
@@ -12,14 +12,14 @@ pub struct Spray {
     network: Network,
     intact: Fib,
     fib: Fib,
-    /// What draws, by host.
+    /// Random stream of each host.
     hosts: IndexVec<NodeId, Rng>,
-    /// By how many failures the tables avoid a port.
+    /// Number of failures for which the tables avoid a port.
     avoided: IndexVec<PortId, u32>,
 }
 
 impl Spray {
-    /// For a network with routes; `None`: it has none.
+    /// Tables of a network with routes; `None` if it has none.
     pub fn new(network: &Network, seed: u64) -> Option<Spray> {
         let intact = Fib::new(network).ok()?;
         let draws = |(id, _): (NodeId, &_)| RngStream::Spraying.stream(seed, &[u64::from(id.get())]);
@@ -54,8 +54,8 @@ impl Spray {
         }
     }
 
-    /// When the switches learn of what, in the order of the failures.
-    pub fn news(network: &Network) -> impl Iterator<Item = (Time, PortId, bool)> {
+    /// Times at which the switches detect failures and recoveries, in the order of the failures.
+    pub fn updates(network: &Network) -> impl Iterator<Item = (Time, PortId, bool)> {
         let ends = |f: &forebay_experiment::faults::Failure| {
             let up = f.up.get().map(|up| (up + f.reroute, f.port, true));
             std::iter::once((f.down + f.reroute, f.port, false)).chain(up)

@@ -1,5 +1,5 @@
-//! What the switch knows of a connection whose packets have classes of their own: where its messages are in the stream, and how far it has come.
-//! The sender's kernel knows it, too, but not what we call a message; the switch has both, because every packet passes it at its host.
+//! State of a connection whose packets have individual classes: message boundaries in the stream, and progress of the sender. The sender's kernel
+//! does not know message boundaries; the switch sees every packet at its host and has both.
 
 use crate::frame::{Headers, flag};
 use crate::tag::{self, Segment};
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_three_segments_of_each_message_are_found() {
+    fn last_three_segments_of_messages_marked() {
         let mut s = opened([PRIN, 4, 0, 0, 0, 0, 0, 0, 0]);
         s.write(4_500);
         let send = |s: &mut Stream, offset, len| s.leaves(&packet(flag::ACK, at(offset), 8, len));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_sent_demote_and_what_is_acknowledged_has_no_message() {
+    fn bytes_sent_demote_unacknowledged_messages_only() {
         let mut s = opened([PIAS, 0, 1_000, 3_000, u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX]);
         s.write(4_000);
         let send = |s: &mut Stream, offset| s.leaves(&packet(flag::ACK, at(offset), 8, MSS));

@@ -3,10 +3,10 @@
 //! A packet enters with the time at which its host handed it over, and leaves with the time at which its last bit is due. Between the two
 //! everything is exact, whenever it is computed; what the machine does late is only the hand-over itself.
 
-use crate::port::{Parcel, Port};
-use crate::records::{Loss, Noted, Packet, Records};
+use crate::port::{Port, Skb};
+use crate::records::{Loss, Packet, PortObserver, Records};
+use crate::routes::Routes;
 use crate::spray::Spray;
-use crate::ways::Ways;
 use forebay_experiment::bit_errors::BitErrors;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
@@ -17,8 +17,8 @@ use forebay_types::{IndexVec, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due next, in the order of the variants where times are equal: a packet whose last bit leaves at the instant at which another
-/// arrives still holds its buffer.
+/// Kind of the next event. The order of the variants decides at equal times: a packet whose last bit leaves at the instant of an arrival still
+/// occupies its buffer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// A link goes down or comes back,
@@ -40,21 +40,21 @@ pub struct Switch {
     shared: IndexVec<NodeId, Option<Pool>>,
     events: BinaryHeap<Reverse<Key>>,
     /// Packets that are on a link or held, by the last part of their key.
-    flying: Vec<Option<Flying>>,
+    in_flight: Vec<Option<InFlight>>,
     unused: Vec<u32>,
-    /// Of those in `flying`, the ones that have not left their hosts yet, in the order in which they came.
+    /// Slots in `in_flight` of packets that have not left their hosts, in arrival order.
     held: Vec<u32>,
     announced: u64,
-    ways: Ways,
-    /// Where each packet takes a way of its own.
+    routes: Routes,
+    /// Routing tables, with per-packet load balancing.
     spray: Option<Spray>,
     seed: u64,
 }
 
 /// A packet that is on the link behind a port, or held before it.
-struct Flying {
+struct InFlight {
     on: PortId,
-    parcel: Parcel<Packet>,
+    skb: Skb<Packet>,
     damaged: bool,
 }
 
@@ -63,13 +63,13 @@ struct Link {
     delay: Time,
     from: NodeId,
     to: NodeId,
-    /// Which announcement is that of the packet in service; earlier ones were of packets that have been lost.
+    /// Number of the departure event of the packet in service; earlier departure events are of packets that have been lost.
     serving: u64,
-    /// By how many failures it is down.
+    /// Number of failures for which it is down.
     dead: u32,
-    /// What damages packets on it, if anything does.
+    /// Bit errors of the link, if it has any.
     errors: Option<BitErrors>,
-    /// As the scenario has it, for when it comes back, and how often it has.
+    /// Its initial queue, to restart it after a failure, and the number of restarts.
     queue: Queue,
     returns: u64,
 }
@@ -82,14 +82,14 @@ struct Pool {
 /// A packet that has reached its host.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it was there completely.
+    /// Arrival time of its last bit.
     pub due: Time,
     /// The port by which it came.
     pub port: PortId,
     /// The host.
     pub host: NodeId,
     /// The packet, with the ECN field that it has by now.
-    pub parcel: Parcel<Packet>,
+    pub skb: Skb<Packet>,
 }
 
 impl Switch {
@@ -119,17 +119,17 @@ impl Switch {
             ports: network.ports.enumerate().map(link).collect(),
             shared: network.nodes.iter().map(|n| n.shared_buffer.map(|memory| Pool { memory, used: 0 })).collect(),
             events: BinaryHeap::new(),
-            flying: Vec::new(),
+            in_flight: Vec::new(),
             unused: Vec::new(),
             held: Vec::new(),
             announced: 0,
-            ways: Ways::default(),
+            routes: Routes::default(),
             spray: None,
             seed,
         };
         if network.faults.balance == Balance::Packet {
             switch.spray = Spray::new(network, seed);
-            for (time, port, up) in Spray::news(network) {
+            for (time, port, up) in Spray::updates(network) {
                 switch.announce(time, Due::Learn, port.get() << 1 | u32::from(up));
             }
         }
@@ -144,7 +144,7 @@ impl Switch {
         switch
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next(&self) -> Option<Time> {
         self.events.peek().map(|Reverse(key)| key.0)
     }
@@ -153,13 +153,13 @@ impl Switch {
     ///
     /// # Panics
     /// A port does not exist.
-    pub fn set_way(&mut self, flow: u64, ports: &[PortId]) {
+    pub fn set_route(&mut self, flow: u64, ports: &[PortId]) {
         if let Some(last) = ports.last() {
-            self.ways.set(flow, ports, self.ports[*last].to);
+            self.routes.set(flow, ports, self.ports[*last].to);
         }
     }
 
-    /// The link behind `port` goes down, or comes back with an empty queue. What was on it or waited for it is lost, as in the simulator.
+    /// Takes the link behind `port` down, or up again with an empty queue. Packets that are on the link or wait for it are lost, as in the simulator.
     fn change(&mut self, now: Time, port: PortId, up: bool, records: &mut impl Records) {
         let link = &mut self.ports[port];
         link.dead = if up { link.dead - 1 } else { link.dead + 1 };
@@ -174,48 +174,48 @@ impl Switch {
             return;
         }
         let before = link.port.queue();
-        let lost = link.port.cut(now, &mut Noted { records, time: now, port, found: before });
+        let lost = link.port.cut(now, &mut PortObserver { records, time: now, port, found: before });
         link.serving = u64::MAX;
         if let Some(pool) = &mut self.shared[link.from] {
             pool.used -= before.bytes;
         }
-        let Switch { flying, held, .. } = self;
+        let Switch { in_flight, held, .. } = self;
         // Their places are free again when the time has come that was announced.
-        for (_, slot) in (0..).zip(flying.iter_mut()).filter(|(place, _)| !held.contains(place)) {
-            if let Some(flying) = slot.take_if(|f| f.on == port) {
-                records.dropped(now, port, &flying.parcel, QueueState::default(), Loss::Flying);
+        for (_, slot) in (0..).zip(in_flight.iter_mut()).filter(|(place, _)| !held.contains(place)) {
+            if let Some(in_flight) = slot.take_if(|f| f.on == port) {
+                records.dropped(now, port, &in_flight.skb, QueueState::default(), Loss::InFlight);
             }
         }
-        lost.iter().for_each(|parcel| records.dropped(now, port, parcel, QueueState::default(), Loss::Cut));
+        lost.iter().for_each(|skb| records.dropped(now, port, skb, QueueState::default(), Loss::Cut));
     }
 
     /// A host hands over a packet at `now`, up to which [`Switch::advance`] has been called.
-    pub fn send(&mut self, now: Time, mut packet: Packet, facts: Arrival, records: &mut impl Records) {
-        if let Some(port) = self.ways.first(facts.flow) {
+    pub fn send(&mut self, now: Time, mut packet: Packet, meta: Arrival, records: &mut impl Records) {
+        if let Some(port) = self.routes.first(meta.flow) {
             if let Some(spray) = &mut self.spray {
                 packet.hash = spray.draw(self.ports[port].from);
             }
-            self.arrive(now, port, Parcel { frame: packet, facts }, records);
+            self.arrive(now, port, Skb { frame: packet, meta }, records);
         }
     }
 
     /// A host hands over a packet that is not to leave before `until`.
-    pub fn hold(&mut self, until: Time, packet: Packet, facts: Arrival) {
-        let Some(on) = self.ways.first(facts.flow) else { return };
-        let place = self.keep(Flying { on, parcel: Parcel { frame: packet, facts }, damaged: false });
+    pub fn hold(&mut self, until: Time, packet: Packet, meta: Arrival) {
+        let Some(on) = self.routes.first(meta.flow) else { return };
+        let place = self.keep(InFlight { on, skb: Skb { frame: packet, meta }, damaged: false });
         self.held.push(place);
         self.announce(until, Due::Release, place);
     }
 
     /// The packets of `flow` that are held leave at `now`, up to which [`Switch::advance`] has been called.
     pub fn release(&mut self, now: Time, flow: u64, records: &mut impl Records) {
-        let Switch { held, flying, .. } = self;
-        let of_flow = |place: &mut u32| flying[*place as usize].as_ref().is_some_and(|f| f.parcel.facts.flow == flow);
+        let Switch { held, in_flight, .. } = self;
+        let of_flow = |place: &mut u32| in_flight[*place as usize].as_ref().is_some_and(|f| f.skb.meta.flow == flow);
         // Their places are free again when the time has come that was announced.
         let places: Vec<u32> = held.extract_if(.., of_flow).collect();
         for place in places {
-            if let Some(Flying { on, parcel, .. }) = self.flying[place as usize].take() {
-                self.arrive(now, on, parcel, records);
+            if let Some(InFlight { on, skb, .. }) = self.in_flight[place as usize].take() {
+                self.arrive(now, on, skb, records);
             }
         }
     }
@@ -239,15 +239,15 @@ impl Switch {
                 Due::Change => self.change(time, PortId::new(subject >> 1), subject & 1 == 1, records),
                 Due::Release => {
                     self.unused.push(subject);
-                    if let Some(Flying { on, parcel, .. }) = self.flying[subject as usize].take() {
+                    if let Some(InFlight { on, skb, .. }) = self.in_flight[subject as usize].take() {
                         self.held.retain(|place| *place != subject);
-                        self.arrive(time, on, parcel, records);
+                        self.arrive(time, on, skb, records);
                     }
                 }
                 Due::Arrive => {
                     self.unused.push(subject);
-                    if let Some(flying) = self.flying[subject as usize].take()
-                        && let Some(delivery) = self.onward(time, flying, records)
+                    if let Some(in_flight) = self.in_flight[subject as usize].take()
+                        && let Some(delivery) = self.onward(time, in_flight, records)
                     {
                         deliver(delivery);
                     }
@@ -257,40 +257,40 @@ impl Switch {
     }
 
     /// A packet is at the other end of its link: at its host, or at the next port.
-    fn onward(&mut self, now: Time, flying: Flying, records: &mut impl Records) -> Option<Delivery> {
-        let Flying { on, mut parcel, damaged } = flying;
-        let (flow, node) = (parcel.facts.flow, self.ports[on].to);
+    fn onward(&mut self, now: Time, in_flight: InFlight, records: &mut impl Records) -> Option<Delivery> {
+        let InFlight { on, mut skb, damaged } = in_flight;
+        let (flow, node) = (skb.meta.flow, self.ports[on].to);
         if damaged {
-            records.dropped(now, on, &parcel, QueueState::default(), Loss::Damaged);
+            records.dropped(now, on, &skb, QueueState::default(), Loss::Damaged);
             return None;
         }
-        if self.ways.ends_at(flow, node) {
-            return Some(Delivery { due: now, port: on, host: node, parcel });
+        if self.routes.ends_at(flow, node) {
+            return Some(Delivery { due: now, port: on, host: node, skb });
         }
-        parcel.frame.hop += 1;
+        skb.frame.hop += 1;
         let next = match &self.spray {
-            Some(spray) => self.ways.end(flow).map(|end| spray.next(node, end, parcel.frame.hash)),
-            None => self.ways.next(flow, parcel.frame.hop, node, |port| self.ports[port].from),
+            Some(spray) => self.routes.end(flow).map(|end| spray.next(node, end, skb.frame.hash)),
+            None => self.routes.next(flow, skb.frame.hop, node, |port| self.ports[port].from),
         };
         match next {
-            Some(port) => self.arrive(now, port, parcel, records),
-            None => records.dropped(now, on, &parcel, QueueState::default(), Loss::Flying),
+            Some(port) => self.arrive(now, port, skb, records),
+            None => records.dropped(now, on, &skb, QueueState::default(), Loss::InFlight),
         }
         None
     }
 
-    fn arrive(&mut self, now: Time, port: PortId, parcel: Parcel<Packet>, records: &mut impl Records) {
+    fn arrive(&mut self, now: Time, port: PortId, skb: Skb<Packet>, records: &mut impl Records) {
         let link = &mut self.ports[port];
         let before = link.port.queue();
         if link.dead > 0 {
-            return records.dropped(now, port, &parcel, before, Loss::Dead);
+            return records.dropped(now, port, &skb, before, Loss::Dead);
         }
-        let wire = u64::from(parcel.facts.wire);
+        let wire = u64::from(skb.meta.wire);
         let memory = self.shared[link.from].as_ref().and_then(|pool| {
             let admits = pool.memory.admits(pool.used, before.bytes, wire);
             (!admits).then_some(before.bytes)
         });
-        let departure = link.port.arrive(now, parcel, memory, &mut Noted { records, time: now, port, found: before });
+        let departure = link.port.arrive(now, skb, memory, &mut PortObserver { records, time: now, port, found: before });
         let after = link.port.queue();
         if let Some(pool) = &mut self.shared[link.from] {
             pool.used = pool.used + after.bytes - before.bytes;
@@ -303,8 +303,8 @@ impl Switch {
     fn depart(&mut self, now: Time, port: PortId, records: &mut impl Records) {
         let link = &mut self.ports[port];
         let before = link.port.queue();
-        let (parcel, next) = link.port.depart(now, &mut Noted { records, time: now, port, found: before });
-        records.left(now, port, &parcel);
+        let (skb, next) = link.port.depart(now, &mut PortObserver { records, time: now, port, found: before });
+        records.left(now, port, &skb);
         let (after, arrival) = (link.port.queue(), now + link.delay);
         if let Some(pool) = &mut self.shared[link.from] {
             pool.used = pool.used + after.bytes - before.bytes;
@@ -312,19 +312,19 @@ impl Switch {
         if let Some(time) = next {
             self.ports[port].serving = self.announce(time, Due::Depart, port.get());
         }
-        let wire = parcel.facts.wire.into();
+        let wire = skb.meta.wire.into();
         let damaged = self.ports[port].errors.as_mut().is_some_and(|errors| errors.damage(wire));
-        let place = self.keep(Flying { on: port, parcel, damaged });
+        let place = self.keep(InFlight { on: port, skb, damaged });
         self.announce(arrival, Due::Arrive, place);
     }
 
-    /// Where the packet is from now on.
-    fn keep(&mut self, flying: Flying) -> u32 {
+    /// Stores a packet and returns its slot.
+    fn keep(&mut self, in_flight: InFlight) -> u32 {
         let place = self.unused.pop().unwrap_or_else(|| {
-            self.flying.push(None);
-            self.flying.len() as u32 - 1
+            self.in_flight.push(None);
+            self.in_flight.len() as u32 - 1
         });
-        self.flying[place as usize] = Some(flying);
+        self.in_flight[place as usize] = Some(in_flight);
         place
     }
 

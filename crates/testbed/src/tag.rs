@@ -8,13 +8,13 @@ const URGENT: u8 = 7;
 /// A data segment about to leave, and the message that its first byte belongs to; all in bytes from the start of the stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
-    /// Of its first byte.
+    /// Offset of its first byte.
     pub offset: u64,
     /// Highest sent so far, without it.
     pub high: u64,
-    /// Of the message.
+    /// Begin of the message.
     pub begin: u64,
-    /// Of the message.
+    /// End of the message.
     pub end: u64,
     /// Payload of a full segment.
     pub mss: u64,

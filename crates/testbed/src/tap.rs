@@ -1,6 +1,5 @@
-//! A host's network interface: a TAP device, whose other end this process reads and writes. What passes are Ethernet frames, as BPF programs at
-//! interfaces expect them; all interfaces have the same link address, so that frames are what every host takes for its own, and nobody is asked
-//! for addresses.
+//! A host's network interface: a TAP device whose other end this process reads and writes. It carries Ethernet frames, as BPF programs at interfaces
+//! expect them. All interfaces have the same link address, so that every host accepts all frames and no ARP is needed.
 
 use nix::libc;
 use std::fs::{File, OpenOptions};

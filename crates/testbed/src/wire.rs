@@ -1,10 +1,10 @@
 //! The thread of the switch: it reads what hosts send, and hands over what is due, as punctually as the machine allows.
 
 use crate::clock::{Clock, real_time};
+use crate::commands::{Command, CommandReceiver, Flow};
+use crate::deadline_miss::DeadlineMisses;
+use crate::delay_queue::HoldTimes;
 use crate::frame::{self, End, Headers};
-use crate::hold::Holds;
-use crate::lateness::Lateness;
-use crate::news::{Flow, News, Told};
 use crate::records::{Packet, Records};
 use crate::switch::{Delivery, Switch};
 use forebay_queues::{Arrival, Codepoint};
@@ -31,12 +31,12 @@ pub struct Owner {
     pub back: bool,
 }
 
-/// What is written down of a run.
-pub trait Ledger: Records {
+/// Receiver of the trace of a run.
+pub trait TraceSink: Records {
     /// A packet of a connection was handed to its host at `now`. If it went back, the sender of the connection is there.
     fn delivered(&mut self, now: Time, delivery: &Delivery);
 
-    /// Nothing more happens for a while: others may read what has been written.
+    /// No event is due for a while: publishes the records written so far.
     fn publish(&mut self);
 }
 
@@ -46,55 +46,55 @@ fn number(conn: u32, back: bool) -> u64 {
 }
 
 /// The owner of a packet, from what disciplines know of it.
-pub fn owner(facts: &Arrival) -> Owner {
-    Owner { conn: (facts.flow >> 1) as u32, back: facts.flow & 1 == 1 }
+pub fn owner(meta: &Arrival) -> Owner {
+    Owner { conn: (meta.flow >> 1) as u32, back: meta.flow & 1 == 1 }
 }
 
 /// The hosts' devices, and the network between them.
 pub struct Wire<L> {
     switch: Switch,
-    /// Of each interface its address and its device.
+    /// Address and device of each interface.
     devices: Vec<(Ipv4Addr, File)>,
     /// Places in `devices`.
     by_address: HashMap<Ipv4Addr, usize>,
-    /// By the number of their connection.
+    /// Flows by connection number.
     flows: Vec<Flow>,
-    /// Those between two ends, the newest: number, and whether packets go in the direction of ACKs.
+    /// Newest flow between two ends: number, and whether packets go in the direction of ACKs.
     by_ends: HashMap<(End, End), (u32, bool)>,
-    news: Told,
+    commands: CommandReceiver,
     clock: Clock,
-    lateness: Lateness,
-    /// Until when packets are held, if some transport wants that.
-    holds: Option<Holds>,
-    ledger: L,
+    misses: DeadlineMisses,
+    /// End times of held packets, if a transport uses them.
+    holds: Option<HoldTimes>,
+    trace: L,
     sent: u64,
     strays: u64,
 }
 
-/// What the thread leaves.
+/// Result of the switch thread.
 pub struct Carried<L> {
-    /// What was written down.
-    pub ledger: L,
-    /// How late packets were handed over.
-    pub lateness: Lateness,
+    /// The trace.
+    pub trace: L,
+    /// Deadline misses of packet deliveries.
+    pub misses: DeadlineMisses,
     /// Packets that hosts sent.
     pub sent: u64,
     /// Packets of no known flow; they were thrown away.
     pub strays: u64,
     /// The thread had the priority that it needs.
-    pub punctual: bool,
+    pub has_priority: bool,
 }
 
 /// The largest packet that a device hands over, and more than the largest MTU.
 const LARGEST: usize = 65_536;
 
 /// Names the bell of the news among the devices.
-const BELL: u64 = u64::MAX;
+const WAKEUP: u64 = u64::MAX;
 
 /// The longest sleep, after which the end of the run is noticed.
 const LONGEST: TimeSpec = TimeSpec::new(0, 20_000_000);
 
-/// As epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up when it is time.
+/// Like epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up on time.
 fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result<usize> {
     // SAFETY: `EpollEvent` is the kernel's struct, of which there are as many as said; all that is passed lives until the call returns.
     let ready = unsafe {
@@ -110,142 +110,142 @@ fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result
     }
 }
 
-impl<L: Ledger> Wire<L> {
-    /// The network of `switch` between `devices`. New flows are announced on `news` before their first packet is sent.
-    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, news: Told, clock: Clock, ledger: L) -> Wire<L> {
+impl<L: TraceSink> Wire<L> {
+    /// The network of `switch` between `devices`. New flows are announced on `commands` before their first packet is sent.
+    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, commands: CommandReceiver, clock: Clock, trace: L) -> Wire<L> {
         let holds = None;
-        let (flows, by_ends, lateness) = (Vec::new(), HashMap::new(), Lateness::default());
+        let (flows, by_ends, misses) = (Vec::new(), HashMap::new(), DeadlineMisses::default());
         let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
-        Wire { switch, devices, by_address, flows, by_ends, news, clock, lateness, holds, ledger, sent: 0, strays: 0 }
+        Wire { switch, devices, by_address, flows, by_ends, commands, clock, misses, holds, trace, sent: 0, strays: 0 }
     }
 
     /// Holds packets as `holds` says.
-    pub fn holding(self, holds: Option<Holds>) -> Wire<L> {
+    pub fn holding(self, holds: Option<HoldTimes>) -> Wire<L> {
         Wire { holds, ..self }
     }
 
     /// Carries packets until `stop`.
     ///
     /// # Errors
-    /// Those of timers and devices.
+    /// Errors of timers and devices.
     pub fn run(mut self, stop: &AtomicBool) -> io::Result<Carried<L>> {
-        let punctual = real_time(PRIORITY).is_ok();
+        let has_priority = real_time(PRIORITY).is_ok();
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for (i, (_, device)) in self.devices.iter().enumerate() {
             epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
         }
-        epoll.add(self.news.bell(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
+        epoll.add(self.commands.wakeup(), EpollEvent::new(EpollFlags::EPOLLIN, WAKEUP))?;
         let (mut events, mut buffer) = ([EpollEvent::empty(); 64], vec![0; LARGEST]);
         while !stop.load(Ordering::Relaxed) {
-            self.hand_over();
-            self.ledger.publish();
+            self.deliver_due();
+            self.trace.publish();
             let next = self.switch.next().map_or(LONGEST, |t| self.clock.until(t)).min(LONGEST);
             let ready = wait(&epoll, &mut events, next)?;
             for event in &events[..ready] {
                 match event.data() {
-                    BELL => {
-                        self.news.heard();
-                        self.hear();
+                    WAKEUP => {
+                        self.commands.clear_wakeup();
+                        self.run_commands();
                     }
-                    device => self.take_from(device as usize, &mut buffer)?,
+                    device => self.read_device(device as usize, &mut buffer)?,
                 }
             }
         }
-        self.ledger.publish();
-        Ok(Carried { ledger: self.ledger, lateness: self.lateness, sent: self.sent, strays: self.strays, punctual })
+        self.trace.publish();
+        Ok(Carried { trace: self.trace, misses: self.misses, sent: self.sent, strays: self.strays, has_priority })
     }
 
     /// Lets happen what is due, and gives hosts what has reached them.
-    fn hand_over(&mut self) {
+    fn deliver_due(&mut self) {
         let clock = self.clock;
         let mut arrived = Vec::new();
-        self.switch.advance(clock.now(), &mut self.ledger, |delivery| arrived.push(delivery));
+        self.switch.advance(clock.now(), &mut self.trace, |delivery| arrived.push(delivery));
         for mut delivery in arrived {
-            let bytes = &mut delivery.parcel.frame.bytes;
-            if delivery.parcel.facts.ecn == Codepoint::Ce {
+            let bytes = &mut delivery.skb.frame.bytes;
+            if delivery.skb.meta.ecn == Codepoint::Ce {
                 frame::set_ce(bytes);
             }
-            let Some(&device) = self.by_address.get(&delivery.parcel.frame.headers.to.0) else { continue };
+            let Some(&device) = self.by_address.get(&delivery.skb.frame.headers.to.0) else { continue };
             // The write runs the receiving stack; the packet is late by what has passed until then.
             let now = clock.now();
             let written = (&self.devices[device].1).write(bytes);
-            self.lateness.add(delivery.due, now);
+            self.misses.add(delivery.due, now);
             if written.is_ok() {
-                self.ledger.delivered(now, &delivery);
+                self.trace.delivered(now, &delivery);
             }
-            let Owner { conn, back } = owner(&delivery.parcel.facts);
+            let Owner { conn, back } = owner(&delivery.skb.meta);
             if back && let Some(stream) = &mut self.flows[conn as usize].stream {
-                stream.answered(&delivery.parcel.frame.headers);
+                stream.answered(&delivery.skb.frame.headers);
             }
         }
     }
 
     /// Takes all packets that a host has sent.
-    fn take_from(&mut self, device: usize, buffer: &mut [u8]) -> io::Result<()> {
+    fn read_device(&mut self, device: usize, buffer: &mut [u8]) -> io::Result<()> {
         loop {
             let n = match (&self.devices[device].1).read(buffer) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 n => n?,
             };
-            // What is due earlier goes first, or it would meet a packet that came after it.
-            self.hand_over();
-            match frame::headers(&buffer[..n]).and_then(|h| Some((self.facts(&h)?, h))) {
-                Some((facts, headers)) => {
+            // Earlier deliveries go first: otherwise they would queue behind a packet that came later.
+            self.deliver_due();
+            match frame::headers(&buffer[..n]).and_then(|h| Some((self.meta(&h)?, h))) {
+                Some((meta, headers)) => {
                     let packet = Packet::new(buffer[..n].to_vec(), headers, self.sent);
                     self.sent += 1;
-                    self.send(packet, facts);
+                    self.send(packet, meta);
                 }
                 None => self.strays += 1,
             }
         }
     }
 
-    /// Does what the thread of the applications has told.
-    fn hear(&mut self) {
-        while let Some(news) = self.news.next() {
-            match news {
-                News::Flow(flow) => {
+    /// Runs the commands of the application thread.
+    fn run_commands(&mut self) {
+        while let Some(command) = self.commands.next() {
+            match command {
+                Command::Flow(flow) => {
                     self.by_ends.insert((flow.to, flow.from), (flow.conn, true));
                     self.by_ends.insert((flow.from, flow.to), (flow.conn, false));
                     self.route(flow.conn, &flow.forth, &flow.back);
                     // They are numbered in the order in which they open.
                     self.flows.push(flow);
                 }
-                News::Write { conn, bytes } => {
+                Command::Write { conn, bytes } => {
                     if let Some(stream) = self.flows.get_mut(conn as usize).and_then(|f| f.stream.as_mut()) {
                         stream.write(bytes);
                     }
                 }
-                News::Route { conn, forth, back } => self.route(conn, &forth, &back),
+                Command::Route { conn, forth, back } => self.route(conn, &forth, &back),
             }
         }
     }
 
     fn route(&mut self, conn: u32, forth: &[PortId], back: &[PortId]) {
-        self.switch.set_way(number(conn, false), forth);
-        self.switch.set_way(number(conn, true), back);
+        self.switch.set_route(number(conn, false), forth);
+        self.switch.set_route(number(conn, true), back);
     }
 
     /// Sends a packet, or keeps it for as long as the congestion control of its connection said before.
-    fn send(&mut self, packet: Packet, facts: Arrival) {
+    fn send(&mut self, packet: Packet, meta: Arrival) {
         let now = self.clock.now();
-        let Owner { conn, back } = owner(&facts);
+        let Owner { conn, back } = owner(&meta);
         let waits = !back && self.flows[conn as usize].waits;
         if let Some(holds) = self.holds.as_ref().filter(|_| waits) {
             let until = holds.until(conn, self.clock);
             if until > now {
-                return self.switch.hold(until, packet, facts);
+                return self.switch.hold(until, packet, meta);
             }
             // The hold has ended early: what it kept goes first.
-            self.switch.release(now, facts.flow, &mut self.ledger);
+            self.switch.release(now, meta.flow, &mut self.trace);
         }
-        self.switch.send(now, packet, facts, &mut self.ledger);
+        self.switch.send(now, packet, meta, &mut self.trace);
     }
 
-    /// What disciplines know of a packet that leaves its host; `None`: it is of no known flow.
-    fn facts(&mut self, headers: &Headers) -> Option<Arrival> {
+    /// Packet properties that disciplines use, for a packet that leaves its host; `None`: it belongs to no known flow.
+    fn meta(&mut self, headers: &Headers) -> Option<Arrival> {
         // A message is known before its first packet, and a flow before its first.
-        self.hear();
+        self.run_commands();
         let &(conn, back) = self.by_ends.get(&(headers.from, headers.to))?;
         let flow = self.flows.get_mut(conn as usize)?;
         let class = match &mut flow.stream {

@@ -1,9 +1,9 @@
 //! The running kernel as a world.
 
-use crate::clock::Urgent;
-use crate::guest::{self, Punctuality};
+use crate::clock::RealTimeScope;
+use crate::guest::{self, Timing};
 use crate::namespace::Namespace;
-use crate::shim::{lacking, wanted};
+use crate::shim::{config, unavailable};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -21,22 +21,23 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Beyond this one thread cannot carry the packets in time.
+/// Largest rate whose packets one thread can carry in time.
 const FASTEST: Rate = Rate(1_000_000_000);
 /// Hosts, each with a namespace and a device.
 const MOST_HOSTS: usize = 64;
-/// How long the switch may say nothing.
+/// Longest wait for a message of the switch.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Of a round trip on the empty path, what one packet in a hundred may be late. Our choice: what a queue of a few packets would add.
+/// Tolerated deadline miss of one packet in a hundred, as a fraction 1/N of the round trip on the empty path. Our choice: the delay that a queue of a
+/// few packets would add.
 const TOLERANCE: u64 = 4;
-/// Paths shorter than this are not asked for more: no machine without a real-time kernel gives it.
+/// Smallest tolerance: a machine without a real-time kernel cannot guarantee less.
 const LEAST_TOLERANCE: Time = Time::from_us(250);
 
 /// The TCP of the kernel that is running, in real time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Testbed;
 
-/// Lateness beyond which a run says nothing about the experiment.
+/// Deadline miss beyond which a run is invalid.
 fn tolerance(experiment: &Experiment, fib: &Fib) -> Time {
     let network = &experiment.network;
     let all = hosts(network);
@@ -62,8 +63,8 @@ fn trim_params(cc: &GuestCc) -> String {
 }
 
 /// Why a run is invalid, if it is.
-fn judge(how: &Punctuality, tolerance: Time) -> Result<(), String> {
-    let late = how.lateness.quantile(0.99);
+fn judge(how: &Timing, tolerance: Time) -> Result<(), String> {
+    let late = how.misses.quantile(0.99);
     if late <= tolerance {
         return Ok(());
     }
@@ -72,7 +73,7 @@ fn judge(how: &Punctuality, tolerance: Time) -> Result<(), String> {
     Err(format!(
         "this run is invalid: one packet in a hundred was handed over more than {late} late, and this network tolerates {tolerance} ({}){right}. \
          Run it on an idle machine, at a lower rate or with longer delays",
-        how.lateness
+        how.misses
     ))
 }
 
@@ -116,7 +117,7 @@ impl World for Testbed {
         }
         for group in &experiment.groups {
             let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);
-            if let Some(why) = asked.and_then(|shim| lacking().or_else(|| wanted(&shim).err())) {
+            if let Some(why) = asked.and_then(|shim| unavailable().or_else(|| config(&shim).err())) {
                 refuse("transport.shim", why);
             }
         }
@@ -152,7 +153,7 @@ impl World for Testbed {
         let (mut report, how) = in_real_time(&experiment, seed, &fib, progress)?;
         let tolerance = tolerance(&experiment, &fib);
         judge(&how, tolerance).map_err(RunError::World)?;
-        report.remark = format!("{}; tolerated: {tolerance} (99 %)", how.lateness);
+        report.remark = format!("{}; tolerated: {tolerance} (99 %)", how.misses);
         let counted: Vec<String> = how.counters.iter().map(|(name, n)| format!("{name} {n}")).collect();
         if !counted.is_empty() {
             report.remark += &format!("; counted by BPF programs: {}", counted.join(", "));
@@ -161,7 +162,7 @@ impl World for Testbed {
     }
 }
 
-/// Whether namespaces can be made; what to do if not.
+/// Checks whether namespaces can be created; the error names the fix.
 fn permitted() -> Result<(), String> {
     let Err(e) = Namespace::create() else { return Ok(()) };
     Err(format!("no right to make network namespaces ({e}): run it as root, or behind `unshare --user --map-root-user`"))
@@ -172,7 +173,7 @@ fn in_real_time(
     seed: u64,
     fib: &Fib,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
-) -> Result<(Report, Punctuality), RunError> {
+) -> Result<(Report, Timing), RunError> {
     let broken = |e: io::Error| RunError::World(format!("the testbed broke off: {e}"));
     let (from_guest, to_us) = io::pipe().map_err(broken)?;
     let (from_us, to_guest) = io::pipe().map_err(broken)?;
@@ -180,15 +181,15 @@ fn in_real_time(
         let there = Link::new(to_us, from_us);
         let guest = scope.spawn(|| guest::serve(there, &experiment.network, seed));
         let mut link = Link::new(to_guest, from_guest);
-        // What applications decide, and which ways connections take when a link fails, is to be in time, too.
-        let _urgent = Urgent::from_now(guest::PRIORITY);
+        // Decisions of applications, and new routes after a link failure, must also be in time.
+        let _urgent = RealTimeScope::from_now(guest::PRIORITY);
         let ran = converse(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
         // The other end notices that this one is gone, if it has not ended.
         drop(link);
         let served = guest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match (ran, served) {
             (Err(Failed::Interrupted), _) => Err(RunError::Interrupted),
-            // What the kernel refused says more than that the conversation ended.
+            // The kernel's error is more specific than the end of the conversation.
             (Err(Failed::Guest(_)), Err(e)) => Err(broken(e)),
             (Err(Failed::Guest(why)), Ok(_)) => Err(RunError::World(why)),
             (Ok(_), Err(e)) => Err(broken(e)),

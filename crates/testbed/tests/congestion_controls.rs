@@ -18,9 +18,9 @@ fn experiment(cc: &str) -> Experiment {
     scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone()
 }
 
-/// How a congestion control gets into the kernel is said, with what TRIM needs of the path: 1500 bytes at 20 Mbps, a buffer of 50 packets.
+/// `explain` names the command that attaches a congestion control, and TRIM's requirement: 1500 bytes at 20 Mbps, a buffer of 50 packets.
 #[test]
-fn the_command_that_attaches_a_congestion_control_is_said() {
+fn explain_names_the_attach_command() {
     let says = |cc: &str| {
         let e = experiment(cc);
         assert!(Testbed.supports(&e).is_empty(), "{cc}");
@@ -31,6 +31,6 @@ fn the_command_that_attaches_a_congestion_control_is_said() {
     assert!(trim.contains(command), "{trim}");
     let explicit = says("{ kind = \"trim\", k = \"5ms\" }");
     assert!(explicit.contains(" --param k=5000 "), "{explicit}");
-    // What a kernel has by itself needs no words.
+    // A congestion control of the kernel needs no explanation.
     assert!(!Testbed.explain(&experiment("\"cubic\"")).iter().any(|l| l.contains("forebay attach")));
 }

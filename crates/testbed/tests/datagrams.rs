@@ -103,7 +103,7 @@ fn outside(link: &mut Link) -> Vec<p::Packet> {
 }
 
 #[test]
-fn a_burst_is_delivered_or_dropped_and_counted() {
+fn burst_packets_are_delivered_or_dropped() {
     if let Err(e) = Namespace::create() {
         return forebay_platform::doctor::required::skip("netns", &e.to_string());
     }
@@ -119,8 +119,8 @@ fn a_burst_is_delivered_or_dropped_and_counted() {
     assert_eq!(of(what::ARRIVED, 0), BURST, "all leave their host");
     let (delivered, dropped) = (of(what::DELIVERED, 3), of(what::DROPPED, 3));
     assert_eq!(delivered + dropped, BURST);
-    // From the host a packet comes every 171 us at least, and the slow port needs 853 us for each: of 40 it serves seven while the last one
-    // comes, and ten are in its buffer then. A machine that is slow to write them loses fewer.
+    // The host sends a packet every 171 us at least, and the slow port needs 853 us for each. Of 40 packets the port serves seven while the last one
+    // arrives, and ten are in its buffer then. A machine that writes more slowly loses fewer.
     assert!(delivered >= 17, "{delivered} delivered, {dropped} dropped");
     assert!(seen.iter().all(|r| (r.payload, r.wire, r.ecn, r.class_of_service, r.back) == (PAYLOAD, WIRE, 2, 5, 0)), "{seen:?}");
 }

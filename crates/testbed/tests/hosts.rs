@@ -47,7 +47,7 @@ fn wait_for(what: &AtomicBool) {
 
 /// The initial window is the route's, and a segment is a packet: no larger ones are made and cut up later.
 #[test]
-fn a_transfer_begins_with_the_window_of_its_route_in_single_segments() {
+fn transfer_starts_with_initcwnd_single_segments() {
     if let Err(e) = Namespace::create() {
         return forebay_platform::doctor::required::skip("netns", &e.to_string());
     }

@@ -77,7 +77,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// What a testbed could leave behind: network namespaces that a process is in, or that are pinned by name, and settings of TCP.
+/// State that a testbed could leave behind: network namespaces of processes, pinned namespaces, and settings of TCP.
 fn machine() -> (BTreeSet<String>, Vec<(String, String)>) {
     let links = fs::read_dir("/proc").unwrap().flatten().filter_map(|p| fs::read_link(p.path().join("ns/net")).ok());
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -87,7 +87,7 @@ fn machine() -> (BTreeSet<String>, Vec<(String, String)>) {
         .unwrap()
         .flatten()
         .filter(|f| f.file_name().to_string_lossy().starts_with("tcp_"))
-        // Congestion controls come and go with whoever attaches them, and keys of Fast Open are made when they are first looked at.
+        // Congestion controls change when other processes attach them, and keys of Fast Open are created on first read.
         .filter(|f| !f.file_name().to_string_lossy().ends_with("congestion_control") && f.file_name() != "tcp_fastopen_key")
         .map(|f| (f.file_name().to_string_lossy().into(), fs::read_to_string(f.path()).unwrap_or_default()))
         .collect();
@@ -103,7 +103,7 @@ fn alone() -> Option<fs::File> {
 }
 
 #[test]
-fn nothing_is_left_of_a_testbed_that_was_killed() {
+fn killed_testbed_leaves_nothing() {
     if let Err(e) = Namespace::create() {
         return forebay_platform::doctor::required::skip("netns", &e.to_string());
     }

@@ -26,10 +26,10 @@ kind = "poisson"
     )
 }
 
-/// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
-type Told = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
+/// Shim data of a message: probes, verdict, first window, hold time in ms, ACKs lowered.
+type ShimSummary = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
 
-fn told(report: &Report) -> Vec<Told> {
+fn shim_summaries(report: &Report) -> Vec<ShimSummary> {
     let mut flows: Vec<_> = report.flows.iter().collect();
     flows.sort_by_key(|f| f.flow_id);
     let row = |f: &&forebay_experiment::rows::FlowRow| {
@@ -51,10 +51,10 @@ fn linux(text: &str) -> Option<Report> {
     Some(worlds::run(&Linux, &e).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// 32 messages that meet at a port which marks. A packet more or fewer in the queue is another mark, so that single connections differ; together
-/// they do what they do in virtual time: in the simulator, and in a kernel where there is one.
+/// 32 messages that share a port which marks. One packet more in the queue changes a mark, so that single connections differ. Together they behave as
+/// in virtual time: in the simulator, and in a kernel if one is built.
 #[test]
-fn windows_follow_marks_as_in_virtual_time() {
+fn windows_follow_marks_like_virtual_time() {
     let port = r#"rate = "50Mbps", buffer = "100pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
     let text = scenario("50Mbps", port, "", "sizes = \"200KB\"\nload = 0.6\nflows-per-source = 8");
     if refused(&text) {
@@ -64,7 +64,7 @@ fn windows_follow_marks_as_in_virtual_time() {
     let near = |what: &str, a: f64, b: f64, within: f64| {
         assert!(b > 0.0 && (a / b - 1.0).abs() <= within, "{what}: {a} for {b}");
     };
-    let sum = |r: &Report, of: fn(&Told) -> Option<i64>| told(r).iter().filter_map(of).sum::<i64>() as f64;
+    let sum = |r: &Report, of: fn(&ShimSummary) -> Option<i64>| shim_summaries(r).iter().filter_map(of).sum::<i64>() as f64;
     let end = |r: &Report| r.flows.iter().map(|f| f.end.or_never().0).max().unwrap_or(0) as f64;
     let times = |r: &Report| r.flows.iter().map(|f| (f.end.or_never() - f.start).0 as f64).sum();
     let marked = |r: &Report| r.packets.iter().filter(|p| p.ce).count() as f64;
@@ -81,16 +81,20 @@ fn windows_follow_marks_as_in_virtual_time() {
             exact.timeouts.len()
         );
     }
-    let probes: i64 = told(&real).iter().filter_map(|m| m.0).sum();
+    let probes: i64 = shim_summaries(&real).iter().filter_map(|m| m.0).sum();
     assert!(real.remark.contains(&format!("probes_sent {probes}, ")), "{probes} probes: {}", real.remark);
-    assert!(told(&real).iter().all(|m| m.0 >= Some(10)) && told(&real).iter().any(|m| m.1 == "severe"), "{:?}", told(&real));
+    assert!(
+        shim_summaries(&real).iter().all(|m| m.0 >= Some(10)) && shim_summaries(&real).iter().any(|m| m.1 == "severe"),
+        "{:?}",
+        shim_summaries(&real)
+    );
 }
 
 /// The port takes four packets: trains lose most of their probes, and the SYN behind them. The host may repeat one train (4 ms), so that its SYN
 /// (16 ms) goes alone and its answer is held for 8 ms: by the timers of the process beside the program. A probe takes the port 0.1 ms, a kernel that
 /// sends it some us.
 #[test]
-fn what_was_lost_is_repeated_and_what_is_held_is_released() {
+fn lost_probes_repeated_held_packets_released() {
     let shim = ", probe-budget = 0.000001, probe-burst = 10";
     let text =
         scenario("1Gbps", r#"rate = "5Mbps", buffer = "4pkt""#, shim, "sizes = \"3KB\"\nload = 0.001\nflows-per-source = 1");
@@ -98,7 +102,7 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
         return;
     }
     let Some(runs) = worlds::both(&text, false) else { return };
-    let [real, exact] = runs.each_ref().map(told);
+    let [real, exact] = runs.each_ref().map(shim_summaries);
     for (a, b) in real.iter().zip(&exact) {
         assert_eq!((a.0, a.1, a.2), (b.0, b.1, b.2), "{real:?}");
         // For 8 ms, looked at every millisecond, and until the thread that lets it go has run.
@@ -107,9 +111,9 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
     assert_eq!((real.len(), real[0].0, real[0].1), (4, Some(20), "insufficient"));
 }
 
-/// Transports that share hosts: one without the shim, two under it with parameters of their own, each told by its port.
+/// Transports that share hosts: one without the shim, two with it and with different parameters, each identified by its port.
 #[test]
-fn a_shim_is_that_of_its_transport_alone() {
+fn each_transport_has_its_own_shim() {
     let text = r#"
 [topology]
 kind = "many-to-one"
@@ -156,7 +160,7 @@ flows-per-source = 12
     assert!(real.flows.iter().all(|f| !f.end.is_never()), "all messages arrive");
 }
 
-/// What the program cannot is refused by its key; a build without the programs refuses them all, and says so.
+/// Unsupported values are refused by their key; a build without the programs refuses all, with this reason.
 fn refused(text: &str) -> bool {
     let why = Testbed.supports(&worlds::experiment(text));
     assert_eq!(why.is_empty(), cfg!(feature = "bpf"), "{why:?}");

@@ -6,7 +6,7 @@ use forebay_experiment::report::Report;
 use forebay_experiment::rows::EventKind;
 use std::collections::BTreeMap;
 
-/// Two racks of two hosts and two spines; every host of one rack sends to one of the other. What a spine loses in 400 ms is lost for good.
+/// Two racks of two hosts and two spines; every host of one rack sends to one of the other. Packets that a spine loses in 400 ms are not recovered.
 const RACKS: &str = r#"
 duration = "1200ms"
 [topology]
@@ -58,7 +58,7 @@ jitter = "1ms"
 
 /// Sources of datagrams do not react: what is lost, and what moves, is what is lost in virtual time, within 2 %.
 #[test]
-fn what_failures_cost_is_what_it_costs_in_virtual_time() {
+fn failure_costs_match_virtual_time() {
     let Some([real, exact]) = both(RACKS, false) else { return };
     let known = |r: &Report| r.events.iter().map(|e| (e.time_ps, e.kind, e.port, e.flows, e.pairs)).collect::<Vec<_>>();
     assert_eq!(known(&real), known(&exact));
@@ -89,9 +89,9 @@ fn classes(report: &Report) -> BTreeMap<(u64, u32), u8> {
     all
 }
 
-/// Of PRIN, which is a program that has to be attached first, `stream.rs` tests the classes.
+/// PRIN is a program that has to be attached first; `stream.rs` tests its classes.
 #[test]
-fn segments_have_the_classes_that_they_have_in_virtual_time() {
+fn segment_classes_match_virtual_time() {
     let pias = r#"{ kind = "cubic", shim = { kind = "pias", demotion-thresholds = ["10KB", "30KB", "50KB"] } }"#;
     let service = r#"{ kind = "cubic", shim = { kind = "service", class = 5 } }"#;
     for (cc, answers) in [(pias, 7), (service, 0)] {
@@ -127,9 +127,9 @@ pattern = "pairwise"
 rate = "8Mbps"
 "#;
 
-/// What the network does by chance it does by the same draws: a host's nth packet goes the same way, and of a link's nth packets the same are damaged.
+/// Random decisions use the same draws: a host's nth packet takes the same path, and the same packets of a link are damaged.
 #[test]
-fn packets_are_sprayed_and_damaged_as_in_virtual_time() {
+fn spraying_and_damage_match_virtual_time() {
     let Some([real, exact]) = both(SPRAYED, false) else { return };
     let known = |r: &Report| r.events.iter().map(|e| (e.time_ps, e.kind, e.port, e.flows, e.pairs)).collect::<Vec<_>>();
     assert_eq!(known(&real), known(&exact));
@@ -152,7 +152,7 @@ fn packets_are_sprayed_and_damaged_as_in_virtual_time() {
 
 /// Thresholds of each class (`ks`) at a port, and hosts whose interfaces serve classes in turn: neither is a guest's.
 #[test]
-fn classes_are_marked_by_thresholds_of_their_own() {
+fn classes_use_separate_marking_thresholds() {
     let queue = "{ kind = \"dwrr\", queues = 2, ks = [\"55pkt\", \"10pkt\"] }";
     let strict = "{ kind = \"strict-priority\", queues = 2, ks = [\"55pkt\", \"10pkt\"] }";
     for queue in [queue, strict] {
@@ -187,7 +187,7 @@ service = 6
         };
         let (a, b) = (at(&real), at(&exact));
         let near = |a: u64, b: u64, part| a.abs_diff(b) <= b / part + 2;
-        // Who is pushed out, marked or not, hangs on who came first.
+        // The arrival order decides which packets are pushed out, marked or not.
         assert!(b.0 > 100 && near(a.0, b.0, 20) && near(a.1, b.1, 50) && near(a.2, b.2, 50), "{a:?} for {b:?}: {queue}");
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn built(entry: &QueueEntry, buffer: QueueLen, rate: Rate, rng: &mut 
     loop {
         let mut values: Vec<(&'static str, Value)> =
             entry.entry.params.iter().map(|p| (p.key, value(p, buffer, rate, rng))).collect();
-        // Where the congestion control is asked for its thresholds they have one unit and lie in the reach of the queue.
+        // Congestion control thresholds have one unit and lie within the queue's length.
         if let (Some(min), Some(max)) = (values.iter().position(|v| v.0 == "min"), values.iter().position(|v| v.0 == "max")) {
             let unit = any_length(buffer, rng);
             values[min].1 = Value::QueueLen(length(unit, rng));

@@ -52,7 +52,7 @@ static u64 kernel_random(void)
 	return fb_next(&draws);
 }
 
-/* How far the core's sample is from the head of the kernel's queue. */
+/* Distance of the core's sample from the head of the kernel's queue. */
 static u32 get_random_u32_below(u32 limit)
 {
 	for (u32 place = 0; place < limit; place++)

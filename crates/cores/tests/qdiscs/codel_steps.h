@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CoDel's law on both sides: common parameters, the steps of drop_next, and the states after a packet. The file that includes this one has
+/* CoDel on both sides: common parameters, the steps of drop_next, and the states after a packet. The file that includes this one has
  * `check_step`, and has put `noted_root` in the place of the core's square root. */
 #ifndef FOREBAY_CODEL_STEPS_H
 #define FOREBAY_CODEL_STEPS_H

@@ -3,8 +3,8 @@
  * FQ-CoDel: the core against net/sched/sch_fq_codel.c.
  *
  * Stated differences, beside those of codel.c:
- * - A new queue that is found empty becomes an old one first (RFC 8290 section 4.2). The kernel forgets it where there are no old ones. Here
- *   the kernel's question whether there are any is answered with yes; the argument "kernel-lists" leaves it as it is.
+ * - A new queue that is found empty becomes an old one first (RFC 8290 section 4.2). The kernel drops it if there are no old ones. Here
+ *   the kernel's check for old ones always returns true; the argument "kernel-lists" keeps the kernel's check.
  * - The kernel's limit on memory has no counterpart, and is out of reach here.
  */
 #include "real.h"

@@ -55,7 +55,7 @@ static inline int fls(u32 x)
 	return x ? 32 - __builtin_clz(x) : 0;
 }
 
-/* Whether the test has replaced the function of that name: see the files that include this one. */
+/* True if the test has replaced the function of that name: see the files that include this one. */
 #ifndef OWN_RECIPROCAL_SCALE
 static inline u32 reciprocal_scale(u32 value, u32 range)
 {

@@ -66,7 +66,7 @@ static void finish(void);
 /* The third argument of the program; NULL: none. */
 static const char *mode;
 
-/* What the including file provides. `setup` draws parameters and returns the unit of time in ns. */
+/* Functions of the including file. `setup` draws parameters and returns the unit of time in ns. */
 static fb_u32 setup(void);
 static void push_both(struct packet *packet);
 /* The packet that leaves; NULL: none is left. */

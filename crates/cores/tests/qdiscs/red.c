@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * RED: the core against net/sched/sch_red.c and include/net/red.h, in bytes, without the packet in service. Averages are compared after every
- * arrival, and the region of the average by its consequences: below the lower threshold no packet is marked, above the upper one every packet
+ * arrival. The region of the average is compared by its effects: below the lower threshold no packet is marked, above the upper one every packet
  * is, and between them the core's verdict is given to the kernel as its random number. The argument "gaps" compares how often each marks at a
  * constant average.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RED's law on both sides: common parameters, the average around an arrival, and its region. */
+/* RED on both sides: common parameters, the average around an arrival, and its region. */
 #ifndef FOREBAY_RED_STEPS_H
 #define FOREBAY_RED_STEPS_H
 
@@ -23,7 +23,7 @@ static u8 damping(u8 weight_log, double packet_us, u8 *table)
 	return cell_log;
 }
 
-/* Parameters of both, for thresholds in bytes or packets. Whether packets above the upper one are dropped that could be marked. */
+/* Parameters of both, for thresholds in bytes or packets. True if packets above the upper one are dropped although they could be marked. */
 static bool draw_red(u32 low, u32 high, bool bytes, fb_u64 *param)
 {
 	u8 weight_log = 1 + (u8)fb_below(&draws, 11), table[RED_STAB_SIZE], cell_log;

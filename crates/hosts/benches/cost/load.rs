@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a transfer took.
+/// Cost of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) mbit: f64,

@@ -15,7 +15,7 @@ pub(crate) struct Run {
     pub(crate) ns: u64,
 }
 
-/// What all programs together took of a transfer.
+/// Sum of the programs' run time during a transfer.
 #[derive(Debug, Clone)]
 pub(crate) struct Inside {
     pub(crate) runs: Vec<Run>,
@@ -38,7 +38,7 @@ fn look(at_sender: &BTreeSet<u32>) -> BTreeMap<u32, Run> {
 
 /// Runs the work with the statistics on.
 pub(crate) fn cost(lab: &Lab, at_sender: &BTreeSet<u32>, work: impl FnOnce() -> Load) -> Inside {
-    // SAFETY: no pointers are passed; the descriptor is new and belongs to nobody else. The statistics are on for as long as it is open.
+    // SAFETY: no pointers are passed; the descriptor is new and has no other owner. The statistics are on while it is open.
     let on = unsafe {
         let fd = libbpf_rs::libbpf_sys::bpf_enable_stats(libbpf_rs::libbpf_sys::BPF_STATS_RUN_TIME);
         assert!(fd >= 0, "the kernel's statistics of BPF programs: {}", std::io::Error::last_os_error());

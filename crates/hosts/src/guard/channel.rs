@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Longest message in bytes.
 const LONGEST: usize = 1 << 18;
 
-/// One end.
+/// One end of the channel.
 #[derive(Debug)]
 pub(super) struct Channel(OwnedFd);
 
@@ -55,7 +55,7 @@ impl Channel {
         unsafe { libc::send(self.0.as_raw_fd(), text.as_ptr().cast(), text.len(), flags) >= 0 }
     }
 
-    /// Whether the process at the other end has ended.
+    /// Returns true if the process at the other end has ended.
     pub(super) fn is_closed(&self) -> bool {
         let mut one = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: one descriptor, which lives through the call.

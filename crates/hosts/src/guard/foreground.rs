@@ -26,7 +26,7 @@ pub struct Foreground {
     copy: Option<Attachment>,
     done: Vec<String>,
     keep_on_interrupt: bool,
-    /// Whether the guard makes the attachment.
+    /// The guard creates the attachment.
     is_new: bool,
     /// Seconds without a report, and how many of them there may be.
     quiet: u32,

@@ -31,7 +31,7 @@ enum Verdict {
 
 struct Judge {
     channel: Channel,
-    /// Whether the foreground process is still running.
+    /// The foreground process is still running.
     connected: bool,
     signals: Signals,
     attachment: Attachment,

@@ -20,8 +20,9 @@ use crate::condition::Condition;
 use crate::state::{Attachment, Guard};
 use crate::tune::named;
 use crate::watch::Second;
-use crate::{Error, Health, clock, privileges};
+use crate::{Error, Health, privileges};
 use channel::Channel;
+use forebay_platform::clock;
 use serde::{Deserialize, Serialize};
 use signals::Signals;
 use std::fs;
@@ -45,7 +46,7 @@ pub struct Order {
     pub conditions: Vec<Condition>,
     /// Time after which the guard ends and the attachment stays.
     pub keep_after: Option<Duration>,
-    /// Whether Ctrl-C leaves it attached.
+    /// Ctrl-C leaves it attached.
     pub keep_on_interrupt: bool,
 }
 
@@ -74,7 +75,7 @@ pub enum Event {
     Ended(Ending),
 }
 
-/// How a guard ended.
+/// End of a guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// Nothing was attached, or the attachment cannot be guarded: the error.
@@ -83,7 +84,7 @@ pub enum Ending {
     Cancelled {
         /// The reason.
         why: String,
-        /// Whether Ctrl-C was the reason.
+        /// Ctrl-C was the reason.
         interrupted: bool,
     },
     /// The attachment stays, by its user's decision.
@@ -94,7 +95,7 @@ pub enum Ending {
     RolledBack {
         /// The reason.
         why: String,
-        /// Whether Ctrl-C was the reason.
+        /// Ctrl-C was the reason.
         interrupted: bool,
     },
 }
@@ -148,7 +149,7 @@ pub fn start(mut order: Order) -> Result<Foreground, Error> {
     let signals = Signals::of_foreground().map_err(failed)?;
     // Refused without CAP_SYS_RESOURCE: the out-of-memory killer then treats the guard like other processes.
     let _ = fs::write("/proc/self/oom_score_adj", "-1000");
-    let since = clock::now();
+    let since = clock::monotonic_ns();
     // SAFETY: the process has a single thread.
     match unsafe { libc::fork() } {
         -1 => Err(failed(std::io::Error::last_os_error())),

@@ -15,7 +15,7 @@ pub(super) enum Found {
     Kept,
 }
 
-/// Whether its file was removed without detaching, which removes the pins first.
+/// Returns true if its state file was removed without detaching, which removes the pins first.
 pub(super) fn is_lost(attachment: &Attachment) -> bool {
     // A new attachment of that name has a file before it has pins.
     attachment.pins().is_some_and(Path::exists) && matches!(state::load(&attachment.name), Ok(None))

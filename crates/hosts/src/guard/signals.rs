@@ -20,7 +20,7 @@ impl Signals {
         Signals::listen(&[libc::SIGHUP, libc::SIGINT, libc::SIGTERM].into_iter().filter(|s| !ignored(s)).collect::<Vec<_>>())
     }
 
-    /// Signals of the guard: all that would end it and can be blocked. Those that would stop it are ignored, except SIGSTOP.
+    /// Signals of the guard: all blockable signals that would end it. Signals that would stop it are ignored, except SIGSTOP.
     pub(super) fn of_guard() -> io::Result<Signals> {
         let fatal = [
             libc::SIGHUP,

@@ -1,4 +1,4 @@
-//! Frames that leave a second time: by a packet socket, so that they pass the shim again, with its order in their mark.
+//! Sends frames again by a packet socket, so that they pass the shim again, with its order in their mark.
 
 use super::schedule::{Order, Sending};
 use crate::Error;
@@ -25,7 +25,7 @@ impl Wire {
         Ok(Wire(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// At the interface where it was seen.
+    /// Sends a frame at the interface where it was captured.
     pub(super) fn send(&self, sending: &mut Sending) -> io::Result<()> {
         let (what, size) = match sending.order {
             Order::Release => (1, 0),
@@ -89,7 +89,7 @@ mod tests {
         }
         assert_eq!(sum, 0xffff);
         assert_ne!(frame[50..52], [0xaa, 0xaa]);
-        // What is no segment is left alone.
+        // Frames that are not segments are unchanged.
         let mut short = vec![0x45; 30];
         complete(&mut short);
         assert_eq!(short, vec![0x45; 30]);

@@ -1,10 +1,11 @@
-//! The process beside the shim `proboscis` that keeps its timers (`forebay attach --daemon`): unanswered probes and SYNs are sent again,
-//! SYN-ACKs wait until enough probes have arrived, and what a train said holds for connections that open soon after it. The shim reports what happens through a ring in memory and looks for a sign of life before it
-//! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
+//! Timers of the shim `proboscis`, in a separate process (`forebay attach --daemon`). It repeats unanswered probes and SYNs, holds SYN-ACKs until enough
+//! probes have arrived, and stores the estimate of a train for connections that open soon after it. The shim reports events through a ring buffer,
+//! and checks for a sign of life before it relies on the process (`crates/kernel/bpf/proboscis/helper.bpf.h`). Without this process, however it ends,
+//! traffic continues.
 
+mod estimates;
 mod frames;
-pub mod own;
-mod recent;
+pub mod in_process;
 mod ring;
 mod schedule;
 
@@ -12,18 +13,19 @@ pub use schedule::Timers;
 
 use crate::catalog::Program;
 use crate::tune::named;
-use crate::{Error, clock, counters, privileges};
+use crate::{Error, counters, privileges};
+use estimates::{Change, Estimates};
+use forebay_platform::clock;
 use frames::Wire;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use recent::{Change, Recent};
 use ring::{IDLE, Ring, TICK};
 use schedule::{Notice, Order, Schedule, Sending};
 use std::path::Path;
 
-/// How often it is looked whether the shim is still there, and with which parameters, us.
+/// Interval of the checks for the shim and its parameters, us.
 const LOOK: u64 = 100_000;
 
-/// What it has done.
+/// Counters of the helper.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
     /// Trains of probes that were sent again, of those the ones with their SYN.
@@ -55,7 +57,7 @@ pub fn run(name: &str, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Se
 }
 
 fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, ready: impl FnOnce()) -> Result<Done, Error> {
-    let (params, estimates) = (open(folder, "params")?, open(folder, "recent")?);
+    let (params, table) = (open(folder, "params")?, open(folder, "recent")?);
     let (alive, notices) = (open(folder, "helper")?, open(folder, "notices")?);
     if ring::is_kept(&alive)? {
         return Err(Error::new("another helper keeps these timers").fix("end that one first"));
@@ -64,13 +66,13 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     let wire = Wire::open()?;
     privileges::keep_needed()?;
     let ring = Ring::open(alive, &notices)?;
-    for path in estimates.keys() {
-        let _ = estimates.delete(&path);
+    for path in table.keys() {
+        let _ = table.delete(&path);
     }
-    let (mut schedule, mut recent) = (Schedule::new(Timers::published(8)), Recent::default());
+    let (mut schedule, mut estimates) = (Schedule::new(Timers::published(8)), Estimates::default());
     let (mut done, mut looked, mut ready) = (Done::default(), None, Some(ready));
     while !stop() {
-        let now = clock::now() / 1000;
+        let now = clock::monotonic_ns() / 1000;
         if looked.is_none_or(|l| now - l >= LOOK) {
             if !folder.join("helper").exists() {
                 break;
@@ -78,7 +80,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
             let params = counters::params(program, &params)?;
             let of = |name: &str| params.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
             schedule.probes(of("probes").map_or(8, |v| v as u32));
-            recent.time(of("recent").unwrap_or(0));
+            estimates.time(of("recent").unwrap_or(0));
             looked = Some(now);
         }
         ring.show_life()?;
@@ -86,18 +88,18 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
             ready();
         }
         let notices = ring.wait(if schedule.waits() { TICK } else { IDLE })?;
-        let now = clock::now() / 1000;
+        let now = clock::monotonic_ns() / 1000;
         for notice in notices {
             let left = if let Notice::Answered(flow, _) = &notice { schedule.left(flow) } else { None };
-            change(&estimates, recent.notice(now, &notice, left));
+            change(&table, estimates.notice(now, &notice, left));
             send(&wire, schedule.notice(now, notice), &mut done);
         }
         send(&wire, schedule.due(now), &mut done);
-        change(&estimates, recent.due(now));
+        change(&table, estimates.due(now));
     }
     // From here on nothing is reported and nothing held back any more; what was held back leaves.
     let notices = ring.end()?;
-    let now = clock::now() / 1000;
+    let now = clock::monotonic_ns() / 1000;
     for notice in notices {
         send(&wire, schedule.notice(now, notice), &mut done);
     }
@@ -106,15 +108,15 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
 }
 
 /// Writes `struct estimate` of recent.bpf.h. A path that the table does not take sends its trains.
-fn change(estimates: &MapHandle, all: Vec<Change>) {
+fn change(table: &MapHandle, all: Vec<Change>) {
     for change in all {
         let _ = match change {
-            Change::Remove(path) => estimates.delete(&path),
+            Change::Remove(path) => table.delete(&path),
             Change::Set(path, until, segments) => {
                 let mut value = [0; 16];
                 value[..8].copy_from_slice(&(until * 1000).to_ne_bytes());
                 value[8..12].copy_from_slice(&segments.to_ne_bytes());
-                estimates.update(&path, &value, MapFlags::ANY)
+                table.update(&path, &value, MapFlags::ANY)
             }
         };
     }

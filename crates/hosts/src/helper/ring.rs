@@ -1,13 +1,14 @@
-//! What the shim reports, and the sign of life that it looks for (`crates/kernel/bpf/proboscis/helper.bpf.h`).
+//! Reports of the shim, and the sign of life that it checks (`crates/kernel/bpf/proboscis/helper.bpf.h`).
 
 use super::schedule::Notice;
-use crate::{Error, clock};
+use crate::Error;
+use forebay_platform::clock;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// How often timers are looked at while something waits (the publication's tick), and how often otherwise: well within the time after which
-/// the shim takes the process for dead (HELPER_ALIVE).
+/// Timer interval while a packet waits (the publication's tick), and otherwise: well below the time after which the shim considers the process dead
+/// (HELPER_ALIVE).
 pub(super) const TICK: Duration = Duration::from_millis(1);
 pub(super) const IDLE: Duration = Duration::from_millis(10);
 /// HELPER_ALIVE of helper.bpf.h, ns.
@@ -19,10 +20,10 @@ fn failed(e: libbpf_rs::Error) -> Error {
     Error::bpf("the ring of the shim", &e)
 }
 
-/// Whether a process gives signs of life in that map.
+/// Returns true if a process updates the sign of life in that map.
 pub(super) fn is_kept(alive: &impl MapCore) -> Result<bool, Error> {
     let seen = alive.lookup(&FIRST, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
-    Ok(clock::now().saturating_sub(seen) < ALIVE)
+    Ok(clock::monotonic_ns().saturating_sub(seen) < ALIVE)
 }
 
 /// The end of the ring that belongs to the process beside the shim.
@@ -33,7 +34,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Of a shim with these maps. What was reported to an earlier process is out of date.
+    /// Opens the ring buffer of a shim with these maps. Reports to an earlier process are outdated and dropped.
     pub(super) fn open(alive: MapHandle, notices: &dyn MapCore) -> Result<Ring, Error> {
         let (tell, heard) = channel();
         let mut builder = RingBufferBuilder::new();
@@ -49,18 +50,18 @@ impl Ring {
         Ok(ring)
     }
 
-    /// From now on, for a while, the shim relies on this process.
+    /// Updates the sign of life: the shim relies on this process for the next 50 ms.
     pub(super) fn show_life(&self) -> Result<(), Error> {
-        self.alive.update(&FIRST, &clock::now().to_ne_bytes(), MapFlags::ANY).map_err(failed)
+        self.alive.update(&FIRST, &clock::monotonic_ns().to_ne_bytes(), MapFlags::ANY).map_err(failed)
     }
 
-    /// What is reported, or nothing within `most`.
+    /// Returns the reports, or none within `most`.
     pub(super) fn wait(&self, most: Duration) -> Result<Vec<Notice>, Error> {
         self.ring.poll(most).map_err(failed)?;
         Ok(self.heard.try_iter().collect())
     }
 
-    /// From now on nothing is reported and nothing held back any more; what was reported until then.
+    /// Ends the reports and the holding of packets; returns the reports until then.
     pub(super) fn end(&self) -> Result<Vec<Notice>, Error> {
         self.alive.update(&FIRST, &[0; 8], MapFlags::ANY).map_err(failed)?;
         self.ring.consume().map_err(failed)?;

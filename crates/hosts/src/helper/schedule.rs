@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// What a SYN-ACK waits for (beta3), us: longer than beta1 and the way, so that a train that was sent again may still arrive.
+/// Longest hold of a SYN-ACK (beta3), us: longer than beta1 and the path delay, so that a repeated train may still arrive.
 pub(super) const HOLD: u64 = 8_000;
 
 /// Times, in us, and sizes.
@@ -17,7 +17,7 @@ pub struct Timers {
     pub syn: u64,
     /// A SYN-ACK waits so long (beta3).
     pub hold: u64,
-    /// From then on a SYN is the guest's own timer's (MAX_TIME).
+    /// Time after which the guest's own timer handles a SYN (MAX_TIME).
     pub give_up: u64,
     /// A train grows by the first one's size each time, up to so many times that.
     pub growth: u32,
@@ -28,8 +28,8 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// Those of the publication, with first trains of so many probes. Linux sends a SYN again after a second; probes that are sent again are
-    /// 15 000 a second at most, 1 % of a link of 1 Gbit/s.
+    /// Timers of the publication, with first trains of `probes` probes. Linux retransmits a SYN after a second. Repeated probes are limited to 15 000
+    /// a second, 1 % of a link of 1 Gbit/s.
     pub(super) fn published(probes: u32) -> Timers {
         let (cost_ns, burst) = (66_667, 100);
         Timers { probes, train: 4_000, syn: 16_000, hold: HOLD, give_up: 1_000_000, growth: 4, cost_ns, burst }
@@ -42,7 +42,7 @@ const MOST: usize = 65_536;
 /// Addresses and ports as packets have them.
 pub(super) type Flow = [u8; 12];
 
-/// What the shim reports: `enum happened` of helper.bpf.h.
+/// Report of the shim: `enum happened` of helper.bpf.h.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Notice {
     Opens(Flow, u32, Vec<u8>),
@@ -101,28 +101,28 @@ struct Opening {
 
 /// A SYN-ACK that waits.
 #[derive(Debug)]
-struct Held {
+struct HeldSynAck {
     interface: u32,
     frame: Vec<u8>,
     since: u64,
 }
 
-impl Held {
+impl HeldSynAck {
     fn release(self) -> Sending {
         Sending { interface: self.interface, frame: self.frame, order: Order::Release }
     }
 }
 
-/// All that waits.
+/// Waiting SYNs and SYN-ACKs.
 #[derive(Debug)]
 pub(super) struct Schedule {
     opening: BTreeMap<Flow, Opening>,
-    held: BTreeMap<Flow, Held>,
+    held: BTreeMap<Flow, HeldSynAck>,
     timers: Timers,
     /// Probes that may be sent again now, in ns of which one costs some, and when that was so.
     budget: u64,
     filled: u64,
-    /// Who was served last: the next ones are served first then.
+    /// Flow that was served last: the next ones are served first in the next round.
     from: Flow,
 }
 
@@ -137,12 +137,12 @@ impl Schedule {
         self.timers.probes = probes;
     }
 
-    /// When the newest train of an unanswered SYN left.
+    /// Departure time of the newest train of an unanswered SYN.
     pub(super) fn left(&self, flow: &Flow) -> Option<u64> {
         self.opening.get(flow).map(|o| o.last_train)
     }
 
-    /// Whether a timer runs.
+    /// Returns true if a timer runs.
     pub(super) fn waits(&self) -> bool {
         !self.opening.is_empty() || !self.held.is_empty()
     }
@@ -163,7 +163,7 @@ impl Schedule {
                 self.opening.remove(&flow);
             }
             Notice::Held(flow, interface, frame) => {
-                let held = Held { interface, frame, since: now };
+                let held = HeldSynAck { interface, frame, since: now };
                 if self.held.len() >= MOST {
                     return vec![held.release()];
                 }
@@ -171,7 +171,7 @@ impl Schedule {
                 self.held.entry(flow).and_modify(|h| h.frame.clone_from(&held.frame)).or_insert(held);
             }
             Notice::Estimate(..) => {}
-            Notice::Enough(flow) => return self.held.remove(&flow).map(Held::release).into_iter().collect(),
+            Notice::Enough(flow) => return self.held.remove(&flow).map(HeldSynAck::release).into_iter().collect(),
         }
         Vec::new()
     }
@@ -184,11 +184,11 @@ impl Schedule {
         n
     }
 
-    /// What is to leave now.
+    /// Frames that are due now.
     pub(super) fn due(&mut self, now: u64) -> Vec<Sending> {
         let t = self.timers;
         let waited: Vec<Flow> = self.held.iter().filter(|(_, h)| now - h.since >= t.hold).map(|(f, _)| *f).collect();
-        let mut all: Vec<Sending> = waited.iter().filter_map(|f| self.held.remove(f)).map(Held::release).collect();
+        let mut all: Vec<Sending> = waited.iter().filter_map(|f| self.held.remove(f)).map(HeldSynAck::release).collect();
         self.opening.retain(|_, o| now - o.first <= t.give_up);
         self.budget = (self.budget + (now - self.filled.min(now)) * 1_000).min(t.burst * t.cost_ns);
         self.filled = now;
@@ -221,7 +221,7 @@ impl Schedule {
 
     /// All SYN-ACKs.
     pub(super) fn release_all(&mut self) -> Vec<Sending> {
-        std::mem::take(&mut self.held).into_values().map(Held::release).collect()
+        std::mem::take(&mut self.held).into_values().map(HeldSynAck::release).collect()
     }
 }
 
@@ -235,7 +235,7 @@ mod tests {
 
     /// The publication's timers for a SYN without an answer, with ten probes and without a limit on them.
     #[test]
-    fn trains_grow_and_every_fourth_brings_the_syn() {
+    fn trains_grow_with_every_fourth_syn() {
         let mut s = Schedule::new(Timers::published(10));
         assert!(!s.waits());
         s.notice(0, Notice::Opens([1; 12], 3, vec![7]));
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(s.notice(2_000, Notice::Enough([1; 12])), [release(1)]);
         assert!(s.notice(2_000, Notice::Enough([1; 12])).is_empty());
         assert!(s.due(7_000).is_empty());
-        // One that is sent again does not wait anew.
+        // A retransmitted SYN-ACK does not restart the hold.
         s.notice(7_000, Notice::Held([2; 12], 3, vec![5]));
         assert_eq!(s.due(8_000), [release(5)]);
         s.notice(9_000, Notice::Held([4; 12], 3, vec![4]));
@@ -298,7 +298,7 @@ mod tests {
         assert!(!s.waits());
     }
 
-    /// As the shim writes it.
+    /// Reports as the shim writes them.
     #[test]
     fn notices_are_read() {
         let mut bytes = Vec::new();

@@ -25,7 +25,7 @@ const PROGRAM: Program = Program {
 pub(super) struct Closed {
     /// When, ns of the clock of programs.
     pub(super) at: u64,
-    /// What it was at last.
+    /// Its last state.
     pub(super) socket: Socket,
 }
 
@@ -88,7 +88,7 @@ impl Closings {
         Ok(Closings { ring, seen, _link: link })
     }
 
-    /// Those since the last call, in order.
+    /// Connections that closed since the last call, in order.
     pub(super) fn take(&self) -> Result<Vec<Closed>, Error> {
         self.ring.consume().map_err(|e| Error::bpf("seeing connections close", &e))?;
         Ok(self.seen.take())

@@ -1,14 +1,15 @@
-//! `forebay record`: what the connections of this host send and when, as a scenario that `forebay run` takes. It looks at the kernel's own
-//! counters of each connection, many times a second, and a BPF program says what a connection carried when it closes, however short it was. No
-//! payload is seen. A message is what a connection carries in one direction between two silences. Who may not load programs has a recording
-//! all the same, in which connections that open and close between two looks are counted and nothing more.
+//! `forebay record`: the messages of this host's connections and their times, as a scenario for `forebay run`. It samples the kernel's counters of
+//! each connection many times a second. A BPF program reports the counters of a connection when it closes, however short it was. The payload is not
+//! read. A message is the data of a connection in one direction between two silent intervals. Without the right to load programs, connections that
+//! open and close between two samples are only counted.
 
 mod closed;
 
 use crate::inet_diag::{self, Socket};
 use crate::sample::quantile;
-use crate::{Error, Prefix, clock, privileges};
+use crate::{Error, Prefix, privileges};
 use closed::Closings;
+use forebay_platform::clock;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -17,10 +18,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What to record.
+/// Recording request.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// For how long.
+    /// Length of the recording.
     pub duration: Duration,
     /// Time between two looks.
     pub every: Duration,
@@ -37,15 +38,15 @@ pub struct Request {
 struct Message {
     /// The other end, by number.
     peer: usize,
-    /// Whether this host sent it.
+    /// This host sent it.
     outgoing: bool,
     start_us: u64,
     bytes: u64,
-    /// When it last grew.
+    /// Time of its last growth.
     last_us: u64,
 }
 
-/// One direction of a connection between two looks.
+/// One direction of a connection between two samples.
 #[derive(Debug, Default, Clone, Copy)]
 struct Direction {
     seen: u64,
@@ -53,7 +54,7 @@ struct Direction {
     open: Option<usize>,
 }
 
-/// What was recorded.
+/// The recording.
 #[derive(Debug, Default)]
 pub struct Recording {
     messages: Vec<Message>,
@@ -273,11 +274,11 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
         let inside = request.prefixes.is_empty() || request.prefixes.iter().any(|p| p.contains(s.remote.ip()));
         inside && !s.remote.ip().is_loopback()
     };
-    let (begin, began, opened) = (Instant::now(), clock::now(), opened()?);
+    let (begin, began, opened) = (Instant::now(), clock::monotonic_ns(), opened()?);
     let mut first = true;
     loop {
         let over = begin.elapsed() >= request.duration || stop();
-        // Before the sockets: who comes next may have the same ports. What closed before the first look is not of this recording.
+        // Before the sockets: a later connection may have the same ports. Connections that closed before the first sample are not recorded.
         for c in closed()?.iter().filter(|c| wanted(&c.socket) && !first) {
             let s = &c.socket;
             look(&mut out, &mut open, s, c.at.saturating_sub(began) / 1000, false, request.every);
@@ -304,7 +305,7 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
     Ok(out)
 }
 
-/// Where the process may load programs.
+/// Attaches the program that reports closing connections, if the process may load programs.
 fn see_closing() -> Result<Closings, Error> {
     let missing = privileges::missing()?;
     if missing.is_empty() { Closings::start() } else { Err(Error::new(format!("without {}", missing.join(", ")))) }
@@ -316,7 +317,7 @@ fn look(out: &mut Recording, open: &mut BTreeMap<Ends, [Direction; 2]>, s: &Sock
     let directions = open.entry((s.local, s.remote)).or_default();
     for (i, bytes) in counted.into_iter().enumerate() {
         let d = &mut directions[i];
-        // What was carried before the first look is not recorded.
+        // Data from before the first sample is not recorded.
         if !known && first {
             d.seen = bytes;
         }
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_user_are_not_replaced() {
+    fn user_files_are_not_replaced() {
         let place = place();
         let (scenario, list) = (place.path().join("my.toml"), place.path().join("my.csv"));
         for taken in [&scenario, &list] {
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_are_private_and_forced_ones_replace() {
+    fn recordings_are_private_force_replaces_them() {
         let place = place();
         let scenario = place.path().join("my.toml");
         let (recording, request) = recording();

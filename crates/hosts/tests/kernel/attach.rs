@@ -14,7 +14,7 @@ fn counter(counters: &[(String, u64)], name: &str) -> u64 {
     counters.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
 }
 
-/// As the default of a namespace: new connections use it, detaching gives back what was there.
+/// Attached as the default of a namespace: new connections use it, and detaching restores the previous default.
 pub(crate) fn default() {
     for program in PROGRAMS.iter().filter(|p| p.kind == Kind::CongestionControl).map(|p| p.name) {
         let lab = Lab::new();
@@ -44,7 +44,7 @@ pub(crate) fn default() {
     }
 }
 
-/// For a prefix: connections to it use it and ask for ECN; others do not.
+/// Attached for a prefix: connections to it use it and negotiate ECN; others do not.
 pub(crate) fn prefix() {
     let lab = Lab::new();
     for i in 1..4 {
@@ -87,5 +87,5 @@ pub(crate) fn prefix() {
     let ours = command("ip", &format!("-n {} route show proto 251", lab.left.name));
     equal(ours.lines().count(), 2, "`ip` takes the commands of the dry run");
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
-    snapshot::unchanged(&before, &[&lab], "`detach --all` after routes that no file remembers");
+    snapshot::unchanged(&before, &[&lab], "`detach --all` after routes without a state file");
 }

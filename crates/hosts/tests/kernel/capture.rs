@@ -1,5 +1,5 @@
-//! What passes an interface: TCP segments and probes, in order, as a packet socket sees them (behind filters on the way out, before those
-//! on the way in). And the scripted link.
+//! Packets at an interface: TCP segments and probes, in order, as seen by a packet socket (behind egress filters, before ingress filters). Also the
+//! scripted link.
 
 use crate::lab::Host;
 use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook};
@@ -19,7 +19,7 @@ pub(crate) struct Packet {
     pub(crate) window: u16,
     pub(crate) urgent: u16,
     pub(crate) payload: u32,
-    /// From the host whose interface it is.
+    /// Sent by the host of the interface.
     pub(crate) outgoing: bool,
 }
 
@@ -70,7 +70,7 @@ impl Capture {
             // SAFETY: a new socket, owned from here on.
             let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, i32::from(all)) };
             assert!(fd >= 0, "a packet socket: {}", std::io::Error::last_os_error());
-            // SAFETY: the descriptor was just made and belongs to nobody else.
+            // SAFETY: the descriptor is new and has no other owner.
             unsafe { OwnedFd::from_raw_fd(fd) }
         });
         for (option, value) in [(libc::SO_RCVBUFFORCE, 64 << 20), (libc::SO_RCVTIMEO, 0)] {
@@ -133,7 +133,7 @@ impl Capture {
     }
 }
 
-/// What the link of a host does with what it sends; it goes with the namespace.
+/// Script of a host's link for packets that the host sends; it is removed with the namespace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Script {
     pub(crate) mark_every: u32,
@@ -150,8 +150,8 @@ pub(crate) fn script(host: &Host, script: Script) {
     at(host, TC_EGRESS, script);
 }
 
-/// At what a host receives. Packets that are dropped there were lost on the way; those that a filter drops at the sender its kernel keeps
-/// and sends again by itself (tcp_write_xmit ends when tcp_transmit_skb fails).
+/// Script for packets that a host receives. Packets that are dropped there are lost in the network. A packet that a filter drops at the sender stays
+/// in the sender's kernel, which sends it again (tcp_write_xmit ends when tcp_transmit_skb fails).
 pub(crate) fn script_arrivals(host: &Host, script: Script) {
     at(host, TC_INGRESS, script);
 }
@@ -181,7 +181,7 @@ fn at(host: &Host, side: TcAttachPoint, script: Script) {
         let name = c"eth0";
         // SAFETY: the name ends in zero.
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-        // Behind all filters of ours.
+        // Behind all of our filters.
         let mut hook = TcHook::new(program.as_fd());
         hook.ifindex(index as i32).handle(1).priority(0xff00).attach_point(side);
         hook.create().expect("a qdisc clsact");

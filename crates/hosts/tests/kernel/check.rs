@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// These are packets of a running kernel in real time, and a machine that does something else as well stops any process for a while: a
-/// topic fails when it fails this often in a row. Each failed attempt is printed, and the topics that had one are listed at the end.
+/// The tests use packets of a running kernel in real time, and other load on the machine delays any process. A topic fails when it fails this often
+/// in a row. Each failed attempt is printed, and the topics that had one are listed at the end.
 const ATTEMPTS: u32 = 2;
 
-/// How often a measurement is repeated that real time has disturbed.
+/// Largest number of repetitions of a measurement that other load has disturbed.
 const MEASUREMENTS: u32 = 20;
 
 /// Longest wait for a condition, also on a busy machine.
@@ -70,7 +70,7 @@ pub(crate) fn topic(name: &str) {
     println!("{name}");
 }
 
-/// One check: what must hold.
+/// Reports a check.
 pub(crate) fn check(holds: bool, what: &str) -> bool {
     if holds {
         PASSED.fetch_add(1, Ordering::Relaxed);
@@ -103,8 +103,8 @@ pub(crate) fn refuses<T>(result: Result<T, forebay_hosts::Error>, words: &[&str]
     };
 }
 
-/// Runs a topic until it passes, or has failed too often; `settle` waits until nothing of the one before is left. Whether it took more than
-/// one attempt.
+/// Runs a topic until it passes, or has failed too often; `settle` waits until the state of the previous attempt is gone. Returns true if it took
+/// more than one attempt.
 pub(crate) fn attempts(name: &str, topic: &dyn Fn(), settle: &dyn Fn()) -> bool {
     let failed_before = failed();
     for attempt in 1..=ATTEMPTS {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// The first argument of such a process.
 pub(crate) const WORD: &str = "as-a-child";
 
-/// What a process can lack: type information of the kernel; the right to change settings, so that the last step of an attachment fails.
+/// Missing features: type information of the kernel; the right to change settings, so that the last step of an attachment fails.
 pub(crate) const NO_BTF: &str = "no-btf";
 pub(crate) const NO_SETTINGS: &str = "no-settings";
 

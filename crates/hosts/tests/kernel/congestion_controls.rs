@@ -47,8 +47,7 @@ fn off(lab: &Lab) {
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// What a capture at the sender says about marks: of each pure ACK that ends at the end of a segment whether its echo is that segment's
-/// mark.
+/// Counts the pure ACKs at the sender that end at the end of a segment, and those whose echo equals that segment's mark.
 fn echoes(packets: &[Packet]) -> (usize, usize) {
     let mut marks = std::collections::BTreeMap::new();
     let (mut right, mut wrong) = (0, 0);
@@ -88,7 +87,7 @@ pub(crate) fn echo() {
     }
 }
 
-/// What the congestion control at the sender counted once the connection is closed, by name.
+/// Counters of the congestion control at the sender after the connection is closed, by name.
 fn counted(lab: &Lab) -> impl Fn(&str) -> u64 + use<> {
     let mut counters = Vec::new();
     let value = |all: &[(String, u64)], what: &str| all.iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v);
@@ -142,9 +141,9 @@ pub(crate) fn alpha() {
         let (lab, counted) = without_retransmissions(&[], every);
         let (windows, cuts) = (counted("windows").max(1), counted("cuts"));
         let mean = counted("alpha_sum") as f64 / windows as f64 / 1024.0;
-        // The mean over windows, not over packets. A window with marks is cut, and so the longer of two: where they have three packets and one
-        // in turn, and every second packet is marked, their shares are 2/3 and 0, whose mean is two thirds of the marked share of all packets.
-        // (1088 windows of a real transfer had 0.449.) Where all are marked no window differs.
+        // The mean over windows, not over packets. A window with marks is reduced, and so the longer of two: if they have three packets and one in
+        // turn, and every second packet is marked, their shares are 2/3 and 0. Their mean is two thirds of the marked share of all packets. (1088
+        // windows of a real transfer had 0.449.) If all packets are marked, all windows have the same share.
         let least = if every == 1 { 0.9 } else { 2.0 / 3.0 / f64::from(every) };
         check(mean > least, &format!("mean alpha of {windows} windows is {mean:.3}"));
         check(mean < last, "and less with fewer marks");

@@ -65,7 +65,7 @@ impl Drop for Helper {
     }
 }
 
-/// What is lost, and who has a helper.
+/// Lost packets, and the hosts with a helper.
 #[derive(Debug, Clone, Copy, Default)]
 struct Case {
     lose_probes: u32,
@@ -76,12 +76,12 @@ struct Case {
     lost_as_marked: bool,
 }
 
-/// What came of it.
+/// Result of a case.
 struct Outcome {
     lab: Lab,
-    /// Until the connection was there.
+    /// Time to establish the connection.
     took: Duration,
-    /// What the SYN-ACK allowed.
+    /// Window of the SYN-ACK.
     window: u32,
     _helpers: Vec<Helper>,
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0, "{}", std::io::Error::last_os_error());
     mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE, c"");
     mount(c"tmpfs", c"/run/forebay", c"tmpfs", 0, c"mode=0755");
-    // As mount(8) makes it without options: everyone may create folders there.
+    // As mount(8) creates it without options: every user may create folders there.
     mount(c"bpf", c"/sys/fs/bpf", c"bpf", 0, c"mode=1777");
     case();
     ExitCode::SUCCESS
@@ -173,7 +173,7 @@ fn folder() {
     detached();
 }
 
-/// One attachment that cannot be taken off keeps no other from it.
+/// An attachment that cannot be removed does not block the removal of others.
 fn beside() {
     const OTHER_STATE: &str = "/run/forebay/fbt_other.json";
     attached();
@@ -350,7 +350,7 @@ fn lost() {
         "{done:?}"
     );
     assert!(!done.iter().any(|l| l.contains(&format!("detached {NAME}"))), "{done:?}");
-    // What the message says.
+    // The fix that the message names.
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").expect("another default");
     fs::remove_dir_all("/sys/fs/bpf/elsewhere").expect("pins");
 }

@@ -80,7 +80,7 @@ pub(crate) fn while_detaching() {
     }
 }
 
-/// What is attached stays when its files are lost, and `detach --all` finds it.
+/// An attachment stays when its files are lost, and `detach --all` finds it.
 pub(crate) fn lost_state() {
     let lab = Lab::new();
     let before = snapshot::take(&[&lab]);
@@ -91,10 +91,10 @@ pub(crate) fn lost_state() {
         std::fs::remove_file("/run/forebay/fbt_kill.json").expect("the file of the attachment");
         check(lab.left.run(|| detach("fbt_kill")).is_err(), "without its file an attachment has no name");
         let said = lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
-        check(said.iter().any(|l| l.contains("no file remembers")), "`detach --all` says what it found");
+        check(said.iter().any(|l| l.contains("without a state file")), "`detach --all` says what it found");
         check(transfer.finish().intact, "the stream is intact");
         if who == "default" {
-            // What it was before is lost with the file.
+            // The previous value is lost with the file.
             lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
         }
         snapshot::unchanged(&before, &[&lab], &format!("`detach --all` with the file lost ({who})"));

@@ -136,8 +136,8 @@ impl Lab {
         lab
     }
 
-    /// Nothing is sent again because a process or an ACK waits for a processor: no tail loss probes, and timeouts after ten seconds instead of 0.2.
-    /// What the network loses is still found out by duplicate ACKs.
+    /// Disables retransmissions due to a process or an ACK that waits for a processor: no tail loss probes, and timeouts after ten seconds instead of
+    /// 0.2. Losses of the network are still detected by duplicate ACKs.
     pub(crate) fn patient(&self) {
         for host in [&self.left, &self.right] {
             host.sysctl("net.ipv4.tcp_early_retrans", "0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A link that marks and loses packets by a script: of the packets with payload every so-manieth is marked CE if it is ECN-capable, or lost; and
- * probes of ProBoSCIS are marked from the first on, as many as wanted. */
+/* A link that marks and loses packets by a script. Every nth packet with payload is marked CE if it is ECN-capable, or lost. A given number of
+ * ProBoSCIS probes is marked, from the first on. */
 #include "../../../kernel/bpf/include/packet.h"
 
 struct params {

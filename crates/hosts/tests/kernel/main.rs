@@ -1,6 +1,6 @@
-//! What `forebay attach` promises, held against the running kernel: in network namespaces of our own, which are gone afterwards.
-//! Runs where root, type information (BTF) and struct_ops are there, and says why it does not elsewhere. Everything is one program
-//! because congestion controls are registered for the whole machine: two tests at once would see each other.
+//! `forebay attach` against the running kernel, in private network namespaces, which are removed afterwards. The test needs root, type information
+//! (BTF) and struct_ops; without them it prints the reason and skips. All topics are one program because congestion controls are registered for the
+//! whole machine: two tests at once would interfere.
 //!
 //!     cargo test -p forebay-hosts --features bpf --test kernel [-- WORD]     only topics whose name contains the word
 
@@ -11,12 +11,12 @@ mod capture;
 mod check;
 mod child;
 mod congestion_controls;
+mod estimates;
 mod helper;
 mod hostile;
 mod kill;
 mod lab;
 mod messages;
-mod recent;
 mod recording;
 mod refusals;
 mod shims;
@@ -62,9 +62,9 @@ const TOPICS: &[(&str, fn())] = &[
     ("helper-holds", helper::holds),
     ("helper-guest", helper::guest),
     ("helper-killed", helper::killed),
-    ("helper-recent", recent::estimates),
-    ("helper-recent-guest", recent::guest),
-    ("helper-recent-not-kept", recent::not_kept),
+    ("helper-recent", estimates::estimates),
+    ("helper-recent-guest", estimates::guest),
+    ("helper-recent-not-kept", estimates::not_kept),
     ("kill-attach", kill::while_attaching),
     ("kill-detach", kill::while_detaching),
     ("kill-lost-state", kill::lost_state),

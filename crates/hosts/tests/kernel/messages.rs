@@ -64,7 +64,7 @@ fn lab() -> Lab {
     lab
 }
 
-/// Who takes the option, and what is refused.
+/// Programs that take the option, and values that are refused.
 pub(crate) fn option() {
     let lab = lab();
     let before = snapshot::take(&[&lab]);
@@ -105,7 +105,7 @@ pub(crate) fn option() {
         let counted = counter(&lab.left, "fbt_msg", if cc == "prin" { "blocks" } else { "messages" });
         equal(counted, 1, "status counts the message, and none that was refused");
         lab.left.run(|| detach("fbt_msg")).unwrap_or_else(|e| panic!("{e}"));
-        equal(errno(say(&near, &[1000, 0])), Some(libc::ENOPROTOOPT), "nobody has the option after detaching");
+        equal(errno(say(&near, &[1000, 0])), Some(libc::ENOPROTOOPT), "the option is gone after detaching");
     }
     drop((plain, _far));
     snapshot::unchanged(&before, &[&lab], "congestion controls that take messages");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a sending socket is before each ACK that it processes (the tracepoint tcp_probe at the beginning of tcp_rcv_established), for a test that
- * holds windows against a law. */
+/* State of a sending socket before each ACK that it processes (the tracepoint tcp_probe at the beginning of tcp_rcv_established), for a test that
+ * compares windows with a congestion control. */
 #include "../../../kernel/bpf/include/tcp.h"
 
 enum { MOST = 1 << 16 };

@@ -85,7 +85,7 @@ pub(crate) fn messages() {
     );
 }
 
-/// Connections that come and go faster than anybody looks: each is in the recording, to the byte, at both ends.
+/// Connections that open and close between two samples: each is in the recording, to the byte, at both ends.
 pub(crate) fn short_connections() {
     const CONNECTIONS: usize = 200;
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! What must not be done is refused with a message that says what to do, and nothing is left half-done.
+//! Invalid requests are refused with a message that names the fix, and leave no change behind.
 
 use crate::check::{check, equal, refuses};
 use crate::child;
@@ -30,7 +30,7 @@ pub(crate) fn wrong_requests() {
         &["cubic", "registered", "--name"],
         "the name of a congestion control of the kernel",
     );
-    refuses(with(&|r| r.default = false), &["--dst", "--cgroup", "--default"], "an attachment that nobody would use");
+    refuses(with(&|r| r.default = false), &["--dst", "--cgroup", "--default"], "an attachment without a target");
     refuses(
         with(&|r| r.prefixes = vec!["10.77.0.0/24".parse().expect("a prefix")]),
         &["--default", "leave one"],

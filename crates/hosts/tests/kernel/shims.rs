@@ -118,7 +118,7 @@ pub(crate) fn proboscis() {
         let syn_ack = near.iter().find(|p| !p.outgoing && p.flags & (SYN | ACK) == SYN | ACK).copied();
         let segments = (10 * (8 - marked) / 8).max(2);
         equal(syn_ack.map(|p| u32::from(p.window)), Some(segments * 1448), &format!("the SYN-ACK allows {segments} segments"));
-        // What leaves before the first ACK of data arrives.
+        // Packets that leave before the first ACK of data arrives.
         let first = near.iter().position(|p| p.outgoing && p.protocol == 6 && p.payload > 0).unwrap_or(0);
         let begin = near.get(first).map_or(0, |p| p.seq);
         let answer = near
@@ -246,8 +246,8 @@ pub(crate) fn proboscis_guest() {
     }
 }
 
-/// ACKs that the receiver's timer sent while 200 segments were sent with a least window of so many segments, three times; `marked`: whether all probes
-/// were marked, so that the window is small from the beginning. Later all data is marked.
+/// ACKs that the receiver's timer sent for 200 segments with a smallest window of `floor` segments, in three runs. `marked`: all probes were marked,
+/// so that the window is small from the beginning. All data is marked.
 fn with_floor(floor: u32, marked: bool) -> u64 {
     let lab = Lab::new();
     small_packets(&lab);

@@ -1,4 +1,4 @@
-//! All that an attachment could leave behind, as text: compared before and after.
+//! State that an attachment could leave behind, as text: compared before and after.
 
 use crate::check::{PATIENCE, check};
 use crate::lab::Lab;
@@ -17,7 +17,7 @@ pub(crate) fn settle(wanted: &BTreeSet<String>) {
     }
 }
 
-/// What is there once the kernel has freed what went before: the same twice, some time apart.
+/// State after the kernel has freed removed objects: two equal snapshots, some time apart.
 pub(crate) fn take(labs: &[&Lab]) -> BTreeSet<String> {
     let mut last = look(labs);
     for _ in 0..50 {

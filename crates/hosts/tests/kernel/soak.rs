@@ -122,14 +122,14 @@ pub(crate) fn soak() {
             wrong == 0 && got.iter().all(|g| g.load(Relaxed) > 0),
             &format!("{what}: every connection's bytes arrive as they were sent"),
         );
-        // A kernel that skips programs has windows that no congestion control set (law_mend in mend.bpf.h): few, and only then. As a signed number, as the
-        // kernel sees them (tcp_snd_cwnd_set).
+        // A kernel that skips programs has windows that no congestion control set (law_mend in mend.bpf.h): few, and only then. Read as a signed
+        // number, like in the kernel (tcp_snd_cwnd_set).
         let count = |what| counter(&lab.left, &format!("fbs_{}_l", cc.name), what);
         let mended = count("mended");
         check(
             below == 0 || (mended > 0 && below * 100 < looks),
             &format!(
-                "no congestion control sets a window below one segment (least {least}, {below} of {looks} looks, {mended} mended)"
+                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {mended} mended)"
             ),
         );
         // Counted where the congestion control itself answers, so that this holds whatever the kernel skips.

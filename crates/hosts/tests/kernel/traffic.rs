@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a read may wait before the test says that the connection is stuck.
+/// Longest wait of a read before the test reports that the connection is stuck.
 const STUCK: Duration = Duration::from_secs(120);
 
 /// Bytes that differ from place to place, so that lost, doubled and swapped ones are seen.
@@ -72,7 +72,7 @@ pub(crate) struct Transfer {
     receiver: JoinHandle<std::io::Result<(u64, u64)>>,
 }
 
-/// What came of a transfer.
+/// Result of a transfer.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) bytes: u64,

@@ -86,7 +86,7 @@ fn trains(report: &Report) -> Trains {
     Trains { number, first: first / number as f64, third: third / number as f64 }
 }
 
-/// What the program has counted since the last look: waits, their sum in ms, episodes.
+/// Counters of the program since the last call: waits, their sum in ms, episodes.
 struct Counted {
     waits: u64,
     sum: f64,

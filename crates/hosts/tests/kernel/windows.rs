@@ -85,7 +85,7 @@ impl Alpha {
     }
 }
 
-/// What is wrong with the windows of a connection, and how many cuts and windows there were.
+/// Errors in the windows of a connection, and the numbers of reductions and windows.
 fn judge(acks: &[Seen], shift: u32) -> (Vec<String>, u32, u32) {
     let (mut wrong, mut cuts, first) = (Vec::new(), 0, acks[0]);
     // The congestion control began when the handshake was over.
@@ -136,7 +136,7 @@ pub(crate) fn dctcp() {
                 wrong.first().map_or(String::new(), |w| format!("; {} are not, first {w}", wrong.len()))
             ),
         );
-        // Where all or many are marked windows are so small that alpha hardly matters.
+        // With all or many packets marked, windows are so small that alpha hardly matters.
         let other = judge(&acks, shift + 1).0.len();
         check(every < 5 || other > 0, &format!("{other} of them would not be with another weight of the newest window"));
     }

@@ -1,4 +1,4 @@
-//! Whether this machine lets a guest run: it traces its own children and maps its memory from a file.
+//! Check that a guest can run on this machine: it traces its own children and maps its memory from a file.
 
 use super::tools::{compile, compiler, temp_dir};
 use forebay_platform::doctor::Finding;

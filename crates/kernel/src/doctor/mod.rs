@@ -1,8 +1,8 @@
-//! What the world `linux` needs of a machine. To add a check: a function in a file here, and a line in the list.
+//! Machine requirements of the backend `linux`. To add a check: a function in a file here, and a line in the list.
 
 mod guest;
-mod room;
 mod sources;
+mod space;
 mod tools;
 
 use forebay_platform::doctor::{Check, Part};
@@ -22,8 +22,8 @@ pub static PART: Part = Part {
         Check { title: "bc", look: tools::bc },
         Check { title: "xz", look: tools::xz },
         Check { title: "sources", look: sources::sources },
-        Check { title: "disk", look: room::disk },
-        Check { title: "memory", look: room::memory },
+        Check { title: "disk", look: space::disk },
+        Check { title: "memory", look: space::memory },
         Check { title: "guests", look: guest::guests },
         Check { title: "kernel", look: sources::kernel },
     ],

@@ -1,4 +1,4 @@
-/* What User-mode Linux needs of a host: memory mapped from a file, executable; a child that is traced and whose system calls are caught.
+/* Requirements of User-mode Linux on a host: memory mapped from a file, executable; a child that is traced and whose system calls are caught.
    Exit code 0: all of it; 1: no tracing; 2: no such memory; 3: the folder cannot be written. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-//! What kernels are built from, and whether one is there.
+//! Check for kernel sources.
 
 use crate::cache::Cache;
 use crate::choose;

@@ -19,7 +19,7 @@ fn which(program: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(program)).find(|p| p.is_file())
 }
 
-/// Whether `program` is there, and what it says its version is.
+/// Finds `program` and reads its version.
 fn tool(program: &str, package: Package) -> Finding {
     let Some(path) = which(program) else {
         return Finding::missing(format!("{program} is not there"), package);
@@ -92,7 +92,7 @@ pub(super) fn compile(gcc: &Path, folder: &Path, text: &str) -> Result<PathBuf, 
     if out.status.success() { Ok(program) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned()) }
 }
 
-/// Where gcc is.
+/// Path of gcc.
 pub(super) fn compiler() -> Option<PathBuf> {
     which("gcc")
 }
@@ -103,7 +103,7 @@ mod tests {
     use forebay_platform::doctor::Finding;
 
     #[test]
-    fn a_program_that_is_not_there_comes_with_its_package() {
+    fn missing_program_names_its_package() {
         let found = tool("no-such-program", same("no-such-package"));
         let Finding::Fails { wrong, fix } = found else { panic!("{found:?}") };
         assert!(wrong.contains("no-such-program") && fix.text().contains("no-such-package"));

@@ -72,7 +72,7 @@ impl Drop for Cores {
     fn drop(&mut self) {
         self.to = None;
         if std::thread::panicking() {
-            // It may wait for somebody to read.
+            // The child may wait for a reader of its output.
             let _ = self.child.kill();
         }
         let ended = self.child.wait();

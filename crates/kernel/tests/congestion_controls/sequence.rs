@@ -15,7 +15,7 @@ use forebay_types::{Bytes, QueueLen, Rate, Rng, Time, TimeOrNever};
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 const NONE: u32 = u32::MAX;
 
-/// What is compared after an event: `struct outcome` of the harness.
+/// State that is compared after an event: `struct outcome` of the harness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
     cwnd: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Sequence {
 
 /// Kinds of events, as `enum kind`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     Ack,
     Loss,
     Recovered,
@@ -67,7 +67,7 @@ const RECOVERING: u32 = 4;
 #[derive(Debug, Clone, Copy)]
 #[allow(dead_code, reason = "shown in failures")]
 pub(crate) struct Note {
-    what: What,
+    what: EventKind,
     flags: u32,
     now: u64,
     una: u32,
@@ -218,7 +218,7 @@ impl Sender<'_> {
         (offset as u32).wrapping_add(self.isn)
     }
 
-    fn note(&self, what: What) -> Note {
+    fn note(&self, what: EventKind) -> Note {
         Note {
             what,
             flags: if self.recovering { RECOVERING } else { 0 },
@@ -303,7 +303,7 @@ impl Sender<'_> {
             mss: self.mss,
         };
         let cuts = ece && !self.recovering && chance(self.rng, 40);
-        let mut note = self.note(What::Ack);
+        let mut note = self.note(EventKind::Ack);
         note.flags |= if acked > 0 { ADVANCES } else { 0 } | if cuts { CUTS } else { 0 };
         note.acked = grow as u32;
         note.ece = u32::from(ece);
@@ -332,14 +332,14 @@ impl Sender<'_> {
         self.w.ssthresh = self.threshold(Trigger::Loss);
         self.w.fall();
         self.recovering = true;
-        let note = self.note(What::Loss);
+        let note = self.note(EventKind::Loss);
         self.happened(&note, 0);
     }
 
     fn recovered(&mut self) {
         self.recovering = false;
         self.cc.cwnd_event(&mut self.w, Event::Complete);
-        let note = self.note(What::Recovered);
+        let note = self.note(EventKind::Recovered);
         self.happened(&note, 0);
     }
 
@@ -349,7 +349,7 @@ impl Sender<'_> {
         self.cc.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.nxt });
         // Both are over when the next event comes.
         self.recovering = false;
-        let note = self.note(What::Timeout);
+        let note = self.note(EventKind::Timeout);
         self.happened(&note, 0);
     }
 
@@ -359,7 +359,7 @@ impl Sender<'_> {
         let largest = mostly(self.rng, 95, 1e6, 5e8);
         self.written += spread(self.rng, 1.0, largest) as u64;
         let deadline = chance(self.rng, 70).then(|| Time(self.now.0 + spread(self.rng, 1e6, 1e13) as u64));
-        let mut note = self.note(What::Message);
+        let mut note = self.note(EventKind::Message);
         (note.from, note.to) = (self.seq(begin), self.seq(self.written));
         note.time = deadline.map_or(u64::MAX, Time::as_us);
         self.cc.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved: None });
@@ -372,7 +372,7 @@ impl Sender<'_> {
     /// Data may leave, and mostly does.
     fn send(&mut self) {
         let unsent = self.written - self.nxt;
-        let mut note = self.note(What::Send);
+        let mut note = self.note(EventKind::Send);
         if let Some(t) = &mut self.tagger {
             if unsent == 0 {
                 return;
@@ -420,7 +420,7 @@ impl Sender<'_> {
     fn stack(&mut self) {
         let most = mostly(self.rng, 95, 100, 1 << 24);
         self.w.cwnd = 1.0 + self.rng.below(most) as f64;
-        let mut note = self.note(What::Stack);
+        let mut note = self.note(EventKind::Stack);
         note.from = self.w.cwnd as u32;
         self.happened(&note, 0);
     }
@@ -428,7 +428,7 @@ impl Sender<'_> {
     fn established(&mut self) {
         let rtt = self.sample();
         self.cc.cwnd_event(&mut self.w, Event::Established { rtt });
-        let mut note = self.note(What::Established);
+        let mut note = self.note(EventKind::Established);
         note.rtt = rtt.map_or(NONE, |t| t.as_us().min(u64::from(NONE - 1)) as u32);
         self.happened(&note, 0);
     }
@@ -468,7 +468,7 @@ impl Sequence {
             packets_per_s: rate / (8.0 * packet),
             buffer: if chance(rng, 10) { f64::INFINITY } else { spread(rng, 1.0, 1e4).floor() },
         };
-        let guest = guest_cc(&t, Some(&route)).expect("it is legal").expect("it is one of ours");
+        let guest = guest_cc(&t, Some(&route)).expect("it is legal").expect("it is our congestion control");
         let config = cc::build(&t.cc).expect("the congestion control exists");
         let mut cc = config.start();
         let path = Path {

@@ -19,7 +19,7 @@ pub(super) const fn places<const N: usize>(names: &[&'static str], sizes: &[usiz
 
 /// Compiles a program that prints what C makes of the header, and compares line for line.
 #[test]
-fn the_c_compiler_puts_everything_at_the_same_place() {
+fn layouts_match_the_c_compiler() {
     let mut program = String::from("#include <stdio.h>\n#include <stddef.h>\n#include \"protocol.h\"\nint main(void) {\n");
     let mut expected = String::new();
     for (kind, size, (name, fields)) in LAYOUTS {
@@ -105,7 +105,7 @@ fn the_c_compiler_puts_everything_at_the_same_place() {
 }
 
 #[test]
-fn records_come_back_as_they_were_put() {
+fn record_roundtrip() {
     let open = Open {
         conn: 7,
         group: 1,

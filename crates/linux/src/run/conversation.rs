@@ -12,12 +12,12 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How long to wait for the guest before looking whether the run is to stop.
+/// Longest wait for the guest before the next check whether the run has to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// Frames between two looks at the progress callback while the guest talks.
 const FRAMES_PER_LOOK: u32 = 64;
 
-/// How a run ended that has no report.
+/// End of a run without a report.
 #[derive(Debug)]
 pub enum Failed {
     /// The progress callback asked for it.
@@ -32,7 +32,7 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// Whoever watches: called with how far the run is, and may end it.
+/// Progress callback; it can end the run.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Cut>;
 
 /// Runs `experiment` under `seed` as planned, with the guest at the other end of `link`, whatever that is. `patience`: how long it may be
@@ -77,7 +77,7 @@ pub(crate) fn greet(
             Incoming::Frame(frame) => {
                 let Some(hello) = frame.only::<Hello>() else { continue };
                 if (hello.protocol, hello.record_sizes) != (protocol::PROTOCOL, protocol::RECORD_SIZES) {
-                    return Err(Failed::Guest("the kernel was built by another version of this program: build it anew".into()));
+                    return Err(Failed::Guest("the kernel was built by another version of this program: build it again".into()));
                 }
                 return Ok(text_in(&hello.version));
             }
@@ -142,7 +142,7 @@ impl Run<'_> {
         Ok(report)
     }
 
-    /// What the guest has said to people, for messages.
+    /// The guest's log, appended to error messages.
     fn said(&self) -> String {
         if self.log.is_empty() { String::new() } else { format!("; it said: {}", self.log.trim_end()) }
     }

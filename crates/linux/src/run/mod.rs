@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what};
 use crate::sender;
-use crate::shim_rows::Said;
+use crate::shim_rows::ShimState;
 use crate::trace::Trace;
 use forebay_apps::{App, Notice, QueryIds, query_rows};
 use forebay_experiment::Experiment;
@@ -41,7 +41,7 @@ pub(crate) struct Run<'a> {
     timeouts: Vec<TimeoutRow>,
     samples: Series<TcpRow>,
     deliveries: Deliveries,
-    /// What the payload of each connection counts for there, as far as it has been looked at.
+    /// Accounting of each connection's payload, as far as it has been processed.
     sums: IndexVec<ConnSlot, SumId>,
     packets: Series<PacketRow>,
     /// The warm-up is over; when it ended, and what had arrived by then for each transport.
@@ -49,7 +49,7 @@ pub(crate) struct Run<'a> {
     measured_from: Time,
     arrived_before: IndexVec<GroupId, u64>,
     cut: bool,
-    /// What the guest says to people.
+    /// Log text of the guest.
     log: String,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How far it is.
+    /// Progress of the run.
     fn progress(&self) -> Progress {
         Progress {
             now: self.hosts.now,
@@ -111,11 +111,11 @@ impl<'a> Run<'a> {
             Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
             ShimRow::KIND => frame.records().for_each(|r: ShimRow| {
                 if let Some(slot) = self.hosts.slot(r.conn) {
-                    self.hosts.connections[slot].shims.get_or_insert(Said::NOTHING).hear(&r);
+                    self.hosts.connections[slot].shims.get_or_insert(ShimState::NOTHING).update(&r);
                 }
             }),
             Event::KIND => return frame.records().try_for_each(|r| self.event(&r)),
-            // What connections came to is known from their packets.
+            // The totals of connections follow from their packets.
             Final::KIND => {}
             LOG => self.log.push_str(&frame.text()),
             kind => return Err(Failed::Guest(format!("the guest sent a frame of kind {kind}, which only it reads"))),
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         if p.back != 0 {
             return;
         }
-        let leaves_host = c.ways.forth.first().is_some_and(|first| first.get() == p.port);
+        let leaves_host = c.routes.forth.first().is_some_and(|first| first.get() == p.port);
         // Into a dead link, too, a host has sent.
         let into_dead = p.what == what::DROPPED && p.reason == reason::DEAD;
         match p.what {
@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
 
     /// The sender knows that so many bytes have arrived.
     fn acked(&mut self, slot: ConnSlot, bytes: u64) {
-        // What is acknowledged has been read: at the same instant, so that the event may come behind.
+        // Acknowledged data has been read at the same instant at the latest; the read event may follow.
         self.delivered(slot, bytes);
         let now = self.hosts.now;
         loop {
@@ -331,7 +331,7 @@ impl<'a> Run<'a> {
                 None => break,
             }
         }
-        // Whoever stops before the connection is open has written nothing, of which there will be no word.
+        // Applications that stop before the connection is open have written nothing, and the guest reports nothing about them.
         for slot in std::mem::take(&mut self.hosts.stopped_early) {
             self.stopped(slot);
         }
@@ -343,7 +343,7 @@ impl<'a> Run<'a> {
         self.hosts.frames.put(protocol::Next { wake, quit: u32::from(over), pad: 0 });
     }
 
-    /// Whether nothing is left to do.
+    /// Returns true if nothing is left to do.
     fn finished(&self) -> bool {
         self.hosts.unfinished == 0 && self.apps.iter().all(App::finished)
     }

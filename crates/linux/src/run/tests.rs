@@ -87,7 +87,7 @@ fn runs_repeat() {
 }
 
 #[test]
-fn statistics_begin_behind_the_warm_up_and_the_run_ends_at_its_duration() {
+fn statistics_start_after_warm_up() {
     let mut e = with(WorkloadKind::Long {
         pairs: vec![(NodeId::new(0), NodeId::new(3)), (NodeId::new(1), NodeId::new(3))],
         size: Some(3_000),
@@ -112,7 +112,7 @@ fn statistics_begin_behind_the_warm_up_and_the_run_ends_at_its_duration() {
 }
 
 #[test]
-fn whoever_watches_can_end_a_run_with_a_report_or_without() {
+fn callback_ends_run() {
     let e = with(WorkloadKind::Long {
         pairs: vec![(NodeId::new(0), NodeId::new(3))],
         size: Some(3_000),
@@ -133,7 +133,7 @@ fn whoever_watches_can_end_a_run_with_a_report_or_without() {
 }
 
 #[test]
-fn a_guest_that_says_nothing_or_ends_is_an_error_in_words() {
+fn silent_or_ended_guest_fails() {
     let e = with(WorkloadKind::Replay { flows: Vec::new() });
     let (fib, plan) = (Fib::new(&e.network).unwrap(), Plan::new(&e));
     let (_guest_reads, to_guest) = io::pipe().unwrap();

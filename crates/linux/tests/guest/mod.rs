@@ -21,13 +21,13 @@ pub(crate) fn experiment(text: &str) -> Experiment {
     resolved.variants[0].config.clone()
 }
 
-/// What comes of an experiment in `world`.
+/// Runs an experiment in `world`.
 pub(crate) fn run_in(world: &dyn World, e: &Experiment) -> Report {
     let checked = e.check().unwrap_or_else(|e| panic!("{e}"));
     world.run(checked, e.seed, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Whether there is a kernel; fails where there should be one.
+/// Returns true if there is a kernel; fails if there should be one.
 pub(crate) fn kernel() -> bool {
     if !Linux.version().is_empty() {
         return true;

@@ -1,48 +1,48 @@
-//! What a machine has and lacks, and the command that mends it. A check is a function with a title; each part of the program that needs
-//! something of the machine has a list of them, and `forebay doctor` goes through all lists.
+//! Machine requirements and the commands that fix them. A check is a function with a title. Each part of the program that has requirements has a list
+//! of checks, and `forebay doctor` runs all lists.
 
 mod package;
 pub mod required;
 
 pub use package::{Package, install};
 
-/// One thing that is needed.
+/// A requirement.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// What it is, in a few words: `flex`, `space in the cache`.
+    /// Short name: `flex`, `space in the cache`.
     pub title: &'static str,
     /// Looks. It changes nothing that stays, and takes less than a second.
     pub look: fn() -> Finding,
 }
 
-/// All that a part of the program needs.
+/// Requirements of a part of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
     /// The word that names it on the command line: `linux`.
     pub name: &'static str,
     /// A heading.
     pub title: &'static str,
-    /// In the order in which a person would mend them.
+    /// In the order in which a user should fix them.
     pub checks: &'static [Check],
 }
 
-/// What a look has found.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It works; this is what is there.
+    /// It works; the text describes it.
     Works(String),
-    /// It does not.
+    /// It does not work.
     Fails {
-        /// What is wrong.
+        /// The problem.
         wrong: String,
-        /// What to do about it.
+        /// The fix.
         fix: Fix,
     },
-    /// It could not be looked at, for this reason.
+    /// The check failed, for this reason.
     Unknown(String),
 }
 
-/// What to do about something that does not work.
+/// Fix of a failed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fix {
     /// Install this package; several are installed with one command.

@@ -19,7 +19,7 @@ enum Family {
     Other,
 }
 
-/// From the lines of `/etc/os-release`: its `ID`, or else what it says it is like.
+/// Family by the lines of `/etc/os-release`: its `ID`, otherwise its `ID_LIKE`.
 fn family(os_release: &str) -> Family {
     let values = |key: &str| {
         let line = os_release.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix('=')).unwrap_or("");
@@ -64,7 +64,7 @@ mod tests {
     const LIBC: Package = Package { debian: "libc6-dev", fedora: "glibc-static" };
 
     #[test]
-    fn a_distribution_is_known_by_its_relatives() {
+    fn distribution_recognized_by_id_like() {
         assert_eq!(family("PRETTY_NAME=\"Debian GNU/Linux 12\"\nID=debian\n"), Family::Debian);
         assert_eq!(family("ID=pop\nID_LIKE=\"ubuntu debian\"\n"), Family::Debian);
         assert_eq!(family("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n"), Family::Fedora);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn one_command_installs_all_of_them_once() {
+    fn one_command_installs_each_package_once() {
         assert_eq!(command(Family::Debian, &[LIBC, FLEX, FLEX]), "apt install flex libc6-dev");
         assert_eq!(command(Family::Fedora, &[LIBC, FLEX]), "dnf install flex glibc-static");
         assert_eq!(

@@ -49,7 +49,7 @@ impl Dir {
     /// Opens a directory by its absolute path, in which no component may be a symbolic link; `None` if it does not exist.
     ///
     /// # Errors
-    /// Those of the system; a component of the path is a link or no directory.
+    /// Errors of the system; a component of the path is a link or no directory.
     pub fn open(path: &Path) -> Result<Option<Dir>, Error> {
         let root = fs::open("/", directory(), Mode::empty()).map_err(|e| Error::Io("/".into(), e.into()))?;
         let mut dir = Dir { fd: root, path: "/".into() };
@@ -74,7 +74,7 @@ impl Dir {
     /// Opens a directory in this one; `None` if it does not exist.
     ///
     /// # Errors
-    /// Those of the system; it is a link or no directory.
+    /// Errors of the system; it is a link or no directory.
     pub fn subdir(&self, name: &OsStr) -> Result<Option<Dir>, Error> {
         let path = self.path.join(name);
         match fs::openat(&self.fd, name, directory(), Mode::empty()) {
@@ -95,7 +95,7 @@ impl Dir {
     /// [trusted](Dir::require_trusted).
     ///
     /// # Errors
-    /// Those of the system; it is a link, no directory, or not trusted.
+    /// Errors of the system; it is a link, no directory, or not trusted.
     pub fn create_subdir(&self, name: &OsStr, mode: u32) -> Result<Dir, Error> {
         let failed = |e: Errno| Error::Io(self.path.join(name), e.into());
         let mode = Mode::from_raw_mode(mode);
@@ -134,7 +134,7 @@ impl Dir {
     /// The type of its file system, as in `linux/magic.h`.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn file_system(&self) -> Result<u64, Error> {
         // The type of the field differs between architectures.
         #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast, reason = "it is i64 here and u32 elsewhere")]
@@ -144,7 +144,7 @@ impl Dir {
     /// The names in it, in order.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn names(&self) -> Result<Vec<OsString>, Error> {
         let mut names = Vec::new();
         for entry in fs::Dir::read_from(&self.fd).map_err(|e| self.failed(e))? {
@@ -161,7 +161,7 @@ impl Dir {
     /// Reads a file that only root or this user can change; `None` where there is none.
     ///
     /// # Errors
-    /// Those of the system; it is a link, no plain file, of another user, writable by others, or too large.
+    /// Errors of the system; it is a link, no plain file, owned by another user, writable by others, or too large.
     pub fn read(&self, name: &OsStr) -> Result<Option<Vec<u8>>, Error> {
         let path = self.path.join(name);
         // A pipe must not block the caller.
@@ -186,7 +186,7 @@ impl Dir {
     /// `NAME.new`, belongs to one process at a time.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn write(&self, name: &OsStr, contents: &[u8], mode: u32) -> Result<(), Error> {
         let mut new = name.to_owned();
         new.push(".new");
@@ -204,7 +204,7 @@ impl Dir {
     /// returned file.
     ///
     /// # Errors
-    /// Those of the system; it is a link, no plain file, or of another user.
+    /// Errors of the system; it is a link, no plain file, or owned by another user.
     pub fn try_lock(&self, name: &OsStr) -> Result<Option<File>, Error> {
         let path = self.path.join(name);
         let failed = |e: Errno| Error::Io(path.clone(), e.into());
@@ -243,7 +243,7 @@ impl Dir {
     /// Removes a file or a link; a missing one is no error.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn remove_file(&self, name: &OsStr) -> Result<(), Error> {
         self.unlink(name, AtFlags::empty())
     }
@@ -251,7 +251,7 @@ impl Dir {
     /// Removes an empty directory; a missing one is no error.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn remove_subdir(&self, name: &OsStr) -> Result<(), Error> {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn files_others_can_change_are_not_read() {
+    fn files_writable_by_others_not_read() {
         let (place, dir) = scratch();
         let path = place.path().join("state");
         assert!(dir.read(name("state")).unwrap().is_none());

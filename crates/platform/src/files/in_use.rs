@@ -1,4 +1,4 @@
-//! Whether a process still uses the temporary file or directory that it created: by its lock, or by its process ID.
+//! Detects whether a process still uses a temporary file or directory that it created: by its lock, or by its process ID.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -30,7 +30,7 @@ pub fn lock(path: &Path) -> Lock {
     }
 }
 
-/// Whether a process with this ID runs on this machine. Where that cannot be determined, it does.
+/// Returns true if a process with this ID runs on this machine, or if that cannot be determined.
 pub fn process_runs(pid: u32) -> bool {
     let processes = Path::new("/proc");
     !processes.join("self").exists() || processes.join(pid.to_string()).exists()
@@ -59,8 +59,8 @@ const NETWORK: [u64; 16] = [
     0x786f_4256,
 ];
 
-/// Whether other machines may use this directory as well. Their processes show neither in the locks of directories nor in the process IDs here, so
-/// that nothing in it may be taken for a leftover.
+/// Returns true if other machines may also use this directory. The locks of directories and the process IDs of this machine do not show their
+/// processes, so that nothing in the directory may be treated as a leftover.
 pub fn is_shared(dir: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {

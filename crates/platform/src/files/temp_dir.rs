@@ -21,7 +21,7 @@ impl TempDir {
     /// Creates one in `parent`, after removing directories of the same prefix that killed processes of this user left.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn create(parent: &Path, prefix: &str) -> io::Result<TempDir> {
         remove_stale(parent, prefix, |_| {});
         let mut attempt = 0;
@@ -74,7 +74,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|n| n.strip_prefix(prefix)?.strip_prefix('-'));
-        // PID-RANDOM, and PID-NUMBER in earlier versions.
+        // PID-RANDOM, or PID-NUMBER in old folders.
         let number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_hexdigit());
         let Some((digits, _)) = rest.and_then(|r| r.split_once('-')).filter(|(_, n)| number(n)) else { continue };
         let Ok(pid) = digits.parse::<u32>() else { continue };
@@ -84,7 +84,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
         }
         match lock(&path) {
             Lock::Held(_held) => {
-                // Earlier versions took no lock.
+                // Folders without a random part have no lock.
                 if rest.is_some_and(|r| r.len() < digits.len() + 17) && process_runs(pid) {
                     continue;
                 }
@@ -100,7 +100,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
     }
 }
 
-/// Whether `path` is a directory, not a link, that belongs to the effective user.
+/// Returns true if `path` is a directory, not a link, that belongs to the effective user.
 fn is_own_directory(path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     #[cfg(target_os = "linux")]
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn directory_of_living_process_stays() {
         let place = place();
-        // A name of earlier versions, which took no lock.
+        // A name without a random part, which has no lock.
         let path = place.path().join(format!("a-{}-0", std::process::id()));
         fs::create_dir(&path).unwrap();
         remove_stale(place.path(), "a", |_| {});

@@ -12,7 +12,7 @@ pub const TEMPORARY: &str = ".tmp-";
 /// Attempts to find a free random name.
 const ATTEMPTS: u32 = 100;
 
-/// How [`replace`] writes.
+/// Options of [`replace`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// Permission bits of the file, whatever the umask; without them the umask applies. Ignored on systems without them.
@@ -24,7 +24,7 @@ pub struct Options {
 /// Writes a file and, once it is complete, replaces the plain file at `path`, if there is one.
 ///
 /// # Errors
-/// Those of the system, and `AlreadyExists` where `path` is a symbolic link, a directory or a device.
+/// Errors of the system, and `AlreadyExists` if `path` is a symbolic link, a directory or a device.
 pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => {
@@ -53,7 +53,7 @@ pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()>
 /// Reads a plain file. A pipe, which another user may have made there, is not waited for.
 ///
 /// # Errors
-/// Those of the system; it is something else than a plain file, or no text.
+/// Errors of the system; it is not a plain file, or not text.
 pub fn read_plain(path: &Path) -> io::Result<String> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -74,7 +74,7 @@ pub fn read_plain(path: &Path) -> io::Result<String> {
 /// Writes a file that must not exist yet. A file that could not be written to its end is removed.
 ///
 /// # Errors
-/// Those of the system; `AlreadyExists` where anything is at `path`, a dangling symbolic link included.
+/// Errors of the system; `AlreadyExists` if anything is at `path`, including a dangling symbolic link.
 pub fn write_new(path: &Path, contents: &[u8], mode: Option<u32>) -> io::Result<()> {
     let mut file = create(path, mode)?;
     file.write_all(contents).inspect_err(|_| {
@@ -85,7 +85,7 @@ pub fn write_new(path: &Path, contents: &[u8], mode: Option<u32>) -> io::Result<
 /// Creates a temporary file in the directory of `path`: `NAME.tmp-PID-RANDOM`.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub fn create_beside(path: &Path, mode: Option<u32>) -> io::Result<(File, PathBuf)> {
     let name = path.file_name().map_or_else(OsString::new, OsString::from);
     let mut attempt = 0;
@@ -104,7 +104,7 @@ pub fn create_beside(path: &Path, mode: Option<u32>) -> io::Result<(File, PathBu
 /// Creates a file that must not exist, with exactly these permission bits. `create_new` is `O_EXCL`, which follows no symbolic link.
 ///
 /// # Errors
-/// Those of the system; `AlreadyExists` where anything is at `path`, a dangling symbolic link included.
+/// Errors of the system; `AlreadyExists` if anything is at `path`, including a dangling symbolic link.
 pub fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

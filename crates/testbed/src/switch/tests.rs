@@ -19,23 +19,23 @@ impl Log {
 }
 
 impl Records for Log {
-    fn joined(&mut self, time: Time, port: PortId, _: &Parcel<Packet>, _: QueueState, _: bool) {
+    fn joined(&mut self, time: Time, port: PortId, _: &Skb<Packet>, _: QueueState, _: bool) {
         self.add(time, port, "in");
     }
-    fn marked(&mut self, time: Time, port: PortId, _: &Parcel<Packet>) {
+    fn marked(&mut self, time: Time, port: PortId, _: &Skb<Packet>) {
         self.add(time, port, "mark");
     }
-    fn dropped(&mut self, time: Time, port: PortId, _: &Parcel<Packet>, _: QueueState, loss: Loss) {
+    fn dropped(&mut self, time: Time, port: PortId, _: &Skb<Packet>, _: QueueState, loss: Loss) {
         let why = match loss {
             Loss::Queue(_) => "drop",
             Loss::Dead => "dead",
             Loss::Cut => "cut",
-            Loss::Flying => "lost",
+            Loss::InFlight => "lost",
             Loss::Damaged => "damaged",
         };
         self.add(time, port, why);
     }
-    fn left(&mut self, time: Time, port: PortId, _: &Parcel<Packet>) {
+    fn left(&mut self, time: Time, port: PortId, _: &Skb<Packet>) {
         self.add(time, port, "out");
     }
 }
@@ -71,20 +71,20 @@ fn switch(buffer: u64) -> Switch {
 
 fn with_ways(network: &Network) -> Switch {
     let mut s = Switch::new(network, 1);
-    (0..2).for_each(|from| s.set_way(from.into(), &[PortId::new(from), PortId::new(3)]));
+    (0..2).for_each(|from| s.set_route(from.into(), &[PortId::new(from), PortId::new(3)]));
     s
 }
 
 fn packet(from: u32, id: u64) -> (Packet, Arrival) {
-    let facts = Arrival { wire: 1500, ecn: Codepoint::NotEct, flow: from.into(), ..Arrival::default() };
+    let meta = Arrival { wire: 1500, ecn: Codepoint::NotEct, flow: from.into(), ..Arrival::default() };
     let end = (Ipv4Addr::UNSPECIFIED, 0);
     let headers = Headers { from: end, to: end, ecn: Codepoint::NotEct, payload: 1_448, tcp: None, probe: false };
-    (Packet::new(vec![0; 1500], headers, id), facts)
+    (Packet::new(vec![0; 1500], headers, id), meta)
 }
 
 /// 12 us and 25 us at each of two links.
 #[test]
-fn an_empty_path_takes_what_its_links_take() {
+fn empty_path_delay_sums_links() {
     let (mut s, mut log, mut got) = (switch(4), Log::default(), Vec::new());
     let (p, f) = packet(0, 0);
     s.send(Time::from_us(100), p, f, &mut log);
@@ -97,7 +97,7 @@ fn an_empty_path_takes_what_its_links_take() {
 
 /// Held packets leave when it is time, in their order, or when they are released; others pass them.
 #[test]
-fn what_is_held_leaves_when_it_is_time_or_released() {
+fn held_packets_leave_due_or_released() {
     let (mut s, mut log, mut got) = (switch(8), Log::default(), Vec::new());
     for id in 0..2 {
         let (p, f) = packet(0, id);
@@ -107,19 +107,19 @@ fn what_is_held_leaves_when_it_is_time_or_released() {
     s.send(Time::ZERO, p, f, &mut log);
     let (p, f) = packet(1, 3);
     s.hold(Time::from_us(900), p, f);
-    s.advance(Time::from_us(600), &mut log, |d| got.push((d.due.as_us(), d.parcel.frame.id)));
+    s.advance(Time::from_us(600), &mut log, |d| got.push((d.due.as_us(), d.skb.frame.id)));
     s.release(Time::from_us(600), 1, &mut log);
     s.release(Time::from_us(600), 1, &mut log);
     while let Some(t) = s.next() {
-        s.advance(t, &mut log, |d| got.push((d.due.as_us(), d.parcel.frame.id)));
+        s.advance(t, &mut log, |d| got.push((d.due.as_us(), d.skb.frame.id)));
     }
     assert_eq!(got, [(74, 2), (574, 0), (586, 1), (674, 3)]);
-    assert_eq!((s.held.len(), s.unused.len()), (0, s.flying.len()), "every place is free again");
+    assert_eq!((s.held.len(), s.unused.len()), (0, s.in_flight.len()), "every place is free again");
 }
 
 /// Times do not depend on when they are computed.
 #[test]
-fn what_is_late_is_only_late_and_not_different() {
+fn late_processing_changes_no_result() {
     let run = |late: bool| {
         let (mut s, mut log, mut got) = (switch(2), Log::default(), Vec::new());
         for i in 0..4u64 {
@@ -143,7 +143,7 @@ fn what_is_late_is_only_late_and_not_different() {
 /// A link that fails loses what flies on it, what is in service and what waits, and what comes while it is down; then it is as new. An event
 /// that had been announced of a lost packet does nothing.
 #[test]
-fn a_link_that_fails_loses_what_it_has_and_comes_back_empty() {
+fn failed_link_loses_packets_restarts_empty() {
     let mut net = network(8);
     let out = PortId::new(3);
     let failure = |down, up| Failure { port: out, down: Time::from_us(down), up: Time::from_us(up).into(), reroute: Time::ZERO };
@@ -156,37 +156,37 @@ fn a_link_that_fails_loses_what_it_has_and_comes_back_empty() {
     }
     s.advance(Time::from_us(54), &mut log, |_| {});
     log.0.clear();
-    s.advance(Time::from_us(1_000), &mut log, |d| got.push((d.due.as_us(), d.port, d.parcel.frame.id)));
+    s.advance(Time::from_us(1_000), &mut log, |d| got.push((d.due.as_us(), d.port, d.skb.frame.id)));
     // Packet 0 left the switch at 49, packet 1 is being sent until 61; 2 and 3 come to a link that is down.
     let at_it: Vec<_> = log.0.iter().filter(|e| e.1 == 3).copied().collect();
     let (lost, rest) = at_it.split_at(4);
     assert_eq!(lost, [(55, 3, "lost"), (55, 3, "cut"), (61, 3, "dead"), (73, 3, "dead")]);
     assert_eq!(rest, [(85, 3, "in"), (97, 3, "in"), (97, 3, "out"), (109, 3, "out")]);
     assert_eq!(got, [(122, out, 4), (134, out, 5)]);
-    assert_eq!(s.unused.len(), s.flying.len(), "every place is free again");
+    assert_eq!(s.unused.len(), s.in_flight.len(), "every place is free again");
 }
 
 /// A packet that set out on the old way goes on from where it is; one for which nothing leads on is lost.
 #[test]
-fn packets_follow_the_way_that_their_flow_has_now() {
+fn packets_follow_current_route() {
     let (mut s, mut log, mut got) = (switch(8), Log::default(), Vec::new());
     let (p, f) = packet(0, 0);
     s.send(Time::ZERO, p, f, &mut log);
     s.advance(Time::from_us(10), &mut log, |_| {});
-    s.set_way(0, &[PortId::new(1), PortId::new(3)]);
-    s.advance(Time::from_us(100), &mut log, |d| got.push(d.parcel.frame.id));
+    s.set_route(0, &[PortId::new(1), PortId::new(3)]);
+    s.advance(Time::from_us(100), &mut log, |d| got.push(d.skb.frame.id));
     let (p, f) = packet(0, 1);
-    s.set_way(0, &[PortId::new(0), PortId::new(3)]);
+    s.set_route(0, &[PortId::new(0), PortId::new(3)]);
     s.send(Time::from_us(100), p, f, &mut log);
-    s.set_way(0, &[PortId::new(0)]);
-    s.advance(Time::from_us(500), &mut log, |d| got.push(d.parcel.frame.id));
+    s.set_route(0, &[PortId::new(0)]);
+    s.advance(Time::from_us(500), &mut log, |d| got.push(d.skb.frame.id));
     assert_eq!(got, [0]);
     assert_eq!(log.0.last(), Some(&(137, 0, "lost")));
 }
 
 /// A damaged packet takes its place and time on the link, and is dropped at its end: the ones that the simulator's link damages under the same seed.
 #[test]
-fn a_link_damages_the_packets_that_it_damages_in_the_simulator() {
+fn bit_errors_match_simulator() {
     let (mut n, port) = (network(1_000), PortId::new(3));
     n.faults.corruption.push(Corruption { port, bit_errors: 2e-5 });
     let (mut s, mut log, mut got) = (with_ways(&n), Log::default(), Vec::new());
@@ -194,7 +194,7 @@ fn a_link_damages_the_packets_that_it_damages_in_the_simulator() {
         let (p, f) = packet(0, id);
         s.send(Time::ZERO, p, f, &mut log);
     }
-    s.advance(Time::from_ms(10), &mut log, |d| got.push(d.parcel.frame.id));
+    s.advance(Time::from_ms(10), &mut log, |d| got.push(d.skb.frame.id));
     let mut draws = BitErrors::new(2e-5, RngStream::BitErrors.stream(1, &[3]));
     let intact: Vec<u64> = (0..200).filter(|_| !draws.damage(1_500)).collect();
     assert!((20..80).contains(&draws.damaged()), "{}", draws.damaged());

@@ -19,12 +19,12 @@ pub(crate) fn experiment(text: &str) -> Experiment {
     scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone()
 }
 
-/// What comes of an experiment in `world`.
+/// Runs an experiment in `world`.
 pub(crate) fn run(world: &dyn World, e: &Experiment) -> Result<Report, RunError> {
     world.run(e.check().expect("checked"), e.seed, &mut |_| ControlFlow::Continue(()))
 }
 
-/// How often a run in real time is tried. A run that was late by more than its scenario tolerates says that it is invalid, and has no numbers.
+/// Largest number of attempts of a run in real time. A run whose deadline misses exceed the scenario's tolerance is invalid and has no numbers.
 const TRIES: u32 = 20;
 
 /// In real time, until a run is valid, and in virtual time; `None` where there are no namespaces.

@@ -37,7 +37,7 @@ fn available(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What is there, or by how much it is too little.
+/// The amount, or the shortage.
 fn enough(bytes: u64, needed: u64, what: &str) -> Result<Finding, String> {
     let said = format!("{} MB {what}", bytes / 1_000_000);
     if bytes >= needed { Ok(Finding::Works(said)) } else { Err(format!("{said}; {} MB are needed", needed / 1_000_000)) }
@@ -49,7 +49,7 @@ mod tests {
     use forebay_platform::doctor::Finding;
 
     #[test]
-    fn memory_and_space_are_read_in_bytes() {
+    fn memory_and_space_are_in_bytes() {
         assert_eq!(available("MemTotal: 9 kB\nMemAvailable:   18264 kB\n"), Some(18_702_336));
         assert_eq!(available("MemTotal: 9 kB\n"), None);
         assert_eq!(enough(600_000_000, 500_000_000, "free"), Ok(Finding::Works("600 MB free".into())));

@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use forebay_linux::protocol::Group;
+use forebay_platform::mounts::mount_points;
 use forebay_types::Time;
 use nix::libc;
 use std::ffi::CString;
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The congestion control with waits, as the kernel calls it.
 const CC: &str = "forebay_trim";
-/// Where `param` of the congestion control has AD, AS and AD at the start (`trim_read` of `trim_core.h`, behind two numbers that every congestion control has).
+/// Index in `param` of the congestion control of AD, AS and AD at the start (`trim_read` of `trim_core.h`, behind two common numbers).
 const WAITS: usize = 15;
 /// `HOLD_MARK`, and where the bits of the waits begin (`HOLD_BEFORE`).
 const MARK: u32 = 0xFB00_0000;
@@ -44,43 +45,38 @@ pub fn mark(waits: u32, conn: u32) -> u32 {
 
 /// The map of the program.
 #[derive(Debug)]
-pub struct Holds(NonNull<AtomicU64>);
+pub struct HoldTimes(NonNull<AtomicU64>);
 
 // SAFETY: the memory is the kernel's, is read with atomic loads, and stays until the value is dropped.
-unsafe impl Send for Holds {}
+unsafe impl Send for HoldTimes {}
 
-impl Holds {
-    /// That of the program that is attached.
+impl HoldTimes {
+    /// Opens the map of the attached program.
     ///
     /// # Errors
-    /// There is none, or no right to it.
-    pub fn open() -> io::Result<Holds> {
+    /// No program is attached, or privileges are missing.
+    pub fn open() -> io::Result<HoldTimes> {
         let missing = |e: io::Error| {
             let fix = format!("attach it with this version of forebay, as root: forebay attach trim --name {CC} --default");
             io::Error::new(e.kind(), format!("the waits of TRIM (`at`) need the program's map `holds`: {e} ({fix})"))
         };
-        let mounts = std::fs::read_to_string("/proc/self/mounts")?;
-        let is_bpf = |line: &str| {
-            let mut words = line.split(' ').skip(1);
-            let (place, kind) = (words.next()?, words.next()?);
-            (kind == "bpf").then(|| PathBuf::from(place.replace("\\040", " ")).join("forebay").join(CC).join("holds"))
-        };
-        let found = mounts.lines().filter_map(is_bpf).find(|p| p.exists());
+        let pin = |mount: PathBuf| mount.join("forebay").join(CC).join("holds");
+        let found = mount_points("bpf")?.into_iter().map(pin).find(|p| p.exists());
         let path = found.ok_or_else(|| missing(io::Error::new(io::ErrorKind::NotFound, "no such program is attached")))?;
-        Holds::map(&pinned(&path).map_err(missing)?).map_err(missing)
+        HoldTimes::map(&pinned(&path).map_err(missing)?).map_err(missing)
     }
 
-    fn map(map: &File) -> io::Result<Holds> {
+    fn map(map: &File) -> io::Result<HoldTimes> {
         // SAFETY: a new mapping, read only, of the whole map.
         let memory =
             unsafe { libc::mmap(std::ptr::null_mut(), SLOTS * 8, libc::PROT_READ, libc::MAP_SHARED, map.as_raw_fd(), 0) };
         match NonNull::new(memory.cast()) {
-            Some(first) if memory != libc::MAP_FAILED => Ok(Holds(first)),
+            Some(first) if memory != libc::MAP_FAILED => Ok(HoldTimes(first)),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
-    /// Until when packets of connection `conn` are held.
+    /// End of the hold of connection `conn`.
     pub fn until(&self, conn: u32, clock: Clock) -> Time {
         // SAFETY: the map has so many values of eight bytes, and is mapped until `self` is dropped.
         let entry = unsafe { self.0.add(slot(conn) as usize).as_ref() };
@@ -88,7 +84,7 @@ impl Holds {
     }
 }
 
-impl Drop for Holds {
+impl Drop for HoldTimes {
     fn drop(&mut self) {
         // SAFETY: mapped by `map` with this length; nothing refers to it any more.
         unsafe { libc::munmap(self.0.as_ptr().cast(), SLOTS * 8) };
@@ -109,7 +105,7 @@ fn pinned(path: &std::path::Path) -> io::Result<File> {
     // SAFETY: the kernel reads the attributes and the path, which live until the call returns.
     let fd = unsafe { libc::syscall(libc::SYS_bpf, OBJ_GET, &raw const attributes, size_of::<Attributes>()) };
     match i32::try_from(fd) {
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: the descriptor is new and has no other owner.
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }

@@ -5,8 +5,9 @@ use super::frames::Wire;
 use super::ring::{IDLE, Ring, TICK};
 use super::schedule::{Flow, Notice, Schedule, Sending, Timers};
 use super::{Done, send};
+use crate::Error;
 use crate::shim::Shim;
-use crate::{Error, clock};
+use forebay_platform::clock;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -19,7 +20,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The one with this address, in whose network namespace the calling thread is.
+    /// Host with this address. The calling thread is in its network namespace.
     ///
     /// # Errors
     /// No right to packet sockets.
@@ -41,36 +42,36 @@ fn owner(notice: &Notice) -> Ipv4Addr {
     }
 }
 
-/// Whoever keeps the timers; the shim relies on it from the beginning.
+/// Timer loop of the shims of this process; the shims rely on it from the beginning.
 #[expect(missing_debug_implementations, reason = "a ring of libbpf says nothing of itself")]
-pub struct Keeper {
+pub struct TimerLoop {
     ring: Ring,
     hosts: BTreeMap<Ipv4Addr, Host>,
     done: Done,
 }
 
-impl Keeper {
-    /// Of these hosts.
+impl TimerLoop {
+    /// Timer loop of these hosts.
     ///
     /// # Errors
     /// The shim has no timers, or the kernel refuses the ring.
-    pub fn new(shim: &Shim, hosts: Vec<Host>) -> Result<Keeper, Error> {
+    pub fn new(shim: &Shim, hosts: Vec<Host>) -> Result<TimerLoop, Error> {
         let ring = Ring::open(shim.map("helper")?, &shim.map("notices")?)?;
         ring.show_life()?;
-        Ok(Keeper { ring, hosts: hosts.into_iter().map(|h| (h.address, h)).collect(), done: Done::default() })
+        Ok(TimerLoop { ring, hosts: hosts.into_iter().map(|h| (h.address, h)).collect(), done: Done::default() })
     }
 
     /// Keeps them until `stop` says so.
     ///
     /// # Errors
-    /// Those of the ring.
+    /// Errors of the ring buffer.
     pub fn run(mut self, stop: impl Fn() -> bool) -> Result<Done, Error> {
         while !stop() {
             self.ring.show_life()?;
             let waits = self.hosts.values().any(|h| h.schedule.waits());
             let notices = self.ring.wait(if waits { TICK } else { IDLE })?;
             self.hear(notices);
-            let (now, done) = (clock::now() / 1000, &mut self.done);
+            let (now, done) = (clock::monotonic_ns() / 1000, &mut self.done);
             for host in self.hosts.values_mut() {
                 let due = host.schedule.due(now);
                 host.send(due, done);
@@ -86,7 +87,7 @@ impl Keeper {
     }
 
     fn hear(&mut self, notices: Vec<Notice>) {
-        let now = clock::now() / 1000;
+        let now = clock::monotonic_ns() / 1000;
         for notice in notices {
             let Some(host) = self.hosts.get_mut(&owner(&notice)) else { continue };
             let at_once = host.schedule.notice(now, notice);

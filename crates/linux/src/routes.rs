@@ -9,7 +9,7 @@ use forebay_types::{NodeId, PortId, Time};
 
 /// Both ways of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ways {
+pub(crate) struct Routes {
     /// ECMP hash of its data.
     pub hash: u16,
     /// Of its ACKs.
@@ -20,12 +20,12 @@ pub(crate) struct Ways {
     pub back: Vec<PortId>,
 }
 
-impl Ways {
+impl Routes {
     /// Of connection `number` from host `src` to host `dst`.
-    pub(crate) fn new(network: &Network, fib: &Fib, number: u64, src: NodeId, dst: NodeId) -> Ways {
+    pub(crate) fn new(network: &Network, fib: &Fib, number: u64, src: NodeId, dst: NodeId) -> Routes {
         let (hash, hash_back) = (fib.flow_hash(number, src, dst), fib.flow_hash(number, dst, src));
         let back = fib.path(network, dst, src, hash_back.into());
-        Ways { hash, hash_back, forth: fib.path(network, src, dst, hash.into()), back }
+        Routes { hash, hash_back, forth: fib.path(network, src, dst, hash.into()), back }
     }
 
     /// Writes them into the guest's record, with what names both directions of connection `number` in draws among packets of the same instant.

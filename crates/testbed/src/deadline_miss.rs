@@ -1,11 +1,11 @@
-//! How late the machine was: the time between the instant at which a packet was due and the one at which it was handed over.
+//! Deadline misses: the time from the instant at which a packet was due to its delivery.
 
 use forebay_types::Time;
 use std::fmt;
 
 /// Counts of latenesses by powers of two, each cut into eight: a quantile is right to an eighth.
 #[derive(Debug, Clone)]
-pub struct Lateness {
+pub struct DeadlineMisses {
     counts: Vec<u64>,
     total: u64,
     largest: Time,
@@ -34,13 +34,13 @@ fn upper(place: usize) -> u64 {
     ((STEPS + step + 1) << (power - 3)) - 1
 }
 
-impl Default for Lateness {
-    fn default() -> Lateness {
-        Lateness { counts: vec![0; place(u64::MAX) + 1], total: 0, largest: Time::ZERO }
+impl Default for DeadlineMisses {
+    fn default() -> DeadlineMisses {
+        DeadlineMisses { counts: vec![0; place(u64::MAX) + 1], total: 0, largest: Time::ZERO }
     }
 }
 
-impl Lateness {
+impl DeadlineMisses {
     /// A packet that was due at `due` was handed over at `now`.
     pub fn add(&mut self, due: Time, now: Time) {
         let late = now.saturating_sub(due);
@@ -54,7 +54,7 @@ impl Lateness {
         self.total
     }
 
-    /// The lateness that at most a fraction `1 - q` of the packets exceeds; zero without a packet.
+    /// Quantile `q` of the deadline misses; zero without a packet.
     pub fn quantile(&self, q: f64) -> Time {
         let rank = ((self.total as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;
@@ -73,7 +73,7 @@ impl Lateness {
     }
 }
 
-impl fmt::Display for Lateness {
+impl fmt::Display for DeadlineMisses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [median, p99, p999] = [0.5, 0.99, 0.999].map(|q| self.quantile(q));
         write!(
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_in_order_and_right_to_an_eighth() {
+    fn buckets_are_ordered_within_an_eighth() {
         let mut last = 0;
         for ns in (0..10_000).chain((0..50).map(|i| 10_000 << i)) {
             let p = place(ns);
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn quantiles() {
-        let mut l = Lateness::default();
+        let mut l = DeadlineMisses::default();
         for us in 1..=1000 {
             l.add(Time::ZERO, Time::from_us(us));
         }
         let near = |q: f64, us: f64| (l.quantile(q).as_us() as f64 / us - 1.0).abs() < 0.13;
         assert!(near(0.5, 500.0) && near(0.99, 990.0), "{l}");
         assert_eq!(l.largest(), Time::from_us(1000));
-        assert_eq!(Lateness::default().quantile(0.99), Time::ZERO);
+        assert_eq!(DeadlineMisses::default().quantile(0.99), Time::ZERO);
     }
 }

@@ -20,7 +20,7 @@ const SEGMENT: u32 = 1448;
 #[derive(Debug)]
 struct Opened {
     probes: usize,
-    /// What its SYN-ACK allowed.
+    /// Window of its SYN-ACK.
     window: u32,
 }
 
@@ -63,7 +63,7 @@ fn lab(recent: u64, mark_probes: u32) -> Lab {
     lab
 }
 
-/// One train for several connections, until its time is over.
+/// One train serves several connections until its estimate expires.
 pub(crate) fn estimates() {
     let (lab, helpers, begin, [first, second, third]) =
         undisturbed("three connections took longer than an estimate counts", || {
@@ -102,7 +102,7 @@ pub(crate) fn estimates() {
     equal((later.probes, later.window), (8, 10 * SEGMENT), "when its time is over there is a new train, of which none is marked");
     equal(counter(&lab.right, "fbt_far", "estimates"), 2, "whose estimate is kept in its turn");
     written_down();
-    // The acceptor's shim sees the SYN that relies on it, and its guest does not: a train comes after all, as nobody answers.
+    // The acceptor's shim sees the SYN that relies on the estimate, and its guest does not. A train follows after all, because no answer arrives.
     script_arrivals(&lab.right, Script { lose_syns: 1, ..Script::default() });
     let again = counter(&lab.left, "fbt_near", "syns_again");
     let lost = open(&lab);
@@ -143,7 +143,7 @@ pub(crate) fn guest() {
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Nobody relies on what nobody keeps.
+/// Estimates are not used if they are not stored.
 pub(crate) fn not_kept() {
     let unset = lab(0, 0);
     let helpers = (Helper::start(&unset.left, "fbt_near"), Helper::start(&unset.right, "fbt_far"));

@@ -1,14 +1,14 @@
-//! What a receiver has of a stream: what the delivered segments cover.
+//! Bytes of a stream that a receiver has: the union of the delivered segments.
 
 /// Bytes that have arrived: all up to an offset, and intervals beyond it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedBytes {
     in_order: u64,
     /// Disjoint, in order, none touching another.
     beyond: Vec<(u64, u64)>,
 }
 
-impl Received {
+impl ReceivedBytes {
     /// A segment with the bytes from `begin` to `end` has arrived.
     pub(crate) fn add(&mut self, begin: u64, end: u64) {
         if begin <= self.in_order && self.beyond.is_empty() {
@@ -39,10 +39,10 @@ mod tests {
     use forebay_types::Rng;
 
     #[test]
-    fn segments_in_any_order_and_more_than_once_cover_what_a_list_of_bytes_says() {
+    fn reordered_duplicate_segments_match_byte_list() {
         let mut rng = Rng::stream(7, &[]);
         for _ in 0..300 {
-            let (mut received, mut bytes) = (Received::default(), [false; 120]);
+            let (mut received, mut bytes) = (ReceivedBytes::default(), [false; 120]);
             for _ in 0..25 {
                 let begin = rng.below(100);
                 let end = begin + 1 + rng.below(20);

@@ -1,4 +1,4 @@
-//! What a kernel is told of a scenario, its TCP does.
+//! The route metric `rto_min` of a scenario takes effect in the kernel.
 
 use crate::guest::{experiment, kernel, run_in};
 use forebay_linux::world::Linux;
@@ -6,7 +6,7 @@ use forebay_types::Time;
 
 /// A metric of a route that is not locked means nothing to the kernel (tcp_rto_min): here what it does with it is looked at.
 #[test]
-fn the_smallest_timeout_is_that_of_the_scenario() {
+fn smallest_timeout_is_the_scenarios() {
     if !kernel() {
         return;
     }

@@ -14,7 +14,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Does the work on a thread of its own, in the namespaces and with the capabilities of the calling one; `None` if it takes too long. It then
 /// goes on, and its result is dropped.
-pub(crate) fn limited<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<Option<T>, Error> {
+pub(crate) fn with_time_limit<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<Option<T>, Error> {
     within(LIMIT, work)
 }
 

@@ -1,4 +1,4 @@
-//! What the thread of the applications tells that of the switch, before the first packet that it concerns.
+//! Commands from the application thread to the switch thread. Each is sent before the first packet that it concerns.
 
 use crate::frame::End;
 use crate::stream::Stream;
@@ -32,13 +32,13 @@ pub struct Flow {
     pub probe_size: u32,
     /// Its congestion control says until when data is held.
     pub waits: bool,
-    /// What its packets' classes follow from, if they have classes of their own.
+    /// Input of the packet classifier; `None` if all data packets have the same class.
     pub stream: Option<Stream>,
 }
 
 /// A piece of news.
 #[derive(Debug, Clone)]
-pub enum News {
+pub enum Command {
     /// A flow opens.
     Flow(Flow),
     /// Connection `conn` is given a message of `bytes` to send, 0 for one without end.
@@ -59,57 +59,57 @@ pub enum News {
     },
 }
 
-/// Who tells.
+/// Sending end of the command channel.
 #[derive(Debug)]
-pub struct Teller {
-    news: Sender<News>,
-    bell: Arc<EventFd>,
+pub struct CommandSender {
+    commands: Sender<Command>,
+    wakeup: Arc<EventFd>,
 }
 
-/// Who is told.
+/// Receiving end of the command channel.
 #[derive(Debug)]
-pub struct Told {
-    news: Receiver<News>,
-    bell: Arc<EventFd>,
+pub struct CommandReceiver {
+    commands: Receiver<Command>,
+    wakeup: Arc<EventFd>,
 }
 
 /// Both ends.
 ///
 /// # Errors
-/// Those of eventfd(2).
-pub fn news() -> io::Result<(Teller, Told)> {
-    let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
+/// Errors of eventfd(2).
+pub fn channel() -> io::Result<(CommandSender, CommandReceiver)> {
+    let wakeup = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
     let (from, to) = mpsc::channel();
-    Ok((Teller { news: from, bell: Arc::clone(&bell) }, Told { news: to, bell }))
+    Ok((CommandSender { commands: from, wakeup: Arc::clone(&wakeup) }, CommandReceiver { commands: to, wakeup }))
 }
 
-impl Teller {
+impl CommandSender {
     /// Tells what need not be known before something arrives for it.
-    pub fn tell(&self, news: News) {
+    pub fn send(&self, command: Command) {
         // The switch ends before its news only when it has failed, which ends the run.
-        let _ = self.news.send(news);
+        let _ = self.commands.send(command);
     }
 
     /// Tells what has to be done at once.
-    pub fn tell_now(&self, news: News) {
-        self.tell(news);
-        let _ = self.bell.write(1);
+    pub fn send_now(&self, command: Command) {
+        self.send(command);
+        let _ = self.wakeup.write(1);
     }
 }
 
-impl Told {
+impl CommandReceiver {
     /// Readable when there are news that have to be looked at now.
-    pub fn bell(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+    pub fn wakeup(&self) -> BorrowedFd<'_> {
+        self.wakeup.as_fd()
     }
 
     /// The next one, if there is one.
-    pub fn next(&self) -> Option<News> {
-        self.news.try_recv().ok()
+    pub fn next(&self) -> Option<Command> {
+        self.commands.try_recv().ok()
     }
 
-    /// The bell has been heard.
-    pub fn heard(&self) {
-        let _ = self.bell.read();
+    /// Clears the wakeup event.
+    pub fn clear_wakeup(&self) {
+        let _ = self.wakeup.read();
     }
 }

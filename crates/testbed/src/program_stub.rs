@@ -1,6 +1,6 @@
 //! In a build without BPF programs there are none.
 
-use crate::shim::{LACKING, wanted};
+use crate::shim::{UNAVAILABLE, config};
 use forebay_linux::protocol::{Group, ShimRow};
 use forebay_types::Time;
 use std::convert::Infallible;
@@ -12,13 +12,13 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 pub struct Programs;
 
 impl Programs {
-    /// Those that the transports want.
+    /// Loads the programs that the transports need.
     ///
     /// # Errors
     /// They want one.
     pub fn load(groups: &[Group], _first_port: u16) -> io::Result<Programs> {
-        match groups.iter().any(|g| wanted(&g.shim) != Ok(None)) {
-            true => Err(io::Error::new(io::ErrorKind::Unsupported, LACKING)),
+        match groups.iter().any(|g| config(&g.shim) != Ok(None)) {
+            true => Err(io::Error::new(io::ErrorKind::Unsupported, UNAVAILABLE)),
             false => Ok(Programs),
         }
     }
@@ -35,11 +35,11 @@ impl Programs {
     ///
     /// # Errors
     /// Never.
-    pub fn keepers(&mut self) -> io::Result<Vec<Timekeeper>> {
+    pub fn timer_loops(&mut self) -> io::Result<Vec<Timekeeper>> {
         Ok(Vec::new())
     }
 
-    /// Nothing.
+    /// Returns nothing.
     ///
     /// # Errors
     /// Never.
@@ -47,7 +47,7 @@ impl Programs {
         Ok(None)
     }
 
-    /// Nothing.
+    /// Returns nothing.
     ///
     /// # Errors
     /// Never.
@@ -56,12 +56,12 @@ impl Programs {
     }
 }
 
-/// There is none.
+/// Does not exist in this build.
 #[derive(Debug)]
 pub struct Timekeeper(Infallible);
 
 impl Timekeeper {
-    /// There is none.
+    /// Does not exist in this build.
     ///
     /// # Errors
     /// Never.

@@ -1,33 +1,33 @@
-//! What trains of probes said lately, for the connections that open soon after: which estimates there are and until when, without a clock or a
-//! map. The acceptor's shim is given the window, the opener's that the peer has one (`crates/kernel/bpf/proboscis/recent.bpf.h`).
+//! Recent estimates of probe trains, for connections that open soon after: valid estimates and their expiry times, without a clock or a map. The
+//! acceptor's shim gets the window; the opener's shim gets the information that the peer has one (`crates/kernel/bpf/proboscis/recent.bpf.h`).
 
 use super::schedule::{Flow, HOLD, Notice};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From the address that opens connections to the one that accepts them, as packets have them.
+/// Addresses of the opening and of the accepting host, in network byte order.
 pub(super) type Path = [u8; 8];
 
 /// Paths with an estimate, at most: the entries of the shim's table. Beyond that the one that ends first goes.
 const MOST: usize = 4096;
 
-/// What the shim's table is to hold.
+/// Change of the shim's table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Until then, us, and the segments that a SYN-ACK allows.
+    /// Set the expiry time, us, and the segments that a SYN-ACK allows.
     Set(Path, u64, u32),
     Remove(Path),
 }
 
-/// All that are kept.
+/// All valid estimates.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    /// How long one counts, us; 0: none is kept.
+pub(super) struct Estimates {
+    /// Validity of an estimate, us; 0: estimates are not stored.
     time: u64,
     until: BTreeMap<Path, u64>,
     ends: BTreeSet<(u64, Path)>,
 }
 
-impl Recent {
+impl Estimates {
     /// The parameter of the shim, in ms.
     pub(super) fn time(&mut self, ms: u64) {
         self.time = ms * 1000;
@@ -60,14 +60,14 @@ impl Recent {
             self.until.remove(&path);
             Change::Remove(path)
         });
-        // Where there is no place the oldest leaves before the new one comes; it may be the same.
+        // If the table is full, the oldest entry is removed before the new one is added; both may be of the same path.
         match removed {
             Some(Change::Remove(gone)) if gone == path => Vec::new(),
             removed => removed.into_iter().chain([Change::Set(path, until, segments)]).collect(),
         }
     }
 
-    /// Those whose time is over.
+    /// Removes and returns expired estimates.
     pub(super) fn due(&mut self, now: u64) -> Vec<Change> {
         let mut over = Vec::new();
         while let Some((_, path)) = self.ends.first().copied().filter(|(until, _)| *until < now) {
@@ -86,8 +86,8 @@ mod tests {
     const FLOW: Flow = [10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4];
     const PATH: Path = [10, 0, 0, 1, 10, 0, 0, 2];
 
-    fn keeping(ms: u64) -> Recent {
-        let mut r = Recent::default();
+    fn keeping(ms: u64) -> Estimates {
+        let mut r = Estimates::default();
         r.time(ms);
         r
     }
@@ -117,7 +117,7 @@ mod tests {
         assert!(off.notice(0, &Notice::Estimate(FLOW, 9), None).is_empty());
     }
 
-    /// Of more paths than the table holds those that end last stay.
+    /// If there are more paths than table entries, those that expire last stay.
     #[test]
     fn their_number_is_bounded() {
         let mut r = keeping(1);

@@ -99,7 +99,7 @@ fn of_cc(cc: &str) -> Vec<u32> {
     congestion_controls().into_iter().filter(|(_, value)| has_name(value, cc)).map(|(link, _)| link).collect()
 }
 
-/// Whether a `struct tcp_congestion_ops` has this name: 16 bytes, filled with zeros.
+/// Returns true if a `struct tcp_congestion_ops` has this name: 16 bytes, padded with zeros.
 fn has_name(value: &[u8], name: &str) -> bool {
     let mut bytes = [0; loader::NAME_MAX + 1];
     let Some(part) = bytes.get_mut(..name.len()).filter(|_| name.len() <= loader::NAME_MAX) else { return false };
@@ -116,7 +116,7 @@ fn open(number: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Whether a link is one that `attach` makes. The kernel reuses numbers after a restart of the machine.
+/// Returns true if `attach` created the link. The kernel reuses numbers after a restart of the machine.
 fn is_ours(fd: &OwnedFd) -> bool {
     let Ok(link) = libbpf_rs::query::LinkInfo::from_fd(fd.as_fd()) else { return false };
     match link.info {

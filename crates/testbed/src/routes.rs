@@ -2,9 +2,9 @@
 
 use forebay_types::{NodeId, PortId};
 
-/// One flow's.
+/// Route of one flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Way {
+struct Route {
     /// In the order in which a packet passes them, the host's own first; behind those, ports of nodes where packets may be that set out on an
     /// earlier way.
     ports: Box<[PortId]>,
@@ -12,22 +12,22 @@ struct Way {
     end: NodeId,
 }
 
-/// Of all flows, by the number that their packets carry ([`Arrival::flow`](forebay_queues::Arrival)).
+/// Routes of all flows, by the number that their packets carry ([`Arrival::flow`](forebay_queues::Arrival)).
 #[derive(Debug, Default)]
-pub struct Ways(Vec<Option<Way>>);
+pub struct Routes(Vec<Option<Route>>);
 
-impl Ways {
+impl Routes {
     /// Flow `flow` passes `ports` to the host `end`; a flow that has a way already keeps its end.
     pub fn set(&mut self, flow: u64, ports: &[PortId], end: NodeId) {
         let place = flow as usize;
         if place >= self.0.len() {
             self.0.resize(place + 1, None);
         }
-        let end = self.0[place].as_ref().map_or(end, |way| way.end);
-        self.0[place] = Some(Way { ports: ports.into(), end });
+        let end = self.0[place].as_ref().map_or(end, |route| route.end);
+        self.0[place] = Some(Route { ports: ports.into(), end });
     }
 
-    /// Where a flow's packets leave their host; `None`: it has no way.
+    /// First port of a flow; `None` if it has no route.
     pub fn first(&self, flow: u64) -> Option<PortId> {
         Some(*self.0.get(flow as usize)?.as_ref()?.ports.first()?)
     }
@@ -37,15 +37,15 @@ impl Ways {
         Some(self.0.get(flow as usize)?.as_ref()?.end)
     }
 
-    /// Whether `node` is where the flow leads.
+    /// Returns true if `node` is the flow's destination, or if the flow has no route.
     pub fn ends_at(&self, flow: u64, node: NodeId) -> bool {
-        self.0.get(flow as usize).and_then(Option::as_ref).is_none_or(|way| way.end == node)
+        self.0.get(flow as usize).and_then(Option::as_ref).is_none_or(|route| route.end == node)
     }
 
     /// The port by which a packet leaves `node`, the `hop`th on its way; `None`: nothing leads on from there. `from` says where ports are.
     pub fn next(&self, flow: u64, hop: usize, node: NodeId, from: impl Fn(PortId) -> NodeId) -> Option<PortId> {
-        let way = self.0.get(flow as usize)?.as_ref()?;
-        let straight = way.ports.get(hop).copied().filter(|p| from(*p) == node);
-        straight.or_else(|| way.ports.iter().copied().find(|p| from(*p) == node))
+        let route = self.0.get(flow as usize)?.as_ref()?;
+        let straight = route.ports.get(hop).copied().filter(|p| from(*p) == node);
+        straight.or_else(|| route.ports.iter().copied().find(|p| from(*p) == node))
     }
 }
