@@ -261,7 +261,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
-        data.waits |= batch.column_by_name("delay_cause").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
+        data.waits |=
+            batch.column_by_name("delay_cause").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
         let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
         let mut place = RowContext::of(&rows, finder);
         data.flows.reserve(rows.len());

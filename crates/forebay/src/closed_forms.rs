@@ -4,7 +4,7 @@ use crate::terminal::style::{BOLD, DIM, paint};
 use crate::terminal::summary_table::{decimals, scale};
 use forebay_analysis::Cell;
 use forebay_experiment::report::Report;
-use forebay_model::backend::{Samples, Header, Line, Measured, Applicability, to_json, no_samples, applicability};
+use forebay_model::backend::{Applicability, Header, Line, Measured, Samples, applicability, no_samples, to_json};
 use forebay_scenario::Resolved;
 use forebay_store::summary::Dimension;
 use serde_json::Value;

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
 use crate::routes::Routes;
 use crate::shim_rows::ShimState;
-use forebay_apps::{InitialData, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_apps::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;

@@ -4,5 +4,5 @@ mod failures;
 mod golden;
 mod guest;
 mod proboscis;
+mod rto_min;
 mod tags;
-mod told;

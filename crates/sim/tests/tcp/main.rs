@@ -3,7 +3,6 @@
 #[path = "../scripted/mod.rs"]
 mod scripted;
 
-mod quickack;
 mod bbr;
 mod congestion;
 mod cubic;
@@ -26,6 +25,7 @@ mod pfabric;
 mod pias;
 mod prin;
 mod proboscis;
+mod quickack;
 mod rack;
 mod receiver;
 mod reduction;
