@@ -7,7 +7,7 @@
 //! | duplicate ACK, no scoreboard | it does not start a recovery; same window, no ECE | the same | this file, `on_fast_duplicate` | part of the line above |
 //! | ACK, Linux with SACK | no SACK blocks; nothing SACKed, lost or retransmitted; state Open without ECE, or CWR before its end | D-SACK, RACK, undo, state machine | `fast_path_sack.rs` | 22 %, with the next line |
 //! | new data, Linux with SACK | full segments, sent for the first time, no tags | segment length, FIN, ECN fields, packet tags | `fast_transmit.rs` | |
-//! | data segment | next in order, nothing missing | reassembly | `receiver/usual.rs`, `receiver/in_order.rs` | 12 % |
+//! | data segment | next in order, nothing missing | reassembly | `receiver/` | 12 % |
 //!
 //! An endpoint has at most one fast path, by its stack and its congestion control ([`FastPath`]). `Sender::new` and `Receiver::new` choose it.
 
