@@ -302,12 +302,6 @@ impl Sender {
         self.loss.sack.take()
     }
 
-    /// End of the stream: written bytes and the FIN.
-    #[inline]
-    pub(in crate::tcp) fn stream_end(&self) -> u64 {
-        self.stream.end()
-    }
-
     /// Returns true if everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
         self.stream.all_acked()
