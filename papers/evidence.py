@@ -189,7 +189,12 @@ def queries(run: Run) -> Rows:
     def quantile(q: float) -> Callable[[Any], float]:
         return lambda t: float(np.quantile(t["qct_ns"].astype(float), q)) / 1e6
 
-    rows = [["congestion control", *(f"{s}: {what}" for s in STACKS for what in ("median [ms]", "99th percentile [ms]", "with a timeout [%]"))]]
+    rows = [
+        [
+            "congestion control",
+            *(f"{s}: {what}" for s in STACKS for what in ("median [ms]", "99th percentile [ms]", "with a timeout [%]")),
+        ]
+    ]
     for i, variant in enumerate(asked["ns2"].variants):
         cells = []
         for r in asked.values():
