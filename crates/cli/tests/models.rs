@@ -122,16 +122,16 @@ fn models_say_why_they_do_not_apply() {
     let said = text(&out.stdout);
     assert!(out.status.success() && !said.contains("simulation"), "{said}{}", text(&out.stderr));
     let (newreno, dctcp) = said.split_once("\ndctcp\n").unwrap();
-    // A step that marks nobody is drop-tail to NewReno.
+    // Step marking is drop-tail for NewReno without ECN.
     assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{said}");
-    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{said}");
-    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{said}");
+    assert!(dctcp.contains("incast: the model describes NewReno's sawtooth") && dctcp.contains("smallest K"), "{said}");
+    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: requires endless flows"), "{said}");
     for (set, why) in [
-        ("topology.senders=65", "65 senders are more than the 64 places"),
+        ("topology.senders=65", "65 senders exceed the buffer of 64 packets"),
         ("transport.stack=linux", "RACK-TLP repairs"),
-        ("transport.dup-thresh=4", "`dup-thresh` is 4"),
+        ("transport.dup-thresh=4", "`dup-thresh` = 3, but it is 4"),
         ("transport.slow-start-after-idle=rfc5681", "windows do not survive"),
-        ("transport.shim=srpt", "a shim that the model does not know"),
+        ("transport.shim=srpt", "the model excludes the shim"),
     ] {
         let said = text(&forebay(&scratch.0, &["model", "s.toml", "--no-sim", "--set", set]).stdout);
         assert!(said.contains(why), "{set}: {said}");
@@ -140,8 +140,8 @@ fn models_say_why_they_do_not_apply() {
     assert_eq!((&json["runs"], &value(&json, "incast", "goodput")["sim"]), (&0.into(), &serde_json::Value::Null));
     let prin = model_json(&scratch, &["--no-sim", "--set", "transport.shim=prin"]);
     assert_eq!(value(&prin, "incast", "N*, collapse")["model"], 53.0);
-    assert!(prin.to_string().contains("keeps no places for the last packets"), "{prin}");
-    // With a queue that does: no timeouts up to N*, so that more arrives than under NewReno.
+    assert!(prin.to_string().contains("has no reserve for the last packets"), "{prin}");
+    // With a queue that has one: no timeouts up to N*, so goodput is above NewReno's.
     let kept = ["--no-sim", "--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
     let prin = model_json(&scratch, &kept);
     let goodput = |json: &serde_json::Value| value(json, "incast", "goodput")["model"].as_f64().unwrap();

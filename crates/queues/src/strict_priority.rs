@@ -1,7 +1,7 @@
 //! Strict priority: two to eight FIFOs, of which the most urgent non-empty one is served first.
 //!
-//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum of
-//! all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum
+//! of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::class_queues::{CLASSES, map, pack_map, thresholds};
 use crate::raw_params::length;

@@ -21,7 +21,8 @@ impl Receiver {
             return self.drop_and_acknowledge(c, now, p, out);
         }
         if c.adaptive_acks && offset + i64::from(p.len) + i64::from(fin) < self.window.rcv_wup() as i64 {
-            // tcp_validate_incoming, tcp_sequence: it ends before the window that was advertised last, so neither its timestamp nor its ECN field counts.
+            // tcp_validate_incoming, tcp_sequence: it ends before the window that was advertised last, so neither its timestamp nor its ECN field
+            // counts.
             return self.drop_and_acknowledge(c, now, p, out);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5

@@ -1,7 +1,7 @@
 //! Receive buffer of Linux and the window that follows from it (tcp_rcv_space_adjust, tcp_grow_window, __tcp_select_window).
 //!
-//! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window opens
-//! from 64 KB towards the fraction of the buffer that payload occupies.
+//! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window
+//! opens from 64 KB towards the fraction of the buffer that payload occupies.
 
 use super::rcv_rtt::RcvRtt;
 use super::truesize::{HEAD, MAX_FRAGS, truesize, us};
@@ -12,8 +12,8 @@ use std::num::NonZeroU16;
 /// Initial buffer (`tcp_rmem[1]`).
 const INITIAL_BUFFER: u32 = 131_072;
 
-/// The largest buffer (`tcp_rmem[2]`): twice `rcv-wnd`, the ratio that a connection assumes at first. Our choice: the window stays below `rcv-wnd` also
-/// where payload turns out to occupy more of the buffer.
+/// The largest buffer (`tcp_rmem[2]`): twice `rcv-wnd`, the ratio that a connection assumes at first. Our choice: the window stays below `rcv-wnd`
+/// also where payload turns out to occupy more of the buffer.
 fn max_buffer(c: &TcpConfig) -> u32 {
     (2 * c.rcv_wnd).clamp(u64::from(INITIAL_BUFFER), u64::from(u32::MAX / 2)) as u32
 }
@@ -137,8 +137,8 @@ impl RcvBuf {
         true
     }
 
-    /// The application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount read in that time
-    /// (tcp_rcv_space_adjust).
+    /// The application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount read in that
+    /// time (tcp_rcv_space_adjust).
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, read: u64, rcv_nxt: u64) {
         let rtt_us8 = self.rtt.rtt_us8();
         if rtt_us8 == 0 || us(now).wrapping_sub(self.count_began) < rtt_us8 / 8 {
