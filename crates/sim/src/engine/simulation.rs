@@ -4,8 +4,8 @@ use super::fabric::Fabric;
 #[cfg(debug_assertions)]
 use super::node_set::NodeSet;
 use super::partition::Partitions;
-use super::partition::state::PartitionState;
 use super::partition::tuning::ThreadTuning;
+use super::partition_state::PartitionState;
 use super::processes::{Processes, WindowReport};
 use super::progress_timer::ProgressTimer;
 use super::ranks::Ranks;

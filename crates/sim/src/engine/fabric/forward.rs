@@ -3,7 +3,7 @@
 use super::{Fabric, WORD};
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS, doubled, sort_across_ports};
 use crate::engine::node_set::NodeSet;
-use crate::engine::partition::state::PartitionState;
+use crate::engine::partition_state::PartitionState;
 use crate::engine::tiers::GROUP;
 use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;

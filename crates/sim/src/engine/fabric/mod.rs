@@ -6,7 +6,7 @@
 mod forward;
 
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
 use crate::net::huge_pages;

@@ -3,11 +3,10 @@
 //!
 //! Partitions exchange packets only. A link between two of them is split (`Fabric::split`): its port stays with the sender, packets cross at the end
 //! of the window, and packets in flight belong to the receiver. No packet crosses a link in less than a window, so packets are never late; every
-//! packet carries its time, so the order of delivery does not matter. All other effects on hosts (`partition/state.rs`) are applied between windows
+//! packet carries its time, so the order of delivery does not matter. All other effects on hosts (`partition_state.rs`) are applied between windows
 //! by the leading thread, as in a run on one core. So results do not depend on the number of partitions or threads. Partitions may be in other
 //! processes (`ranks.rs`): their packets wait in the sending partition until they are encoded.
 
-pub(super) mod state;
 pub(super) mod tuning;
 
 mod division;
@@ -16,12 +15,12 @@ use super::barrier::Signal;
 use super::calendar::Position;
 use super::encoding::{Bytes, Encode};
 use super::fabric::WORD;
+use super::partition_state::PartitionState;
 use super::state::{Apps, PartitionResult, SimState};
 use super::tiers::{GROUP, Tier};
 use crate::net::packet::{Extra, Packet, flag};
 use division::partition;
 use forebay_units::{IndexVec, NodeId, PortId, Time};
-use state::PartitionState;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -29,7 +29,7 @@ use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
 use super::failures::Failures;
 use super::metrics_cache::MetricsCache;
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use super::recorder::Recorder;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;

@@ -1,7 +1,7 @@
 //! Sharing of the state with the partitions of a run on several cores, and merging of their results between windows (`engine/partition/mod.rs`).
 
 use super::SimState;
-use crate::engine::partition::state::PartitionState;
+use crate::engine::partition_state::PartitionState;
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
 use forebay_experiment::network::Network;

@@ -5,7 +5,7 @@ use super::{Apps, SimState, lock_app};
 use crate::engine::connection::ReceivedRanges;
 use crate::engine::encoding::{Bytes, Encode, record};
 use crate::engine::host::TimerKind;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::engine::ranks::Ranks;
 use forebay_traffic::RemoteTimer;
 use forebay_units::{ConnSlot, IndexVec, NodeId, Time};

@@ -1,7 +1,7 @@
 //! The end of a window: deferred effects are applied, and connections are closed and opened.
 
 use super::SimState;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use forebay_units::ConnSlot;
 
 impl SimState {
