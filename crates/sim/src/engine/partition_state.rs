@@ -95,8 +95,8 @@ impl PartitionState {
 
     /// Defers an effect caused by host `from` to the end of the window.
     #[inline]
-    pub(super) fn defer(&mut self, from: NodeId, what: DeferredEffect) {
-        self.effects.push((from, what));
+    pub(super) fn defer(&mut self, from: NodeId, effect: DeferredEffect) {
+        self.effects.push((from, effect));
     }
 
     /// Returns whether the end of the window has anything to apply. Usually it has not.
@@ -108,9 +108,9 @@ impl PartitionState {
     /// Merges the output of a partition, whose rows of messages are `rows` places later in the merged list.
     pub(super) fn merge(&mut self, other: &mut PartitionState, rows: usize) {
         self.dropped.append(&mut other.dropped);
-        self.effects.extend(other.effects.drain(..).map(|(from, what)| match what {
+        self.effects.extend(other.effects.drain(..).map(|(from, effect)| match effect {
             DeferredEffect::Row { conn, row, first } => (from, DeferredEffect::Row { conn, row: row + rows, first }),
-            _ => (from, what),
+            _ => (from, effect),
         }));
         self.requests.append(&mut other.requests);
         self.open += std::mem::take(&mut other.open);

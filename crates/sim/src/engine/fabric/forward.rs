@@ -106,9 +106,9 @@ impl Fabric {
         } else {
             partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
-        let looks = self.nodes[node].shared.is_some() || !self.nodes[node].corrupting_inputs.is_empty();
+        let inspects = self.nodes[node].shared.is_some() || !self.nodes[node].corrupting_inputs.is_empty();
         for m in &*packets {
-            if (!looks || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
+            if (!inspects || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
             }
         }
