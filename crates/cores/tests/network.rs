@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 /// Flags of a simulated datagram.
 const DATAGRAM: u64 = 3;
-/// Low bits of an arrival that its lot does not see (`engine/handoff.rs`).
+/// Low bits of an arrival that its lot does not see (`engine/arrival_order.rs`).
 const COHERENT: u64 = 33;
 
 struct Source {

@@ -182,7 +182,7 @@ impl Pair {
             Verdict::Severe => 2,
             Verdict::Insufficient => 3,
             Verdict::Unprobed => 4,
-            Verdict::TrainCache => panic!("the guest has none: {}", self.at),
+            Verdict::Recent => panic!("the guest has none: {}", self.at),
         };
         let waits = u64::from(self.receiver.waiting());
         let simulated = [waits, r.window.unwrap_or(u64::MAX), r.held.0, verdict, r.swallowed, 0];

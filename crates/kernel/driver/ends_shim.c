@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Shims between TCP and the interfaces: socket buffers as proboscis.h sees packets, and the timers of the hosts. As in the simulator
- * (crates/sim/src/shim/layer.rs) a host's timer runs while an end of a connection there waits, at a phase of its own.
+ * (crates/sim/src/shim/endpoint_state.rs) a host's timer runs while an end of a connection there waits, at a phase of its own.
  */
 #include <linux/ip.h>
 #include <linux/slab.h>

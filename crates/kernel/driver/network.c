@@ -2,7 +2,7 @@
 /*
  * The network in motion. A link waits for two things at most: that the packet in service has left, and that the first of those on the wire
  * arrives. At the same instant arrivals come before departures, and of arrivals at a switch first is the link that has brought nothing for
- * longest, then a lot decides (crates/sim/src/engine/handoff.rs, ARCHITECTURE.md "Two decisions about time at a queue").
+ * longest, then a lot decides (crates/sim/src/engine/arrival_order.rs, ARCHITECTURE.md "Two decisions about time at a queue").
  *
  * What happens inside, at switches, nobody sees at once: a packet that starts at a switch needs at least the smallest delay of a link to reach
  * a host. So the caller has to come only for hosts' sake, when a packet is delivered or has left its host, or when that delay is over; what

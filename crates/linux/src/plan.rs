@@ -30,7 +30,7 @@ pub fn route(experiment: &Experiment, id: GroupId) -> Option<Route> {
     (src != dst).then(|| Route::of(&experiment.network, &fib, (src, dst), (0, 0), tcp))
 }
 
-/// Low bits of a time that the draw among packets of the same instant does not see: as the simulator's (`engine/handoff.rs`).
+/// Low bits of a time that the draw among packets of the same instant does not see: as the simulator's (`engine/arrival_order.rs`).
 const TIES_SHIFT: u64 = 33;
 /// 10.0.0.1 is the address of the first interface.
 const FIRST_ADDRESS: u32 = 0x0A00_0001;

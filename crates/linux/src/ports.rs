@@ -163,7 +163,7 @@ impl Ports {
         }
     }
 
-    /// What the network did to packets all the time: rows of events, as the simulator's (`engine/core/faults.rs`). Statistics count from `measured` on.
+    /// What the network did to packets all the time: rows of events, as the simulator's (`engine/state/report.rs`). Statistics count from `measured` on.
     pub(crate) fn events(&self, network: &Network, measured: Time) -> Vec<EventRow> {
         let mut rows = Vec::new();
         if network.faults.balance == Balance::Packet {

@@ -1,6 +1,6 @@
-//! How many cores a run may use: what callers say, and the engine asks.
+//! Number of cores that a run may use.
 
-/// How many cores a run may use.
+/// Number of cores that a run may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cores {
     most: usize,
@@ -8,15 +8,15 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// One.
+    /// One core.
     pub const ONE: Cores = Cores::up_to(1);
 
-    /// So many, where it is busy enough to be faster with them: it sees that for itself as it goes.
+    /// Up to `most` cores. The run measures its load and uses them only while they are faster.
     pub const fn up_to(most: usize) -> Cores {
         Cores { most, at_once: false }
     }
 
-    /// So many from the start, whether that is faster or not.
+    /// Exactly `most` cores from the start.
     pub const fn exactly(most: usize) -> Cores {
         Cores { most, at_once: true }
     }

@@ -1,4 +1,4 @@
-//! The packet-level simulator: network, TCP, laws and the engine that runs them.
+//! The packet-level simulator: network, TCP, congestion controls and the engine.
 
 pub mod cc;
 mod cores;

@@ -1,4 +1,4 @@
-//! The one entry point: a checked experiment in, a report out.
+//! Entry point: runs a checked experiment and returns a report.
 
 pub use crate::cores::Cores;
 pub use forebay_experiment::checked::{Checked, Mistake};
@@ -34,7 +34,7 @@ pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlo
     run_seeded(config, config.seed, Cores::ONE, progress)
 }
 
-/// The same with another seed, on several cores where that pays. The report is the same.
+/// As [`run`], with another seed, and with several cores while they are faster. The report is the same.
 pub fn run_seeded(
     config: Checked<'_>,
     seed: u64,
@@ -44,8 +44,7 @@ pub fn run_seeded(
     whole(finish(Simulation::new(config, seed)?, cores, progress))
 }
 
-/// As [`run`], with the nodes of every window worked off from the last to the first; tests show with it that nothing depends on that order.
-/// Debug builds only.
+/// As [`run`], with the nodes of every window in reverse order; tests verify with it that the order does not matter. Debug builds only.
 #[cfg(debug_assertions)]
 pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, config.seed)?;
@@ -53,11 +52,11 @@ pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
     whole(finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(())))
 }
 
-/// One of several processes that run an experiment together, each on so many cores at the most: all call this with the same experiment and seed. The
-/// first of them gets the report, which is that of one process; the others get none. `progress` of each may end the run.
+/// Runs an experiment in one of several processes, each with up to this many cores: all call this function with the same experiment and seed. The
+/// first process returns the report, the others none. `progress` of each may end the run.
 ///
 /// # Errors
-/// As [`run`], and what cannot be divided.
+/// As [`run`], and experiments that cannot be divided.
 pub fn run_among(
     config: Checked<'_>,
     seed: u64,

@@ -1,4 +1,4 @@
-//! The simulator as a world.
+//! The simulator as a backend ([`World`]).
 
 use crate::cc::{self, Cc};
 use crate::engine::path::empty_path;
@@ -62,7 +62,7 @@ impl World for Simulator {
         let network = &experiment.network;
         let ordered = network.ports.iter().any(|p| network.nodes[p.from].host && matches!(p.queue, Queue::Buffered(_)));
         if ordered && experiment.groups.iter().any(|g| g.tcp.send_jitter > Time::ZERO) {
-            let reason = "a host's packets take their time behind a plain queue only; legal with `send-jitter`: no `host-queue`, or one \
+            let reason = "jitter is applied behind a plain queue only; legal with `send-jitter`: no `host-queue`, or one \
                           that serves in order of arrival, such as \"drop-tail\"";
             cannot.push(Unsupported { key: "topology.host-queue", reason: reason.to_owned() });
         }
@@ -72,13 +72,14 @@ impl World for Simulator {
             match TcpConfig::of(&group.tcp) {
                 Ok(tcp) if tcp.law.hooks().records() && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
                     let reason = format!(
-                        "`{}` follows every segment under way, for which it needs SACK; legal with this law: \"sack\", \"rack\"",
+                        "`{}` records every outstanding segment, for which it needs SACK; legal with this congestion control: \"sack\", \"rack\"",
                         group.tcp.law.name
                     );
                     cannot.push(Unsupported { key: "transport.recovery", reason });
                 }
                 Ok(tcp) if tcp.law.hooks().paces() && tcp.tso.is_some() => {
-                    let reason = format!("`{}` paces single segments; legal with this law: no `tso`", group.tcp.law.name);
+                    let reason =
+                        format!("`{}` paces single segments; legal with this congestion control: no `tso`", group.tcp.law.name);
                     cannot.push(Unsupported { key: "transport.tso", reason });
                 }
                 Err(e) if e.key == "shim" => cannot.push(Unsupported { key: "transport.shim", reason: e.message }),
@@ -86,7 +87,7 @@ impl World for Simulator {
                 Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.law.hooks().own_slow_start() => {
                     let name = tcp.slow_start.name();
                     let reason = format!(
-                        "`slow-start` is \"{name}\" for a law that has a slow start of its own; legal with this law: \"standard\""
+                        "`slow-start` is \"{name}\" for a congestion control with its own slow start; legal with this congestion control: \"standard\""
                     );
                     cannot.push(Unsupported { key: "transport.slow-start", reason });
                 }
@@ -96,7 +97,7 @@ impl World for Simulator {
         cannot
     }
 
-    /// What laws that are told of their paths make of the one between the first host and the last.
+    /// Describes what congestion controls derive from the path between the first host and the last.
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let network = &experiment.network;
         let hosts = hosts(network);

@@ -1,5 +1,4 @@
-//! Random arrivals at ports with buffered disciplines, against a slow model: the same packets leave, at the same times, in the same order, and
-//! the same ones are dropped.
+//! Random arrivals at ports with buffered disciplines, compared with a slow model: departures, their times and order, and drops are the same.
 
 use forebay_experiment::network::PortConfig;
 use forebay_param::{Kind, QueueValue, Value, Values};
@@ -28,16 +27,16 @@ fn value(kind: &'static str, sets: &[(&str, Value)]) -> QueueValue {
     QueueValue { kind, params: Values(entry.params.iter().map(param).collect()) }
 }
 
-/// What the model does, in the plainest words.
+/// Rule of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rule {
     /// By queue, then by arrival; the newest of the lowest queue makes room.
     Strict { queues: u8, evict: bool },
-    /// By arrival; the newest of a class below 4 makes room for classes from 4 on.
+    /// By arrival; the newest packet of a class below 4 makes room for classes from 4 on.
     Pushout,
-    /// The first of the flow with the smallest rank; the newest of the largest rank makes room for smaller ones.
+    /// The first packet of the flow with the smallest rank; the newest packet of the largest rank makes room for smaller ones.
     Pfabric,
-    /// By arrival; who is dropped is not the model's business.
+    /// By arrival; drops are not modelled.
     Fifo,
 }
 
@@ -46,16 +45,16 @@ struct Model {
     rule: Rule,
     limit: QueueState,
     waiting: Vec<Packet>,
-    /// In service, or served last, and until when.
+    /// Packet in service, or served last, and the end of its service.
     serving: Option<Packet>,
     free_at: u64,
     left: Vec<(u64, u32)>,
     dropped: Vec<u32>,
-    /// Dropped by the port instead of being sent: when their turn comes they are not served.
+    /// Packets dropped by the port instead of being sent: they are not served at their turn.
     not_served: Vec<u32>,
     /// Arrivals by sequence number, ps.
     arrived: Vec<u64>,
-    /// Of packets that were in the queue: from when to when, ps.
+    /// Stay of each queued packet: start and end, ps.
     stays: Vec<(u64, u64)>,
     most: u32,
 }
@@ -97,7 +96,7 @@ impl Model {
         self.serving = Some(p);
     }
 
-    /// Everything that starts before `until`.
+    /// Serves everything that starts before `until`.
     fn run(&mut self, until: u64, rate: Rate) {
         while !self.waiting.is_empty() && self.free_at < until {
             self.start(self.free_at, rate);
@@ -116,7 +115,7 @@ impl Model {
         n - (freed.len() as u32) < self.limit.packets && bytes - less + u64::from(wire) <= self.limit.bytes
     }
 
-    /// Throws out those of `gone` that wait.
+    /// Evicts the waiting packets in `gone`.
     fn evict(&mut self, now: u64, gone: &[u32]) {
         let (out, stay) = self.waiting.iter().copied().partition(|w| gone.contains(&w.seq));
         self.waiting = stay;
@@ -126,7 +125,7 @@ impl Model {
     }
 
     fn arrive(&mut self, now: u64, p: &Packet, rate: Rate, lost: &[u32]) {
-        // Who could make room, the first to go first.
+        // Packets that can make room, in order of eviction.
         let mut order: Vec<usize> = (0..self.waiting.len()).collect();
         let w = &self.waiting;
         match self.rule {
@@ -225,7 +224,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             window += delay;
             port.serve(Time(window), |p| model.not_served.push(p.seq));
             model.run(window, rate);
-            // The other end takes what arrives in the window.
+            // The far end takes the arrivals of the window.
             while !port.ring().is_empty() && port.ring().packet(port.ring().head()).arrival.0 < window {
                 let p = *port.ring().packet(port.ring().head());
                 assert_eq!(
@@ -239,7 +238,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             }
             port.audit();
             if measured_from == 0 && seq > 700 && port.backlog().is_some_and(|r| !r.is_empty()) {
-                // The end of the warm-up, while packets wait: some of them are thrown out later.
+                // The end of the warm-up, while packets wait: some of them are evicted later.
                 measured_from = window;
                 lost_before = lost.len() + model.not_served.len();
                 port.restart_stats(Time(window));
@@ -270,7 +269,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     assert_eq!(lost, model.dropped, "{queue:?}");
     assert_eq!(out, model.left, "{queue:?}");
     assert_eq!(out.len() + lost.len(), 4_000);
-    // Marked packets may have waited at the end of the warm-up, or have been thrown out.
+    // Marked packets may have waited at the end of the warm-up, or have been evicted.
     assert!(
         port.events().marked + 60 >= marked && (rule == Rule::Pfabric || marked > 100),
         "{marked}, {:?}: {queue:?}",
@@ -287,7 +286,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
 
 /// Drops and marks when a transmission starts, and probabilities.
 #[test]
-fn fifos_that_look_at_waiting_times_agree_with_the_model() {
+fn fifos_with_sojourn_match_model() {
     let us = |n| Value::Time(Time::from_us(n));
     for seed in 0..6 {
         for buffer in [QueueLen::Packets(12), QueueLen::Bytes(9_000)] {
@@ -310,7 +309,7 @@ fn packets(n: u64) -> Value {
 }
 
 #[test]
-fn every_buffered_discipline_agrees_with_the_model() {
+fn buffered_disciplines_match_model() {
     for seed in 0..6 {
         for buffer in [QueueLen::Packets(12), QueueLen::Bytes(9_000)] {
             for (queues, evict) in [(2, true), (3, true), (8, true), (8, false)] {

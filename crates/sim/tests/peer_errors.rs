@@ -1,5 +1,4 @@
-//! What known simulators get wrong about DCTCP, and the corner cases that its specification lists: one test a row, each on whole
-//! connections, over every stack.
+//! Errors of other simulators in DCTCP, and the corner cases of its specification: one test each, on whole connections, over every stack.
 
 mod scripted;
 
@@ -8,27 +7,31 @@ use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::PROFILES;
 use forebay_sim::tcp::sender::CaState;
-use scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};
+use scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, PipePacket, Point};
 use scripted::{US, config, config_with};
 
 const SECONDS: u64 = 1_000_000_000_000;
 
-/// DCTCP on `stack`, with at most 40 segments under way so that windows stay comparable.
+/// DCTCP on `stack`, with at most 40 segments outstanding so that windows stay comparable.
 fn dctcp(stack: &str) -> TcpConfig {
     let mut c = config(stack, "dctcp");
     c.rcv_wnd = 40_000;
     c
 }
 
-/// Runs a transfer of `segments` and returns what the sender went through.
-fn run(c: TcpConfig, segments: u64, judge: impl FnMut(&Seen) -> Fate) -> (Vec<Point>, Pipe<impl FnMut(&Seen) -> Fate>) {
+/// Runs a transfer of `segments` and returns the trace of the sender.
+fn run(
+    c: TcpConfig,
+    segments: u64,
+    judge: impl FnMut(&PipePacket) -> Fate,
+) -> (Vec<Point>, Pipe<impl FnMut(&PipePacket) -> Fate>) {
     let mut pipe = Pipe::new(c, judge);
     pipe.transfer(segments * 1000, 1000 * SECONDS);
     (pipe.trace.clone(), pipe)
 }
 
-/// First transmissions of the segments that `which` names are marked.
-fn mark(which: impl Fn(u64) -> bool) -> impl FnMut(&Seen) -> Fate {
+/// Marks the first transmissions of the segments for which `which` is true.
+fn mark(which: impl Fn(u64) -> bool) -> impl FnMut(&PipePacket) -> Fate {
     move |p| if p.data && p.len > 0 && which(p.offset as u64 / 1000) { MARK } else { PASS }
 }
 
@@ -37,17 +40,17 @@ fn cuts(trace: &[Point]) -> Vec<(Point, Point)> {
     trace.windows(2).filter(|w| w[1].ssthresh != w[0].ssthresh).map(|w| (w[0], w[1])).collect()
 }
 
-/// What `stack` reduces from, in segments, when a receive window of 40 limits it: Linux the window, the others what they may use of it.
+/// Window or flight from which `stack` reduces, in segments, with a receive window of 40: Linux the window, the others its usable part.
 fn base(stack: &str, before: &Point) -> f64 {
     if stack == "linux" { before.cwnd } else { before.cwnd.min(40.0) }
 }
 
-/// ns-3 asks its DCTCP for the threshold before the connection's state says that this is a loss, and gets alpha / 2 instead of a
-/// half. RFC 8257 section 3.5: losses as in conventional TCP.
+/// ns-3 calls its DCTCP for the threshold before the connection's state shows the loss, and gets alpha / 2 instead of a half. RFC 8257 section 3.5:
+/// losses as in conventional TCP.
 #[test]
-fn ns3_a_loss_halves_although_alpha_is_small() {
+fn ns3_loss_halves_despite_small_alpha() {
     for stack in PROFILES {
-        // Marks never, so alpha decays; one segment is lost in the middle.
+        // No marks, so alpha decays; one segment is lost in the middle.
         let (trace, _) = run(dctcp(stack), 3000, |p| if p.offset == 2_000_000 && p.again == 0 && p.data { LOSE } else { PASS });
         let cuts = cuts(&trace);
         assert_eq!(cuts.len(), 1, "{stack}");
@@ -62,11 +65,12 @@ fn ns3_a_loss_halves_although_alpha_is_small() {
 
 /// The same with a timeout.
 #[test]
-fn ns3_a_timeout_halves_although_alpha_is_small() {
+fn ns3_timeout_halves_despite_small_alpha() {
     for stack in PROFILES {
-        // Linux' tail loss probe, the last segment of the window again, must be lost as well.
-        let lost =
-            |p: &Seen| p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset);
+        // Linux' tail loss probe, which repeats the last segment of the window, must be lost as well.
+        let lost = |p: &PipePacket| {
+            p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset)
+        };
         let (trace, pipe) = run(dctcp(stack), 3000, |p| if lost(p) { LOSE } else { PASS });
         assert!(pipe.sender.stats().losses.rtos > 0, "{stack}");
         let (before, after) = cuts(&trace)[0];
@@ -76,9 +80,9 @@ fn ns3_a_timeout_halves_although_alpha_is_small() {
     }
 }
 
-/// htsim cuts once a round trip as soon as alpha is above 0, with or without marks. RFC 8257 section 3.3: only on ECE.
+/// htsim reduces once a round trip as soon as alpha is above 0, with or without marks. RFC 8257 section 3.3: only on ECE.
 #[test]
-fn htsim_no_cut_in_a_window_without_marks() {
+fn htsim_no_reduction_without_marks() {
     for stack in PROFILES {
         let (trace, _) = run(dctcp(stack), 3000, mark(|n| n < 100 && n % 3 == 0));
         let cuts = cuts(&trace);
@@ -91,16 +95,15 @@ fn htsim_no_cut_in_a_window_without_marks() {
     }
 }
 
-/// INET overwrites the threshold of the cut. RFC 8257 section 3.3: cwnd = ssthresh = cwnd (1 - alpha / 2), nothing else, and it
-/// stays until the next reduction.
+/// INET overwrites the threshold of the reduction. RFC 8257 section 3.3: cwnd = ssthresh = cwnd (1 - alpha / 2), until the next reduction.
 #[test]
-fn inet_the_threshold_is_the_cut_window() {
+fn inet_threshold_equals_reduced_window() {
     for stack in PROFILES {
         let (trace, pipe) = run(dctcp(stack), 2000, mark(|n| n % 50 == 49));
         let cuts = cuts(&trace);
         assert!(cuts.len() > 5, "{stack}");
         for (before, after) in cuts {
-            // Alpha was updated by the same ACK if that closed a window; the value used is the one after it.
+            // If the ACK ended a window, it has updated alpha before the reduction.
             let window = if *stack == "ns2" { before.cwnd.min(40.0) } else { before.cwnd };
             let expect = (window * (1.0 - after.alpha / 2.0)).max(2.0);
             assert!((after.ssthresh - expect).abs() < 1e-9, "{stack}: {} instead of {expect}", after.ssthresh);
@@ -116,7 +119,7 @@ fn inet_the_threshold_is_the_cut_window() {
 fn at_most_one_cut_a_window() {
     for stack in PROFILES {
         let (trace, _) = run(dctcp(stack), 2000, mark(|n| n % 4 == 0));
-        // All that was outstanding at one cut is acknowledged before the next.
+        // All data outstanding at one reduction is acknowledged before the next.
         let cuts = cuts(&trace);
         assert!(cuts.len() > 5, "{stack}");
         for pair in cuts.windows(2) {
@@ -168,11 +171,11 @@ fn spec_floor_of_two() {
         let mut c = dctcp(stack);
         c.ack_every = 1;
         let (trace, pipe) = run(c, 500, mark(|_| true));
-        // Where a reduction is proportional, its window lies below the threshold until what ends it is acknowledged (tcp_cwnd_reduction).
+        // With proportional reduction, the window lies below the threshold until the episode ends (tcp_cwnd_reduction).
         assert!(trace.iter().all(|p| p.ssthresh >= 2.0 && p.cwnd >= if *stack == "linux" { 1.0 } else { 2.0 }), "{stack}");
         assert!(trace.last().unwrap().cwnd < 3.1, "{stack}: {}", trace.last().unwrap().cwnd);
         assert_eq!(pipe.sender.stats().losses.rtos, 0, "{stack}");
-        // 100 us a round trip, of two or (after growth between cuts) three segments.
+        // 100 us a round trip, of two or (after growth between reductions) three segments.
         let rounds = pipe.done / (100 * US);
         assert!((500 / 3..=500 / 2 + 10).contains(&rounds), "{stack}: {rounds} round trips");
     }
@@ -189,9 +192,9 @@ fn spec_ack_loss() {
         let (_, exact) = run(c.clone(), 200, mark(marked));
         assert_eq!(exact.sender.stats().losses.ce_bytes, 10_000, "{stack}");
         let mut judge = mark(marked);
-        let drop = |p: &Seen| !p.data && p.offset % 2000 == 1000;
+        let drop = |p: &PipePacket| !p.data && p.offset % 2000 == 1000;
         let (trace, lossy) = run(c, 200, move |p| if drop(p) { LOSE } else { judge(p) });
-        // ACKs up to 22, 24, .. 30 carry ECE: the same ten segments, as 20 is the end of a pair.
+        // ACKs up to 22, 24, .. 30 carry ECE: the same ten segments, because 20 is the end of a pair.
         assert_eq!(lossy.sender.stats().losses.ce_bytes, 10_000, "{stack}");
         assert!(trace.iter().all(|p| p.alpha.is_finite()), "{stack}");
     }
@@ -203,8 +206,8 @@ fn spec_reordering_across_a_change() {
     for stack in PROFILES {
         let mut c = dctcp(stack);
         c.ack_every = 4;
-        let late = |p: &Seen| p.data && p.number % 10 == 5;
-        let marked = |p: &Seen| p.data && (p.number / 7) % 2 == 1;
+        let late = |p: &PipePacket| p.data && p.number % 10 == 5;
+        let marked = |p: &PipePacket| p.data && (p.number / 7) % 2 == 1;
         let (_, pipe) = run(c, 1000, |p| Fate { late: if late(p) { 1000 } else { 0 }, marked: marked(p), ..PASS });
         let [acks, data] = pipe.counts;
         assert!(acks < 2 * data, "{stack}: more than two ACKs a packet");
@@ -212,38 +215,37 @@ fn spec_reordering_across_a_change() {
     }
 }
 
-/// Spec 2.5: timeout: window 1, threshold half the flight, a new observation window: marks on what was outstanding neither cut nor
-/// move alpha.
+/// Spec 2.5: timeout: window 1, threshold half the flight, a new observation window: marks on outstanding data neither reduce nor move alpha.
 #[test]
 fn spec_timeout() {
     for stack in PROFILES {
-        // A whole window is marked, and what Linux probes with, and no ACK of it returns before the timeout. What is repeated brings nothing new, so
-        // that its marks would not count (RFC 3168 section 6.1.5).
+        // A whole window is marked, including Linux' probe, and none of its ACKs returns before the timeout. Retransmissions bring nothing new, so
+        // that their marks would not count (RFC 3168 section 6.1.5).
         let marked = if *stack == "linux" { 11 } else { 10 };
-        let blackout = |p: &Seen| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
+        let blackout = |p: &PipePacket| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
         let (trace, pipe) = run(dctcp(stack), 200, |p| if blackout(p) { LOSE } else { mark(|n| n < marked)(p) });
         assert!(pipe.sender.stats().losses.rtos > 0 && pipe.sender.stats().losses.ce_bytes > 0, "{stack}");
         let first = trace.iter().position(|p| p.ca == CaState::Loss).unwrap();
         assert_eq!(trace[first].cwnd, 1.0, "{stack}");
         let cuts = cuts(&trace).into_iter().filter(|c| c.0.ssthresh.is_finite() && c.1.ssthresh < c.0.ssthresh).count();
-        // Linux asks only whether something is repaired (tcp_try_to_open): the ACK that ends the repair carries ECE, and cuts.
+        // Linux checks only whether a recovery is in progress (tcp_try_to_open): the ACK that ends it carries ECE, and reduces.
         assert_eq!(cuts, usize::from(*stack == "linux"), "{stack}: the marks of the lost window cut again");
         assert!(trace.iter().all(|p| p.alpha <= 1.0), "{stack}");
     }
 }
 
-/// Spec 2.5: a loss and marks in one window: the loss's reaction wins, whichever signal comes first, and they do not add up.
+/// Spec 2.5: a loss and marks in one window: the reaction to the loss wins, whichever signal comes first, and they do not add up.
 #[test]
-fn spec_one_reaction_to_loss_and_marks() {
+fn spec_one_reaction_to_both_signals() {
     for stack in PROFILES {
         for first_marked in [1960, 2001] {
-            let lose = |p: &Seen| p.data && p.offset == 2_000_000 && p.again == 0;
+            let lose = |p: &PipePacket| p.data && p.offset == 2_000_000 && p.again == 0;
             let (trace, _) =
                 run(dctcp(stack), 3000, |p| if lose(p) { LOSE } else { mark(|n| (first_marked..2040).contains(&n))(p) });
             let cuts = cuts(&trace);
-            // Linux repairs a loss that it finds while marks reduce the window until the end of that reduction (`high_seq`), and not of a window of
-            // its own (tcp_enter_recovery). Here that end is acknowledged already: the repair is over with the next ACK, and another begins
-            // from a smaller window, behind which the marks cut again.
+            // Linux repairs a loss that it finds during a reduction by marks until the end of that reduction (`high_seq`), without a window of its
+            // own (tcp_enter_recovery). Here that end is acknowledged already: the recovery ends with the next ACK, and another begins from a smaller
+            // window, after which the marks reduce again.
             let further = if *stack == "linux" && first_marked == 1960 { 2 } else { 0 };
             assert!(cuts.len() <= 2 + further, "{stack}: {cuts:?}");
             let (before, last) = cuts[cuts.len() - 1 - further];
@@ -253,13 +255,13 @@ fn spec_one_reaction_to_loss_and_marks() {
     }
 }
 
-/// RFC 3168 section 6.1.2: laws that halve on either signal do so once a window.
+/// RFC 3168 section 6.1.2: congestion controls that halve on either signal do so once a window.
 #[test]
 fn classic_marks_then_loss_halve_once() {
     for stack in PROFILES {
         let mut c = config_with(stack, "newreno", &[("ecn", Value::Text("classic".into()))], &[]);
         c.rcv_wnd = 40_000;
-        let lose = |p: &Seen| p.data && p.offset == 190_000 && p.again == 0;
+        let lose = |p: &PipePacket| p.data && p.offset == 190_000 && p.again == 0;
         let (trace, _) = run(c, 1000, |p| if lose(p) { LOSE } else { mark(|n| n == 180)(p) });
         let cuts = cuts(&trace);
         assert_eq!(cuts.len(), 1, "{stack}: {cuts:?}");
@@ -272,10 +274,10 @@ fn classic_marks_then_loss_halve_once() {
 fn spec_not_negotiated() {
     for stack in PROFILES {
         let off = [("ecn", Value::Text("off".into()))];
-        let judge = |p: &Seen| if p.data && p.number % 97 == 50 { LOSE } else { MARK };
+        let judge = |p: &PipePacket| if p.data && p.number % 97 == 50 { LOSE } else { MARK };
         let (_, dctcp) = run(config_with(stack, "dctcp", &off, &[]), 2000, judge);
         let (_, newreno) = run(config_with(stack, "newreno", &off, &[]), 2000, judge);
-        let packets = |log: &[Seen]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
+        let packets = |log: &[PipePacket]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
         assert_eq!(packets(&dctcp.log), packets(&newreno.log), "{stack}");
         assert_eq!(
             dctcp.sender.law().alpha().unwrap(),

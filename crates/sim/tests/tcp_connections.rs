@@ -1,19 +1,19 @@
-//! Whole connections of every profile with every law over a pipe that loses what the test says. Every one must deliver its bytes
-//! in order and close; the pipe checks the counters and the timers after each step.
+//! Whole connections of every profile with every congestion control over a pipe with chosen losses. Each must deliver its bytes in order and close;
+//! the pipe checks counters and timers after each step.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 mod scripted;
 
 use forebay_sim::net::packet::flag;
-use scripted::pipe::{Fate, LOSE, PASS, Pipe, Seen};
+use scripted::pipe::{Fate, LOSE, PASS, Pipe, PipePacket};
 use scripted::{combinations, config};
 
 const SECONDS: u64 = 1_000_000_000_000;
-/// Sizes around the segment (1000 bytes), the FIN on a full segment among them.
+/// Sizes around the segment (1000 bytes), including a FIN on a full segment.
 const SIZES: &[u64] = &[1, 999, 1000, 1001, 2000, 10_000, 30_500, 64_000];
 
-fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&Seen) -> Fate) {
+fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&PipePacket) -> Fate) {
     for (stack, law) in combinations() {
         for &size in sizes {
             for isn in [1, u32::MAX - 1, u32::MAX - 5000] {
@@ -26,8 +26,8 @@ fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&Seen) -> Fa
     }
 }
 
-/// SYN, data, FIN, each for the first time; or with `times`, that often.
-fn lose_first(times: usize, which: impl Fn(&Seen) -> bool) -> impl FnMut(&Seen) -> Fate {
+/// Loses SYN, data or FIN for which `which` is true, each for the first `times` transmissions.
+fn lose_first(times: usize, which: impl Fn(&PipePacket) -> bool) -> impl FnMut(&PipePacket) -> Fate {
     move |p| if p.data && which(p) && p.again < times { LOSE } else { PASS }
 }
 
@@ -46,14 +46,14 @@ fn syn_ack_lost() {
     all("SYN-ACK", SIZES, 10 * SECONDS, |p| if p.number == 0 && !p.data { LOSE } else { PASS });
 }
 
-/// SYN-ACKs are lost until the third SYN: Linux learns from the fourth answer that the first SYN had arrived, and begins with its whole window;
-/// where no SYN arrived before the third it begins with one segment.
+/// SYN-ACKs are lost until the third SYN: Linux learns from the fourth answer that the first SYN had arrived, and begins with its whole window; if no
+/// SYN arrived before the third it begins with one segment.
 #[test]
-fn a_first_window_after_spurious_timeouts_of_the_syn() {
+fn first_window_after_spurious_syn_timeouts() {
     for (answers, window) in [(true, 10), (false, 1)] {
         let mut c = config("linux", "cubic");
         c.timestamps = true;
-        let mut pipe = Pipe::new(c, move |p: &Seen| if p.data != answers && p.number < 3 { LOSE } else { PASS });
+        let mut pipe = Pipe::new(c, move |p: &PipePacket| if p.data != answers && p.number < 3 { LOSE } else { PASS });
         pipe.open();
         pipe.write(30_000, true);
         pipe.run(10 * SECONDS);
@@ -135,7 +135,7 @@ fn blackout_both_ways() {
     all("blackout", &[30_000], 100 * SECONDS, |p| if (SECONDS / 10_000..2 * SECONDS).contains(&p.now) { LOSE } else { PASS });
 }
 
-/// The first flight is so late that repetitions overtake it: with timestamps its originals are too old by then, and are dropped.
+/// The first flight is so late that retransmissions overtake it: with timestamps its originals are too old, and are dropped.
 #[test]
 fn originals_that_come_after_their_repetitions() {
     for (stack, law) in combinations() {
@@ -146,7 +146,7 @@ fn originals_that_come_after_their_repetitions() {
             let mut pipe =
                 Pipe::new(
                     c,
-                    move |p: &Seen| {
+                    move |p: &PipePacket| {
                         if p.data && p.len > 0 && p.again == 0 && p.offset < 10_000 { Fate { late, ..PASS } } else { PASS }
                     },
                 );
@@ -174,21 +174,21 @@ fn tiny_receive_windows() {
                 c.rcv_wnd = window;
                 let size = if window == 1 { 20 } else { 10_000 };
                 println!("window {window}: {stack} {law}, lossy {lossy}");
-                let judge = |p: &Seen| if lossy && p.data && p.number % 3 == 2 { LOSE } else { PASS };
+                let judge = |p: &PipePacket| if lossy && p.data && p.number % 3 == 2 { LOSE } else { PASS };
                 Pipe::new(c, judge).transfer(size, 10_000 * SECONDS);
             }
         }
     }
 }
 
-/// Small segments behind a hole use up the receiver's memory, so that the ACK for them all closes the window. The one that opens it, as the
-/// application has read, is lost: the sender asks (RFC 9293 section 3.8.6.1).
+/// Small segments behind a hole use up the receiver's memory, so that the ACK for them all closes the window. The ACK that opens it is lost: the
+/// sender probes the window (RFC 9293 section 3.8.6.1).
 #[test]
 fn lost_window_update() {
     let mut c = config("linux", "newreno");
     (c.mss, c.init_cwnd) = (64, 1100);
     let (mut last, mut lost) = (0, 0);
-    let judge = |p: &Seen| {
+    let judge = |p: &PipePacket| {
         let hole = p.data && p.offset == 0 && p.len > 0 && p.again < 2;
         let update = !p.data && p.offset > 10_000 && p.offset == last;
         last = if p.data { last } else { p.offset };

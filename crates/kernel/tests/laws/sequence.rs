@@ -6,7 +6,7 @@ use forebay_experiment::transport::{Chosen, Profile, Transport};
 use forebay_kernel::laws::guest_law;
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
-use forebay_sim::cc::{self, Ack, Event, Law, Opportunity, Path, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{self, Ack, Cc, Event, Opportunity, Path, Reduction, Threshold, Trigger, Window};
 use forebay_sim::shim::tag::MessageStart;
 use forebay_sim::shim::tag_shims::Tagger;
 use forebay_sim::shim::{self, Shims};
@@ -192,7 +192,7 @@ fn transport(rng: &mut Rng, name: &'static str) -> Transport {
 /// A sender, as far as laws see one.
 struct Sender<'a> {
     rng: &'a mut Rng,
-    law: Law,
+    law: Cc,
     tagger: Option<Box<Tagger>>,
     w: Window,
     now: Time,
@@ -245,7 +245,7 @@ impl Sender<'_> {
     fn happened(&mut self, note: &Note, more: u32) {
         note.write(&mut self.bytes);
         let (mut due, mut k) = (0, 0);
-        if let Law::Trim(trim) = &self.law {
+        if let Cc::Trim(trim) = &self.law {
             due = self.law.due().get().map_or(u64::MAX, Time::as_us);
             k = if trim.k().is_finite() { Time(trim.k() as u64).as_us() as u32 } else { NONE };
         }

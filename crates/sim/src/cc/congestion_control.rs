@@ -1,11 +1,14 @@
-//! The hooks of a law, named and timed as Linux's `tcp_congestion_ops`.
+//! The hooks of a congestion control, named and timed as in Linux's `tcp_congestion_ops`.
 //!
-//! Order on an ACK: (1) `snd_una` advances, the RTT filter takes its sample and the scoreboard, if there is one, what is delivered;
-//! (2) [`in_ack_event`](CongestionControl::in_ack_event), on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
-//! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
-//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for laws
-//! that own their window, [`CONTROL`](CongestionControl::CONTROL); (6) for
-//! laws with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
+//! Order on an ACK:
+//!
+//! * `snd_una` advances, the RTT filter takes its sample, and the scoreboard, if there is one, counts what is delivered.
+//! * [`in_ack_event`](CongestionControl::in_ack_event), on every ACK, duplicates included.
+//! * Loss recovery decides. If the ACK starts a reduction, the connection's state changes before [`ssthresh`](CongestionControl::ssthresh) is called.
+//! * Otherwise, when the ACK advanced, [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed,
+//!   [`cong_avoid`](CongestionControl::cong_avoid).
+//! * For congestion controls that own their window, [`CONTROL`](CongestionControl::CONTROL).
+//! * For those with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use super::threshold::Threshold;
 use forebay_sampling::Rng;
@@ -22,19 +25,19 @@ pub struct Window {
 }
 
 impl Window {
-    /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
+    /// Converts `bytes` to a window in segments that is not a byte short when multiplied by `mss`.
     pub(crate) fn of_bytes(bytes: u64, mss: u32) -> f64 {
         let window = bytes as f64 / f64::from(mss);
         if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
     }
 
-    /// Whether the window is below the slow start threshold.
+    /// Returns whether the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh.or_infinite()
     }
 
-    /// Slow start by `grow` segments; returns what is left for congestion avoidance after reaching the threshold.
+    /// Slow start by `grow` segments; returns the rest for congestion avoidance after reaching the threshold.
     #[inline]
     pub fn slow_start(&mut self, grow: f64) -> f64 {
         let target = self.cwnd + grow;
@@ -47,15 +50,15 @@ impl Window {
         target - threshold
     }
 
-    /// Linux `tcp_update_pacing_rate`: the window, or what is outstanding (`flight`, segments) if that is more, in one smoothed RTT;
-    /// twice that in slow start, 1.2 times that from half the threshold on, in whole segments. Without an RTT it is as good as without limit.
+    /// Pacing rate (Linux `tcp_update_pacing_rate`): the window, or the bytes outstanding (`flight`, segments) if that is more, per smoothed RTT;
+    /// twice that in slow start, 1.2 times that from half the threshold on, in whole segments. Without an RTT practically unlimited.
     pub fn pacing_rate(&self, flight: f64, mss: u32, srtt: Option<Time>) -> Rate {
         let ratio = if self.cwnd < (self.ssthresh.or_infinite() / 2.0).floor() { 2.0 } else { 1.2 };
         let srtt = srtt.map_or(1.0, |srtt| srtt.0.max(1) as f64);
         Rate((8.0 * ratio * self.cwnd.max(flight) * f64::from(mss) * 1e12 / srtt) as u64)
     }
 
-    /// The window falls to the threshold, if there is one: a reduction is over.
+    /// Sets the window to the threshold, if there is one, at the end of a reduction.
     #[inline]
     pub fn fall(&mut self) {
         if let Some(threshold) = self.ssthresh.get() {
@@ -73,8 +76,7 @@ impl Window {
     }
 }
 
-/// Facts about one ACK, each as it is when the hook is called. (How many round trips have passed is a part of its own that a law may have:
-/// [`Round`](super::Round).)
+/// Facts about one ACK at the time of the hook. (Round trips are counted by [`Round`](super::Round).)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
     /// Time.
@@ -85,26 +87,25 @@ pub struct Ack {
     pub snd_nxt: u64,
     /// Bytes newly acknowledged cumulatively; 0 for a duplicate.
     pub acked: u64,
-    /// Bytes newly known to be delivered, SACKed ones included.
+    /// Bytes newly delivered, including SACKed ones.
     pub delivered: u64,
-    /// The same in segments, where a scoreboard tells them apart; 0 elsewhere. See [`Ack::segments_delivered`].
+    /// Segments newly delivered, where there is a scoreboard; 0 elsewhere. See [`Ack::segments_delivered`].
     pub segments: u32,
-    /// Segments newly deemed lost; none before loss detection has looked at the ACK. Without a scoreboard none ever: a duplicate says how
-    /// many, not which.
+    /// Segments newly marked lost; none before loss detection of the ACK, and none without a scoreboard.
     pub lost: u32,
-    /// By how much what is in the network is less than what is outstanding, bytes; see [`Ack::in_flight`].
+    /// Outstanding bytes that are not in the network; see [`Ack::in_flight`].
     pub absent: i64,
-    /// Whether the window, not the application, the receiver or the pacer, has limited sending in the last round trip (Linux
-    /// `is_cwnd_limited`); `None` where the stack does not look (`cwnd-validation`).
+    /// True if the window, not the application, the receiver or the pacer, limited sending in the last round trip (Linux `is_cwnd_limited`); `None`
+    /// where the stack does not track it (`cwnd-validation`).
     pub window_limited: Option<bool>,
-    /// Whether the ACK carries ECE.
+    /// True if the ACK carries ECE.
     pub ece: bool,
-    /// Segments to grow by, by the stack's counting rule.
+    /// Segments of growth, by the stack's counting rule.
     pub grow: f64,
-    /// RTT sample of this ACK, if it gave one.
+    /// RTT sample of this ACK, if any.
     pub rtt: Option<Time>,
-    /// RTT of the newest segment that this ACK acknowledges; `None` if one of them had been retransmitted. A delayed ACK adds nothing
-    /// to it, unlike to `rtt`. Senders without a scoreboard know no other than `rtt`.
+    /// RTT of the newest segment that this ACK acknowledges; `None` if one of them had been retransmitted. Delayed ACKs do not increase it, unlike
+    /// `rtt`. Senders without a scoreboard have `rtt` only.
     pub newest_rtt: Option<Time>,
     /// Smoothed RTT; never before the first sample.
     pub srtt: TimeOrNever,
@@ -115,27 +116,26 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Segments newly known to be delivered, a short one as much as a full one (Linux `tp->delivered`). Where nobody tells them apart, as many
-    /// as the bytes need.
+    /// Segments newly delivered, however short (Linux `tp->delivered`). Without a scoreboard, as many as the bytes need.
     #[inline]
     pub fn segments_delivered(&self) -> u64 {
         if self.segments > 0 { u64::from(self.segments) } else { self.delivered.div_ceil(u64::from(self.mss)) }
     }
 
-    /// Bytes in the network: the pipe of RFC 6675 section 3 with a scoreboard, which takes off what is SACKed or lost and adds what was sent
-    /// again; the flight size without.
+    /// Bytes in the network: with a scoreboard the pipe of RFC 6675 section 3, without SACKed and lost segments and with retransmissions; otherwise
+    /// the flight size.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         (self.snd_nxt - self.snd_una).wrapping_sub(self.absent as u64)
     }
 }
 
-/// What a law may be told of the path of its connection when that opens; packets on the empty path.
+/// Description of a connection's path; packets on the empty path.
 #[derive(Debug, Clone)]
 pub struct Path {
     /// RTT of a full data packet and its ACK.
     pub idle_rtt: Time,
-    /// What the RTT of a SYN and its SYN-ACK lacks against that: the serialisation of the larger packet.
+    /// Difference to the RTT of a SYN and its SYN-ACK: the serialisation of the larger packet.
     pub handshake_lacks: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,
@@ -143,16 +143,16 @@ pub struct Path {
     pub packets_per_s: f64,
     /// Buffer before that link in packets of full size, the smallest where several are as narrow; infinite if unlimited.
     pub buffer: f64,
-    /// Random numbers of this connection's law.
+    /// Random numbers of this connection's congestion control.
     pub rng: Rng,
 }
 
-/// The sender at a moment when it could send.
+/// State of the sender at an opportunity to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Opportunity {
     /// Time.
     pub now: Time,
-    /// When the last data segment, new or retransmitted, left; `None` before the first.
+    /// Departure of the last data segment, new or retransmitted; `None` before the first.
     pub last_tx: Option<Time>,
     /// Bytes sent and not cumulatively acknowledged.
     pub flight: u64,
@@ -160,54 +160,54 @@ pub struct Opportunity {
     pub in_flight: u64,
     /// Bytes written and never sent, a FIN included.
     pub unsent: u64,
-    /// Whether fast recovery or the repair after a timeout is at work.
+    /// True if fast recovery, or recovery after a timeout, is in progress.
     pub recovering: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
 }
 
-/// Why a new threshold is asked for.
+/// Cause of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// ECE on an ACK, once per window.
     Ecn,
     /// Loss found by duplicate ACKs, SACK, RACK or a tail loss probe.
     Loss,
-    /// Retransmission timeout (the first of a series: back-offs do not ask again, RFC 5681 section 3.1).
+    /// Retransmission timeout (the first of a series: back-offs do not reduce again, RFC 5681 section 3.1).
     Timeout,
 }
 
 /// A reduction that begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reduction {
-    /// What it answers.
+    /// Its cause.
     pub trigger: Trigger,
-    /// What the stack reduces from, segments; see [`Reduce`](forebay_experiment::transport::Reduce).
+    /// Window or flight from which the stack reduces, segments; see [`Reduce`](forebay_experiment::transport::Reduce).
     pub from: f64,
     /// Bytes in the network, as [`Ack::in_flight`].
     pub in_flight: u64,
 }
 
-/// Things that happen to a window beside ACKs.
+/// Events other than ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// First transmission after nothing was outstanding; how long that was.
+    /// First transmission after nothing was outstanding.
     TxStart {
         /// Now.
         now: Time,
         /// Time since the last transmission.
         idle: Time,
     },
-    /// The application handed over a message, before anything of it is sent.
+    /// The application wrote a message of which nothing has been sent.
     Write {
         /// Stream offset of its first byte.
         begin: u64,
         /// Stream offset behind its last byte.
         end: u64,
-        /// When it should have arrived, if it has a deadline.
+        /// Deadline, if it has one.
         deadline: Option<Time>,
-        /// Bytes in the network, if the application had let the sender run out of data although the window had room: for laws with
-        /// records ([`CongestionControl::Sent`]).
+        /// Bytes in the network, if the sender had run out of data although the window had room: for congestion controls with records
+        /// ([`CongestionControl::Sent`]).
         starved: Option<u64>,
     },
     /// The handshake is complete.
@@ -215,17 +215,17 @@ pub enum Event {
         /// RTT of SYN and SYN-ACK, if it could be measured.
         rtt: Option<Time>,
     },
-    /// A duplicate ACK, with ECE or without, has been counted as a segment that arrived, behind its `in_ack_event`: by a stack without SACK that counts
-    /// them (Linux tcp_add_reno_sack).
+    /// A stack without SACK that counts duplicates (Linux tcp_add_reno_sack) has counted a duplicate ACK as an arrived segment, after its
+    /// `in_ack_event`.
     Counted {
-        /// Whether it carries ECE.
+        /// True if it carries ECE.
         ece: bool,
     },
     /// Fast recovery begins.
     Recovery,
-    /// The window was collapsed to the restart window after an idle RTO, or halved at the start of a block (PRIN).
+    /// The window was reduced to the restart window after an idle RTO, or halved at the start of a block (PRIN).
     Restart,
-    /// A retransmission timeout; the window is 1 now. Next new byte and unacknowledged byte as stream offsets.
+    /// A retransmission timeout; the window is 1 now.
     Timeout {
         /// Stream offset of the highest byte sent so far.
         snd_max: u64,
@@ -241,30 +241,30 @@ pub struct Departure {
     pub now: Time,
     /// Its sequence space.
     pub bytes: u32,
-    /// Bytes in the network, with it.
+    /// Bytes in the network, including it.
     pub in_flight: u64,
-    /// Nothing else is unacknowledged.
+    /// True if nothing else is unacknowledged.
     pub alone: bool,
-    /// It has left before.
+    /// True if it is a retransmission.
     pub again: bool,
 }
 
-/// A segment that the receiver has, as was not known before.
+/// A segment whose arrival has become known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Time of the ACK.
     pub now: Time,
-    /// When the segment last left.
+    /// Last departure of the segment.
     pub left: Time,
     /// Stream offset behind it.
     pub end: u64,
     /// Its sequence space.
     pub bytes: u32,
-    /// It had been sent more than once.
+    /// True if it was sent more than once.
     pub again: bool,
 }
 
-/// A segment that is deemed lost.
+/// A segment that is marked lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     /// Time.
@@ -275,120 +275,118 @@ pub struct Loss {
     pub bytes: u32,
 }
 
-/// What the sender repairs.
+/// Kind of recovery in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
     /// Nothing.
     None,
     /// Losses found by duplicate ACKs, SACK, RACK or a tail loss probe (fast recovery).
     Recovery,
-    /// What was outstanding at a retransmission timeout.
+    /// Recovery after a retransmission timeout.
     Timeout,
 }
 
-/// What an ACK has come to once loss detection has looked at it.
+/// Result of loss detection on an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Segments newly known to be delivered.
+    /// Segments newly delivered.
     pub segments: u32,
     /// Time of the ACK by the clock of [`Departure::now`] and [`Arrival::now`], which may be coarser.
     pub stamp: Time,
     /// Bytes in the network before the ACK.
     pub in_flight_before: u64,
-    /// What is being repaired after it.
+    /// Recovery in progress after the ACK.
     pub repair: Repair,
-    /// Earliest departure of the next segment that the pacer allows; may have passed.
+    /// Earliest departure of the next segment allowed by the pacer; may have passed.
     pub next_departure: Time,
 }
 
-/// How a law limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
+/// Limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
 #[derive(Debug)]
 pub struct Gate<L> {
-    /// How many new segments may leave now, within the window, which the law may change. Called at every opportunity to send: data
-    /// written, an ACK or a timer dealt with.
+    /// Number of new segments that may leave now, within the window, which the hook may change. Called at every opportunity to send: after a write,
+    /// an ACK or a timer.
     pub may_send: fn(&mut L, &mut Window, &Opportunity) -> u64,
-    /// New data has left at the opportunity of the last `may_send`: stream offsets from the first to the second, in segments of `mss`
-    /// bytes but the last.
+    /// New data left after the last `may_send`: stream offsets from the first to the second, in segments of `mss` bytes except the last.
     pub sent: fn(&mut L, u64, u64, &Opportunity),
-    /// When the law wants the next opportunity to send at the latest, although nothing may have happened.
+    /// Latest time of the next opportunity to send that the congestion control needs.
     pub due: fn(&L) -> TimeOrNever,
 }
 
-/// A law. Every hook may rely on the order in the module's description; the defaults do nothing.
+/// A congestion control. Every hook may rely on the order in the module's description; the defaults do nothing.
 ///
-/// Hooks that few laws have are constants: a law has the hook by naming its function, and there is no list beside it to forget.
+/// Rare hooks are constants: a congestion control has the hook by naming its function.
 pub trait CongestionControl: Sized {
-    /// What the law wants to remember of each segment under way: returned when the segment leaves, handed back when it arrives or is
-    /// deemed lost. `()`: nothing, and these hooks are not called. Other laws are listed `in WithSentRecords`, and need a stack with SACK.
+    /// Record of each outstanding segment: returned when the segment leaves, passed back when it arrives or is marked lost. With `()` these hooks are
+    /// not called. Congestion controls with records are listed `in WithSentRecords`, and need a stack with SACK.
     type Sent: Copy + Default + Debug;
 
-    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not call it
-    /// on every ACK.
+    /// True if [`in_ack_event`](Self::in_ack_event) does anything. If not, connections do not call it.
     const IN_ACK_EVENT: bool = true;
-    /// The same of [`pkts_acked`](Self::pkts_acked).
+    /// True if [`pkts_acked`](Self::pkts_acked) does anything.
     const PKTS_ACKED: bool = true;
-    /// Whether slow start is the law's own. If not, there is a choice of [`slow_start`](super::slow_start).
+    /// True if slow start is part of the congestion control. If not, there is a choice of [`slow_start`](super::slow_start).
     const OWN_SLOW_START: bool = false;
     /// Limits the new data that leaves.
     const GATE: Option<Gate<Self>> = None;
     /// Called with the path of the connection, once, before anything is sent.
     const PATH: Option<fn(&mut Self, Path)> = None;
-    /// Sets the window on every ACK, in recovery, too: the last hook of an ACK. Such a law owns its window: no reduction of the stack
-    /// touches it but the collapse at a timeout, and no idle time.
+    /// Sets the window on every ACK, also in recovery: the last hook of an ACK. The congestion control then owns its window: of the stack's
+    /// reductions only the one at a timeout changes it, and idle time does not.
     const CONTROL: Option<fn(&mut Self, &mut Window, &Ack, &Outcome)> = None;
-    /// The rate at which data segments leave, of payload, for a given segment size. Such a law has a pacer.
+    /// Pacing rate of data segments, of payload, for a given segment size. Connections then have a pacer.
     const PACING_RATE: Option<fn(&Self, u32) -> Rate> = None;
 
-    /// A segment leaves, new or again.
+    /// A segment leaves, new or retransmitted.
     fn segment_sent(&mut self, _at: &Departure) -> Self::Sent {
         Self::Sent::default()
     }
 
-    /// A segment has arrived; `sent` is what [`segment_sent`](Self::segment_sent) returned when it last left.
+    /// A segment has arrived; `sent` is the record of its last departure.
     fn segment_arrived(&mut self, _sent: Self::Sent, _at: &Arrival) {}
 
-    /// The same of a segment that is deemed lost. It may arrive all the same.
+    /// A segment is marked lost. It may still arrive.
     fn segment_lost(&mut self, _sent: Self::Sent, _at: &Loss) {}
 
-    /// On every ACK, duplicates included, before recovery looks at it. For counting marks.
+    /// On every ACK, duplicates included, before recovery. For counting marks.
     fn in_ack_event(&mut self, _w: &mut Window, _ack: &Ack) {}
 
     /// On every ACK that advances `snd_una`, in any state, unless it starts a reduction. For delay signals.
     fn pkts_acked(&mut self, _w: &mut Window, _ack: &Ack) {}
 
-    /// Grow: the ACK advanced, nothing is being recovered, and the application filled the window (where the stack asks for that).
+    /// Growth: the ACK advanced, no recovery is in progress, and the application filled the window (where the stack requires that).
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack);
 
-    /// The threshold for a reduction that starts now, segments; at least 2. The caller sets window and threshold.
+    /// Returns the threshold for a reduction that starts now, segments; at least 2. The caller sets window and threshold.
     fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold;
 
-    /// The window that marks leave of `from` segments, for which `threshold` was given, by RFC 3168 section 6.1.2. It may be one segment, where
-    /// RFC 5681 keeps the threshold at two; the laws of the kernel keep both there.
+    /// Window after a reduction by marks from `from` segments with this `threshold`, by RFC 3168 section 6.1.2. It may be one segment, where RFC 5681
+    /// keeps the threshold at two; the kernel's congestion controls keep both at two.
     fn window_after_marks(&self, _from: f64, threshold: Threshold) -> Threshold {
         threshold
     }
 
-    /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
-    /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
+    /// Returns whether a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger; not for
+    /// those that react to both alike (RFC 3168 section 6.1.2: once per window).
     fn reduces_on_loss_after_ecn(&self) -> bool {
         false
     }
 
-    /// Whether the delay of this ACK is to be left alone, also by the slow start beside the law: queues may still be as full as before a
-    /// reduction (`cubictcp_acked`).
+    /// Returns whether the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
+    /// (`cubictcp_acked`).
     fn ignores_delay(&self, _ack: &Ack) -> bool {
         false
     }
 
-    /// Something else happened to the window; called after it was changed.
+    /// Called after another event has changed the window.
     fn cwnd_event(&mut self, _w: &mut Window, _event: Event) {}
 
-    /// The window after a reduction proved spurious; `prior` is the window before it.
+    /// Returns the window after a spurious reduction; `prior` is the window before it.
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         w.cwnd.max(prior)
     }
 
-    /// The law's estimate of the marked fraction, if it has one.
+    /// Estimate of the marked fraction, if there is one.
     fn alpha(&self) -> Option<f64> {
         None
     }

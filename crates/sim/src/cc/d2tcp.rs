@@ -1,5 +1,4 @@
-//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
-//! deadlines it is DCTCP.
+//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose reduction depends on the deadline of the message. Without deadlines it is DCTCP.
 
 use super::fixed_point;
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
@@ -18,8 +17,8 @@ pub struct Config {
     missed: f64,
 }
 
-/// Messages that the kernel's law tells apart: it has no memory to allocate. One that is written while so many are not acknowledged becomes
-/// part of the newest of them.
+/// Messages that the kernel's implementation distinguishes, because it cannot allocate memory. A message that is written while this many are
+/// unacknowledged is added to the newest of them.
 const MESSAGES: usize = 4;
 
 /// State of one connection.
@@ -30,7 +29,7 @@ pub struct D2tcp {
     marks: Dctcp,
     /// Messages not yet acknowledged, oldest first: (stream offset behind the last byte, deadline if it has one).
     messages: VecDeque<(u64, Option<Time>)>,
-    /// Of the last ACK: time, stream offset, smoothed RTT, bytes of a segment.
+    /// State as of the last ACK: time, stream offset, smoothed RTT, bytes of a segment.
     now: Time,
     una: u64,
     srtt: TimeOrNever,
@@ -53,7 +52,7 @@ impl D2tcp {
     /// The imminence factor d of the message being transferred, for a window of `cwnd` segments (section 3.2).
     fn imminence(&self, cwnd: f64) -> f64 {
         let Some(&(end, Some(deadline))) = self.messages.front() else { return 1.0 };
-        // Our choice: what is under way has not arrived yet, so it counts as left.
+        // Our choice: outstanding data has not arrived yet, so it counts as left.
         let left = (end - self.una) as f64 / f64::from(self.mss);
         // Section 3.2: a sawtooth between W / 2 and W carries 3/4 W a round trip.
         let needed = left / (0.75 * cwnd) * self.srtt.get().map_or(0.0, |srtt| srtt.0 as f64);
@@ -80,7 +79,7 @@ impl D2tcp {
         (needed / (deadline - now)).clamp(least_and_most.0, least_and_most.1) as u32
     }
 
-    /// A message ends at `end`; of two that become one the earlier deadline counts.
+    /// Adds a message that ends at `end`; of two merged messages the earlier deadline counts.
     fn write(&mut self, end: u64, deadline: Option<Time>) {
         if self.marks.is_fixed_point()
             && self.messages.len() >= MESSAGES
@@ -122,7 +121,7 @@ impl CongestionControl for D2tcp {
     }
 
     fn reduces_on_loss_after_ecn(&self) -> bool {
-        // As in DCTCP (RFC 8257 section 3.5): alpha^d is at most 1, so marks never cut by more than a loss does.
+        // As in DCTCP (RFC 8257 section 3.5): alpha^d is at most 1, so marks never reduce by more than a loss does.
         true
     }
 
@@ -140,7 +139,7 @@ impl CongestionControl for D2tcp {
     }
 }
 
-/// How urgent a message is whose deadline has passed.
+/// Urgency of a message whose deadline has passed.
 #[derive(Debug, Clone, Copy)]
 enum Missed {
     Near,
@@ -152,7 +151,7 @@ const MISSED: &[(&str, Missed)] = &[("near", Missed::Near), ("neutral", Missed::
 pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "d2tcp",
-        summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
+        summary: "DCTCP with smaller reductions near the message's deadline (Vamanan et al. 2012)",
         params: &[
             dctcp::G,
             dctcp::ALPHA,
@@ -164,7 +163,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 "missed",
                 Kind::Choice(&choices::<2, _>(MISSED)),
                 "near",
-                "d once the deadline has passed, where the text is silent: `d-max`, its limit before; or 1, as without a deadline",
+                "d after the deadline, not stated in the publication: `d-max`, its limit before; or 1, as without a deadline",
             ),
         ],
     },

@@ -11,11 +11,11 @@ use forebay_sampling::math;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
     rules: Rules,
-    /// The first alpha.
+    /// Initial alpha.
     alpha: f64,
 }
 
-/// Those of the parameters that a connection goes by all the time.
+/// Parameters that connections copy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rules {
     g: f64,
@@ -23,30 +23,32 @@ struct Rules {
     no_growth_on_ece: bool,
     /// Kernel arithmetic: alpha in 1/1024, shift by g.
     fixed_point: bool,
-    /// The rest of the kernel, too: whole windows; what SACK reports counts as delivered, in segments; a window ends when all of it is acknowledged.
+    /// Also the rest of the kernel's arithmetic: whole windows; SACKed segments count as delivered, in segments; a window ends when all of it is
+    /// acknowledged.
     whole: bool,
 }
 
 impl Config {
-    /// For the laws that build on DCTCP's estimate of the marked fraction.
+    /// For congestion controls that build on DCTCP's estimate of the marked fraction.
     pub(super) fn estimate(g: f64, alpha: f64, arithmetic: Arithmetic) -> Config {
         let linux = arithmetic == Arithmetic::Linux;
         Config { rules: Rules { g, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: linux, whole: linux }, alpha }
     }
 
-    /// Of the parameters [`G`], [`ALPHA`] and [`fixed_point::ARITHMETIC`].
+    /// Configuration from the parameters [`G`], [`ALPHA`] and [`fixed_point::ARITHMETIC`].
     pub(super) fn of(v: &Values) -> Config {
         Config::estimate(v.float("g"), v.float("alpha"), v.choice("arithmetic", fixed_point::WORDS))
     }
 }
 
-/// Parameters of the laws that build on it.
+/// Parameters of the congestion controls that build on it.
 pub(super) const G: Param =
     optional("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp");
 pub(super) const ALPHA: Param = optional("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp");
 pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments");
 
-/// The threshold of a law that weights the cut of DCTCP, which counts `marks` for it, by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
+/// Threshold of a congestion control that weights DCTCP's reduction by an exponent of alpha, from the counts in `marks`: cwnd (1 - alpha^exponent /
+/// 2) on marks, half on losses.
 pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
     match cut.trigger {
         Trigger::Ecn => w.cwnd * (1.0 - penalty(marks.alpha, exponent()) / 2.0),
@@ -55,7 +57,7 @@ pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl
     .max(floor)
 }
 
-/// The same in whole numbers, with the exponent in fixed point.
+/// As [`weighted`], in whole numbers, with the exponent in fixed point.
 pub(super) fn weighted_fixed_point(w: &Window, cut: Reduction, marks: &mut Dctcp, exponent: u32, floor: f64) -> f64 {
     marks.growth.reduced();
     match cut.trigger {
@@ -65,7 +67,7 @@ pub(super) fn weighted_fixed_point(w: &Window, cut: Reduction, marks: &mut Dctcp
     .max(floor.floor())
 }
 
-/// Half of the window times `penalty`, in fixed point, is cut away.
+/// Reduces the window by half of it times `penalty`, in fixed point.
 fn reduce_fixed_point(w: &Window, penalty: u32) -> f64 {
     let cwnd = fixed_point::segments(w.cwnd);
     f64::from(cwnd - ((u64::from(cwnd) * u64::from(penalty)) >> 17) as u32)
@@ -89,8 +91,7 @@ pub struct Dctcp {
     no_growth_on_ece: bool,
     fixed_point: bool,
     alpha: f64,
-    /// What has been acknowledged in the observation window, and what of it with ECE: bytes, of which windows have less than 2^30, or segments as Linux
-    /// counts them.
+    /// Bytes acknowledged in the observation window, of which windows have less than 2^30, and those with ECE; or segments, as Linux counts them.
     acked: u32,
     marked: u32,
     /// The observation window (which ends at DCTCP.WindowEnd).
@@ -108,7 +109,7 @@ impl Dctcp {
         Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, growth }
     }
 
-    /// Whether it computes in whole numbers altogether.
+    /// Returns whether it computes in whole numbers throughout.
     pub(super) fn is_fixed_point(&self) -> bool {
         self.growth != CwndGrowth::Fractional
     }
@@ -121,7 +122,7 @@ impl Dctcp {
         if ack.ece {
             self.marked += segments;
         }
-        if self.window.is_covered(ack) {
+        if self.window.ends_when_covered(ack) {
             self.acked = self.acked.max(1);
             self.update_alpha();
             (self.acked, self.marked) = (0, 0);
@@ -165,7 +166,7 @@ impl CongestionControl for Dctcp {
             self.marked += ack.acked as u32;
         }
         if self.window.ends(ack) {
-            // A window in which nothing was acknowledged says nothing about marks.
+            // A window without acknowledged bytes is no sample of marks.
             if self.acked > 0 {
                 self.update_alpha();
             }
@@ -188,7 +189,7 @@ impl CongestionControl for Dctcp {
             return weighted_fixed_point(w, cut, self, fixed_point::ONE, floor).into();
         }
         match cut.trigger {
-            // RFC 8257 section 3.3, step 9; alpha was updated by this very ACK if it closed a window.
+            // RFC 8257 section 3.3, step 9; this ACK has updated alpha if it ended a window.
             Trigger::Ecn if self.fixed_point => {
                 let (cwnd, alpha) = (w.cwnd as u64, (self.alpha * 1024.0) as u64);
                 (cwnd - ((cwnd * alpha) >> 11)) as f64
@@ -212,17 +213,17 @@ impl CongestionControl for Dctcp {
         if let Event::Counted { ece } = event
             && self.is_fixed_point()
         {
-            // Linux counts it when it has updated alpha (tcp_in_ack_event before tcp_fastretrans_alert).
+            // Linux counts it after updating alpha (tcp_in_ack_event before tcp_fastretrans_alert).
             self.acked += 1;
             self.marked += u32::from(ece);
         }
         if let Event::Timeout { snd_max } = event {
             self.growth.reduced();
             if self.is_fixed_point() {
-                // As Linux, where nothing else happens (dctcp_react_to_loss).
+                // As Linux, which does nothing else here (dctcp_react_to_loss).
                 return;
             }
-            // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.
+            // Marks counted before the timeout belong to a window that no longer exists; alpha is kept.
             self.window.begin(snd_max);
             self.acked = 0;
             self.marked = 0;
@@ -234,7 +235,7 @@ impl CongestionControl for Dctcp {
     }
 }
 
-/// The stack of Linux has whole windows.
+/// The stack `linux` has whole windows.
 fn adjust(c: &mut Transport) {
     let linux = c.profile == Profile::Linux && c.law.values.choice("arithmetic", fixed_point::WORDS) == Arithmetic::Linux;
     c.law.fill("whole-windows", Value::Bool(linux));
@@ -279,7 +280,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 "whole-windows",
                 Kind::Bool,
                 "",
-                "with `arithmetic = \"linux\"`, windows and the counting of windows of data are the kernel's as well; default: with stack = \"linux\"",
+                "with `arithmetic = \"linux\"`, windows and the counting of windows of data are also the kernel's; default: with stack = \"linux\"",
             ),
         ],
     },
@@ -313,7 +314,7 @@ mod tests {
 
     /// Claim `dctcp-cut-proportional`: with 8 of 10 packets marked in steady state the cut is 40 %, with 1 of 10 it is 5 %.
     #[test]
-    fn steady_cut_is_half_the_marked_fraction() {
+    fn reduction_is_half_the_marked_fraction() {
         for fixed_point in [false, true] {
             for marked in [1, 8, 10, 0] {
                 let mut d = law(fixed_point);
@@ -349,8 +350,8 @@ mod tests {
         }
     }
 
-    /// Linux dctcp_update_alpha: the fraction is one of segments (`tp->delivered`), however short. Of a window of three full ones without marks
-    /// and one of 1 byte with a mark it is 1/4, and alpha after it 1024 - 64 + (1 << 6) / 4.
+    /// Linux dctcp_update_alpha: the fraction counts segments (`tp->delivered`), however short. A window of three full ones without marks and one of
+    /// 1 byte with a mark gives 1/4, and alpha 1024 - 64 + (1 << 6) / 4.
     #[test]
     fn the_kernel_counts_segments() {
         use crate::cc::testing::ACK;
@@ -369,10 +370,10 @@ mod tests {
         }
     }
 
-    /// RFC 8257 section 3.3 steps 3 and 4: the fraction is one of bytes. With marked ACKs for three segments and as many others for one, it
-    /// is 3/4 and not 1/2.
+    /// RFC 8257 section 3.3 steps 3 and 4: the fraction counts bytes. With marked ACKs for three segments and as many others for one, it is 3/4 and
+    /// not 1/2.
     #[test]
-    fn the_marked_fraction_is_one_of_bytes() {
+    fn marked_fraction_counts_bytes() {
         use crate::cc::testing::ACK;
         let mut d = law(false);
         let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };

@@ -1,16 +1,17 @@
-//! The laws in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its law has.
+//! Static dispatch over the congestion controls: one enum, made from one list. An ACK needs no indirect call, and each connection
+//! has a bit for each optional hook.
 
 use super::congestion_control::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
 use forebay_units::{Rate, TimeOrNever};
 
-/// Which of the hooks that cost something a law has: a bit for each, because every connection has them.
+/// The optional hooks of a congestion control, one bit each, because every connection has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hooks(u8);
 
 impl Hooks {
-    /// Those of the law `L`; `recorded`: it is listed `in WithSentRecords`.
+    /// Hooks of the congestion control `L`; `recorded`: it is listed `in WithSentRecords`.
     pub(super) const fn of<L: CongestionControl>(recorded: bool) -> Hooks {
-        assert!(recorded == (size_of::<L::Sent>() > 0), "a law that records segments is listed `in Recorded`, no other is");
+        assert!(recorded == (size_of::<L::Sent>() > 0), "only congestion controls with records are listed `in WithSentRecords`");
         let has = [
             L::IN_ACK_EVENT,
             L::PKTS_ACKED,
@@ -59,7 +60,7 @@ impl Hooks {
         self.0 >> 4 & 1 == 1
     }
 
-    /// [`CongestionControl::Sent`] holds something.
+    /// Returns whether [`CongestionControl::Sent`] is not empty.
     #[inline(always)]
     pub fn records(self) -> bool {
         self.0 >> 5 & 1 == 1
@@ -78,7 +79,7 @@ impl Hooks {
     }
 }
 
-/// Calls the hooks that are constants, where a law has them.
+/// Calls hooks that are constants, where they exist.
 pub(super) trait OptionalHooks: CongestionControl {
     fn path(&mut self, path: Path) {
         if let Some(hook) = Self::PATH {
@@ -86,7 +87,7 @@ pub(super) trait OptionalHooks: CongestionControl {
         }
     }
 
-    /// The hooks of an ACK that a law without `pkts_acked` gets, in one call.
+    /// Calls the hooks of an ACK for a congestion control without `pkts_acked`.
     #[inline(always)]
     fn fast_path_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
         if Self::IN_ACK_EVENT {
@@ -124,13 +125,13 @@ pub(super) trait OptionalHooks: CongestionControl {
 
 impl<L: CongestionControl> OptionalHooks for L {}
 
-/// A law in its place in the enum: itself, or in a box.
-macro_rules! held {
+/// The place of a congestion control in the enum: inline or boxed.
+macro_rules! place {
     ($law:ty) => { $law };
     ($law:ty, $cell:ident) => { $cell<$law> };
 }
 
-/// Whether a place in the enum keeps records.
+/// True for a place in the enum that keeps records.
 macro_rules! recorded {
     (WithSentRecords) => {
         true
@@ -140,36 +141,36 @@ macro_rules! recorded {
     };
 }
 
-/// Makes the registry and the enums of the list of laws: `module::Type`, `in Box` if it is larger than the common ones, so that
-/// connections of the others stay small, `in WithSentRecords` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
+/// Makes the registry and the enums from the list of congestion controls: `module::Type`, `in Box` if it is larger than the common ones, so that
+/// other connections stay small, `in WithSentRecords` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
 macro_rules! congestion_controls {
     ($($(#[$doc:meta])* $module:ident::$law:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
         $(pub use $module::$law;)+
 
-        /// All laws, in the order `forebay list` shows them.
+        /// All congestion controls, in the order of `forebay list`.
         pub const REGISTRY: &[CcEntry] = &[$($($entry::ENTRY,)+)+];
 
-        /// A law and its parameters, as configured.
+        /// A congestion control and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]
         pub enum CcConfig {
             $($(#[$doc])* $law($module::Config),)+
         }
 
-        /// A law and its state. An enum, so that an ACK costs no indirect call.
+        /// A congestion control and its state.
         #[derive(Debug, Clone)]
         pub enum Cc {
-            $($(#[$doc])* $law(held!($module::$law $(, $cell)?)),)+
+            $($(#[$doc])* $law(place!($module::$law $(, $cell)?)),)+
         }
 
         impl CcConfig {
-            /// A fresh law for one connection.
+            /// Creates the state of one connection.
             pub fn start(&self) -> Cc {
                 match self {
                     $(CcConfig::$law(c) => Cc::$law($module::$law::new(c).into()),)+
                 }
             }
 
-            /// Which hooks it has.
+            /// The optional hooks.
             pub fn hooks(&self) -> Hooks {
                 match self {
                     $(CcConfig::$law(_) => const { Hooks::of::<$module::$law>(recorded!($($cell)?)) },)+
@@ -177,7 +178,7 @@ macro_rules! congestion_controls {
             }
         }
 
-        /// Calls a hook of the law in the enum.
+        /// Calls a hook of the congestion control in the enum.
         macro_rules! each {
             ($self:ident, $state:ident => $call:expr) => {
                 match $self {

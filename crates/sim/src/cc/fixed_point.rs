@@ -1,29 +1,29 @@
-//! Laws in the whole numbers of the Linux kernel: windows in segments, alpha in 1/1024, fixed point instead of real numbers. Every law that
-//! has `arithmetic = "linux"` computes with what is here, and equals the C core of the same name (`crates/kernel/bpf`) to the bit.
+//! Arithmetic of the Linux kernel: windows in whole segments, alpha in 1/1024, fixed point instead of real numbers. Every congestion control with
+//! `arithmetic = "linux"` uses it, and equals the C core of the same name (`crates/kernel/bpf`) to the bit.
 
 use super::Window;
 use forebay_param::{Kind, Param, choices, optional};
 use std::num::NonZeroU32;
 
-/// Which numbers a law computes with.
+/// Numbers that a congestion control computes with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Arithmetic {
-    /// Real ones, as publications do.
+    /// Real numbers, as in publications.
     #[default]
     Paper,
-    /// Whole ones, as the kernel does.
+    /// Integers, as in the kernel.
     Linux,
 }
 
-/// What the words of the parameter stand for.
+/// Values of the parameter.
 pub(super) const WORDS: &[(&str, Arithmetic)] = &[("paper", Arithmetic::Paper), ("linux", Arithmetic::Linux)];
 
-/// The parameter of most laws.
+/// The parameter of most congestion controls.
 pub(super) const ARITHMETIC: Param = optional(
     "arithmetic",
     Kind::Choice(&choices::<2, _>(WORDS)),
     "paper",
-    "real numbers, or the whole numbers of the kernel: windows of whole segments, fixed point",
+    "real numbers, or the kernel's integers: windows of whole segments, fixed point",
 );
 
 /// One in fixed point with 16 bits behind the point.
@@ -34,7 +34,7 @@ pub(super) fn fixed(x: f64) -> u32 {
     (x * f64::from(ONE)).round() as u32
 }
 
-/// Whole segments of a window or a threshold; what is unlimited is TCP_INFINITE_SSTHRESH.
+/// Whole segments of a window or a threshold; unlimited is TCP_INFINITE_SSTHRESH.
 #[inline]
 pub(super) fn segments(window: f64) -> u32 {
     (window as u32).min(if window.is_finite() { u32::MAX } else { 0x7fff_ffff })
@@ -45,9 +45,9 @@ pub(super) fn segments(window: f64) -> u32 {
 pub(super) enum CwndGrowth {
     /// By fractions of a segment on every ACK.
     Fractional,
-    /// By whole segments: acknowledged ones are counted until they are enough for the next step (`snd_cwnd_cnt`).
+    /// By whole segments: acknowledged segments are counted until they suffice for the next step (`snd_cwnd_cnt`).
     WholeSegments {
-        /// Segments since the last step, plus one: so that there is room for the other variant, and a connection is 8 bytes smaller.
+        /// Segments since the last step, plus one, so that the other variant fits into the unused value and a connection is 8 bytes smaller.
         next: NonZeroU32,
     },
 }
@@ -60,7 +60,7 @@ impl CwndGrowth {
         }
     }
 
-    /// By whole segments, with so many since the last step.
+    /// Growth by whole segments, with this many since the last step.
     fn whole(counted: u32) -> CwndGrowth {
         CwndGrowth::WholeSegments { next: NonZeroU32::MIN.saturating_add(counted) }
     }
@@ -90,15 +90,15 @@ impl CwndGrowth {
         }
     }
 
-    /// Linux `tcp_slow_start`, below the threshold: returns the acknowledged segments that are left above it. Windows stay whole, but in the
-    /// slower growth of HyStart++, which Linux does not have.
+    /// Slow start as in Linux `tcp_slow_start`: returns the acknowledged segments left above the threshold. Windows stay whole, except with
+    /// HyStart++, which Linux does not have.
     #[inline]
     pub(super) fn slow_start(w: &mut Window, grow: f64) -> u32 {
         let left = if w.in_slow_start() { w.slow_start(grow) } else { grow };
         left.ceil() as u32
     }
 
-    /// One segment more for every `per_step` acknowledged ones (Linux `tcp_cong_avoid_ai`). Only of whole windows.
+    /// Adds a segment for every `per_step` acknowledged ones (Linux `tcp_cong_avoid_ai`). For whole windows only.
     #[inline]
     pub(super) fn step(&mut self, w: &mut Window, per_step: u32, acked: u32) {
         let CwndGrowth::WholeSegments { next } = *self else { return };
@@ -108,7 +108,7 @@ impl CwndGrowth {
         let mut counted = next.get() - 1;
         let (mut cwnd, per_step) = (segments(w.cwnd), per_step.max(1));
         if counted >= per_step {
-            // Credit of a time when steps were larger counts once.
+            // Credit from a time with larger steps counts once.
             counted = 0;
             cwnd = cwnd.saturating_add(1);
         }
@@ -192,8 +192,8 @@ pub(super) fn cube_root(a: u64) -> u32 {
     ((u64::from(refined) * 341) >> 10) as u32
 }
 
-/// About 64 cbrt(x) of x from 0 to 63: the numbers that Linux (`cubic_root`) and Chromium (`kCubeRootTable`) start from. They are part of the
-/// law, since the time to the plateau comes from them.
+/// About 64 cbrt(x) of x from 0 to 63: the initial values in Linux (`cubic_root`) and Chromium (`kCubeRootTable`). The time to the plateau depends on
+/// them.
 const ROOTS: [u8; 64] = [
     0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176, 179, 181, 185,
     187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227, 229, 231, 232, 234,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn cube_roots_are_within_those_of_the_kernel() {
+    fn cube_roots_match_the_kernel() {
         let mut worst = 0.0f64;
         let mut a = 64u64;
         while a < 1 << 50 {
@@ -235,7 +235,7 @@ mod tests {
     fn steps_count_acknowledged_segments() {
         let mut growth = CwndGrowth::new(Arithmetic::Linux);
         let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(12.0) };
-        // Slow start to the threshold, and what is left counts.
+        // Slow start to the threshold; the rest counts.
         growth.reno(&mut w, 5.0);
         assert_eq!((w.cwnd, growth), (12.0, CwndGrowth::whole(3)));
         for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
+//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections with few bytes sent, by a weight that falls with the bytes sent.
 
 use super::fixed_point::{self, CwndGrowth};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
@@ -207,7 +207,7 @@ mod tests {
         let mut l = law("200pkt", "1000pkt");
         sent(&mut l, 600 * 1460);
         assert!((l.weight() - 1.3125).abs() < 1e-12);
-        // A timeout rolls the next byte back; what was sent was sent.
+        // A timeout moves the next byte back; the bytes sent stay.
         sent(&mut l, 0);
         assert!((l.weight() - 1.3125).abs() < 1e-12);
     }

@@ -1,6 +1,6 @@
-//! Congestion control laws: the window rule alone. Loss detection, recovery, pacing of cuts and the signals are shared (`tcp/`).
+//! Congestion controls: window rules only. Loss detection, recovery, pacing of reductions and congestion signals are shared (`tcp/`).
 //!
-//! To add a law: one file here, a `mod` line and a line in the list of `congestion_controls!`.
+//! To add a congestion control: one file here, a `mod` line and a line in the list of `congestion_controls!`.
 
 #[macro_use]
 mod dispatch;
@@ -60,7 +60,7 @@ congestion_controls! {
     bbr3::Bbr3 in WithSentRecords [bbr3],
 }
 
-/// A law in the registry.
+/// An entry of the registry.
 pub type CcEntry = forebay_experiment::registry::LawEntry<CcConfig>;
 
 /// The entry called `name`.
@@ -68,22 +68,23 @@ pub fn find(name: &str) -> Option<&'static CcEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// The configuration of a law that an experiment names. Datagrams have none, and never ask what stands in its place.
+/// Builds the configuration of a congestion control that an experiment names. Datagrams have none; their placeholder is never called.
 ///
 /// # Errors
-/// No law has that name, or it refuses its parameters.
+/// No congestion control has that name, or it refuses its parameters.
 pub fn build(law: &Chosen) -> Result<CcConfig, BuildError> {
     if *law == Chosen::NONE {
         return Ok(CcConfig::NewReno(Default::default()));
     }
-    let entry = find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no law `{}`", law.name)))?;
+    let entry =
+        find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no congestion control `{}`", law.name)))?;
     let config = (entry.build)(&law.values);
     config.check()?;
     Ok(config)
 }
 
 impl CcConfig {
-    /// Refuses values that are legal one by one, but not together.
+    /// Refuses combinations of values that are legal one by one.
     fn check(&self) -> Result<(), BuildError> {
         match self {
             CcConfig::Cubic(c) => c.check(),
@@ -92,10 +93,10 @@ impl CcConfig {
     }
 }
 
-/// The hooks: of the law in the enum, as [`CongestionControl`] describes them.
+/// Calls of the hooks, as [`CongestionControl`] describes them.
 ///
-/// The hooks that every ACK calls get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers;
-/// a reference to the caller's own would put all of them into memory for every law (4 to 11 instructions a transmission in s2 and s3).
+/// Hooks of every ACK get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers; a reference would
+/// put all of them into memory (4 to 11 instructions per transmission in s2 and s3).
 #[allow(missing_docs, reason = "described in the trait")]
 impl Cc {
     #[inline(always)]
@@ -156,7 +157,7 @@ impl Cc {
         each!(self, l => l.pacing_rate(mss))
     }
 
-    /// Segments by the scoreboard's numbers, of laws that record them.
+    /// Hooks of segments, by the scoreboard's numbers, for congestion controls with records.
     pub fn segment_sent(&mut self, number: u64, at: &Departure) {
         each!(self, l => l.note_sent(number, at));
     }
@@ -177,9 +178,9 @@ mod tests {
     use super::*;
     use crate::tcp::profile::tests::config;
 
-    /// A scoreboard is where segments are told apart.
+    /// Only a scoreboard distinguishes segments.
     #[test]
-    fn laws_that_record_segments_say_that_they_need_sack() {
+    fn segment_records_need_sack() {
         for entry in REGISTRY {
             let c = config("linux", entry.entry.name);
             assert_eq!(entry.needs_sack, c.law.hooks().records(), "{}", entry.entry.name);

@@ -1,4 +1,4 @@
-//! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
+//! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is part of the stack.
 
 use super::fixed_point::{self, Arithmetic, CwndGrowth};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window};
@@ -53,13 +53,13 @@ impl CongestionControl for NewReno {
     }
 }
 
-/// Half of what the stack reduces from (RFC 5681 equation 4, RFC 3168 section 6.1.2). At least 2.
+/// Half of the window or flight that the stack reduces from (RFC 5681 equation 4, RFC 3168 section 6.1.2). At least 2.
 #[inline]
 pub(super) fn halve(cut: Reduction) -> f64 {
     (cut.from / 2.0).max(2.0)
 }
 
-/// The law of an entry with the parameter [`fixed_point::ARITHMETIC`] alone.
+/// Builds an entry with the parameter [`fixed_point::ARITHMETIC`] only.
 pub(super) fn build(v: &Values) -> CcConfig {
     CcConfig::NewReno(Config { arithmetic: v.choice("arithmetic", fixed_point::WORDS) })
 }

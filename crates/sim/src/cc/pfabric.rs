@@ -41,7 +41,7 @@ impl CongestionControl for Pfabric {
     }
 }
 
-/// What the law asks of the stack: SACK, but no fast retransmission; a fixed timeout; probes after five; ranks on the packets.
+/// Requirements on the stack: SACK without fast retransmission; a fixed timeout; probes after five; ranks on the packets.
 fn adjust(c: &mut Transport) {
     c.recovery = Recovery::Sack;
     c.limited_transmit = false;
@@ -65,7 +65,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             key: "after-timeout",
             kind: Kind::Choice(&choices::<2, _>(REMEMBER)),
             default: Some("slow-start"),
-            doc: "growth once a timeout has set the window to 1: slow start throughout, or only up to half the window there was",
+            doc: "growth after a timeout has set the window to 1: slow start throughout, or only up to half the previous window",
         }],
     },
     needs_marks: false,
@@ -83,7 +83,7 @@ mod tests {
     use crate::cc::testing::ACK;
 
     #[test]
-    fn grows_by_a_segment_per_ack_above_any_threshold() {
+    fn grows_by_one_segment_per_ack() {
         for (remember, expected) in [(false, 11.0), (true, 10.1)] {
             let mut law = Pfabric::new(&Config { remember });
             let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(5.0) };

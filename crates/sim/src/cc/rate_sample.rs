@@ -1,27 +1,27 @@
-//! How fast the network delivers: a sample of the delivery rate on every ACK (draft-ietf-ccwg-bbr section "Delivery Rate Samples"; Linux
-//! net/ipv4/tcp_rate.c). Volumes are in whatever unit the law counts in: segments (tcp_bbr.c) or bytes (the draft).
+//! Delivery rate samples on every ACK (draft-ietf-ccwg-bbr section "Delivery Rate Samples"; Linux net/ipv4/tcp_rate.c). The congestion control
+//! chooses the unit of volumes: segments (tcp_bbr.c) or bytes (the draft).
 
 use super::congestion_control::{Arrival, Departure};
 use forebay_units::{Time, TimeOrNever};
 
-/// What is remembered of a segment that has left.
+/// Record of a segment that has left.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sent {
-    /// Volume delivered so far, and when that last grew (P.delivered, P.delivered_time).
+    /// Volume delivered so far, and the time of its last increase (P.delivered, P.delivered_time).
     delivered: u64,
     delivered_time: Time,
-    /// Departure of the segment that had most recently been delivered (P.first_send_time).
+    /// Departure of the most recently delivered segment (P.first_send_time).
     first_sent: Time,
-    /// Whether the application held the sender back.
+    /// True if the application limited the sender.
     app_limited: bool,
-    /// Volume in the network, this segment included (P.tx_in_flight).
+    /// Volume in the network, including this segment (P.tx_in_flight).
     pub(crate) in_flight: u64,
     /// Volume lost so far (P.lost).
     pub(crate) lost: u64,
 }
 
 impl Sent {
-    /// Whether the application held the sender back when the segment left.
+    /// Returns whether the application limited the sender when the segment left.
     pub fn app_limited(&self) -> bool {
         self.app_limited
     }
@@ -32,19 +32,19 @@ impl Sent {
 pub(super) struct RateSample {
     /// Volume delivered during the interval.
     pub delivered: u64,
-    /// The interval. `None` where it is shorter than the smallest RTT, which no real delivery is.
+    /// The interval. `None` if it is shorter than the minimum RTT, which is no real delivery.
     pub interval: Option<Time>,
     /// Volume that had been delivered when the newest delivered segment left.
     pub prior_delivered: u64,
-    /// Whether the application held the sender back then.
+    /// True if the application limited the sender then.
     pub app_limited: bool,
-    /// Volume that was in the network then, and volume lost since.
+    /// Volume that was in the network then.
     pub in_flight: u64,
     /// Volume lost between the departure of that segment and its delivery.
     pub lost: u64,
 }
 
-/// The segment of the ACK being worked on that left last.
+/// The last sent segment of the current ACK.
 #[derive(Debug, Clone, Copy)]
 struct Newest {
     sent: Sent,
@@ -57,17 +57,17 @@ struct Newest {
 #[derive(Debug, Clone, Default)]
 pub(super) struct DeliveryRate {
     delivered: u64,
-    /// When `delivered` last grew.
+    /// Time of the last increase of `delivered`.
     delivered_time: Time,
     first_sent: Time,
     lost: u64,
-    /// Volume that will have been delivered when what the application limited is acknowledged; 0: it does not limit.
+    /// Delivered volume at which the application-limited phase ends; 0: none.
     app_limited: u64,
     newest: Option<Newest>,
 }
 
 impl DeliveryRate {
-    /// Of a law that counts segments: the handshake has delivered one.
+    /// Counts the SYN, for congestion controls that count segments.
     pub(super) fn count_syn(&mut self) {
         self.delivered += 1;
     }
@@ -77,22 +77,23 @@ impl DeliveryRate {
         self.delivered
     }
 
-    /// When that last grew.
+    /// Time of the last increase of the delivered volume.
     pub(super) fn delivered_time(&self) -> Time {
         self.delivered_time
     }
 
-    /// Volume deemed lost so far.
+    /// Volume marked lost so far.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Whether the application limits what is under way.
+    /// Returns whether the application limits the outstanding data.
     pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited > 0
     }
 
-    /// A segment leaves, new or again; `in_flight` is the volume in the network with it (tcp_rate_skb_sent; OnPacketSent of the draft).
+    /// Records a segment that leaves, new or retransmitted; `in_flight` is the volume in the network with it (tcp_rate_skb_sent; OnPacketSent of the
+    /// draft).
     pub(super) fn sent(&mut self, at: &Departure, in_flight: u64) -> Sent {
         if at.alone {
             (self.first_sent, self.delivered_time) = (at.now, at.now);
@@ -107,8 +108,8 @@ impl DeliveryRate {
         }
     }
 
-    /// `volume` has been delivered by the arrival of a segment (tcp_rate_skb_delivered; UpdateRateSample). Of the segments of one ACK
-    /// the one that left last makes the sample.
+    /// Counts `volume` delivered by the arrival of a segment (tcp_rate_skb_delivered; UpdateRateSample). Of the segments of one ACK the last sent one
+    /// makes the sample.
     pub(super) fn arrived(&mut self, sent: Sent, at: &Arrival, volume: u64) {
         self.delivered += volume;
         // IsNewestPacket of the draft, tcp_skb_sent_after of Linux: by departure, then by sequence number.
@@ -117,20 +118,19 @@ impl DeliveryRate {
         }
     }
 
-    /// `volume` is deemed lost.
+    /// Counts `volume` marked lost.
     pub(super) fn lose(&mut self, volume: u64) {
         self.lost += volume;
     }
 
-    /// The application has let the sender run out of data while `in_flight` is in the network (tcp_rate_check_app_limited;
-    /// MarkConnectionAppLimited).
+    /// Notes that the sender has run out of data while `in_flight` is in the network (tcp_rate_check_app_limited; MarkConnectionAppLimited).
     pub(super) fn limit(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
     /// The sample of an ACK that arrived at `now` (tcp_rate_gen; GenerateRateSample); `None` if it delivered nothing.
     pub(super) fn sample(&mut self, now: Time, min_rtt: TimeOrNever) -> Option<RateSample> {
-        // What the application limited is acknowledged.
+        // The application-limited data has been acknowledged.
         if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -150,8 +150,8 @@ impl DeliveryRate {
     }
 }
 
-/// From `start` to `end`, by a clock of nanoseconds: the one of the timestamps that RTT samples are taken with. By another, an
-/// interval of one RTT might come out shorter than the smallest RTT.
+/// Interval from `start` to `end` in nanoseconds, as in the timestamps of RTT samples. With another clock, an interval of one RTT might be shorter
+/// than the minimum RTT.
 fn between(start: Time, end: Time) -> Time {
     Time::from_ns(end.as_ns().saturating_sub(start.as_ns()))
 }
@@ -170,7 +170,7 @@ mod tests {
         Arrival { now, left, end: (number + 1) * 1000, bytes: 1000, again: false }
     }
 
-    /// A path of 10 ms that lets a segment through every millisecond: ten segments leave at once, and the rate is one a millisecond.
+    /// A path of 10 ms that passes a segment every millisecond: ten segments leave at once, and the rate is one per millisecond.
     #[test]
     fn the_longer_phase_is_the_interval() {
         let mut rate = DeliveryRate::default();
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The ACK of the segment before came 5 ms late, so that the next ACKs are too near to it: the segments had left 16 ms apart.
+    /// The previous ACK came 5 ms late, so that the next ACKs are too close to it: the segments had left 16 ms apart.
     #[test]
     fn compressed_acks_do_not_count() {
         let mut rate = DeliveryRate::default();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn faster_than_the_smallest_rtt_is_no_sample() {
+    fn interval_below_min_rtt_is_ignored() {
         let mut rate = DeliveryRate::default();
         let s = rate.sent(&departure(Time::ZERO, true), 1);
         rate.arrived(s, &arrival(MS * 5, Time::ZERO, 0), 1);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_limited_is_marked_until_it_is_acknowledged() {
+    fn app_limited_until_acknowledged() {
         let mut rate = DeliveryRate::default();
         let first = rate.sent(&departure(Time::ZERO, true), 1);
         rate.limit(1);
@@ -217,7 +217,7 @@ mod tests {
         assert!(!first.app_limited() && second.app_limited());
         rate.arrived(first, &arrival(MS * 10, Time::ZERO, 0), 1);
         assert!(!rate.sample(MS * 10, MS.into()).unwrap().app_limited);
-        assert!(rate.is_app_limited(), "the bubble is behind the first segment");
+        assert!(rate.is_app_limited(), "the limit lies behind the first segment");
         rate.arrived(second, &arrival(MS * 11, MS, 1), 1);
         assert!(rate.sample(MS * 11, MS.into()).unwrap().app_limited);
         assert!(!rate.is_app_limited());

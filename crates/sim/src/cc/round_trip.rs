@@ -1,16 +1,16 @@
-//! Round trips: a part that a law has if it goes by them, so that senders whose law does not carry nothing for it.
+//! Counting of round trips, for congestion controls that need it.
 
 use super::congestion_control::Ack;
 
-/// The round trip under way. It ends when something is acknowledged that was sent after it began.
+/// The current round trip. It ends when data sent after its start is acknowledged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Round {
-    /// The next new byte when it began, as a stream offset.
+    /// Stream offset of the next new byte at its start.
     end: u64,
 }
 
 impl Round {
-    /// Whether the round ends with this ACK; if so the next one begins.
+    /// Returns whether the round ends with this ACK; if so the next one begins.
     #[inline]
     pub fn ends(&mut self, ack: &Ack) -> bool {
         let ends = ack.snd_una > self.end;
@@ -20,9 +20,9 @@ impl Round {
         ends
     }
 
-    /// The same as Linux's laws count: it ends when all is acknowledged that had been sent when it began.
+    /// As [`Round::ends`] by the rule of Linux: it ends when all data sent before its start is acknowledged.
     #[inline]
-    pub fn is_covered(&mut self, ack: &Ack) -> bool {
+    pub fn ends_when_covered(&mut self, ack: &Ack) -> bool {
         let ends = ack.snd_una >= self.end;
         if ends {
             self.begin(ack.snd_nxt);
@@ -30,7 +30,7 @@ impl Round {
         ends
     }
 
-    /// Another begins, when the next new byte is at stream offset `snd_nxt`.
+    /// Begins a round, with the next new byte at stream offset `snd_nxt`.
     #[inline]
     pub fn begin(&mut self, snd_nxt: u64) {
         self.end = snd_nxt;
@@ -43,7 +43,7 @@ mod tests {
     use crate::cc::testing::ACK;
 
     #[test]
-    fn a_round_ends_with_what_was_sent_in_it() {
+    fn round_ends_with_its_data() {
         let mut round = Round::default();
         let mut ack = |snd_una, snd_nxt| round.ends(&Ack { snd_una, snd_nxt, ..ACK });
         assert!(ack(1, 10), "the first ACK");

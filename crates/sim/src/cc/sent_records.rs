@@ -1,10 +1,10 @@
-//! Laws that remember something of every segment under way: their records, kept beside the scoreboard under its numbers.
+//! Records of outstanding segments for congestion controls that need them, under the scoreboard's numbers.
 
 use super::congestion_control::{Arrival, CongestionControl, Departure, Loss};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-/// A law with the records of its segments under way. Boxed, so that connections of other laws stay small.
+/// A congestion control with the records of its outstanding segments. Boxed, so that other connections stay small.
 #[derive(Debug, Clone)]
 pub struct WithSentRecords<L: CongestionControl>(Box<Inner<L>>);
 
@@ -41,13 +41,13 @@ impl<L: CongestionControl> Inner<L> {
     }
 }
 
-/// How a law is kept. Segments have the scoreboard's numbers.
+/// Hooks of segments, by the scoreboard's numbers; they do nothing without records.
 pub(super) trait SegmentHooks {
-    /// Segment `number` left, new or again.
+    /// Segment `number` left, new or retransmitted.
     fn note_sent(&mut self, _number: u64, _at: &Departure) {}
-    /// The receiver has segment `number`, as was not known before.
+    /// The arrival of segment `number` has become known.
     fn note_arrival(&mut self, _number: u64, _at: &Arrival) {}
-    /// Segment `number` is deemed lost.
+    /// Segment `number` is marked lost.
     fn note_loss(&mut self, _number: u64, _at: &Loss) {}
     /// Segments below `number` are acknowledged.
     fn forget(&mut self, _number: u64) {}

@@ -1,11 +1,11 @@
-//! What the tests of several laws share.
+//! Shared by the tests of several congestion controls.
 
 use super::rate_sample::Sent;
 use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
 use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
-/// An ACK for one segment that says nothing special.
+/// An ordinary ACK for one segment.
 pub(super) const ACK: Ack = Ack {
     now: Time::ZERO,
     snd_una: 1460,
@@ -33,23 +33,23 @@ pub(super) const fn cut(trigger: Trigger) -> Reduction {
 /// Segments of 1000 bytes over a path that lets one through every 80 us (100 Mbps of payload), with an RTT of 40 ms, an unlimited buffer and
 /// an ACK for each: 500 fill it.
 pub(super) struct Line<L> {
-    /// The law.
+    /// The congestion control.
     pub(crate) law: L,
     /// Its window.
     pub(crate) w: Window,
     /// The clock.
     pub(crate) now: Time,
-    /// Whether segment `n` is lost.
+    /// Returns whether segment `n` is lost.
     pub(crate) loses: fn(u64) -> bool,
-    /// By how much the delay of the path grows in a ps.
+    /// Growth of the path's delay per ps.
     pub(crate) drift: f64,
-    /// What is being repaired.
+    /// Recovery in progress.
     pub(crate) repair: Repair,
-    /// Rounds of RTTs: segments delivered.
+    /// Segments delivered.
     pub(crate) delivered: u64,
     next_departure: Time,
     sent: u64,
-    /// When the path is free again.
+    /// Time at which the path is free again.
     free: Time,
     min_rtt: TimeOrNever,
     lost: u32,
@@ -57,12 +57,12 @@ pub(super) struct Line<L> {
     flying: VecDeque<(Time, u64, Time, Sent)>,
 }
 
-/// RTT of [`Line`] without queueing, and what a segment takes.
+/// RTT of [`Line`] without queueing, and transmission time of a segment.
 pub(super) const LINE_RTT: Time = Time::from_ms(40);
 const LINE_SEGMENT: Time = Time::from_us(80);
 
 impl<L: CongestionControl<Sent = Sent>> Line<L> {
-    /// Established; endless data.
+    /// An established connection with endless data.
     pub(super) fn new(law: L) -> Line<L> {
         let mut line = Line {
             law,
@@ -88,7 +88,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         self.flying.len() as u64 * 1000
     }
 
-    /// Sends what may leave before the next ACK, and takes that.
+    /// Sends until the next ACK, and handles it.
     pub(super) fn step(&mut self) {
         let ack = self.flying.front().map_or(Time::NEVER, |f| f.0);
         let at = self.next_departure.max(self.now);
@@ -135,7 +135,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         (L::CONTROL.unwrap())(&mut self.law, &mut self.w, &facts, &outcome);
     }
 
-    /// Runs for that `long`, looking at the law after every step.
+    /// Runs for `long`, and calls `look` after every step.
     pub(super) fn run(&mut self, long: Time, mut look: impl FnMut(&Line<L>)) {
         let end = self.now + long;
         while self.now < end {
@@ -153,7 +153,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             again: false,
         };
         let record = self.law.segment_sent(&departure);
-        // A path with a delay of an RTT, less what the segment itself takes.
+        // Delay of the path: an RTT, less the transmission time of the segment.
         let delay = LINE_RTT + Time((self.now.0 as f64 * self.drift) as u64);
         self.free = self.free.max(self.now + delay - LINE_SEGMENT) + LINE_SEGMENT;
         self.flying.push_back((self.free, self.sent, self.now, record));

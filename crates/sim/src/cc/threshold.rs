@@ -1,58 +1,58 @@
-//! The threshold of slow start, which a connection may not have yet.
+//! The slow start threshold.
 
 use std::cmp::Ordering;
 
-/// The slow start threshold in segments, with fractions; unlimited until something sets it (RFC 5681 section 3.1: "arbitrarily high").
+/// The slow start threshold in segments, with fractions; unlimited until it is set (RFC 5681 section 3.1: "arbitrarily high").
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Threshold(f64);
 
 impl Threshold {
-    /// None has been set.
+    /// Not set.
     pub const UNLIMITED: Threshold = Threshold(f64::INFINITY);
 
-    /// At `segments`.
+    /// A threshold of `segments`.
     #[inline]
     pub const fn at(segments: f64) -> Threshold {
         Threshold(segments)
     }
 
-    /// Where it is, if it has been set.
+    /// The threshold, if it is set.
     #[inline]
     pub fn get(self) -> Option<f64> {
         self.0.is_finite().then_some(self.0)
     }
 
-    /// Where it is; infinite if it has not been set.
+    /// The threshold; infinite if it is not set.
     #[inline(always)]
     pub const fn or_infinite(self) -> f64 {
         self.0
     }
 
-    /// Whether none has been set.
+    /// Returns whether it is not set.
     #[inline]
     pub fn is_unlimited(self) -> bool {
         self.0.is_infinite()
     }
 
-    /// `window`, or the threshold if that is less.
+    /// The smaller of `window` and the threshold.
     #[inline(always)]
     pub fn cap(self, window: f64) -> f64 {
         self.0.min(window)
     }
 
-    /// No higher than `segments`.
+    /// The threshold, lowered to `segments` if it is above.
     #[inline]
     pub fn lowered_to(self, segments: f64) -> Threshold {
         Threshold(self.0.min(segments))
     }
 
-    /// No lower than `segments`.
+    /// The threshold, raised to `segments` if it is below.
     #[inline]
     pub fn raised_to(self, segments: f64) -> Threshold {
         Threshold(self.0.max(segments))
     }
 
-    /// In bytes, for segments of `mss`; as many as there are numbers for if it has not been set.
+    /// The threshold in bytes, for segments of `mss`; the largest number if it is not set.
     #[inline]
     pub fn bytes(self, mss: u32) -> u64 {
         (self.0 * f64::from(mss)) as u64

@@ -1,13 +1,13 @@
-//! The largest of the recent values, in constant space: Kathleen Nichols' filter (Linux lib/win_minmax.c).
+//! Windowed maximum filter in constant space (Kathleen Nichols; Linux lib/win_minmax.c).
 
-/// A value and when it came, in whatever unit the window is in.
+/// A value and its time, in the unit of the window.
 #[derive(Debug, Clone, Copy, Default)]
 struct Point {
     at: u64,
     value: u64,
 }
 
-/// The largest value of a window of time, with the second and third best of its younger parts, which take over as the best grow old.
+/// The maximum of a time window, with the second and third best of its younger parts, which replace it as it expires.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WindowedMax {
     best: [Point; 3],
@@ -19,7 +19,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Takes `value` at `time` into a window that is `window` long; returns the largest.
+    /// Adds `value` at `time` to a window of length `window`; returns the maximum.
     pub(super) fn update(&mut self, window: u64, at: u64, value: u64) -> u64 {
         let new = Point { at, value };
         let [first, second, third] = self.best;
@@ -36,7 +36,7 @@ impl WindowedMax {
         self.get()
     }
 
-    /// The best leave with the window; as long as none is better, parts of the window have a best of their own.
+    /// Removes expired values; parts of the window get a best of their own.
     fn grow_old(&mut self, window: u64, new: Point) {
         let age = new.at - self.best[0].at;
         if age > window {
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(max.update(10, 12, 70), 70);
     }
 
-    /// Values that fall steadily: what is kept is never older than the window, and never below what the filter's last quarter saw.
+    /// Steadily falling values: the result is never older than the window, and never below the maximum of its last quarter.
     #[test]
     fn follows_a_decline() {
         let mut max = WindowedMax::default();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_longer_than_the_window_forgets_all() {
+    fn long_silence_clears_the_filter() {
         let mut max = WindowedMax::default();
         max.update(10, 0, 100);
         assert_eq!(max.update(10, 30, 1), 1);

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn few_and_many_are_sorted_by_key_and_lot() {
+    fn packets_are_sorted_with_ties() {
         let mut rng = Rng::stream(4, &[]);
         let packets: Vec<Packet> =
             (0..400).map(|i| Packet { conn: forebay_units::ConnSlot::new(i), ..Packet::default() }).collect();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 /// The same source, compiled with the steps below.
 #[path = "barrier.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same source, over other steps")]
+#[expect(clippy::duplicate_mod, reason = "the same source with other primitives")]
 mod barrier;
 
 use barrier::Signal;
@@ -244,7 +244,7 @@ fn sleep() {
 }
 
 #[test]
-fn a_change_is_seen_or_the_sleeper_is_called() {
+fn no_wakeup_is_lost() {
     let orders = all_orders(
         || Signal::new(1),
         &[
@@ -260,7 +260,7 @@ fn a_change_is_seen_or_the_sleeper_is_called() {
 
 /// A round as in `partition/mod.rs`: two threads wait for it, and the third one for them.
 #[test]
-fn nobody_waits_for_ever_in_a_round() {
+fn round_has_no_deadlock() {
     fn follower((rounds, working): &(Signal, Signal)) {
         rounds.wait(|round| round != 0);
         working.lower();

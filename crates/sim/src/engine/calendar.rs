@@ -192,7 +192,7 @@ impl Calendar {
         Position { window: self.window, end: self.end, full_end: self.window_end() }
     }
 
-    /// Whether marks are exact.
+    /// Returns whether marks are exact.
     pub(super) fn is_exact(&self) -> bool {
         self.length > Time(1) && self.length < EXACT
     }
@@ -295,7 +295,7 @@ mod tests {
     /// Two calendars, one of which passes its marks to the other, activate the same nodes in the same windows as one that has all marks, also if
     /// marks are set in between.
     #[test]
-    fn marks_are_exact_whenever_they_are_set() {
+    fn marks_are_exact_in_short_windows() {
         for length in [3, 1000, 1_032_000, 50_000_000, EXACT.0 - 1] {
             let times: Vec<u64> = (0..400).map(|i| i * 7 % 300 * length + [0, 1, length - 1][i as usize % 3]).collect();
             let mut early = Calendar::new(400, Time(length));
@@ -326,7 +326,7 @@ mod tests {
 
     /// Every mark takes effect in the window that holds its time or, by rounding, the one before it.
     #[test]
-    fn nothing_is_late() {
+    fn marks_are_never_late() {
         // A small network and two large ones.
         let networks = [1, 40, 531].map(|apart| [1, 3, 1000, 1_032_000, 50_000_000].map(|length| (apart, length)));
         for (apart, length) in networks.into_iter().flatten() {
@@ -364,7 +364,7 @@ mod tests {
 
     /// A window that is run in parts keeps the marks in its rest, also in a calendar that follows another one.
     #[test]
-    fn parts_of_windows_keep_marks() {
+    fn partial_windows_keep_marks() {
         for length in [3, 1000, 50_000_000, EXACT.0 - 1] {
             let (mut lead, mut calendar) = (Calendar::new(1, Time(length)), Calendar::new(1, Time(length)));
             let (start, at) = (7 * length, 7 * length + length / 2);

@@ -69,7 +69,7 @@ pub(super) struct Connection {
     pub tag: u64,
     /// Generation of the slot, 6 bits.
     pub generation: u8,
-    /// Whether the slot is in use.
+    /// True if the slot is in use.
     pub live: bool,
     /// First write when the connection opens: exactly one message (`only`), or endless data (`endless`).
     pub only: bool,
@@ -78,7 +78,7 @@ pub(super) struct Connection {
     pub job: Option<Box<Job>>,
     /// A source of datagrams without TCP.
     pub datagrams: bool,
-    /// Whether the connection has rows in the `tcp` series.
+    /// True if the connection has rows in the `tcp` series.
     pub sampled: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
@@ -123,7 +123,7 @@ pub(super) type FirstMessage = Box<(Message, usize)>;
 /// Messages of a connection at its sending host. Most connections are idle most of the time, and have none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OutgoingMessages {
-    /// The oldest unacknowledged message, and how many messages have been delivered as far as the sending host knows.
+    /// The oldest unacknowledged message, and how many messages have been delivered according to the sending host.
     first: Option<FirstMessage>,
     /// State that few connections have.
     rest: Option<Box<OutgoingRest>>,
@@ -151,7 +151,7 @@ impl OutgoingMessages {
         }
     }
 
-    /// Whether a row is due at `now`. If so, the next one is due an interval later.
+    /// Returns whether a row is due at `now`. If so, the next one is due an interval later.
     pub(super) fn sample_is_due(&mut self, now: Time) -> bool {
         let Some(s) = self.rest.as_mut().and_then(|m| m.sampling.as_mut()).filter(|s| now >= s.next) else { return false };
         if s.every > Time::ZERO {
@@ -160,7 +160,7 @@ impl OutgoingMessages {
         true
     }
 
-    /// Whether no message is outstanding.
+    /// Returns whether no message is outstanding.
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -221,7 +221,7 @@ impl OutgoingMessages {
         }
     }
 
-    /// The oldest undelivered message, as far as the sending host knows.
+    /// The oldest undelivered message according to the sending host.
     pub(super) fn awaited(&self) -> Option<&Message> {
         self.get(self.first.as_ref()?.1)
     }
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_complete_in_the_order_in_which_they_were_written() {
+    fn messages_complete_in_write_order() {
         let (mut incoming, mut awaited) = (IncomingMessages::default(), u64::MAX);
         let query = |n| Some(QueryId::new(n));
         for (end, n) in [(10, 1), (20, 2), (35, 3)] {

@@ -24,7 +24,7 @@ impl<'a> Bytes<'a> {
         Bytes(all)
     }
 
-    /// Whether everything has been decoded.
+    /// Returns whether everything has been decoded.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -35,7 +35,7 @@ impl<'a> Bytes<'a> {
                 self.0 = rest;
                 *first
             }
-            None => panic!("another process of the run said less than it should: all must run the same program"),
+            None => panic!("a message from another process is too short: all processes must run the same program"),
         }
     }
 }
@@ -190,7 +190,7 @@ impl Encode for Extra {
     fn get(from: &mut Bytes<'_>) -> Extra {
         match SackBlocks::of(Vec::get(from)) {
             Some(blocks) => Extra::Sack(blocks),
-            None => panic!("another process of the run said that nothing was received: all must run the same program"),
+            None => panic!("a message from another process has no SACK blocks: all processes must run the same program"),
         }
     }
 }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_roundtrip() {
         let packet = Packet {
             arrival: Time(1 << 60),
             conn: ConnSlot::new(0xAB_CDEF),
@@ -266,8 +266,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "said less than it should")]
-    fn half_a_number_is_no_number() {
+    #[should_panic(expected = "is too short")]
+    fn truncated_message_panics() {
         u32::get(&mut Bytes::new(&[1, 2]));
     }
 }

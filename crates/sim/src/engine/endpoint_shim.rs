@@ -24,7 +24,7 @@ pub(super) struct Endpoint {
 
 /// Path from an endpoint through its shim to the interface.
 pub(super) struct ShimNic<'a> {
-    layers: Option<&'a mut EndpointStates>,
+    states: Option<&'a mut EndpointStates>,
     at: Endpoint,
     nic: Nic<'a>,
 }
@@ -32,13 +32,13 @@ pub(super) struct ShimNic<'a> {
 impl<'a> ShimNic<'a> {
     /// Creates the path of endpoint `at`, which ends at `nic`.
     pub(super) fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> ShimNic<'a> {
-        ShimNic { layers: shims.of(at.group), at, nic }
+        ShimNic { states: shims.of(at.group), at, nic }
     }
 }
 
 impl Wire for ShimNic<'_> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
-        match &mut self.layers {
+        match &mut self.states {
             Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, extra, &mut self.nic),
             None => self.nic.emit(packet, extra),
         }
@@ -63,7 +63,7 @@ impl EndpointShims {
             let phase = |node: NodeId, period: Time| {
                 Time(Draws::ShimPhase.stream(seed, &[group as u64, u64::from(node.get())]).below(period.0))
             };
-            c.shims.endpoint.as_ref().map(|shim| shim.layers(c, network, phase))
+            c.shims.endpoint.as_ref().map(|shim| shim.states(c, network, phase))
         };
         EndpointShims(tcp.iter().enumerate().map(of).collect())
     }
@@ -88,8 +88,8 @@ impl EndpointShims {
         let generation = Generation::new(number);
         match self.of(group) {
             None => generation,
-            Some(layers) => {
-                layers.connect(slot, src, dst);
+            Some(states) => {
+                states.connect(slot, src, dst);
                 generation.with_shim()
             }
         }
@@ -107,8 +107,8 @@ impl EndpointShims {
 
     /// Adds the receiving host's columns. Between windows only.
     pub(super) fn receiver_row(&self, group: GroupId, slot: ConnSlot, first: bool, row: &mut ShimRow) {
-        if let Some(layers) = &self.0[group] {
-            layers.receiver_row(slot, first, row);
+        if let Some(states) = &self.0[group] {
+            states.receiver_row(slot, first, row);
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::connection::Connection;
 use super::fabric::Fabric;
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use forebay_experiment::faults::Failure;
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
@@ -21,7 +21,7 @@ struct Failing {
     plan: Failure,
     /// Losses of its ports by earlier failures when it began.
     before: u64,
-    /// Whether it has ended.
+    /// True if it has ended.
     over: bool,
     /// Rows of its beginning and its end, once they have happened.
     down: Option<EventRow>,

@@ -70,13 +70,13 @@ pub(super) struct Host {
     next: TimeOrNever,
     /// Number of timers that this host has set anywhere; orders timers of the same time.
     pub(crate) timers_set: u64,
-    /// Whether packets are inspected before they reach their endpoints.
+    /// True if packets are inspected before they reach their endpoints.
     pub(crate) inspects_packets: bool,
-    /// Whether each packet takes a random path.
+    /// True if each packet takes a random path.
     pub(crate) sprays: bool,
     /// Random numbers for those paths.
     pub(crate) spray_rng: Rng,
-    /// Whether a timer of the interface is set.
+    /// True if a timer of the interface is set.
     pub(crate) interface_armed: bool,
     /// The ingress port, as the network numbers it.
     pub(crate) network_input: PortId,
@@ -117,8 +117,8 @@ impl Host {
         self.next
     }
 
-    /// Sort key of the next timer that this host sets for `time`, among timers of the same time: timers of one host in the order in which it set
-    /// them, hosts in an order that is random for each instant.
+    /// Sort key, among timers of the same time, of the next timer that this host sets for `time`. Timers of one host keep the order in which it set
+    /// them; the order of hosts is random for each instant.
     pub(super) fn next_order(&mut self, time: Time) -> u64 {
         self.timers_set += 1;
         mix(self.tie_key ^ time.0) << COUNT_BITS | self.timers_set

@@ -2,7 +2,7 @@
 
 use super::fabric::Fabric;
 use super::host::{Host, TimerKind};
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use crate::net::port::Refusal;
@@ -103,7 +103,7 @@ impl Wire for Nic<'_> {
     }
 
     fn departure(&self) -> Time {
-        self.fabric.ports[self.host.nic].drained()
+        self.fabric.ports[self.host.nic].drain_time()
     }
 
     #[inline(always)]

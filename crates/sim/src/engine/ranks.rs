@@ -28,7 +28,7 @@ impl Ranks {
         self.exchange.ranks()
     }
 
-    /// Whether this process gets the report.
+    /// Returns whether this process gets the report.
     pub(super) fn is_first(&self) -> bool {
         self.own() == 0
     }
@@ -50,7 +50,7 @@ impl Ranks {
         for (rank, come) in self.come.iter().enumerate().filter(|(rank, _)| *rank != own) {
             let mut from = Bytes::new(come);
             take(rank, &mut from);
-            assert!(from.is_empty(), "process {rank} of the run said more than it should: all must run the same program");
+            assert!(from.is_empty(), "the message from process {rank} is too long: all processes must run the same program");
         }
     }
 

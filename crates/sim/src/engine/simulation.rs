@@ -4,8 +4,8 @@ use super::fabric::Fabric;
 #[cfg(debug_assertions)]
 use super::node_set::NodeSet;
 use super::partition::Partitions;
-use super::partition::state::PartitionState;
 use super::partition::tuning::ThreadTuning;
+use super::partition_state::PartitionState;
 use super::processes::{Processes, WindowReport};
 use super::progress_timer::ProgressTimer;
 use super::ranks::Ranks;
@@ -146,10 +146,12 @@ impl Simulation {
     pub(crate) fn join(&mut self, exchange: Arc<dyn Exchange>) -> Result<(), RunError> {
         let reason = self
             .state
-            .why_in_one_process()
+            .reason_for_one_process()
             .or((!self.state.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
-            return Err(RunError::World(format!("such a run is not divided among processes: {reason}; start it without mpirun")));
+            return Err(RunError::World(format!(
+                "this run cannot be divided among processes: {reason}; start it without mpirun"
+            )));
         }
         self.processes = Some(Processes::new(Ranks::new(exchange)));
         Ok(())
@@ -248,12 +250,12 @@ impl Simulation {
         flow
     }
 
-    /// Whether results are the same on several cores.
+    /// Returns whether results are the same on several cores.
     fn can_be_divided(&mut self) -> bool {
         self.state.can_be_divided() && self.state.calendar().is_exact()
     }
 
-    /// Whether windows hold enough work for several cores.
+    /// Returns whether windows hold enough work for several cores.
     fn is_busy(&self) -> bool {
         self.hops_per_window >= BUSY_HOPS
     }
@@ -300,13 +302,13 @@ impl Simulation {
             self.injection = self.next_injection();
         }
         let mut reached = self.state.now();
-        while let Some((time, what)) = self.schedule.before(end) {
+        while let Some((time, event)) = self.schedule.before(end) {
             if time > reached {
                 self.state.calendar().shorten_window(time);
                 run(self);
                 reached = time;
             }
-            self.apply_event(what, reached);
+            self.apply_event(event, reached);
         }
         self.state.calendar().resume_window(end);
         self.update_due();
@@ -315,9 +317,9 @@ impl Simulation {
 
     /// Applies a scheduled event at `now`, after all earlier events and before all later ones. Deliveries may have been due earlier if no packet has
     /// moved since.
-    fn apply_event(&mut self, what: Scheduled, now: Time) {
+    fn apply_event(&mut self, event: Scheduled, now: Time) {
         let processes = &mut self.processes;
-        let next = match what {
+        let next = match event {
             Scheduled::EndOfWarmup => {
                 if let Some(processes) = processes {
                     self.state.exchange_receivers(processes.ranks());
@@ -338,7 +340,7 @@ impl Simulation {
                 self.state.next_failure()
             }
         };
-        self.schedule.set(what, next);
+        self.schedule.set(event, next);
     }
 
     /// Updates the times of the next events outside the calendar.
@@ -403,10 +405,10 @@ impl Simulation {
         self.apps.iter().filter_map(|a| lock_app(a).next_arrival()).min().into()
     }
 
-    /// Ends the run and returns its report; of several processes only the first one returns it.
+    /// Ends the run and returns its report. Of several processes only the first one returns it.
     ///
     /// # Panics
-    /// If packets or bytes do not add up: a bug in the simulator, whose results must not be used.
+    /// If packets or bytes do not add up. That is a bug in the simulator: the results must not be used.
     pub(crate) fn into_report(self) -> Option<Report> {
         let Simulation { state, mut processes, .. } = self;
         state.into_report(processes.as_mut().map(Processes::ranks))

@@ -1,4 +1,4 @@
-//! Shims that set receive windows (`shim/window.rs`): state of the receiving hosts. A run without such a shim pays for one flag.
+//! Shims that set receive windows (`shim/window.rs`): state of the receiving hosts. A run without such a shim only tests one flag.
 
 use crate::net::per_host::PerHost;
 use crate::shim::window_shims::Hosts;
@@ -27,7 +27,7 @@ impl WindowShims {
         WindowShims { any: self.any, hosts: unsafe { self.hosts.share() } }
     }
 
-    /// Whether some transport has such a shim.
+    /// Returns whether some transport has such a shim.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
         self.any

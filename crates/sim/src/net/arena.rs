@@ -1,22 +1,19 @@
 //! Vectors indexed by the simulator's own identifiers.
 //!
-//! Node, port, slot and transport numbers are handed out by the code that fills these vectors and never come from outside, and
-//! nothing is ever removed. Debug builds check indices. Release builds do not where it pays, and what it pays was measured, in instructions a
-//! transmission (guard's cases s1, s2, s3, ft16, lossy, of 375, 293, 555, 298, 546), by checking them at one place at a time:
+//! The code that fills these vectors allocates node, port, slot and transport numbers, and no item is ever removed. Debug builds check indices.
+//! Release builds do not, where that is worth it. Cost of the checks in instructions per transmission, in the benchmark cases s1, s2, s3, ft16 and
+//! lossy, which take 375, 293, 555, 298 and 546:
 //!
-//! * the network's lists (ports, nodes, feeders, busy inputs; `engine/fabric`): 12.2, 12.6, 22.0, 13.8, 6.3 more;
-//! * what belongs to hosts (hosts and the halves of connections; `net/owned.rs`): 7.8, 2.7, 9.0, 2.9, 4.0 more;
-//! * beside them, the list of gathered packets (`engine/fabric`), filled through pointers, as a `Vec`: 3.4, 4.9, 2.8, 2.3, 2.9 more.
+//! * lists of the network (ports, nodes, feeders, busy inputs; `engine/fabric`): 12.2, 12.6, 22.0, 13.8, 6.3;
+//! * state of hosts (hosts and endpoints; `net/per_host.rs`): 7.8, 2.7, 9.0, 2.9, 4.0;
+//! * the list of gathered packets (`engine/fabric`), as a `Vec` instead of pointers: 3.4, 4.9, 2.8, 2.3, 2.9;
+//! * bitmaps of the calendar (`engine/calendar.rs`): 3.4, 4.2, 7.0, 4.1, 2.4;
+//! * lists of the engine's state (transports, generations, bitmap of hosts; `engine/state`): 5.2, 2.8, 5.8, 2.9, 2.3.
 //!
-//! Later, when the same cases took 372, 294, 551, 299 and 555:
+//! Lists that few packets use are checked (`IndexVec`), such as the distant marks of the calendar.
 //!
-//! * the bitmaps of the calendar (`engine/wheel.rs`): 3.4, 4.2, 7.0, 4.1, 2.4 more;
-//! * the core's own lists (transports, generations, which nodes are hosts; `engine/core/mod.rs`): 5.2, 2.8, 5.8, 2.9, 2.3 more.
-//!
-//! Lists that few packets come by are checked (`IndexVec`): what lies far ahead in the calendar.
-//!
-//! The parts of a run on several cores (`engine/parts.rs`) see the same items through [`Arena::share`]: each item is touched by one part alone
-//! while a window runs, and nothing is added but between windows. Debug builds check that for what belongs to hosts (`net/owned.rs`).
+//! The partitions of a run on several cores (`engine/partition`) share the items through [`Arena::share`]: only one partition accesses an item while
+//! a window runs, and items are added between windows only. Debug builds check this for the state of hosts (`net/per_host.rs`).
 
 use super::huge_pages;
 use forebay_units::Id;
@@ -24,50 +21,50 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 use std::ptr::NonNull;
 
-/// A vector that is indexed by identifiers of kind `I` only. That they are in range is checked in debug builds only.
+/// A vector indexed by identifiers of kind `I`. Only debug builds check bounds.
 #[derive(Debug)]
 pub(crate) struct Arena<I, T> {
-    /// The items, in `memory` or in that of the arena that this one was shared from.
+    /// The items, in `memory` or in that of the arena that this one shares.
     first: NonNull<T>,
     len: usize,
     memory: Vec<T>,
     id: PhantomData<fn(I) -> I>,
 }
 
-// SAFETY: an arena gives access to its items as a `Vec` does. Of those that are shared, see `Arena::share`.
+// SAFETY: an arena gives access to its items as a `Vec` does. For shared items, see `Arena::share`.
 unsafe impl<I, T: Send> Send for Arena<I, T> {}
 
 impl<I: Id, T> Arena<I, T> {
-    /// Takes over `items`, whose positions become the identifiers.
+    /// Takes `items`, whose positions become the identifiers.
     pub(crate) fn new(items: Vec<T>) -> Arena<I, T> {
         let mut arena = Arena { first: NonNull::dangling(), len: 0, memory: items, id: PhantomData };
         arena.refresh_pointer();
         arena
     }
 
-    /// Another way to the same items, which does not keep them.
+    /// Shares the items with another arena, which does not own them.
     ///
     /// # Safety
-    /// Until it is used for the last time, the items are neither dropped, nor moved by adding others, and none is touched by two threads, or
-    /// through two arenas at once.
+    /// Until the last use of the shared arena, the items are neither dropped nor moved by adding others. No item is accessed by two threads, or
+    /// through two arenas, at once.
     pub(crate) unsafe fn share(&mut self) -> Arena<I, T> {
-        debug_assert!(self.owns_memory(), "items are shared by who keeps them");
+        debug_assert!(self.owns_memory(), "only the owner shares items");
         Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
     }
 
-    /// Whether the items are its own.
+    /// Returns whether the arena owns the items.
     fn owns_memory(&self) -> bool {
         self.memory.len() == self.len
     }
 
-    /// The memory may lie elsewhere now.
+    /// Updates the pointer after the memory may have moved.
     fn refresh_pointer(&mut self) {
         self.len = self.memory.len();
         // SAFETY: a vector's pointer is not null.
         self.first = unsafe { NonNull::new_unchecked(self.memory.as_mut_ptr()) };
     }
 
-    /// Makes room for exactly `more` items, on huge pages where they fill any.
+    /// Reserves memory for exactly `more` items, with huge pages where they fill any.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
         debug_assert!(self.owns_memory());
         self.memory.reserve_exact(more);
@@ -82,7 +79,7 @@ impl<I: Id, T> Arena<I, T> {
         self.refresh_pointer();
     }
 
-    /// The identifier that the next appended item gets.
+    /// The identifier of the next appended item.
     pub(crate) fn next_id(&self) -> I {
         I::from_index(self.len)
     }
@@ -120,7 +117,7 @@ impl<I: Id, T> IndexMut<I> for Arena<I, T> {
 impl<I, T> Deref for Arena<I, T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: so many items lie there.
+        // SAFETY: this many items are there.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.len) }
     }
 }

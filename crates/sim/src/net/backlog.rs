@@ -1,4 +1,4 @@
-//! The packets that wait at a port with a buffered discipline, which knows them by their handles.
+//! Packets that wait at a port with a buffered discipline, by their handles.
 
 use super::packet::{Extra, Packet, flag};
 use forebay_queues::{Arrival, BufferedDiscipline, Handle};
@@ -13,20 +13,20 @@ pub struct Backlog {
 /// No place.
 const NONE: u32 = u32::MAX;
 
-/// The packets of a backlog by handle. Their `arrival` is the time since when they count in the statistics.
+/// The packets of a backlog by handle. `arrival` is the time from which a packet counts in the statistics.
 pub(super) struct Slab {
     packets: Vec<Packet>,
-    /// The first place that is not in use: there is always one. Each of them has the next one in `seq`, or [`NONE`].
+    /// The first unused place: there is always one. Each unused place has the next one in `seq`, or [`NONE`].
     unused: u32,
-    /// How many are in use.
-    held: u32,
-    /// By handle: whether it was counted as sent before the end of the warm-up. Those behind its end were not.
+    /// Places in use.
+    stored: u32,
+    /// True if the packet of a handle was counted as sent before the end of the warm-up. Packets behind the end of the list were not.
     before: Vec<bool>,
-    /// What a packet with [`flag::EXT`] carries besides; no longer than it had to be.
+    /// SACK blocks of packets with [`flag::EXT`]; no longer than needed.
     extras: Vec<Option<Extra>>,
 }
 
-/// What disciplines may know of a packet.
+/// The facts about a packet that disciplines use.
 #[inline(always)]
 pub(super) fn facts(p: &Packet) -> Arrival {
     // A five-tuple is a connection slot, its generation and the direction.
@@ -35,21 +35,21 @@ pub(super) fn facts(p: &Packet) -> Arrival {
 }
 
 impl Slab {
-    /// None in use.
+    /// Creates an empty slab.
     fn new() -> Slab {
         let packets = vec![Packet { seq: NONE, ..Packet::default() }];
-        Slab { packets, unused: 0, held: 0, before: Vec::new(), extras: Vec::new() }
+        Slab { packets, unused: 0, stored: 0, before: Vec::new(), extras: Vec::new() }
     }
 
-    /// The handle of the packet that is taken in next.
+    /// The handle of the next packet.
     #[inline]
     pub(super) fn next(&self) -> Handle {
         Handle(self.unused)
     }
 
-    /// As [`Slab::insert`], of a packet that carries nothing besides, if that leaves a place for the next one. Otherwise nothing is done.
+    /// As [`Slab::insert`], for a packet without SACK blocks, if a place for the next packet is left. Otherwise nothing is done.
     #[inline(always)]
-    pub(super) fn insert_plain(&mut self, packet: &Packet, entered: Time) -> bool {
+    pub(super) fn insert_fast(&mut self, packet: &Packet, entered: Time) -> bool {
         debug_assert!(!packet.has(flag::EXT));
         let place = self.packet_mut(self.next());
         let unused = place.seq;
@@ -59,11 +59,11 @@ impl Slab {
         *place = *packet;
         place.arrival = entered;
         self.unused = unused;
-        self.held += 1;
+        self.stored += 1;
         true
     }
 
-    /// Takes in a packet that entered at some time, under the handle that is next.
+    /// Stores a packet that entered at some time, under the next handle.
     #[inline]
     pub(super) fn insert(&mut self, packet: &Packet, extra: Option<&Extra>, entered: Time) {
         let handle = self.next();
@@ -72,7 +72,7 @@ impl Slab {
         *place = *packet;
         place.arrival = entered;
         self.unused = unused;
-        self.held += 1;
+        self.stored += 1;
         if unused == NONE {
             self.add_place();
         }
@@ -81,7 +81,7 @@ impl Slab {
         }
     }
 
-    /// All places are in use.
+    /// Adds a place when all are in use.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {
@@ -97,28 +97,28 @@ impl Slab {
         self.extras[handle.0 as usize] = extra.copied();
     }
 
-    /// What a packet that is held carries besides.
+    /// SACK blocks of a stored packet.
     #[inline]
     pub(super) fn extra(&self, handle: Handle, packet: &Packet) -> Option<&Extra> {
         if packet.has(flag::EXT) { self.extras.get(handle.0 as usize)?.as_ref() } else { None }
     }
 
-    /// Gives a packet away; and whether it was counted as sent before the end of the warm-up.
+    /// Removes a packet. Returns it, and whether it was counted as sent before the end of the warm-up.
     pub(super) fn remove(&mut self, handle: Handle) -> (Packet, bool) {
         let packet = *self.packet(handle);
         (packet, self.release(handle))
     }
 
-    /// Forgets a packet. Whether it was counted as sent before the end of the warm-up.
+    /// Frees the place of a packet. Returns whether it was counted as sent before the end of the warm-up.
     #[inline]
     pub(super) fn release(&mut self, handle: Handle) -> bool {
         self.packet_mut(handle).seq = self.unused;
         self.unused = handle.0;
-        self.held -= 1;
+        self.stored -= 1;
         self.before.get_mut(handle.0 as usize).is_some_and(std::mem::take)
     }
 
-    /// The packet of a handle. Release builds do not check that there is one: disciplines return the handles that they have got.
+    /// The packet of a handle. Release builds do not check the handle: disciplines return the handles that they were given.
     #[inline]
     pub(super) fn packet(&self, handle: Handle) -> &Packet {
         debug_assert!((handle.0 as usize) < self.packets.len());
@@ -126,7 +126,7 @@ impl Slab {
         unsafe { self.packets.get_unchecked(handle.0 as usize) }
     }
 
-    /// The same, to be changed.
+    /// The packet of a handle, to be changed.
     #[inline]
     pub(super) fn packet_mut(&mut self, handle: Handle) -> &mut Packet {
         debug_assert!((handle.0 as usize) < self.packets.len());
@@ -134,24 +134,24 @@ impl Slab {
         unsafe { self.packets.get_unchecked_mut(handle.0 as usize) }
     }
 
-    /// Whether none are held.
+    /// Returns whether no packet is stored.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.held == 0
+        self.stored == 0
     }
 
-    /// The handles of all that are held.
+    /// The handles of all stored packets.
     fn handles(&self) -> impl Iterator<Item = Handle> + use<> {
-        let mut held = vec![true; self.packets.len()];
+        let mut stored = vec![true; self.packets.len()];
         let mut next = self.unused;
         while next != NONE {
-            held[next as usize] = false;
+            stored[next as usize] = false;
             next = self.packets[next as usize].seq;
         }
-        held.into_iter().enumerate().filter(|(_, held)| *held).map(|(place, _)| Handle(place as u32))
+        stored.into_iter().enumerate().filter(|(_, stored)| *stored).map(|(place, _)| Handle(place as u32))
     }
 
-    /// All that are held, and whether each was counted as sent before the end of the warm-up.
+    /// All stored packets, and whether each was counted as sent before the end of the warm-up.
     pub(super) fn live(&self) -> impl Iterator<Item = (&Packet, bool)> {
         self.handles().map(|handle| (self.packet(handle), self.before.get(handle.0 as usize).is_some_and(|before| *before)))
     }
@@ -167,7 +167,7 @@ impl Backlog {
         self.slab.live().map(|(packet, _)| packet)
     }
 
-    /// Time that they have waited up to `now`, from where it counts on, ps; from here on it counts from `now`.
+    /// Total waiting time up to `now` since the packets began to count, ps; from here on they count from `now`.
     pub(super) fn settle(&mut self, now: Time) -> u128 {
         let mut waited = 0;
         for handle in self.slab.handles() {
@@ -178,17 +178,17 @@ impl Backlog {
         waited
     }
 
-    /// From here on, what is there counts as sent before.
+    /// Marks all packets as sent before the end of the warm-up.
     pub(super) fn restart(&mut self) {
         let mut before = vec![false; self.slab.packets.len()];
         self.slab.handles().for_each(|handle| before[handle.0 as usize] = true);
         self.slab.before = before;
     }
 
-    /// Whether there are none.
+    /// Returns whether the backlog is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        debug_assert_eq!(self.discipline.len(), self.slab.held as usize);
+        debug_assert_eq!(self.discipline.len(), self.slab.stored as usize);
         self.slab.is_empty()
     }
 }

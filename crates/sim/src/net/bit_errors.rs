@@ -1,24 +1,24 @@
-//! A link on which bits flip: which packets it damages, and where those are.
+//! Bit errors of links: selection of damaged packets, and their places in the ring.
 
 use forebay_experiment::bit_errors::BitErrors as Draws;
 use forebay_sampling::Rng;
 use std::collections::VecDeque;
 
-/// Bit errors of a link with a ring.
+/// Bit errors of a link.
 #[derive(Debug, Clone)]
 pub struct BitErrors {
     draws: Draws,
-    /// Where damaged packets are in the ring that have not arrived.
+    /// Places in the ring of damaged packets that have not arrived.
     places: VecDeque<u32>,
 }
 
 impl BitErrors {
-    /// Each bit is wrong with this probability.
+    /// Creates bit errors with this probability per bit.
     pub fn new(probability: f64, rng: Rng) -> BitErrors {
         BitErrors { draws: Draws::new(probability, rng), places: VecDeque::new() }
     }
 
-    /// Whether a packet of `wire` bytes, the next on the link, at `position` of its ring, is damaged.
+    /// Decides whether a packet of `wire` bytes, the next on the link, at `position` of its ring, is damaged.
     pub fn damage(&mut self, wire: u64, position: u32) -> bool {
         let damaged = self.draws.damage(wire);
         if damaged {
@@ -27,7 +27,7 @@ impl BitErrors {
         damaged
     }
 
-    /// Whether the oldest damaged packet is the one that `arrived` says of a position, which is then forgotten.
+    /// Returns whether `arrived` is true for the position of the oldest damaged packet, which is then removed.
     pub fn take(&mut self, arrived: impl Fn(u32) -> bool) -> bool {
         let found = self.places.front().is_some_and(|p| arrived(*p));
         if found {
@@ -36,7 +36,7 @@ impl BitErrors {
         found
     }
 
-    /// The packets from `position` on will not arrive.
+    /// Removes the packets from `position` on, which will not arrive.
     pub fn forget(&mut self, position: u32) {
         while self.places.back().is_some_and(|p| p.wrapping_sub(position) as i32 >= 0) {
             self.places.pop_back();

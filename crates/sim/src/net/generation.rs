@@ -1,57 +1,57 @@
-//! Which of the connections that have used a slot, one after another, a packet, a timer or an endpoint belongs to.
+//! Generation of a connection slot: identifies the connection of a packet, a timer or an endpoint among those that have used the slot.
 
-/// The generation of an endpoint: its number among the connections of its slot, modulo 64, and whether a shim sits between it and the
-/// network. Packets carry the number alone. So the one comparison that every packet goes through finds all that need a closer look: stale
-/// packets, endpoints whose connection has ended, and endpoints with a shim; all others pay nothing for it.
+/// Generation of an endpoint: its number among the connections of its slot, modulo 64, and whether a shim sits between it and the network. Packets
+/// carry the number only. So one comparison per packet finds late packets, closed endpoints, and endpoints with a shim; all other packets pay nothing
+/// for these cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Generation(u8);
 
 impl Generation {
-    /// Set in the generation of endpoints with a shim, and in no packet's.
+    /// Set in the generation of endpoints with a shim, and in no packet.
     const SHIM: u8 = 0x40;
 
-    /// Of an endpoint whose connection has ended: no packet has it.
+    /// Generation of a closed endpoint: no packet has it.
     pub const RETIRED: Generation = Generation(0x80);
 
-    /// Of an endpoint without shim; `number` counts modulo 64.
+    /// Generation of an endpoint without shim; `number` counts modulo 64.
     pub const fn new(number: u8) -> Generation {
         Generation(number & 0x3F)
     }
 
-    /// As one number, and back.
+    /// Returns the encoding.
     pub(crate) fn bits(self) -> u8 {
         self.0
     }
 
-    /// See [`Generation::bits`].
+    /// Decodes the output of [`Generation::bits`].
     pub(crate) fn from_bits(bits: u8) -> Generation {
         Generation(bits)
     }
 
-    /// The same for an endpoint with a shim.
+    /// The same generation with a shim.
     pub fn with_shim(self) -> Generation {
         Generation(self.0 | Self::SHIM)
     }
 
-    /// Whether the endpoint has a shim.
+    /// Returns whether the endpoint has a shim.
     #[inline(always)]
     pub fn has_shim(self) -> bool {
         self.0 & Self::SHIM != 0
     }
 
-    /// What its packets carry.
+    /// The number that its packets carry.
     #[inline(always)]
     pub(super) fn number(self) -> u8 {
         self.0 & 0x3F
     }
 
-    /// Whether a packet with `number` belongs to this endpoint, and no shim sits between them.
+    /// Returns whether a packet with `number` belongs to this endpoint, without a shim in between.
     #[inline(always)]
     pub fn receives(self, number: u8) -> bool {
         self.0 == number
     }
 
-    /// Whether a packet with `number` belongs to this endpoint, which has a shim.
+    /// Returns whether a packet with `number` belongs to this endpoint, which has a shim.
     #[inline(always)]
     pub fn receives_through_shim(self, number: u8) -> bool {
         self.0 == number | Self::SHIM

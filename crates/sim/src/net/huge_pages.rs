@@ -1,9 +1,9 @@
-//! Huge pages for what large networks touch all the time, so that its addresses fit the cache for them (TLB).
+//! Huge pages for the memory of large networks, so that fewer address translations (TLB entries) are needed.
 
 /// Bytes of a huge page.
 pub(crate) const PAGE: usize = 2 << 20;
 
-/// Asks for huge pages for memory that has not been written to yet. What does not fill such a page is left alone.
+/// Requests huge pages for unwritten memory. Memory that does not fill such a page is left alone.
 pub(crate) fn advise<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
     let bytes = memory.as_mut_ptr_range();
     let (start, end) = (bytes.start.addr().next_multiple_of(PAGE), bytes.end.addr() / PAGE * PAGE);
@@ -19,7 +19,7 @@ fn system(start: *mut u8, bytes: usize) {
     }
     /// `MADV_HUGEPAGE` of `asm-generic/mman-common.h`.
     const HUGE_PAGES: std::ffi::c_int = 14;
-    // SAFETY: the advice changes no contents. Where the system has no huge pages it refuses, and nothing is lost.
+    // SAFETY: the advice changes no contents. A system without huge pages refuses it, which does no harm.
     let _ = unsafe { madvise(start.cast(), bytes, HUGE_PAGES) };
 }
 

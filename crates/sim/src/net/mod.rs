@@ -1,4 +1,4 @@
-//! Packets, the rings they wait and fly in, and the egress ports that carry them.
+//! Packets, rings of packets, and egress ports.
 
 pub(crate) mod arena;
 pub mod backlog;

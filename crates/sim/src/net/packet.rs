@@ -1,4 +1,4 @@
-//! The simulated packet: 32 bytes, plus a second slot of 32 bytes behind it when it carries more, such as SACK blocks ([`Extra`]).
+//! The simulated packet: 32 bytes, and a second slot of 32 bytes behind it for SACK blocks ([`Extra`]).
 
 use super::generation::Generation;
 pub use forebay_queues::Codepoint;
@@ -15,41 +15,41 @@ pub mod flag {
     pub const ACK: u8 = 4;
     /// ECN echo (RFC 3168).
     pub const ECE: u8 = 8;
-    /// In the data direction, but for SYNs: the sender had no more to send (RFC 9293 section 3.9.1.2).
+    /// In the data direction, except on SYNs: the sender had no more to send (RFC 9293 section 3.9.1.2).
     pub const PUSH: u8 = 8;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 16;
     /// A slot with an [`Extra`](super::Extra) follows.
     pub const EXT: u8 = 32;
-    /// A retransmission. Statistics only: no endpoint looks at it.
+    /// A retransmission. For statistics only: no endpoint reads it.
     pub const RETX: u8 = 64;
-    /// In the data direction: a header-only probe, of a shim or of a sender that asks whether its peer is still there.
+    /// In the data direction: a header-only probe, of a shim or of a sender that probes a silent peer.
     pub const PROBE: u8 = 128;
     /// In the ACK direction: sent with the highest class of service (class 7); other ACKs have class 0.
     pub const URGENT: u8 = 128;
-    /// A datagram of an unresponsive source: no TCP segment has both.
+    /// A datagram of an unresponsive source: no TCP segment has both flags.
     pub const DATAGRAM: u8 = SYN | FIN;
 }
 
-/// ECN field of the IP header and number of the connection's generation, which tells stale packets of a closed connection, in one byte.
+/// ECN field of the IP header and number of the connection's generation, which identifies late packets of closed connections, in one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(transparent)]
 pub struct Meta(u8);
 
 impl Meta {
-    /// Of a packet of `generation` with this ECN field.
+    /// The byte of a packet of `generation` with this ECN field.
     #[inline]
     pub fn new(generation: Generation, ecn: Codepoint) -> Meta {
         Meta(generation.number() << 2 | ecn as u8)
     }
 
-    /// As one number, and back.
+    /// Returns the encoding.
     #[inline]
     pub(crate) fn bits(self) -> u8 {
         self.0
     }
 
-    /// See [`Meta::bits`].
+    /// Decodes the output of [`Meta::bits`].
     #[inline]
     pub(crate) fn from_bits(bits: u8) -> Meta {
         Meta(bits)
@@ -61,7 +61,7 @@ impl Meta {
         Codepoint::from_bits(self.0)
     }
 
-    /// The same with another ECN field.
+    /// The same byte with another ECN field.
     #[inline]
     pub fn with_ecn(self, ecn: Codepoint) -> Meta {
         Meta(self.0 & !Codepoint::MASK | ecn as u8)
@@ -73,7 +73,7 @@ impl Meta {
         *self = self.with_ecn(ecn);
     }
 
-    /// Sets the bits of `ecn` too: [`Codepoint::Ce`] marks the packet, [`Codepoint::NotEct`] changes nothing. Without a branch.
+    /// Sets the bits of `ecn`: [`Codepoint::Ce`] marks the packet, [`Codepoint::NotEct`] changes nothing. Without a branch.
     #[inline(always)]
     pub(super) fn add_ecn(&mut self, ecn: Codepoint) {
         self.0 |= ecn as u8;
@@ -86,27 +86,27 @@ impl Meta {
     }
 }
 
-/// One packet on the wire. Data flows one way on a connection, so that fields which only one direction needs are shared: what an ACK, or a
-/// SYN-ACK, means by them is read through [`Packet::ack_number`], [`Packet::echo`], [`Packet::window`] and [`Packet::window_shift`], and
-/// what data mean by `win` through [`Packet::class`] and [`Packet::rank`]. Debug builds check that the packet is of the right kind.
+/// One packet on the wire. Data flows in one direction of a connection, so that both directions share fields. Fields of ACKs and SYN-ACKs are read
+/// through [`Packet::ack_number`], [`Packet::echo`], [`Packet::window`] and [`Packet::window_shift`], the field `win` of data packets through
+/// [`Packet::class`] and [`Packet::rank`]. Debug builds check that the packet is of the right kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// When its last bit reaches the end of the current link. Written by the port.
+    /// Arrival of the last bit at the end of the current link. Written by the port.
     pub arrival: Time,
     /// Connection slot, the same at both ends.
     pub conn: ConnSlot,
-    /// Sequence number of the first byte; of ACKs the acknowledgement number.
+    /// Sequence number of the first byte; on ACKs the acknowledgement number.
     pub seq: u32,
-    /// Low 32 bits of the send time in ns; of ACKs their echo (RFC 7323 with a nanosecond clock).
+    /// Low 32 bits of the send time in ns; on ACKs its echo (RFC 7323 with a nanosecond clock).
     pub ts: u32,
     /// Destination host, the lower bits of its number.
     pub dst: u16,
-    /// Hash of the five-tuple, for ECMP; in wide networks with the upper bits of that number (`experiment/src/topology/address.rs`).
+    /// Hash of the five-tuple, for ECMP; in wide networks with the upper bits of the destination (`experiment/src/topology/address.rs`).
     pub hash: u16,
     /// Bytes on the wire.
     pub wire: u16,
-    /// Payload bytes. On SYN and SYN-ACK: the window-scale shift offered.
+    /// Payload bytes. On SYN and SYN-ACK: the offered window scale.
     pub len: u16,
     /// Receive window in units of the scale (ACKs); class of service and rank (data, see [`Packet::class`]).
     pub win: u16,
@@ -117,7 +117,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Whether all bits of `mask` are set.
+    /// Returns whether all bits of `mask` are set.
     #[inline]
     pub fn has(&self, mask: u8) -> bool {
         self.flags & mask == mask
@@ -133,30 +133,30 @@ impl Packet {
         // On ACKs, the bit of `PROBE` is that of `URGENT`.
         if self.has(flag::ACK) { 7 * u8::from(self.has(flag::URGENT)) } else { (self.win >> RANK_BITS) as u8 }
     }
-    /// Rank inside its class as [`rank_of`] codes it: smaller is more urgent; 0 for ACKs and probes.
+    /// Rank inside its class as encoded by [`rank_of`]: smaller is more urgent; 0 for ACKs and probes.
     #[inline]
     pub fn rank(&self) -> u16 {
         if self.flags & (flag::ACK | flag::PROBE) != 0 { 0 } else { self.win & ((1 << RANK_BITS) - 1) }
     }
-    /// Of an ACK: the next byte that the receiver expects.
+    /// Acknowledgement number of an ACK.
     #[inline]
     pub fn ack_number(&self) -> u32 {
         debug_assert!(self.has(flag::ACK));
         self.seq
     }
-    /// Of an ACK: the low 32 bits of the time in ns at which the packet that it answers was sent.
+    /// Low 32 bits of the time in ns at which the packet that an ACK answers was sent.
     #[inline]
     pub fn echo(&self) -> u32 {
         debug_assert!(self.has(flag::ACK));
         self.ts
     }
-    /// Of an ACK: the receive window, in units of the scale unless it is a SYN-ACK.
+    /// Receive window of an ACK, in units of the scale unless it is a SYN-ACK.
     #[inline]
     pub fn window(&self) -> u16 {
         debug_assert!(self.has(flag::ACK));
         self.win
     }
-    /// Of a SYN or a SYN-ACK: the window-scale shift offered.
+    /// Window scale offered by a SYN or a SYN-ACK.
     #[inline]
     pub fn window_shift(&self) -> u8 {
         debug_assert!(self.has(flag::SYN));
@@ -179,7 +179,7 @@ pub fn service(class: u8, rank: u16) -> u16 {
     u16::from(class) << RANK_BITS | rank
 }
 
-/// A quantity such as the segments a flow has left, coded in 13 bits so that order is kept: exact up to 511, then within 0.4 %.
+/// Encodes a quantity, such as the remaining segments of a flow, in 13 bits so that order is kept: exact up to 511, then within 0.4 %.
 #[inline]
 pub fn rank_of(quantity: u64) -> u16 {
     // Eight bits of fraction behind the leading one, five of exponent.
@@ -188,35 +188,34 @@ pub fn rank_of(quantity: u64) -> u16 {
     code.min((1 << RANK_BITS) - 1) as u16
 }
 
-/// What the slot behind a packet holds ([`flag::EXT`]). Another kind, of up to 28 bytes, takes no more space (it is distinguished by the length
-/// of the first SACK block, which is never 0) and nothing of a packet without one; the compiler names who reads slots and does not know it.
+/// Content of the slot behind a packet ([`flag::EXT`]). Another variant, of up to 28 bytes, needs no more space: the length of the first SACK block,
+/// which is never 0, distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extra {
-    /// Of an ACK.
+    /// SACK blocks of an ACK.
     Sack(SackBlocks),
 }
 
 /// SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883), and at least one. A block is a start and a
-/// length; one that is not there has the length 0.
+/// length; an absent block has the length 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct SackBlocks {
-    /// Length of the first block. At the edge of the slot, so that all the rest of it is free for another kind.
+    /// Length of the first block. At the edge of the slot, so that the rest of it is free for another variant.
     length: NonZeroU32,
     /// Start of that block.
     start: u32,
-    /// The others in order of freshness.
+    /// The other blocks, most recent first.
     others: [(u32, u32); SackBlocks::MOST - 1],
 }
 
 impl SackBlocks {
-    /// Blocks that fit the 40 bytes of TCP options.
+    /// Blocks that fit into the 40 bytes of TCP options.
     pub const MOST: usize = 4;
     /// Blocks that fit beside timestamps.
     pub const BESIDE_TIMESTAMPS: usize = 3;
 
-    /// The first of these blocks in their order, as many as there is room for; an empty one tells nothing and is left out. `None`: there is
-    /// nothing to tell.
+    /// The first non-empty blocks in their order, as many as fit. `None`: there is none.
     pub fn of(blocks: impl IntoIterator<Item = (u32, u32)>) -> Option<SackBlocks> {
         let lengths = blocks.into_iter().map(|(start, end)| (start, end.wrapping_sub(start)));
         let mut blocks = lengths.filter_map(|(start, length)| Some((start, NonZeroU32::new(length)?)));
@@ -228,35 +227,35 @@ impl SackBlocks {
         Some(all)
     }
 
-    /// The blocks that are there.
+    /// The blocks.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         let [a, b, c] = self.others;
         let all = [(self.start, self.length.get()), a, b, c];
         all.into_iter().take_while(|b| b.1 != 0).map(|(start, length)| (start, start.wrapping_add(length)))
     }
 
-    /// How many there are.
+    /// Number of blocks.
     pub fn count(&self) -> usize {
         self.iter().count()
     }
 }
 
-/// Where a TCP endpoint hands its packets over.
+/// Sink of a TCP endpoint's packets.
 pub trait Wire {
-    /// Transmits `packet` at the endpoint's current time, with what is in the slot behind it, if it has one.
+    /// Transmits `packet` at the endpoint's current time, with its SACK blocks, if it has any.
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>);
 
-    /// Asks to be woken at `time`: `Sender::on_alarm` of slot `conn`, if it still has `generation`.
+    /// Requests a call of `Sender::on_alarm` at `time` for slot `conn`, if it still has `generation`.
     fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: Time) {}
 
-    /// When the last packet handed over will have left the host's interface. Asked by stacks that limit what waits there; the past
-    /// where there is none.
+    /// Time at which the last packet will have left the host's interface, for stacks that limit the packets waiting there; the past where there is
+    /// none.
     fn departure(&self) -> Time {
         Time::ZERO
     }
 
-    /// As `emit`, for the two kinds of packet that most traffic consists of: a copy of `template` in which `fill` writes what differs
-    /// from packet to packet: sequence number, timestamp and flags.
+    /// As `emit`, for the two kinds of packet that make up most traffic: a copy of `template` in which `fill` writes the sequence number, timestamp
+    /// and flags.
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl Fn(&mut Packet)) {
         let mut packet = *template;
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_kind_of_extra_takes_no_more_space() {
+    fn extra_fits_its_slot() {
         enum Two {
             _Sack(SackBlocks),
             _Other([u32; 7]),
@@ -295,12 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_are_what_was_told() {
-        let told = |blocks: &[(u32, u32)]| SackBlocks::of(blocks.iter().copied()).map(|b| b.iter().collect::<Vec<_>>());
-        assert_eq!((told(&[]), told(&[(7, 7)])), (None, None));
-        assert_eq!(told(&[(7, 7), (5, 6), (u32::MAX, 3)]), Some(vec![(5, 6), (u32::MAX, 3)]));
+    fn sack_blocks_keep_at_most_four_ranges() {
+        let kept = |blocks: &[(u32, u32)]| SackBlocks::of(blocks.iter().copied()).map(|b| b.iter().collect::<Vec<_>>());
+        assert_eq!((kept(&[]), kept(&[(7, 7)])), (None, None));
+        assert_eq!(kept(&[(7, 7), (5, 6), (u32::MAX, 3)]), Some(vec![(5, 6), (u32::MAX, 3)]));
         let five = [(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)];
-        assert_eq!(told(&five), Some(five[..4].to_vec()));
+        assert_eq!(kept(&five), Some(five[..4].to_vec()));
     }
 
     #[test]

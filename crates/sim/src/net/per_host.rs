@@ -1,6 +1,5 @@
-//! What belongs to one host and is touched by it alone while a window runs: the two ends of a connection lie in different lists, and reach each
-//! other by packets, or by what is handed over at the end of the window (`engine/lane.rs`). Debug builds check it at every access; the others
-//! pay nothing.
+//! State that belongs to one host, which alone accesses it while a window runs. The two ends of a connection are in different lists, and affect each
+//! other by packets, or by deferred effects at the end of the window (`engine/partition_state.rs`). Debug builds check every access.
 
 use super::arena::Arena;
 use forebay_units::{Id, NodeId};
@@ -12,13 +11,13 @@ pub(crate) struct PerHost<I, T> {
     items: Arena<I, T>,
     #[cfg(debug_assertions)]
     owners: Arena<I, NodeId>,
-    /// The host whose packets and timers are being worked off; `None` between windows, where everything may be touched.
+    /// The running host; `None` between windows, where everything may be accessed.
     #[cfg(debug_assertions)]
     running: Option<NodeId>,
 }
 
 impl<I: Id, T> PerHost<I, T> {
-    /// No items.
+    /// Creates an empty list.
     pub(crate) fn new() -> PerHost<I, T> {
         PerHost {
             items: Arena::new(Vec::new()),
@@ -29,7 +28,7 @@ impl<I: Id, T> PerHost<I, T> {
         }
     }
 
-    /// Puts `item` at place `id`, which may be the first free one; it belongs to host `owner`.
+    /// Stores `item` of host `owner` at place `id`, which may be the first free one.
     pub(crate) fn put(&mut self, id: I, owner: NodeId, item: T) {
         if id.index() == self.items.len() {
             self.items.push(item);
@@ -42,11 +41,11 @@ impl<I: Id, T> PerHost<I, T> {
                 self.owners[id] = owner;
             }
         }
-        // Release builds do not look at it.
+        // Unused in release builds.
         let _ = owner;
     }
 
-    /// Another way to the same items, for one part of a run.
+    /// Shares the items with one partition of a run.
     ///
     /// # Safety
     /// As [`Arena::share`].
@@ -63,19 +62,19 @@ impl<I: Id, T> PerHost<I, T> {
         }
     }
 
-    /// How many there are.
+    /// Number of items.
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Makes room for exactly `more` items.
+    /// Reserves memory for exactly `more` items.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
         self.items.reserve_exact(more);
         #[cfg(debug_assertions)]
         self.owners.reserve_exact(more);
     }
 
-    /// An item whoever is run, to ask the cache for it and no more.
+    /// Reads an item of any host, for prefetching only.
     #[inline(always)]
     pub(crate) fn peek(&self, id: I) -> &T {
         &self.items[id]
@@ -84,11 +83,11 @@ impl<I: Id, T> PerHost<I, T> {
     /// All items in order of their numbers. Between windows only.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         #[cfg(debug_assertions)]
-        assert!(self.running.is_none(), "all items are looked at between windows only");
+        assert!(self.running.is_none(), "all items are accessed between windows only");
         self.items.iter()
     }
 
-    /// From now on host `node` is run; `None`: the window is over.
+    /// Declares that host `node` runs from now on; `None`: the window is over.
     #[cfg(debug_assertions)]
     pub(crate) fn set_running(&mut self, node: Option<NodeId>) {
         self.running = node;
@@ -99,7 +98,7 @@ impl<I: Id, T> PerHost<I, T> {
         #[cfg(debug_assertions)]
         if let Some(node) = self.running {
             let owner = self.owners[id];
-            assert!(owner == node, "host {node} touches {} {} of host {owner}", std::any::type_name::<T>(), id.index());
+            assert!(owner == node, "host {node} accesses {} {} of host {owner}", std::any::type_name::<T>(), id.index());
         }
         let _ = id;
     }
@@ -128,8 +127,8 @@ mod tests {
     use forebay_units::ConnSlot;
 
     #[test]
-    #[should_panic(expected = "host 3 touches i32 1 of host 4")]
-    fn a_foreign_half_is_not_to_be_touched() {
+    #[should_panic(expected = "host 3 accesses i32 1 of host 4")]
+    fn access_to_another_host_panics() {
         let (own, foreign) = (ConnSlot::new(0), ConnSlot::new(1));
         let mut halves = PerHost::new();
         halves.put(own, NodeId::new(3), 10);

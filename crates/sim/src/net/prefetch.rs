@@ -1,12 +1,12 @@
-//! Hints to the cache. They change nothing else, and are no instructions at all on machines that are not x86-64.
+//! Cache prefetches. They have no other effect, and are no instructions on machines other than x86-64.
 
-/// Asks for the first cache line of something that will be needed soon.
+/// Prefetches the first cache line of a value.
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: &T) {
     line(std::ptr::from_ref(place).cast());
 }
 
-/// Asks for the first `lines` cache lines of it, as far as it has so many.
+/// Prefetches the first `lines` cache lines of a value, as far as it has so many.
 #[inline(always)]
 pub(crate) fn prefetch_lines<T>(place: &T, lines: usize) {
     for i in 0..lines.min(size_of::<T>().div_ceil(LINE)) {
@@ -14,7 +14,7 @@ pub(crate) fn prefetch_lines<T>(place: &T, lines: usize) {
     }
 }
 
-/// Asks for the cache line at an address, whatever is there.
+/// Prefetches the cache line at an address.
 #[inline(always)]
 pub(crate) fn line(_address: *const u8) {
     #[cfg(target_arch = "x86_64")]

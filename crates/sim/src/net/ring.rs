@@ -1,7 +1,7 @@
-//! The FIFO of packets waiting at and flying behind one egress port: a power-of-two ring of 32-byte slots.
+//! The FIFO of packets waiting at one egress port and in flight behind it: a power-of-two ring of 32-byte slots.
 //!
-//! This is the innermost data structure of the packet path, so it indexes without bounds checks; the mask keeps every index legal. Checks take
-//! 10.7, 9.2, 11.6, 8.5 and 9.2 instructions a transmission more (`net/arena.rs` names the cases).
+//! This is the innermost data structure of the packet path, so it indexes without bounds checks; the mask keeps every index legal. Checks take 10.7,
+//! 9.2, 11.6, 8.5 and 9.2 instructions more per transmission (`net/arena.rs` names the cases).
 
 use super::packet::{Codepoint, Extra, Packet, flag};
 use super::ring_memory;
@@ -10,8 +10,8 @@ use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Either a packet or what the packet before it carries besides ([`flag::EXT`]). Any bytes are a valid packet; of the other kind are only those
-/// behind a packet with that flag, where [`Ring::push_extra`] has put them.
+/// A packet, or the SACK blocks of the packet in the slot before ([`flag::EXT`]). Any bytes are a valid packet; slots behind a packet with that flag
+/// hold the blocks that [`Ring::push_extra`] has put there.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 union Slot {
@@ -19,12 +19,12 @@ union Slot {
     extra: Extra,
 }
 
-/// What a packet carries besides is always in the slot behind it in memory; for the last packet of the ring there is a slot more.
+/// The SACK blocks of a packet are always in the next slot in memory; for the last packet of the ring there is one more slot.
 ///
-/// Slots `head..tail` hold packets, oldest first. Positions run freely and wrap at 2^32. What lies before the head stays readable
-/// until its slots are needed: `stop` is how far the tail may go before someone has to say what can be given up.
+/// Slots `head..tail` hold packets, oldest first. Positions run freely and wrap at 2^32. Slots before the head stay readable until they are needed:
+/// `stop` limits the tail until the caller frees slots.
 pub struct Ring {
-    /// `mask + 2` slots: a thin pointer, so that a port's ring and what goes with it share a cache line.
+    /// `mask + 2` slots: a thin pointer, so that a port's ring shares a cache line with related fields.
     slots: NonNull<Slot>,
     owned: PhantomData<Box<[Slot]>>,
     mask: u32,
@@ -33,11 +33,11 @@ pub struct Ring {
     stop: u32,
 }
 
-// SAFETY: the memory is its own.
+// SAFETY: it owns the memory.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring with room for at least `capacity` slots; it grows when needed.
+    /// Creates a ring with room for at least `capacity` slots; it grows when needed.
     pub fn new(capacity: usize) -> Ring {
         let size = capacity.max(4).next_power_of_two();
         let mask = size as u32 - 1;
@@ -56,7 +56,7 @@ impl Ring {
         self.tail
     }
 
-    /// Whether nothing waits or flies.
+    /// Returns whether no packet waits or is in flight.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -70,13 +70,13 @@ impl Ring {
         unsafe { self.slots.as_ptr().add(index as usize) }
     }
 
-    /// Where the packet at `position` is.
+    /// Address of the packet at `position`.
     #[inline(always)]
     pub fn place(&self, position: u32) -> *const Packet {
         self.slot(position & self.mask).cast()
     }
 
-    /// The packet at `position`, which must be the position of a packet in `head..tail`.
+    /// The packet at `position`, which must be in `head..tail`.
     #[inline]
     pub fn packet(&self, position: u32) -> &Packet {
         // SAFETY: both variants are plain integers of equal size without padding, fully initialised.
@@ -89,23 +89,23 @@ impl Ring {
         Ring::behind(position, self.packet(position))
     }
 
-    /// The same, of a position that holds `packet`.
+    /// Position behind `position`, which holds `packet`.
     #[inline(always)]
     pub fn behind(position: u32, packet: &Packet) -> u32 {
         position.wrapping_add(1 + u32::from(packet.flags & flag::EXT != 0))
     }
 
-    /// What the packet at `position` carries besides, if anything.
+    /// SACK blocks of the packet at `position`, if it has any.
     #[inline]
     pub fn extra(&self, position: u32) -> Option<&Extra> {
-        // SAFETY: a place in this ring, which is borrowed as long.
+        // SAFETY: a place in this ring, which is borrowed for as long.
         unsafe { Ring::extra_behind(self.place(position)) }
     }
 
-    /// What a packet in a ring carries besides, if anything.
+    /// SACK blocks of a packet in a ring, if it has any.
     ///
     /// # Safety
-    /// `packet` comes from [`Ring::place`], and its slots are not given up while the result lives.
+    /// `packet` comes from [`Ring::place`], and its slots are not freed while the result lives.
     #[inline(always)]
     pub unsafe fn extra_behind<'a>(packet: *const Packet) -> Option<&'a Extra> {
         // SAFETY: behind every place there is another slot; behind a packet with the flag, `push_extra` has filled it.
@@ -125,23 +125,23 @@ impl Ring {
         self.tail = position;
     }
 
-    /// Whether a packet fits, with what it carries besides. If not, call [`Ring::make_room`].
+    /// Returns whether a packet with SACK blocks fits. If not, call [`Ring::make_room`].
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.tail != self.stop
     }
 
-    /// Makes room for at least one packet of two slots; slots before `oldest`, which is not behind the head, are given up.
+    /// Makes room for at least one packet of two slots; frees the slots before `oldest`, which is not behind the head.
     pub fn make_room(&mut self, oldest: u32) {
         if self.tail.wrapping_sub(oldest) >= self.mask {
             self.grow(oldest);
         }
-        // One slot always stays free for what the last packet carries besides.
+        // One slot always stays free for the SACK blocks of the last packet.
         self.stop = oldest.wrapping_add(self.mask);
     }
 
-    /// Appends a packet, for which there is room, with another arrival time, marked or not (`Ce` or `NotEct`) and with what `fill` changes.
-    /// If [`flag::EXT`] is set, [`Ring::push_extra`] must follow.
+    /// Appends a packet, for which there is room, with another arrival time, marked or not (`Ce` or `NotEct`) and with the changes of `fill`. If
+    /// [`flag::EXT`] is set, [`Ring::push_extra`] must follow.
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, arrival: Time, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
@@ -154,20 +154,20 @@ impl Ring {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Appends what the packet just pushed carries besides.
+    /// Appends the SACK blocks of the packet just pushed.
     #[inline(always)]
     pub fn push_extra(&mut self, extra: &Extra) {
         let index = self.tail.wrapping_sub(1) & self.mask;
         // SAFETY: at most mask + 1.
         unsafe { (*self.slot(index + 1)).extra = *extra };
         if self.tail == self.stop {
-            // The slot that is kept free for this: no packet fits any more.
+            // The slot that is kept free for this: no further packet fits.
             self.stop = self.stop.wrapping_add(1);
         }
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Doubles the ring, keeping what lies behind `oldest`.
+    /// Doubles the ring, keeping the slots from `oldest` on.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, oldest: u32) {
@@ -185,11 +185,11 @@ impl Ring {
     }
 }
 
-/// Memory for `size` slots and one more behind the last.
+/// Allocates `size` slots and one more.
 fn slots(size: usize) -> NonNull<Slot> {
     let slots = ring_memory::take(size.trailing_zeros(), Layout::new::<Slot>()).cast::<Slot>();
     for i in 0..=size {
-        // SAFETY: the piece holds so many and one more, and there is no other reference to it.
+        // SAFETY: the allocation holds one slot more, and there is no other reference to it.
         unsafe { slots.add(i).write(Slot { packet: Packet::default() }) };
     }
     slots
@@ -197,7 +197,7 @@ fn slots(size: usize) -> NonNull<Slot> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        ring_memory::give_back((self.mask + 1).trailing_zeros(), self.slots.cast());
+        ring_memory::free((self.mask + 1).trailing_zeros(), self.slots.cast());
     }
 }
 

@@ -1,4 +1,4 @@
-//! The endpoint shims (`shim/endpoint.rs`): the list of them, and what all hosts keep for one transport that has one.
+//! List of the endpoint shims (`shim/endpoint.rs`), and dispatch to the state of a transport.
 
 use super::endpoint::{Balance, EndpointShim, Side};
 use super::endpoint_state::EndpointState;
@@ -9,7 +9,7 @@ use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
 use forebay_units::{ConnSlot, NodeId, Time};
 
-/// The one list of the shims of this place: what a transport is configured with, and what the hosts keep for one transport.
+/// Makes the configuration and the state of a transport from the list of shims.
 macro_rules! endpoint_shims {
     ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
         /// An endpoint shim and its parameters, as configured.
@@ -18,7 +18,7 @@ macro_rules! endpoint_shims {
             $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(<super::$module::$shim as EndpointShim>::Config)),+
         }
 
-        /// What all hosts keep for the connections of one transport.
+        /// State of all hosts for the connections of one transport.
         #[derive(Debug)]
         pub enum EndpointStates {
             $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(EndpointState<super::$module::$shim>)),+
@@ -45,8 +45,8 @@ macro_rules! endpoint_shims {
                 }
             }
 
-            /// What the hosts keep for a transport of this stack. `phase` draws when the timer of a node ticks, below the period it is given.
-            pub fn layers(&self, stack: &Stack, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> EndpointStates {
+            /// Creates the state of a transport with this stack. `phase` draws the tick phase of a node's timer, below the given period.
+            pub fn states(&self, stack: &Stack, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> EndpointStates {
                 match self {
                     $(Config::$name(c) => EndpointStates::$name(EndpointState::new(super::$module::$shim::rules(c, stack), network, phase))),+
                 }
@@ -66,10 +66,10 @@ macro_rules! endpoint_shims {
             }
         }
 
-        /// Forwards a call to the layer in the enum.
+        /// Forwards a call to the state in the enum.
         macro_rules! each {
-            ($layers:expr, $l:ident => $call:expr) => {
-                match $layers {
+            ($states:expr, $l:ident => $call:expr) => {
+                match $states {
                     $(EndpointStates::$name($l) => $call),+
                 }
             };

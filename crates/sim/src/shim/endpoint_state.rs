@@ -1,6 +1,5 @@
-//! What the hosts keep for the connections of one transport with an endpoint shim: an entry for each end of a connection, and for each host
-//! a timer and the list of the ends that wait for it. Every transport has a layer of its own, so that transports with different parameters
-//! can run side by side.
+//! State of the hosts for the connections of one transport with an endpoint shim. Each end of a connection has an entry; each host has a timer and
+//! the list of the ends that wait for it. Transports have separate state, so that they can have different parameters.
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
 use crate::net::generation::Generation;
@@ -17,18 +16,18 @@ struct Entry<E> {
     end: E,
     /// Its host.
     node: NodeId,
-    /// Whether it is in its host's list.
+    /// True if it is in its host's list.
     listed: bool,
 }
 
-/// What one host has.
+/// State of one host.
 #[derive(Debug)]
 struct Host<T> {
     state: T,
-    /// Slots and generations of the ends that wait, or did when they were last looked at.
+    /// Slots and generations of the ends that wait, or did at the last tick.
     senders: Vec<(ConnSlot, Generation)>,
     receivers: Vec<(ConnSlot, Generation)>,
-    /// When its timer ticks, modulo the period.
+    /// Tick phase of its timer, modulo the period.
     phase: Time,
     armed: bool,
 }
@@ -44,7 +43,7 @@ pub struct EndpointState<S: EndpointShim> {
     receivers: PerHost<ConnSlot, Entry<S::Receiver>>,
 }
 
-/// Runs `$call` with `$end`, the end of a connection that `$side` and `$slot` name.
+/// Runs `$call` with `$end`, the end of a connection at `$side` and `$slot`.
 macro_rules! at {
     ($layer:ident, $side:expr, $slot:expr, $entry:ident => $call:expr) => {
         match $side {
@@ -61,8 +60,8 @@ macro_rules! at {
 }
 
 impl<S: EndpointShim> EndpointState<S> {
-    /// No connection yet. `phase` draws when the timer of a node ticks: our choice, hosts are not synchronised, or what they repeat would
-    /// always meet.
+    /// Creates the state without connections. `phase` draws the tick phase of a node's timer. Our choice: hosts are not synchronised, or their
+    /// repetitions would always collide.
     pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(NodeId, Time) -> Time) -> EndpointState<S> {
         // Rate of each node's first port.
         let mut rates = vec![None; network.nodes.len()];
@@ -77,7 +76,7 @@ impl<S: EndpointShim> EndpointState<S> {
         EndpointState { rules: Arc::new(rules), hosts, senders: PerHost::new(), receivers: PerHost::new() }
     }
 
-    /// The same for one part of a run.
+    /// Shares the state with one partition of a run.
     ///
     /// # Safety
     /// As [`PerHost::share`].
@@ -93,9 +92,9 @@ impl<S: EndpointShim> EndpointState<S> {
         }
     }
 
-    /// A new connection of this transport in `slot`, from host `src` to host `dst`.
+    /// Adds a connection of this transport in `slot`, from host `src` to host `dst`.
     pub fn connect(&mut self, slot: ConnSlot, src: NodeId, dst: NodeId) {
-        // Slots before it that other transports have.
+        // Lower slots belong to other transports.
         for unused in (self.senders.len()..slot.index()).map(ConnSlot::from_index) {
             self.senders.put(unused, NodeId::default(), Entry::default());
             self.receivers.put(unused, NodeId::default(), Entry::default());
@@ -114,8 +113,8 @@ impl<S: EndpointShim> EndpointState<S> {
         at!(self, side, slot, e => e.end.ingress(&self.rules, &mut self.hosts[e.node].state, now, p))
     }
 
-    /// Puts an end of a connection, which has a packet or timer behind it, into the list of its host `node` if it waits now. Returns when the
-    /// host's timer is to be set for; `None`: it is not.
+    /// Lists an end of a connection at its host `node` if it waits after a packet or timer. Returns the time for which the host's timer must be set,
+    /// if any.
     pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: Time) -> Option<Time> {
         let wants = at!(self, side, slot, e => {
             let wants = e.end.waiting() && !e.listed;
@@ -144,7 +143,7 @@ impl<S: EndpointShim> EndpointState<S> {
         Some(now + period - (now + period - host.phase) % period)
     }
 
-    /// The timer of host `node`, for the ends on one side. `current` says whether a slot's endpoint still has this generation.
+    /// Handles a tick of host `node` for the ends on one side. `current` says whether a slot's endpoint still has a generation.
     pub fn tick(
         &mut self,
         side: Side,
@@ -168,7 +167,7 @@ impl<S: EndpointShim> EndpointState<S> {
         });
     }
 
-    /// After a tick on both sides: when the timer of host `node` is to be set for; `None`: nothing waits there any more.
+    /// Returns the time of the next tick of host `node` after both sides; `None`: nothing waits there any more.
     pub fn rearm(&mut self, node: NodeId, now: Time) -> Option<Time> {
         let host = &mut self.hosts[node];
         host.armed = false;
@@ -178,7 +177,7 @@ impl<S: EndpointShim> EndpointState<S> {
         self.arm(node, now)
     }
 
-    /// What conservation has to know about the connection in `slot`.
+    /// Packet counts of the connection in `slot` for the conservation check.
     pub fn balance(&self, slot: ConnSlot) -> Balance {
         let (a, b) = (self.senders[slot].end.balance(), self.receivers[slot].end.balance());
         Balance { sent: a.sent + b.sent, taken: a.taken + b.taken, held: a.held + b.held }

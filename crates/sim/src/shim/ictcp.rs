@@ -1,8 +1,8 @@
-//! ICTCP (Wu, Feng, Guo and Zhang, CoNEXT 2010): the receiving host hands out receive windows, so that its connections together do not
-//! overrun its link. Senders know nothing of it.
+//! ICTCP (Wu, Feng, Guo and Zhang, CoNEXT 2010): the receiving host limits receive windows so that its connections together do not overload its link.
+//! Senders need no change.
 //!
-//! A host's slot has two halves, each a mean RTT of its connections: in the first it measures what comes in, in the second the rest of
-//! the link is a quota for windows to grow by. Each connection looks at itself every two of its RTTs.
+//! A host's slot has two halves, each a mean RTT of its connections. In the first half the host measures the incoming traffic. In the second half
+//! the unused capacity of the link is a quota by which windows may grow. Each connection is adjusted every two of its RTTs.
 
 use super::window::WindowShim;
 use forebay_experiment::registry::{Place, ShimEntry};
@@ -12,7 +12,7 @@ use forebay_units::{Rate, Time};
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// Share of the link that is handed out.
+    /// Share of the link that is allocated.
     pub alpha: f64,
     /// Largest share of unused window with which a window grows.
     pub gamma1: f64,
@@ -20,28 +20,28 @@ pub struct Config {
     pub gamma2: f64,
     /// Weight of the past in the measured throughput.
     pub beta: f64,
-    /// Free share of the link below which large windows give way to small ones.
+    /// Free share of the link below which large windows shrink in favour of small ones.
     pub scarce: f64,
     /// Smallest window, segments.
     pub min_window: u32,
 }
 
-/// What a host knows about its link.
+/// State of a host's link.
 #[derive(Debug, Clone)]
 pub struct Link {
     c: Config,
-    /// What the link carries.
+    /// Capacity of the link.
     bytes_per_s: f64,
     /// Length of half a slot.
     half: Time,
     start: Time,
     second: bool,
     bytes: u64,
-    /// Bytes per second that nobody used in the last first half, within `alpha` of the link.
+    /// Unused bytes per second in the last first half, within `alpha` of the link.
     free: f64,
-    /// What is left of that for windows to grow by.
+    /// Rest of `free` for windows to grow by.
     quota: f64,
-    /// Sums over the data that came in during this slot: bytes times RTT, bytes.
+    /// Sums over the data that arrived in this slot: bytes times RTT, bytes.
     weighted: u128,
     weight: u64,
     /// Sum and number of the windows of its connections.
@@ -50,7 +50,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// An idle link of `rate`; `rtt` is what the first slot goes by.
+    /// An idle link of `rate`; `rtt` is the length of the first slot.
     fn new(c: &Config, rate: Rate, rtt: Time) -> Link {
         Link {
             c: *c,
@@ -68,7 +68,7 @@ impl Link {
         }
     }
 
-    /// A packet of `wire` bytes came in, of whatever connection.
+    /// Counts a packet of `wire` bytes of any connection.
     fn arrive(&mut self, now: Time, wire: u64) {
         if now - self.start >= self.half {
             self.turn(now);
@@ -76,7 +76,8 @@ impl Link {
         self.bytes += wire;
     }
 
-    /// Our choice: halves end with the first packet after their time. Without packets there are no ACKs that could carry a window.
+    /// Starts the next half. Our choice: halves end with the first packet after their time. Without packets there are no ACKs that could carry a
+    /// window.
     fn turn(&mut self, now: Time) {
         if self.second {
             // Mean RTT, weighted with traffic.
@@ -111,20 +112,20 @@ pub struct Share {
     srtt: Option<Time>,
     /// Receive window, bytes.
     pub(crate) window: u64,
-    /// Right edge of what was advertised.
+    /// Right edge of the advertised window.
     edge: u64,
     slow_start: bool,
     /// Measured throughput, bytes per second.
     throughput: f64,
-    /// Bytes since the last look, and when that was; `None` before the first data.
+    /// Bytes since the last adjustment, and its time; `None` before the first data.
     bytes: u64,
     since: Option<Time>,
     last: Time,
-    /// Looks in a row at which the window was mostly unused.
+    /// Consecutive adjustments at which the window was mostly unused.
     unused: u32,
 }
 
-/// Looks at a mostly unused window before it shrinks.
+/// Adjustments with a mostly unused window before it shrinks.
 const ROUNDS: u32 = 3;
 /// A connection that was idle for this many RTTs starts slowly again; our choice, the publication says "long".
 const LONG_IDLE: u64 = 100;
@@ -133,7 +134,7 @@ impl WindowShim for Share {
     type Config = Config;
     type Host = Link;
 
-    /// The smallest.
+    /// The minimum window.
     fn first_window(c: &Config, mss: u32, most: u64) -> u64 {
         (u64::from(c.min_window) * u64::from(mss)).min(most)
     }
@@ -177,7 +178,7 @@ impl WindowShim for Share {
     }
 
     fn data_arrived(&mut self, link: &mut Link, now: Time, len: u64, forward: Time) {
-        // The simulator's clocks agree, so that the way forward can be read off the timestamp; a real receiver has its own echoed.
+        // The simulator's clocks agree, so that the timestamp gives the one-way delay; a real receiver has its own echoed timestamp.
         let rtt = forward + self.back;
         let srtt = self.srtt.map_or(rtt.max(Time(1)), |srtt| srtt - srtt / 8 + rtt / 8);
         self.srtt = Some(srtt);
@@ -186,14 +187,14 @@ impl WindowShim for Share {
         let idle = now - self.last > srtt * LONG_IDLE;
         self.last = now;
         let Some(since) = self.since.filter(|_| !idle) else {
-            // The pause says nothing about throughput.
+            // A pause is no measurement of throughput.
             (self.since, self.bytes, self.unused) = (Some(now), 0, 0);
             self.slow_start = true;
             return;
         };
         self.bytes += len;
         if now - since >= srtt * 2 {
-            self.look(link, now, since, srtt);
+            self.adjust(link, now, since, srtt);
         }
     }
 
@@ -213,8 +214,8 @@ impl Share {
         self.window = bytes;
     }
 
-    /// Looks at itself, the last time at `since`.
-    fn look(&mut self, link: &mut Link, now: Time, since: Time, srtt: Time) {
+    /// Adjusts the window; the previous adjustment was at `since`.
+    fn adjust(&mut self, link: &mut Link, now: Time, since: Time, srtt: Time) {
         let sample = self.bytes as f64 / (now - since).as_secs_f64();
         let measured = sample.max(self.c.beta * self.throughput + (1.0 - self.c.beta) * sample);
         let per_second = 1e12 / srtt.0 as f64;
@@ -223,11 +224,11 @@ impl Share {
         let grow = unused <= self.c.gamma1 || unused <= self.mss as f64 / self.window as f64;
         let before = self.window;
         if link.scarce() && self.window * link.count > link.windows {
-            // Fairness: windows above the average give way.
+            // Fairness: windows above the average shrink.
             self.shrink();
         } else if grow {
             if !link.second {
-                // Windows grow in second halves only; look again then.
+                // Windows grow in second halves only; adjust again then.
                 return;
             }
             self.unused = 0;
@@ -258,7 +259,7 @@ impl Share {
                 self.window += step;
                 return;
             }
-            // Not enough for doubling: from here on by a segment.
+            // Not enough quota for doubling: from here on by a segment.
             self.slow_start = false;
         }
     }
@@ -279,7 +280,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "alpha",
                 kind: Kind::Float(0.01, 1.0),
                 default: Some("0.9"),
-                doc: "share of the link that is handed out",
+                doc: "share of the link that is allocated",
             },
             Param {
                 key: "gamma1",
@@ -303,7 +304,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "scarce",
                 kind: Kind::Float(0.0, 1.0),
                 default: Some("0.2"),
-                doc: "with less than this share of the link to hand out, windows above the average shrink by a segment",
+                doc: "with less than this share of the link free, windows above the average shrink by a segment",
             },
             Param {
                 key: "min-window",

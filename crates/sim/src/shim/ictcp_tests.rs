@@ -1,4 +1,4 @@
-//! Links and shares, look by look.
+//! Tests of links and shares, one adjustment at a time.
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn between_the_thresholds_nothing_changes() {
 }
 
 #[test]
-fn large_windows_give_way_when_little_is_left() {
+fn large_windows_shrink_when_scarce() {
     let mut l = link();
     let (mut big, mut small) = (Share::new(&C, 1_000, 1 << 20), Share::new(&C, 1_000, 1 << 20));
     (big.window, small.window) = (10_000, 2_000);
@@ -86,7 +86,7 @@ fn the_right_edge_never_moves_back() {
 }
 
 #[test]
-fn a_long_pause_is_no_low_throughput() {
+fn pause_is_not_low_throughput() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
     s.join(&mut l, Time::ZERO);
     windows(&mut l, &mut s, 20, 1.0);

@@ -1,13 +1,12 @@
-//! Shims: what a transport has beside its law and its stack. A scenario adds them with `shim = "..."` to any transport, at most one in each of
-//! three places, each a file with its hooks and the list of its shims:
+//! Shims: additions to a transport beside its congestion control and stack. A scenario adds them with `shim = "..."` to any transport, at most one in
+//! each of three places. Each place is a file with its hooks, and another with the list of its shims:
 //!
-//! * [`tag`]: at the sender, where packets get a class of service and a rank, and where the window of a message may be set;
-//! * [`endpoint`]: between TCP and the network at both ends, where every packet passes and may be changed;
-//! * [`window`]: at the receiver, whose window is set.
+//! * [`tag`], [`tag_shims`]: at the sender, where packets get a class of service and a rank, and where the window of a message may be set;
+//! * [`endpoint`], [`endpoint_shims`]: between TCP and the network at both ends, where every packet passes and may be changed;
+//! * [`window`], [`window_shims`]: at the receiver, whose window is set.
 //!
-//! The hooks of a place know none of its shims, and a shim knows none of the lists: [`tagger`], [`layers`] and [`windows`] name the shims of
-//! their place and forward the calls of endpoints and hosts to them. To add one: one file here, which implements the trait of its place; then
-//! three lines: its `mod` below, its entry in [`REGISTRY`], and its name in the list of its place.
+//! To add a shim, add a file here that implements the trait of its place. Then add three lines: its `mod` below, its entry in [`REGISTRY`], and its
+//! name in the list of its place.
 
 pub mod endpoint;
 mod endpoint_state;
@@ -55,7 +54,7 @@ pub struct Shims {
 /// A shim in the registry.
 pub type ShimEntry = forebay_experiment::registry::ShimEntry<ShimConfig>;
 
-/// The entry of a shim, which is built as the list of its place has it.
+/// The registry entry of a shim, which builds the configuration of its place.
 macro_rules! entry {
     ($place:ident, $module:ident) => {
         $module::ENTRY.building(|v| ($module::ENTRY.build)(v).map(|c| ShimConfig::$place(c.into())))
@@ -77,7 +76,7 @@ pub fn find(name: &str) -> Option<&'static ShimEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// The configuration of a shim that an experiment names.
+/// Builds the configuration of a shim that an experiment names.
 ///
 /// # Errors
 /// No shim has that name, or it refuses its parameters.
@@ -97,7 +96,7 @@ impl ShimConfig {
     }
 }
 
-/// Scenarios refuse two in the same place; here the first of them stays.
+/// Scenarios refuse two shims in the same place; here the first one stays.
 impl FromIterator<ShimConfig> for Shims {
     fn from_iter<I: IntoIterator<Item = ShimConfig>>(shims: I) -> Shims {
         let mut all = Shims::default();

@@ -39,8 +39,8 @@ impl TagShim for Pias {
 }
 
 impl Pias {
-    /// The class is that of the bytes sent by now, also of a retransmission (the publication tags packets as they pass and knows no
-    /// retransmissions; our choice: they are not counted again).
+    /// The class follows from the bytes sent so far, also for a retransmission. (The publication tags packets as they pass and does not mention
+    /// retransmissions; our choice: they are not counted again.)
     fn class(&self, m: &Message, s: &Segment) -> u8 {
         let (from, to) = if self.per_message { (m.begin, m.end) } else { (0, u64::MAX) };
         let sent = s.high.min(to).saturating_sub(from);
@@ -97,7 +97,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "per",
                 kind: Kind::Choice(&choices::<2, _>(PER_MESSAGE)),
                 default: Some("message"),
-                doc: "what a flow is: each message starts anew in class 7, or the whole connection counts",
+                doc: "unit of a flow: each message starts in class 7 again, or the whole connection counts",
             },
         ],
     },
@@ -108,7 +108,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
 };
 
 fn build(values: &Values) -> Result<Config, BuildError> {
-    // Our choice: a message is a flow. The publication has one flow a connection, and its kernel module takes idle connections as new flows.
+    // Our choice: a message is a flow. The publication has one flow per connection, and its kernel module treats idle connections as new flows.
     let per_message = values.choice("per", PER_MESSAGE);
     let demote = match (values.opt_names("demote"), values.opt_choice("table", TABLES)) {
         (Some(sizes), None) => given(&sizes)?,
@@ -147,10 +147,10 @@ mod tests {
         let m = Message { begin: 10_000, end: 20_000 };
         let class = |offset, high| p.class(&m, &Segment { offset, una: 0, high, mss: 1_000, again: offset < high });
         assert_eq!([10_000, 10_999, 11_000, 12_999, 13_000, 19_000].map(|o| class(o, o)), [7, 7, 6, 6, 5, 5]);
-        // A retransmission carries the class of now, and what later messages have sent is none of its business.
+        // A retransmission has the current class, and does not count what later messages have sent.
         assert_eq!(class(10_000, 12_000), 6);
         assert_eq!(class(10_000, 50_000), 5);
-        // Of a whole connection, what later messages have sent counts.
+        // Of a whole connection, the bytes of later messages count.
         let whole = Pias::new(&Config { demote: vec![1_000, 30_000], per_message: false }, false);
         assert_eq!(whole.class(&m, &Segment { offset: 10_000, una: 0, high: 50_000, mss: 1_000, again: true }), 5);
         let p = Pias { per_message: false, ..p };

@@ -58,7 +58,7 @@ impl TagShim for Prin {
         messages.at(offset).filter(|m| offset < m.end).map_or(u64::MAX, |m| self.cut_inside(&m, offset, mss))
     }
 
-    /// R1, R2: once per block, whatever happens to its first segment later.
+    /// R1, R2: once per block, regardless of its first segment's fate.
     fn message_start(&mut self, messages: &Messages, at: &MessageStart) -> Option<Restart> {
         if messages.at(at.offset).is_none_or(|m| m.begin != at.offset) {
             return None;
@@ -69,8 +69,8 @@ impl TagShim for Prin {
         if !pending || at.initial {
             return None;
         }
-        // Never the inflated window. A full acknowledgement will set the window to ssthresh later; the source says nothing about that, and
-        // the parameter `ssthresh = "cap"` limits it.
+        // Never the inflated window. A full acknowledgement sets the window to ssthresh later; the source does not mention that, and the parameter
+        // `ssthresh = "cap"` limits it.
         let cwnd = (at.cwnd / 2.0).floor().max(f64::from(self.floor));
         Some(Restart { cwnd, ssthresh_limit: self.c.cap.then(|| cwnd.max(2.0)) })
     }
@@ -84,7 +84,7 @@ impl TagShim for Prin {
 }
 
 impl Prin {
-    /// Whether the block is cut into three pieces instead of full segments.
+    /// Returns whether the block is cut into three pieces instead of full segments.
     fn split(&self, m: &Message, mss: u64) -> bool {
         self.c.split_short && m.end - m.begin <= 2 * mss
     }
@@ -107,7 +107,7 @@ impl Prin {
     /// segment spans the end of a block and retransmissions find the same cuts.
     fn cut_inside(&self, m: &Message, offset: u64, mss: u64) -> u64 {
         if !self.c.priority {
-            // R2 has to find the first byte of the next block at the start of a segment.
+            // R2 needs the first byte of the next block at the start of a segment.
             return if self.c.halve { m.end - offset } else { u64::MAX };
         }
         let at = offset - m.begin;
@@ -156,7 +156,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "ssthresh",
                 kind: Kind::Choice(&choices::<2, _>(CAP)),
                 default: Some("keep"),
-                doc: "slow start threshold at halving: as it was, or at most the halved window",
+                doc: "slow start threshold at halving: unchanged, or at most the halved window",
             },
             Param {
                 key: "split-short",
@@ -174,7 +174,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "tail-reorder-wait",
                 kind: Kind::Time,
                 default: Some(""),
-                doc: "once a message has been sent whole, fast retransmit waits this long for an ACK that makes it superfluous, as the tail may have overtaken the rest: the largest queueing delay and a little (not in the publication; without SACK)",
+                doc: "after the whole message has been sent, fast retransmit waits this long for an ACK that makes it unnecessary, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
             },
         ],
     },

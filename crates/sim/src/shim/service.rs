@@ -1,5 +1,5 @@
-//! A class of service for all that a transport's senders send, as an operator sets a DSCP for an application: the queue of its own that a
-//! new transport gets beside old ones.
+//! A class of service for everything that a transport's senders send, as an operator sets a DSCP for an application, so that a new transport has its
+//! own queue beside old ones.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;
@@ -61,7 +61,7 @@ mod tests {
     use crate::shim::tag_shims::{self, Tagger};
 
     #[test]
-    fn data_syn_and_fin_have_the_class() {
+    fn data_syn_fin_have_class() {
         let config = tag_shims::Config::Service(Config { class: 5 });
         let mut t = Tagger::new(Some(&config), false).unwrap();
         t.write(0, 3_000, 0);

@@ -1,4 +1,4 @@
-//! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): each packet says how much of its message is left. The law `pfabric` brings it along.
+//! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): the rank of a packet is the rest of its message. The congestion control `pfabric` includes it.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::{rank_of, service};
@@ -22,8 +22,8 @@ impl TagShim for Srpt {
         Srpt
     }
 
-    /// Alizadeh et al., section 4.1: the remaining size when the packet was sent. Our choice: from this segment to the end of the message,
-    /// in segments, so that retransmissions carry what the original did.
+    /// Alizadeh et al., section 4.1: the remaining size when the packet was sent. Our choice: from this segment to the end of the message, in
+    /// segments, so that retransmissions have the rank of the original.
     fn tag(&self, m: &Message, s: &Segment) -> u16 {
         service(0, rank_of((m.end.saturating_sub(s.offset)).div_ceil(s.mss)))
     }
@@ -32,7 +32,7 @@ impl TagShim for Srpt {
 pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "srpt",
-        summary: "tags packets with what their message has left, ACKs as most urgent (pFabric); for pfabric queues",
+        summary: "tags packets with the rest of their message, ACKs as most urgent (pFabric); for pfabric queues",
         params: &[],
     },
     place: Place::Tag,

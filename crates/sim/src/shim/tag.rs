@@ -1,10 +1,10 @@
-//! Shims that tag packets at the sender: the hooks they have, and what they are given: which message a byte belongs to, and the window at
-//! its start. The list of them is in `shim/tagger.rs`; `tcp/sender/tagged.rs` is where the sender calls the hooks that are about more than a tag.
+//! Hooks of shims that tag packets at the sender, and their inputs: the message of a byte, and the window at its start. The list of them is in
+//! `shim/tag_shims.rs`; `tcp/sender/tagged.rs` calls the hooks that affect more than a tag.
 
 use forebay_units::Time;
 use std::collections::VecDeque;
 
-/// A message of the application as a stretch of the stream.
+/// A message of the application as a range of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     /// Stream offset of its first byte.
@@ -24,7 +24,7 @@ pub struct Segment {
     pub high: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether it is a retransmission.
+    /// True if it is a retransmission.
     pub again: bool,
 }
 
@@ -35,25 +35,26 @@ pub struct MessageStart {
     pub offset: u64,
     /// Congestion window, without the inflation of fast recovery.
     pub cwnd: f64,
-    /// Whether this is the connection's first message and the window is still the initial one.
+    /// True if this is the connection's first message and the window is still the initial one.
     pub initial: bool,
 }
 
-/// What a shim makes of the window at the start of a message, in segments.
+/// The window that a shim sets at the start of a message, in segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restart {
     /// The new congestion window.
     pub cwnd: f64,
-    /// The slow start threshold may not be above this; `None`: it stays as it is.
+    /// Upper bound of the slow start threshold; `None`: unchanged.
     pub ssthresh_limit: Option<f64>,
 }
 
-/// A shim that tags the packets of one sender. To add one: implement this in a file of its own, and add a line to the list in `shim/tagger.rs`.
+/// A shim that tags the packets of one sender. To add one: implement this trait in a file of its own, and add a line to the list in
+/// `shim/tag_shims.rs`.
 pub trait TagShim: std::fmt::Debug + Clone {
     /// Its parameters, from the registry entry.
     type Config: std::fmt::Debug + Clone + PartialEq;
 
-    /// Whether packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
+    /// True if packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
     const URGENT_CONTROL: bool;
 
     /// The state of a new connection; `delayed_acks` says whether the peer delays ACKs.
@@ -67,7 +68,7 @@ pub trait TagShim: std::fmt::Debug + Clone {
     /// Tag of a data segment of message `m`; see [`service`](crate::net::packet::service).
     fn tag(&self, m: &Message, s: &Segment) -> u16;
 
-    /// Bytes from stream offset `offset` to the next place where a segment has to end; `u64::MAX`: it may end anywhere.
+    /// Bytes from stream offset `offset` to the next required segment boundary; `u64::MAX`: there is none.
     fn cut(&self, _messages: &Messages, _offset: u64, _mss: u64) -> u64 {
         u64::MAX
     }
@@ -77,8 +78,8 @@ pub trait TagShim: std::fmt::Debug + Clone {
         None
     }
 
-    /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent: how long to wait for
-    /// an ACK that makes it superfluous.
+    /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent: how long to wait for an ACK
+    /// that makes it unnecessary.
     fn fast_retransmit_wait(&self, _messages: &Messages, _high: u64) -> Option<Time> {
         None
     }
@@ -87,12 +88,12 @@ pub trait TagShim: std::fmt::Debug + Clone {
 /// The most urgent class of service.
 const URGENT: u8 = 7;
 
-/// The messages of a connection that are not wholly acknowledged, oldest first.
+/// The messages of a connection that are not fully acknowledged, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Messages(pub(super) VecDeque<Message>);
 
 impl Messages {
-    /// The message that `offset` belongs to, or for a FIN the last one. `None` if that is acknowledged.
+    /// The message of `offset`, or for a FIN the last one. `None` if it is acknowledged.
     pub fn at(&self, offset: u64) -> Option<Message> {
         let behind = self.0.partition_point(|m| m.begin <= offset);
         behind.checked_sub(1).map(|i| self.0[i])
@@ -103,7 +104,7 @@ impl Messages {
         self.0.push_back(message);
     }
 
-    /// Drops what is wholly acknowledged.
+    /// Removes fully acknowledged messages.
     pub(super) fn forget(&mut self, una: u64) {
         while self.0.front().is_some_and(|m| m.end <= una) {
             self.0.pop_front();

@@ -1,10 +1,10 @@
-//! The shims that tag packets (`shim/tag.rs`): the list of them, and the tagger of one sender, which writes the `win` field of its packets.
+//! List of the shims that tag packets (`shim/tag.rs`), and the tagger of a sender, which writes the `win` field of its packets.
 
 use super::tag::{Message, MessageStart, Messages, Restart, Segment, TagShim};
 use crate::net::packet::service;
 use forebay_units::Time;
 
-/// The one list of the shims of this place: what a transport is configured with, and the state of a connection.
+/// Makes the configuration and the state of a connection from the list of shims.
 macro_rules! tag_shims {
     ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
         /// A shim that tags packets, and its parameters, as configured.
@@ -27,7 +27,7 @@ macro_rules! tag_shims {
                 }
             }
 
-            /// Whether receivers send their ACKs in the most urgent class.
+            /// Returns whether receivers send their ACKs in the most urgent class.
             pub fn urgent_acks(&self) -> bool {
                 match self {
                     $(Config::$name(_) => <super::$module::$shim as TagShim>::URGENT_CONTROL),+
@@ -75,8 +75,7 @@ pub struct Tagger {
 }
 
 impl Tagger {
-    /// A tagger as configured, boxed: connections of transports without one carry no more than a null pointer. `delayed_acks` says whether the
-    /// peer delays ACKs.
+    /// Creates a tagger, boxed, so that connections without one carry no more than a null pointer. `delayed_acks` says whether the peer delays ACKs.
     pub fn new(config: Option<&Config>, delayed_acks: bool) -> Option<Box<Tagger>> {
         let c = config?;
         let state = c.start(delayed_acks);
@@ -84,13 +83,13 @@ impl Tagger {
         Some(Box::new(Tagger { state, control, messages: Messages::default() }))
     }
 
-    /// The application wrote the message `begin..end`; everything before `una` is acknowledged.
+    /// Adds the message `begin..end` of the application; everything before `una` is acknowledged.
     pub fn write(&mut self, begin: u64, end: u64, una: u64) {
         self.messages.forget(una);
         self.messages.push(Message { begin, end });
     }
 
-    /// The stream ends at `end`, before the end of its last message.
+    /// Ends the stream at `end`, before the end of its last message.
     pub fn stop(&mut self, end: u64) {
         if let Some(m) = self.messages.0.back_mut() {
             m.end = m.end.min(end);
@@ -109,7 +108,7 @@ impl Tagger {
         self.control
     }
 
-    /// Bytes from `offset` to the next place where a segment has to end.
+    /// Bytes from `offset` to the next required segment boundary.
     pub fn cut(&self, offset: u64, mss: u64) -> u64 {
         each!(&self.state, t => t.cut(&self.messages, offset, mss))
     }
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_fall_towards_the_end_of_each_message() {
+    fn ranks_fall_towards_message_end() {
         let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         t.write(0, 5_000, 0);
         t.write(5_000, 7_500, 0);
@@ -152,7 +151,7 @@ mod tests {
             t.write(i * 10, i * 10 + 10, (i * 10).saturating_sub(20));
         }
         assert!(t.messages.0.len() <= 4);
-        // A FIN behind the last message, all acknowledged or not.
+        // A FIN behind the last message, acknowledged or not.
         let mut fin = |una| t.data(&Segment { offset: 10_000, una, high: 10_000, mss: 1_000, again: false });
         assert_eq!(fin(9_995), 0);
         assert_eq!(fin(10_000), service(7, 0));

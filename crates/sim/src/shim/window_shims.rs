@@ -1,10 +1,10 @@
-//! The shims that set receive windows (`shim/window.rs`): the list of them, and what connections and hosts keep for them.
-//! `engine/window_shim.rs` calls what is about a host, `tcp/receiver/mod.rs` what is about one connection.
+//! List of the shims that set receive windows (`shim/window.rs`), and their state for connections and hosts. `engine/window_shim.rs` calls the hooks
+//! of hosts, `tcp/receiver/mod.rs` those of connections.
 
 use super::window::WindowShim;
 use forebay_units::{Rate, Time};
 
-/// The one list of the shims of this place: what a transport is configured with, the state of a connection, and that of a host.
+/// Makes the configuration and the state of connections and hosts from the list of shims.
 macro_rules! window_shims {
     ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
         /// A shim that sets receive windows, and its parameters, as configured.
@@ -19,7 +19,7 @@ macro_rules! window_shims {
             $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(super::$module::$shim)),+
         }
 
-        /// What one host knows for all its connections, of each shim that one of them has.
+        /// State of one host for all its connections, for each shim that one of them has.
         #[derive(Debug, Clone, Default)]
         pub struct Hosts {
             $($module: Option<Box<<super::$module::$shim as WindowShim>::Host>>),+
@@ -39,7 +39,7 @@ macro_rules! window_shims {
                 }
             }
 
-            /// Receive window, in bytes, with which a sender begins; `most` is the stack's.
+            /// Initial receive window of a sender, in bytes; `most` is the stack's.
             pub fn first_window(&self, mss: u32, most: u64) -> u64 {
                 match self {
                     $(Config::$name(c) => <super::$module::$shim as WindowShim>::first_window(c, mss, most)),+
@@ -54,8 +54,8 @@ macro_rules! window_shims {
         }
 
         impl Hosts {
-            /// The connection with this window begins at this host, whose link has `rate`; its ACKs take `back` to the sender on the
-            /// empty path. Our choice: a host that receives by several transports has the parameters of the first.
+            /// Adds the connection with this window to this host, whose link has `rate`; its ACKs take `back` to the sender on the empty path. Our
+            /// choice: a host that receives by several transports has the parameters of the first.
             pub fn join(&mut self, window: &mut Window, rate: Rate, back: Time) {
                 match window {
                     $(Window::$name(w) => {
@@ -65,7 +65,7 @@ macro_rules! window_shims {
                 }
             }
 
-            /// The connection with this window has ended.
+            /// Removes the connection with this window.
             pub fn leave(&mut self, window: &Window) {
                 match window {
                     $(Window::$name(w) => if let Some(host) = &mut self.$module { w.leave(host); })+
@@ -103,8 +103,8 @@ window_shims! {
 }
 
 impl Window {
-    /// The window of a new connection, boxed: connections without such a shim carry a null pointer. `most` is the receive window that the
-    /// stack would have, bytes.
+    /// Creates the window of a new connection, boxed, so that connections without such a shim carry a null pointer. `most` is the receive window of
+    /// the stack, bytes.
     pub fn new(config: Option<&Config>, mss: u32, most: u64) -> Option<Box<Window>> {
         config.map(|c| Box::new(c.start(mss, most)))
     }

@@ -25,22 +25,22 @@ pub(crate) const US: u64 = 1_000_000;
 /// A millisecond in ps.
 pub(crate) const MS: u64 = 1_000_000_000;
 
-/// Every law in the registry.
-pub(crate) fn laws() -> impl Iterator<Item = &'static str> {
+/// Every congestion control in the registry.
+pub(crate) fn congestion_controls() -> impl Iterator<Item = &'static str> {
     cc::REGISTRY.iter().map(|e| e.entry.name)
 }
 
-/// Every profile with every law.
+/// Every profile with every congestion control.
 pub(crate) fn combinations() -> Vec<(&'static str, &'static str)> {
-    PROFILES.iter().flat_map(|&stack| laws().map(move |law| (stack, law))).collect()
+    PROFILES.iter().flat_map(|&stack| congestion_controls().map(move |cc| (stack, cc))).collect()
 }
 
-/// The configuration of a profile with a law's defaults, by way of the registries as a scenario would get it.
+/// The configuration of a profile with a congestion control's defaults, from the registries as for a scenario.
 pub(crate) fn config(stack: &str, law: &str) -> TcpConfig {
     config_with(stack, law, &[], &[])
 }
 
-/// The same with parameters of the transport and of the law set.
+/// As [`config`], with parameters of the transport and of the congestion control.
 pub(crate) fn config_with(
     stack: &str,
     law: &str,
@@ -65,7 +65,7 @@ pub(crate) fn shim(name: &str, params: &[(&'static str, Value)]) -> ShimConfig {
     (entry.build)(&Values(values.collect())).expect("legal parameters")
 }
 
-/// Shims that a connection must survive, beside none.
+/// Shim lists that a connection must work with, including none.
 pub(crate) fn shim_lists() -> Vec<Shims> {
     let demote = Value::Names(vec!["3KB".into(), "20KB".into()]);
     let wait = Value::Time(forebay_units::Time::from_us(300));
@@ -79,7 +79,7 @@ pub(crate) fn shim_lists() -> Vec<Shims> {
     ]
 }
 
-/// What a parameter is when nobody sets it.
+/// Default of a parameter.
 fn default(p: &Param) -> Value {
     let text = p.default.unwrap_or_default();
     match p.kind {
@@ -105,7 +105,7 @@ pub(crate) fn addresses(isn: u32) -> (Address, Address) {
     (forward, Address { dst: 0, ..forward })
 }
 
-/// The path of the scripted peers as laws are told of it: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
+/// The path of the scripted peers: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
 pub(crate) fn path() -> Path {
     Path {
         idle_rtt: Time(100 * US),
@@ -117,11 +117,11 @@ pub(crate) fn path() -> Path {
     }
 }
 
-/// A wire that remembers.
+/// A wire that captures packets.
 #[derive(Default)]
 pub(crate) struct Capture(pub Vec<(Packet, Option<Extra>)>, pub Alarms);
 
-/// Times at which laws want to be woken, ps.
+/// Alarms of congestion controls, ps.
 pub(crate) type Alarms = BTreeSet<Time>;
 
 impl Wire for Capture {

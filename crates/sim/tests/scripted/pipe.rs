@@ -1,5 +1,5 @@
-//! A whole connection: two endpoints, a fixed delay, and a judge who decides what happens to each packet. After every step the
-//! connection is held against an independent model of the byte stream, and checked for stalls.
+//! A whole connection: two endpoints, a fixed delay, and a judge that decides the fate of each packet. Every step is compared with an independent
+//! model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Capture, addresses};
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
@@ -16,10 +16,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 
-/// What the judge may know about a packet.
+/// Facts about a packet for the judge.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
-    /// From the sender.
+pub(crate) struct PipePacket {
+    /// True if it is from the sender.
     pub data: bool,
     /// Running number among the packets of its direction, SYN and SYN-ACK included.
     pub number: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     pub offset: i64,
     /// Payload.
     pub len: u16,
-    /// How often this offset was sent before, with data.
+    /// Earlier transmissions of this offset, with data.
     pub again: usize,
     /// Flags.
     pub flags: u8,
@@ -35,31 +35,31 @@ pub(crate) struct Seen {
     pub now: u64,
 }
 
-/// What happens to a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fate {
     pub lost: bool,
-    /// If it is ECN-capable.
+    /// Marked, if it is ECN-capable.
     pub marked: bool,
     pub twice: bool,
     /// Extra delay, ps.
     pub late: u64,
 }
 
-/// Delivered as it is.
+/// Delivered unchanged.
 pub(crate) const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0 };
 /// Lost.
 pub(crate) const LOSE: Fate = Fate { lost: true, ..PASS };
 /// Marked.
 pub(crate) const MARK: Fate = Fate { marked: true, ..PASS };
 
-/// A sample of the sender.
+/// A sample of the sender's state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
     pub now: u64,
     pub cwnd: f64,
     pub ssthresh: f64,
-    /// NaN for laws without.
+    /// NaN for congestion controls without alpha.
     pub alpha: f64,
     pub una: u64,
     /// Next offset to send, before the step.
@@ -72,7 +72,7 @@ pub(crate) struct Shims {
     pub(crate) rules: Rules,
     pub(crate) sender: SenderShim,
     pub(crate) receiver: ReceiverShim,
-    /// Of the sender and of the receiver.
+    /// State of the sending and the receiving host.
     pub(crate) hosts: [Host; 2],
     tick: u64,
 }
@@ -85,21 +85,21 @@ pub(crate) struct Pipe<J> {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) now: u64,
-    /// One way, ps.
+    /// One-way delay, ps.
     pub(crate) delay: u64,
     judge: J,
     isn: u32,
     nxt: u64,
-    /// When the connection was closed, ps.
+    /// Time at which the connection was closed, ps.
     pub(crate) done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
     alarms: Alarms,
     packets: Vec<(Packet, Option<Extra>)>,
     pub(crate) counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
-    /// When the data at each offset left last.
+    /// Last departure of the data at each offset.
     left: BTreeMap<i64, u64>,
-    /// Since when an ACK is owed.
+    /// Time since which an ACK is owed.
     owed: Option<u64>,
     /// Intervals of the stream that reached the receiver: start -> end.
     reached: BTreeMap<u64, u64>,
@@ -110,8 +110,8 @@ pub(crate) struct Pipe<J> {
     pub(crate) rejected: usize,
     /// The sender after every step that changed its window, threshold or alpha.
     pub(crate) trace: Vec<Point>,
-    /// Every packet of the sender: (time, offset, flags, ECN field).
-    pub(crate) log: Vec<Seen>,
+    /// Every packet of the sender.
+    pub(crate) log: Vec<PipePacket>,
     pub(crate) shims: Option<Shims>,
 }
 
@@ -119,13 +119,13 @@ impl Shims {
     fn of(c: &TcpConfig) -> Option<Shims> {
         let endpoint_shims::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
         let rules = Rules::new(p, c);
-        // A link so fast that the budget never matters.
-        let host = || Host { budget: Budget::new(&rules, Time(1)), recent: TrainCache::default() };
+        // A link so fast that the budget has no effect.
+        let host = || Host { budget: Budget::new(&rules, Time(1)), train_cache: TrainCache::default() };
         let hosts = [host(), host()];
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), hosts, tick: 0 })
     }
 
-    /// The next tick, if one is wanted: at a whole millisecond that has not ticked yet.
+    /// The next tick, if there is one: at a whole millisecond that has not ticked yet.
     fn next(&self, now: u64) -> u64 {
         let this = now.next_multiple_of(super::MS);
         match self.sender.waiting() || self.receiver.waiting() {
@@ -136,7 +136,7 @@ impl Shims {
     }
 }
 
-impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
+impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
     /// A closed connection with a one-way delay of 50 us.
     pub(crate) fn new(c: TcpConfig, judge: J) -> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
@@ -228,7 +228,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 self.receiver.on_timer(&self.c, Time(next), &mut capture);
             }
             self.owed = self.owed.filter(|_| !capture.0.iter().any(|(p, _)| p.has(flag::ACK)));
-            // A shim may have set the window for the message that is next.
+            // A shim may have set the window for the next message.
             if self.sender.high() > high && !probes && self.c.shims.tag.is_none() {
                 self.check_window();
             }
@@ -277,7 +277,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.transmit(capture);
     }
 
-    /// What the endpoints sent, through their shims if there are any.
+    /// Puts the endpoints' packets on the pipe, through their shims if there are any.
     fn launch(&mut self, mut capture: Capture) {
         self.alarms.append(&mut capture.1);
         for (ack, _) in capture.0.iter().filter(|(p, _)| p.has(flag::ACK) && !p.has(flag::SYN)) {
@@ -310,7 +310,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 self.left.insert(offset, self.now);
             }
             let len = if p.has(flag::SYN) { 0 } else { p.len };
-            let seen = Seen { data, number, offset, len, again, flags: p.flags, now: self.now };
+            let seen = PipePacket { data, number, offset, len, again, flags: p.flags, now: self.now };
             if data {
                 self.log.push(seen);
             }
@@ -336,7 +336,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let s = &self.sender;
         let late = self.owed.map_or(0, |since| self.now - since);
         assert!(late <= super::MS * 500, "an ACK is {late} ps late");
-        // But that partial acknowledgements after the first do not move it (RFC 6582 section 4).
+        // Partial acknowledgements after the first do not move it (RFC 6582 section 4).
         let held = s.ca() == CaState::Recovery && !self.sack();
         let due = s.timer() == Timer::Rto && s.timer_due() == Time(self.now).into();
         let expires = !packet && due && s.phase() == Phase::Established && !held;
@@ -345,8 +345,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         }
     }
 
-    /// New data has left: what is in the network is no more than the window (RFC 5681 section 3.1), two segments of limited transmit aside, and
-    /// nothing is beyond the receiver's.
+    /// Checks new data: the bytes in the network do not exceed the window (RFC 5681 section 3.1), except for two segments of limited transmit, and
+    /// nothing exceeds the receive window.
     fn check_window(&self) {
         let (s, mss) = (&self.sender, u64::from(self.c.mss));
         let more = if s.ca() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
@@ -356,25 +356,25 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             let in_network = n.unacked + n.retrans - n.sacked - n.lost;
             assert!(f64::from(in_network) <= s.w().cwnd, "{in_network} segments in the network: {s:?}");
         } else {
-            // The FIN takes a sequence number, but no room.
+            // The FIN takes a sequence number, but no window.
             assert!(
                 s.in_network() <= (s.w().cwnd * mss as f64).ceil() as u64 + more + 1,
                 "{} in the network: {s:?}",
                 s.in_network()
             );
         }
-        // A tuned window is rounded up to what can be said (__tcp_select_window).
+        // A tuned window is rounded up to the scale (__tcp_select_window).
         let most = self.receiver.rcv_nxt() + self.c.rcv_wnd.max(2 * mss).next_multiple_of(1 << offered_shift(&self.c));
         assert!(s.high() <= most + 1, "{} beyond the receive window: {s:?}", s.high() - most);
     }
 
-    /// Whether the sender has a scoreboard.
+    /// Returns whether the sender has a scoreboard.
     fn sack(&self) -> bool {
         matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
     }
 
-    /// RFC 7323 section 5: whether `p` is not older than the segment whose timestamp is remembered; in Linux a tick older is not too old, and
-    /// neither a repeated SYN is remembered nor what lies before the window that was offered last.
+    /// RFC 7323 section 5: whether `p` is not older than the segment of the remembered timestamp. In Linux a tick older is accepted, and timestamps
+    /// of repeated SYNs and of data before the last offered window are not remembered.
     fn is_acceptable(&mut self, p: &Packet) -> bool {
         if !self.c.timestamps {
             return true;
@@ -392,7 +392,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             return false;
         }
         let offset = i64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32);
-        // What ends before the window that was offered last is not looked at (tcp_sequence).
+        // Data that ends before the last offered window is ignored (tcp_sequence).
         let before = self.c.adaptive_acks && offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) < self.acked as i64;
         if p.has(flag::PROBE) || (data && !before && offset <= self.acked as i64 && left >= recent) {
             self.recent = Some(left);
@@ -400,7 +400,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         true
     }
 
-    /// The model of the stream: plain intervals, no knowledge of the receiver's.
+    /// The model of the stream: plain intervals, independent of the receiver's.
     fn note_arrival(&mut self, p: &Packet) {
         if p.has(flag::SYN) || (p.len == 0 && !p.has(flag::FIN)) {
             return;
@@ -424,7 +424,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(self.sender.una() <= in_order, "acknowledged before it arrived");
     }
 
-    /// Invariants of every state between two steps.
+    /// Checks the invariants of every state between two steps.
     fn check(&mut self) {
         let s = &self.sender;
         s.audit();

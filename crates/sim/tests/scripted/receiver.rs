@@ -1,4 +1,4 @@
-//! A receiver against a scripted peer. What it sent reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
+//! A receiver against a scripted peer. Its output reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
 
 use super::{Capture, US, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
@@ -17,7 +17,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Established, by the ECN that the configuration wants.
+    /// Established, with the ECN mode of the configuration.
     pub(crate) fn new(c: TcpConfig) -> Script {
         let asks = c.ecn != forebay_experiment::transport::Ecn::Off;
         let mut t = Script::closed(c);
@@ -30,7 +30,7 @@ impl Script {
         Script { r: Receiver::new(&c, back), c, now: 0, capture: Capture::default() }
     }
 
-    /// A SYN with `flags`; the answer.
+    /// Delivers a SYN with `flags`; returns the answer.
     pub(crate) fn syn(&mut self, flags: u8) -> Packet {
         let p = Packet { seq: ISN, ts: (self.now * 1000) as u32, flags: flag::SYN | flags, ..Packet::default() };
         self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
@@ -38,7 +38,7 @@ impl Script {
         self.capture.0.pop().unwrap().0
     }
 
-    /// Goes to time `us`; the delayed-ACK timer fires on the way.
+    /// Advances to time `us`; runs the delayed-ACK timer on the way.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         while self.r.timer_due().has_come(Time(us * US)) {
             let now = self.r.timer_due().or_never();
@@ -48,12 +48,12 @@ impl Script {
         self
     }
 
-    /// Segment `n`.
+    /// Delivers segment `n`.
     pub(crate) fn data(&mut self, n: u64) -> &mut Script {
         self.segment(n, 0, false)
     }
 
-    /// Segment `n` with CE.
+    /// Delivers segment `n` with CE.
     pub(crate) fn ce(&mut self, n: u64) -> &mut Script {
         self.segment(n, 0, true)
     }
@@ -63,7 +63,7 @@ impl Script {
         self.bytes(n * mss, mss, flags, ce)
     }
 
-    /// Segment `n` as it left at time `us`.
+    /// Delivers segment `n` as it left at time `us`.
     pub(crate) fn late(&mut self, n: u64, us: u64) -> &mut Script {
         let mss = u64::from(self.c.mss);
         self.stamped(n * mss, mss, us, 0, false)
@@ -86,7 +86,7 @@ impl Script {
         self
     }
 
-    /// The ACKs since this was last asked.
+    /// The ACKs since the last call, as text.
     pub(crate) fn acks(&mut self) -> String {
         let mss = i64::from(self.c.mss);
         let segment = |seq: u32| {
@@ -114,7 +114,7 @@ impl Script {
         tokens.join(" ")
     }
 
-    /// The ACKs themselves.
+    /// The ACKs since the last call.
     pub(crate) fn packets(&mut self) -> Vec<Packet> {
         self.capture.0.drain(..).map(|(p, _)| p).collect()
     }

@@ -1,6 +1,9 @@
-//! A sender against a scripted peer. Segments are counted from 0; what was sent reads like `"4 5 0r"`:
-//! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment,
-//! `^n` with class of service n, `#n` with rank n, `P` for a probe.
+//! A sender against a scripted peer. Its output reads like `"4 5 0r"`: the index of each segment, from 0, followed by
+//!
+//! * `r`: retransmission, `w`: CWR, `e`: ECN-capable, `F`: with FIN (alone: a FIN without data),
+//! * `(n)`: n bytes, if not a full segment, `^n`: class of service n, `#n`: rank n.
+//!
+//! `P` is a probe.
 
 use super::{Capture, US, addresses};
 use forebay_experiment::transport::Ecn;
@@ -11,7 +14,7 @@ use forebay_units::Time;
 
 /// The peer's first sequence number plus one, far from 0 and near the wrap.
 const ISN: u32 = u32::MAX - 3000;
-/// What the script's times are, unless it says otherwise: every ACK echoes a packet of this long ago.
+/// Default RTT of the script: every ACK echoes a packet of this age.
 pub(crate) const RTT: u64 = 100;
 
 pub(crate) struct Script {
@@ -28,12 +31,12 @@ pub(crate) struct Script {
     pub(crate) log: Vec<(u64, String)>,
     /// Segments that carried PSH.
     pub(crate) pushed: Vec<u64>,
-    /// Flags of the last SYN but the first.
+    /// Flags of the last SYN except the first.
     pub(crate) repeated_syn: u8,
 }
 
 impl Script {
-    /// Established after an exchange that took [`RTT`], at time [`RTT`]; `data` segments are written and those the window allows are sent.
+    /// Established after an exchange that took [`RTT`], at time [`RTT`]; writes `data` segments and sends those that the window allows.
     pub(crate) fn new(c: TcpConfig, data: u64) -> Script {
         let mut t = Script::closed(c);
         t.syn_ack();
@@ -41,7 +44,7 @@ impl Script {
         t
     }
 
-    /// The SYN is sent at time 0; now it is [`RTT`] us.
+    /// Sends the SYN at time 0; the time is now [`RTT`] us.
     pub(crate) fn closed(c: TcpConfig) -> Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
@@ -57,7 +60,7 @@ impl Script {
         t
     }
 
-    /// The SYN-ACK agrees to whatever was asked.
+    /// Delivers a SYN-ACK that agrees to everything.
     pub(crate) fn syn_ack(&mut self) {
         self.syn_ack_with(flag::ECE);
     }
@@ -70,7 +73,7 @@ impl Script {
         p.len = u16::from(self.shift());
         self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.capture);
         self.note();
-        // What this leaves is the ACK of the handshake, before any data.
+        // The answer is the ACK of the handshake, before any data.
         let ack = if self.c.ecn == Ecn::Dctcp && flags == flag::ECE { "ACKe" } else { "ACK" };
         assert_eq!(self.log.pop().map(|l| l.1), Some(ack.into()));
     }
@@ -79,7 +82,7 @@ impl Script {
         self.write_bytes(segments * u64::from(self.c.mss), false);
     }
 
-    /// A message of `segments` that is due at time `deadline` us.
+    /// Writes a message of `segments` with a deadline at time `deadline` us.
     pub(crate) fn write_until(&mut self, segments: u64, deadline: u64) {
         let bytes = segments * u64::from(self.c.mss);
         self.s.write(&self.c, Time(self.now * US), bytes, Some(Time(deadline * US)), false, &mut self.capture);
@@ -91,7 +94,7 @@ impl Script {
         self.note();
     }
 
-    /// Goes to time `us`, timers included.
+    /// Advances to time `us`, with timers.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         let end = Time(us * US);
         while self.next() <= end {
@@ -101,7 +104,7 @@ impl Script {
         self
     }
 
-    /// Goes to the next timer and lets it fire; how long that took, us.
+    /// Advances to the next timer and runs it; returns the time that passed, us.
     pub(crate) fn timer(&mut self) -> u64 {
         assert_ne!(self.next(), Time::NEVER, "no timer");
         let before = self.now;
@@ -129,27 +132,27 @@ impl Script {
         self.s.audit();
     }
 
-    /// Time left of what the timer was set to, us, if it is of kind `timer`; the timer wheel may be late for it.
+    /// Rest of the timer of kind `timer`, us; the timer wheel may delay it.
     pub(crate) fn left(&self, timer: Timer) -> Option<u64> {
         self.s.timer_due().get().filter(|_| self.s.timer() == timer).map(|due| due.as_us() - self.now)
     }
 
-    /// The peer has everything before segment `next`.
+    /// Acknowledges everything before segment `next`.
     pub(crate) fn ack(&mut self, next: u64) -> &mut Script {
         self.reply(next, &[], 0)
     }
 
-    /// The same with ECE.
+    /// As [`Script::ack`], with ECE.
     pub(crate) fn ece(&mut self, next: u64) -> &mut Script {
         self.reply(next, &[], flag::ECE)
     }
 
-    /// With SACK blocks, in segments, end exclusive.
+    /// As [`Script::ack`], with SACK blocks, in segments, end exclusive.
     pub(crate) fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Script {
         self.reply(next, blocks, 0)
     }
 
-    /// `n` duplicates.
+    /// Delivers `n` duplicates.
     pub(crate) fn dup(&mut self, next: u64, n: u32) -> &mut Script {
         for _ in 0..n {
             self.ack(next);
@@ -174,13 +177,13 @@ impl Script {
         self
     }
 
-    /// What was sent since this was last asked.
+    /// Packets sent since the last call.
     pub(crate) fn sent(&mut self) -> String {
         let tokens: Vec<String> = self.log.drain(..).map(|l| l.1).collect();
         tokens.join(" ")
     }
 
-    /// Acknowledges every outstanding segment at once, so that the next words of the script start clean.
+    /// Acknowledges every outstanding segment at once.
     pub(crate) fn settle(&mut self) -> &mut Script {
         let high = self.s.high();
         self.reply_bytes(high, &[], 0)

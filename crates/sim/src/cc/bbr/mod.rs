@@ -1,8 +1,8 @@
-//! BBR, version 1, as Linux net/ipv4/tcp_bbr.c has it: a model of the path, its bandwidth and its round-trip time without queueing, of
-//! which pacing rate and window follow. The model is in `model`; a second estimate for policed paths is in `policer`.
+//! BBR, version 1, as in Linux net/ipv4/tcp_bbr.c: pacing rate and window follow from a model of the path, its bandwidth and its minimum RTT. The
+//! model is in `model`; a second estimate for policed paths is in `policer`.
 //!
 //! Bandwidths are integers: segments per microsecond times 2^24 (BW_UNIT). Gains are in 1/256 (BBR_UNIT). The kernel keeps bandwidths in 32 bits,
-//! which overflow at 256 segments a microsecond. Here they have 64 bits, and large products 128.
+//! which overflow at 256 segments per microsecond. Here they have 64 bits, and large products 128.
 
 mod model;
 mod policer;
@@ -41,7 +41,7 @@ const MARGIN_PERCENT: u64 = 1;
 const MIN_CWND: u64 = 4;
 /// TCP_INIT_CWND, segments.
 const INIT_CWND: u64 = 10;
-/// The most that one TSO packet carries: GSO_MAX_SIZE less a byte and MAX_TCP_HEADER (320), bytes.
+/// Maximum of a TSO packet: GSO_MAX_SIZE less a byte and MAX_TCP_HEADER (320), bytes.
 const MOST_TSO: u64 = 65_536 - 1 - 320;
 
 /// A bandwidth times a factor, divided by BW_UNIT. The kernel's 64 bits suffice up to 2.9 Tbps (`bbr_rate_bytes_per_sec`) and for pauses of
@@ -54,7 +54,7 @@ fn scaled(bandwidth: u64, by: u64) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
-/// How the sender decides how fast to send (`enum bbr_mode`).
+/// Mode of the state machine (`enum bbr_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Startup,
@@ -70,7 +70,7 @@ pub struct Bbr {
     rng: Rng,
     mode: Mode,
     mss: u64,
-    /// Smallest RTT of the last 10 s, and when it was found.
+    /// Minimum RTT of the last 10 s, and its time.
     min_rtt_us: Option<u64>,
     min_rtt_stamp: Option<Time>,
     probe_rtt_done: Option<u64>,
@@ -83,7 +83,7 @@ pub struct Bbr {
     /// Start of the cycle's phase, and which it is.
     cycle_stamp: Time,
     cycle_index: usize,
-    /// Repair at work on the last ACK.
+    /// Recovery in progress at the last ACK.
     before: Repair,
     packet_conservation: bool,
     idle_restart: bool,
@@ -95,10 +95,10 @@ pub struct Bbr {
     has_seen_rtt: bool,
     /// Window before recovery or PROBE_RTT.
     prior_cwnd: u64,
-    /// Bandwidth times gain that segments are paced at; 0: unpaced.
+    /// Bandwidth times gain of the pacing rate; 0: unpaced.
     pacing: u64,
     policer: Policer,
-    /// Aggregation of ACKs: when the epoch began, what it delivered, and the excess of this and the last five rounds.
+    /// Aggregation of ACKs: start of the epoch, its delivery, and the excess of this and the last five rounds.
     epoch: Time,
     epoch_acked: u64,
     extra_acked: [u64; 2],
@@ -171,7 +171,7 @@ impl Bbr {
         }
     }
 
-    /// `bbr_tso_segs_goal`: what a host with TSO would send at once.
+    /// `bbr_tso_segs_goal`: burst of a host with TSO.
     fn burst(&self) -> u64 {
         let rate = Bbr::bytes_per_sec(self.pacing, self.mss);
         // bbr_min_tso_segs, 1.2 Mbps.
@@ -290,7 +290,7 @@ impl CongestionControl for Bbr {
     fn cwnd_event(&mut self, w: &mut Window, event: Event) {
         match event {
             Event::Established { rtt } => {
-                // The SYN is delivered, too (tcp_clean_rtx_queue), and the first round ends with what leaves behind it (bbr_init).
+                // The SYN is delivered too (tcp_clean_rtx_queue), and the first round ends with the first segment behind it (bbr_init).
                 self.rate.count_syn();
                 self.round_end = self.rate.delivered();
                 self.min_rtt_us = rtt.map(Time::as_us);

@@ -1,5 +1,4 @@
-//! BBR's model of the path, updated on every ACK (`bbr_update_model`): bandwidth, smallest RTT, aggregation of ACKs; and the modes that
-//! follow from it.
+//! BBR's model of the path, updated on every ACK (`bbr_update_model`): bandwidth, minimum RTT, aggregation of ACKs; and the resulting modes.
 
 use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, UNIT, scaled};
 use crate::cc::rate_sample::RateSample;
@@ -182,7 +181,7 @@ impl Bbr {
             self.probe_rtt_done = None;
         }
         if self.mode == Mode::ProbeRtt {
-            // Samples of so small a window say nothing about the bandwidth.
+            // Samples with so small a window do not measure the bandwidth.
             let in_flight = ack.in_flight().div_ceil(self.mss);
             self.rate.limit(in_flight);
             if self.probe_rtt_done.is_some() {
@@ -201,7 +200,7 @@ impl Bbr {
         }
     }
 
-    /// FLAG_ACK_MAYBE_DELAYED (tcp_clean_rtx_queue): a lone short segment was all that there was in the round trip.
+    /// FLAG_ACK_MAYBE_DELAYED (tcp_clean_rtx_queue): a lone short segment was the whole flight.
     fn maybe_delayed(&self, ack: &Ack, o: &Outcome, sample: Option<RateSample>) -> bool {
         o.segments == 1 && ack.acked < self.mss && sample.is_some_and(|s| s.prior_delivered + 1 == self.rate.delivered())
     }

@@ -62,7 +62,7 @@ impl Bbr {
             }
             return;
         }
-        // The first loss says that the bucket is empty.
+        // The first loss shows that the bucket is empty.
         if !self.policer.sampling {
             if losses == 0 {
                 return;

@@ -1,4 +1,4 @@
-//! The rules of tcp_bbr.c on a path that does nothing unforeseen.
+//! Tests of the rules of tcp_bbr.c on a simple path.
 
 use super::*;
 use crate::cc::Trigger;
@@ -23,7 +23,7 @@ fn cruising() -> Line<Bbr> {
 
 /// bbr_init_pacing_rate_from_rtt: ten segments in an RTT, times 2.89, less 1 %.
 #[test]
-fn the_first_rate_is_the_window_in_a_round_trip() {
+fn initial_rate_is_window_per_rtt() {
     let l = line();
     let rate = (Bbr::PACING_RATE.unwrap())(&l.law, 1000).0 as f64;
     let expected = 10.0 * 8000.0 / 0.04 * (739.0 / 256.0) * 0.99;
@@ -32,7 +32,7 @@ fn the_first_rate_is_the_window_in_a_round_trip() {
 
 /// STARTUP doubles the rate every round, and ends after three rounds in which the bandwidth grew by less than a quarter.
 #[test]
-fn startup_ends_after_three_rounds_without_growth() {
+fn startup_ends_on_bandwidth_plateau() {
     let mut l = line();
     let mut by_round = vec![0; 1];
     let mut rounds = 0;
@@ -87,11 +87,11 @@ fn eight_phases_of_a_round_trip() {
     }
 }
 
-/// Every 10 s without an RTT as short as the smallest the window is 4 for 200 ms and a round trip, and afterwards what it was before.
+/// Every 10 s without an RTT as short as the minimum, the window is 4 for 200 ms and a round trip, and then as before.
 #[test]
-fn probes_for_the_rtt_every_ten_seconds() {
+fn probes_rtt_every_ten_seconds() {
     let mut l = cruising();
-    // A path that becomes longer by a thousandth; on one that does not, the draining phases find the smallest RTT again and again.
+    // A path that becomes longer by a thousandth; on a constant one the draining phases keep finding the minimum RTT.
     l.drift = 1e-3;
     let (mut probes, mut before) = (Vec::new(), 0.0);
     let mut last = l.law.mode;
@@ -124,7 +124,7 @@ fn probes_for_the_rtt_every_ten_seconds() {
 
 /// bbr_set_cwnd_to_recover_or_restore: a round of packet conservation, then the old window again.
 #[test]
-fn recovery_conserves_packets_and_restores_the_window() {
+fn recovery_restores_the_window() {
     let mut l = cruising();
     l.run(LINE_RTT * 20, |_| {});
     let cwnd = l.w.cwnd;
@@ -147,7 +147,7 @@ fn recovery_conserves_packets_and_restores_the_window() {
 
 /// Two intervals with more than 20 % of losses and the same rate: the path is policed, and paced without gains for 48 rounds.
 #[test]
-fn a_policed_path_is_paced_at_its_rate() {
+fn policed_path_is_paced_at_rate() {
     let mut l = line();
     l.loses = |n| n > 20_000 && n % 4 == 0;
     let mut used = 0;
@@ -156,15 +156,15 @@ fn a_policed_path_is_paced_at_its_rate() {
             used += 1;
         }
     });
-    assert!(used > 0, "never took it for policed");
+    assert!(used > 0, "policing was not detected");
     let mut without = line();
     without.loses = |n| n > 20_000 && n % 10 == 0;
     without.run(Time::from_ms(12_000), |l| assert!(l.law.policer.bandwidth().is_none(), "10 % are no policer"));
 }
 
-/// The steady state: the path is full, and what queues is what the gains and bursts ask for.
+/// Steady state: the path is full, and the queue follows from gains and bursts.
 #[test]
-fn keeps_the_path_full_with_a_short_queue() {
+fn path_stays_full_with_short_queue() {
     let mut l = cruising();
     l.run(LINE_RTT * 10, |_| {});
     let (before, start) = (l.delivered, l.now);

@@ -3,10 +3,10 @@
 use super::{Bbr3, Rs, SECOND, State};
 use forebay_units::Time;
 
-/// Most round trips between two probes, as many as Reno needs to grow by what is in flight (IsRenoCoexistenceProbeTime).
+/// Maximum round trips between two probes, as many as Reno needs to grow by the flight (IsRenoCoexistenceProbeTime).
 const RENO_ROUNDS: u64 = 63;
 
-/// BBR.ack_phase: what the ACKs say about the last probe.
+/// BBR.ack_phase: result of the last probe so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum AckPhase {
     #[default]
@@ -99,7 +99,7 @@ impl Bbr3 {
         }
     }
 
-    /// IsTimeToProbeBW: by the clock, or in the time in which Reno would have grown by what is in flight.
+    /// IsTimeToProbeBW: by the clock, or in the time in which Reno would have grown by the flight.
     fn is_time_to_probe(&self, rs: &Rs) -> bool {
         let rounds = (self.target_inflight() / rs.mss).min(RENO_ROUNDS);
         rs.now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe >= rounds

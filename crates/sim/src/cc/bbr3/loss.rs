@@ -1,5 +1,5 @@
-//! Losses: bounds that follow from them, and what is taken back if they were none (sections "Updating the Model Upon Packet Loss" and
-//! "Updating the Model Upon Detecting a Spurious Loss Recovery").
+//! Losses: the bounds that they set, and undoing after spurious ones (sections "Updating the Model Upon Packet Loss" and "Updating the Model Upon
+//! Detecting a Spurious Loss Recovery").
 
 use super::{Bbr3, Rs, State};
 use crate::cc::Loss;
@@ -11,7 +11,7 @@ const LOSS_THRESH: u64 = 2;
 /// BBR.Beta, percent.
 const BETA: u64 = 70;
 
-/// The losses of a round, and what it delivered.
+/// Losses and deliveries of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LossRound {
     /// BBR.is_loss_in_round.
@@ -27,7 +27,7 @@ pub(super) struct LossRound {
     end: u64,
 }
 
-/// What is remembered in case a loss was none.
+/// State before a loss that may be spurious.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Undo {
     /// The state that a loss has ended.
@@ -38,7 +38,7 @@ pub(super) struct Undo {
 }
 
 /// The larger of two bounds, where `None` is none at all.
-fn looser(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+fn larger_bound(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     Some(a?.max(b?))
 }
 
@@ -89,7 +89,7 @@ impl Bbr3 {
         self.inflight_shortterm = Some(self.losses.inflight_latest.max(inflight * BETA / 100));
     }
 
-    /// IsInflightTooHigh: more than 2 % of what was in flight is lost.
+    /// IsInflightTooHigh: more than 2 % of the flight is lost.
     pub(super) fn inflight_too_high(lost: u64, in_flight: u64) -> bool {
         lost * 100 > in_flight * LOSS_THRESH
     }
@@ -140,9 +140,9 @@ impl Bbr3 {
         self.restore_cwnd();
         self.losses.lossy = false;
         self.pipe.reset(0);
-        self.bw_shortterm = looser(self.bw_shortterm, self.undo.bw_shortterm);
-        self.inflight_shortterm = looser(self.inflight_shortterm, self.undo.inflight_shortterm);
-        self.inflight_longterm = looser(self.inflight_longterm, self.undo.inflight_longterm);
+        self.bw_shortterm = larger_bound(self.bw_shortterm, self.undo.bw_shortterm);
+        self.inflight_shortterm = larger_bound(self.inflight_shortterm, self.undo.inflight_shortterm);
+        self.inflight_longterm = larger_bound(self.inflight_longterm, self.undo.inflight_longterm);
         match self.undo.state.take() {
             Some(State::Startup) if self.state != State::Startup => {
                 self.pipe.reached = false;
@@ -159,7 +159,7 @@ impl Bbr3 {
     }
 }
 
-/// InflightAtLoss: what was in flight when losses crossed the threshold, somewhere in the lost segment of `bytes`.
+/// InflightAtLoss: flight when losses crossed the threshold, within the lost segment of `bytes`.
 pub(super) fn in_flight_at_loss(in_flight: u64, lost: u64, bytes: u64) -> u64 {
     let (before, lost_before) = (in_flight.saturating_sub(bytes), lost.saturating_sub(bytes));
     let prefix = (before * LOSS_THRESH).saturating_sub(lost_before * 100) / (100 - LOSS_THRESH);

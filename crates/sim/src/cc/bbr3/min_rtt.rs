@@ -20,7 +20,7 @@ pub(super) struct MinRtt {
     probe: Option<Time>,
     probe_stamp: Time,
     expired: bool,
-    /// When the probe may end, once it has begun.
+    /// Earliest end of the probe, once it has begun.
     done: Option<Time>,
     round_done: bool,
     begun: bool,

@@ -1,7 +1,7 @@
-//! BBR, version 3, as draft-ietf-ccwg-bbr (revision -06 of the working group's repository) has it. Names of sections are the draft's.
+//! BBR, version 3, as in draft-ietf-ccwg-bbr (revision -06 of the working group's repository). Names of sections are the draft's.
 //!
-//! `model` keeps the model of the path, `cycle` probes for bandwidth, `startup` leaves STARTUP and DRAIN, `min_rtt` probes for the smallest
-//! round-trip time, `loss` answers losses. ECN is left out, as it is in the draft.
+//! `model` holds the model of the path, `cycle` probes for bandwidth, `startup` leaves STARTUP and DRAIN, `min_rtt` probes for the minimum round-trip
+//! time, `loss` handles losses. ECN is left out, as in the draft.
 
 mod cycle;
 mod loss;
@@ -31,7 +31,7 @@ use startup::FullPipe;
 const MARGIN_PERCENT: u64 = 1;
 /// BBR.MinPipeCwnd, segments.
 const MIN_PIPE: u64 = 4;
-/// Most of a send quantum, bytes.
+/// Maximum send quantum, bytes.
 const MOST_QUANTUM: u64 = 64 << 10;
 const SECOND: Time = Time::from_secs(1);
 
@@ -75,7 +75,7 @@ impl State {
     }
 }
 
-/// RS of the draft: what an ACK has delivered. Volumes in bytes.
+/// RS of the draft: delivery of an ACK. Volumes in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Rs {
     now: Time,
@@ -128,7 +128,7 @@ pub struct Bbr3 {
     extra_acked_start: Time,
     extra_acked_delivered: u64,
     prior_cwnd: u64,
-    /// What was being repaired after the last ACK.
+    /// Recovery in progress after the last ACK.
     repair: Repair,
     pipe: FullPipe,
     cycle: Cycle,
@@ -169,7 +169,7 @@ impl Bbr3 {
         }
     }
 
-    /// InitPacingRate: the window in one RTT, or in 1 ms while that is not known, for segments of `mss` bytes. Kept per segment until that is known.
+    /// InitPacingRate: the window in one RTT, or in 1 ms while that is unknown, for segments of `mss` bytes. Kept per segment until that is known.
     fn init_pacing(&mut self, w: &Window, rtt: Option<Time>) {
         self.has_seen_rtt |= rtt.is_some();
         let rtt = rtt.unwrap_or(Time::from_ms(1));
@@ -230,7 +230,7 @@ impl Bbr3 {
         self.take_mss(u64::from(ack.mss));
         self.cwnd = (w.cwnd * f64::from(ack.mss)) as u64;
         if self.repair != Repair::None && o.repair == Repair::None {
-            // Section "Modulating cwnd in Loss Recovery": all losses are repaired.
+            // Section "Modulating cwnd in Loss Recovery": recovery has ended.
             self.restore_cwnd();
         }
         let before = self.rate.delivered();
@@ -276,7 +276,7 @@ impl Bbr3 {
         self.advance_latest_delivery(rs);
     }
 
-    /// The payload of a full segment is known from the first ACK on; what was computed without it is in segments.
+    /// The payload of a full segment is known from the first ACK on; values computed before are in segments.
     fn take_mss(&mut self, mss: u64) {
         if self.mss == 1 {
             self.pacing = self.pacing.saturating_mul(mss);
@@ -371,7 +371,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_sack: true,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
-    // C.is_cwnd_limited is what the stack finds out for the validation of its windows.
+    // C.is_cwnd_limited comes from the stack's validation of its windows.
     adjust: Some(|c| c.cwnd_validation = true),
     build: |_| CcConfig::Bbr3(Config),
 };

@@ -1,11 +1,11 @@
-//! The rules of the draft on a path that does nothing unforeseen; several are of its appendix "BBR Example Test Cases".
+//! Tests of the draft's rules on a simple path; several are from its appendix "BBR Example Test Cases".
 
 use super::*;
 use crate::cc::testing::{LINE_RTT, Line};
 
 /// Bandwidth of the line, bytes per second.
 const LINE_BW: u64 = 12_500_000;
-/// What fills it, bytes.
+/// Bytes that fill it.
 const BDP: u64 = 500_000;
 
 fn line() -> Line<Bbr3> {
@@ -29,7 +29,7 @@ fn go(l: &mut Line<Bbr3>, state: State) {
 
 /// InitPacingRate: 2.77 times the initial window in the RTT of the handshake.
 #[test]
-fn the_first_rate_is_the_window_in_a_round_trip() {
+fn initial_rate_is_window_per_rtt() {
     let l = line();
     let rate = (Bbr3::PACING_RATE.unwrap())(&l.law, 1000).0;
     assert_eq!(rate, 27 * 25 * 1000 * 8, "10 segments times 2.77, whole ones, 25 times a second");
@@ -37,7 +37,7 @@ fn the_first_rate_is_the_window_in_a_round_trip() {
 
 /// "Exiting STARTUP on Bandwidth Plateau": three rounds without growth by a quarter; "Exiting DRAIN Based on Inflight".
 #[test]
-fn startup_ends_after_three_rounds_without_growth() {
+fn startup_ends_on_bandwidth_plateau() {
     let mut l = line();
     let (mut by_round, mut rounds) = (vec![0; 1], 0);
     while l.law.state == State::Startup {
@@ -59,7 +59,7 @@ fn startup_ends_after_three_rounds_without_growth() {
 
 /// DOWN, CRUISE, REFILL for one round, UP, and again; probes 2 to 3 s apart, or 63 round trips.
 #[test]
-fn the_cycle_probes_every_two_to_three_seconds() {
+fn cycle_probes_every_two_seconds() {
     let mut l = until(State::Down);
     let mut states = vec![(l.law.state, l.now)];
     l.run(SECOND * 14, |l| {
@@ -93,9 +93,9 @@ fn the_cycle_probes_every_two_to_three_seconds() {
     }
 }
 
-/// "Entering and Exiting PROBE_RTT": every 5 s, with half of what fills the path, for 200 ms.
+/// "Entering and Exiting PROBE_RTT": every 5 s, with half a bandwidth-delay product, for 200 ms.
 #[test]
-fn probes_for_the_rtt_every_five_seconds() {
+fn probes_rtt_every_five_seconds() {
     let mut l = until(State::Cruise);
     l.drift = 1e-3;
     let (mut probes, mut last) = (Vec::new(), l.law.state);
@@ -119,18 +119,18 @@ fn probes_for_the_rtt_every_five_seconds() {
     }
 }
 
-/// InflightAtLoss: of 100 segments in flight two may be lost. A third says that 98 fit, and the fraction of two in a hundred that may be lost.
+/// InflightAtLoss: of 100 segments in flight two may be lost. A third loss shows that 98 fit, and the fraction of two in a hundred that may be lost.
 #[test]
-fn the_threshold_is_crossed_within_a_segment() {
+fn loss_threshold_crossed_within_segment() {
     use super::loss::in_flight_at_loss;
     assert_eq!(in_flight_at_loss(100_000, 3_000, 1_000), 99_000);
     assert_eq!(in_flight_at_loss(100_000, 2_000, 1_000), 100_000);
     assert!(!Bbr3::inflight_too_high(2_000, 100_000) && Bbr3::inflight_too_high(2_001, 100_000));
 }
 
-/// A buffer of a quarter of what fills the path: the probe that fills it sets the long-term bound, and cruising leaves headroom below.
+/// A buffer of a quarter of the bandwidth-delay product: the probe that fills it sets the long-term bound, and cruising leaves headroom below.
 #[test]
-fn a_probe_that_loses_bounds_what_is_in_flight() {
+fn lossy_probe_bounds_inflight() {
     let mut l = until(State::Up);
     // From here on 3 of 100 segments are lost.
     l.loses = |n| n % 33 == 0;
@@ -141,14 +141,14 @@ fn a_probe_that_loses_bounds_what_is_in_flight() {
     l.loses = |_| false;
     go(&mut l, State::Cruise);
     l.run(LINE_RTT * 2, |_| {});
-    // Segments of the probe that arrived without losses may have raised it meanwhile.
+    // Segments of the probe that arrived without losses may have raised it since.
     let bound = l.law.inflight_longterm.unwrap();
     assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
 }
 
 /// LossLowerBounds: a round with losses while cruising takes at most 30 % off both short-term bounds; REFILL forgets them.
 #[test]
-fn losses_while_cruising_bound_the_short_term() {
+fn cruise_losses_set_short_term_bounds() {
     let mut l = until(State::Cruise);
     l.loses = |n| n % 50 == 0;
     l.run(LINE_RTT * 3, |_| {});
@@ -162,7 +162,7 @@ fn losses_while_cruising_bound_the_short_term() {
 
 /// "Handling Spurious Fast Recovery": bounds and state are as before.
 #[test]
-fn a_loss_that_was_none_is_taken_back() {
+fn spurious_loss_is_undone() {
     let mut l = until(State::Up);
     l.loses = |n| n % 20 == 0;
     go(&mut l, State::Down);
@@ -173,7 +173,7 @@ fn a_loss_that_was_none_is_taken_back() {
 }
 
 #[test]
-fn keeps_the_path_full_with_a_short_queue() {
+fn path_stays_full_with_short_queue() {
     let mut l = until(State::Cruise);
     let (before, start) = (l.delivered, l.now);
     let mut most = 0;

@@ -25,12 +25,12 @@ pub struct Cubic {
     k: u64,
     /// Start of the epoch in ticks.
     epoch: Option<u64>,
-    /// Window and time when the growth was last looked at.
-    looked: (u32, u64),
+    /// Window and time of the last update.
+    last_update: (u32, u64),
     /// Acknowledged segments that the friendly window has not used yet, and that window (`ack_cnt`, `tcp_cwnd`).
     acks: u32,
     reno: u32,
-    /// The window grows by one for so many acknowledged segments (`cnt`).
+    /// Acknowledged segments per segment of growth (`cnt`).
     per_step: u32,
     growth: CwndGrowth,
     /// Smallest delay since the last timeout, us; 0 before the first (`delay_min`).
@@ -53,7 +53,7 @@ impl Cubic {
             origin: 0,
             k: 0,
             epoch: None,
-            looked: (0, 0),
+            last_update: (0, 0),
             acks: 0,
             reno: 0,
             per_step: 2,
@@ -62,7 +62,7 @@ impl Cubic {
         }
     }
 
-    /// A tick of the clock. Whole seconds apart, so that no product needs more than 64 bits.
+    /// Ticks of the clock. Whole seconds apart, so that no product needs more than 64 bits.
     #[inline]
     fn ticks(&self, t: Time) -> u64 {
         const SECOND: u64 = Time::from_secs(1).0;
@@ -75,7 +75,7 @@ impl Cubic {
         self.epoch.is_some_and(|epoch| now.saturating_sub(epoch) < self.hz)
     }
 
-    /// `cubictcp_acked`: the delay that the curve is ahead by.
+    /// `cubictcp_acked`: the delay by which the curve runs ahead.
     pub(super) fn pkts_acked(&mut self, ack: &Ack) {
         let Some(rtt) = ack.newest_rtt else { return };
         if self.ignores_delay(ack) {
@@ -99,13 +99,13 @@ impl Cubic {
     fn update(&mut self, cwnd: u32, acked: u32, ack: &Ack) {
         let now = self.ticks(ack.now);
         self.acks = self.acks.saturating_add(acked);
-        // Without a change of the window, the growth is looked at again after HZ / 32.
-        if self.looked.0 == cwnd && now - self.looked.1 <= self.hz / 32 {
+        // Without a change of the window, the next update is after HZ / 32.
+        if self.last_update.0 == cwnd && now - self.last_update.1 <= self.hz / 32 {
             return;
         }
         // The curve once a tick, the friendly window with every step.
-        if self.epoch.is_none() || self.looked.1 != now {
-            self.looked = (cwnd, now);
+        if self.epoch.is_none() || self.last_update.1 != now {
+            self.last_update = (cwnd, now);
             let epoch = match self.epoch {
                 Some(epoch) => epoch,
                 None => self.begin(cwnd, acked, now),
@@ -118,7 +118,7 @@ impl Cubic {
                 cwnd.saturating_mul(100)
             };
             if self.w_max == 0 {
-                // Where the path's capacity is still unknown, 5 % a round trip at least.
+                // Until the path's capacity is known, at least 5 % per round trip.
                 self.per_step = self.per_step.min(20);
             }
         }
@@ -132,7 +132,7 @@ impl Cubic {
                 self.per_step = self.per_step.min(cwnd / (self.reno - cwnd));
             }
         }
-        // At most half a window a round trip.
+        // At most half a window per round trip.
         self.per_step = self.per_step.max(2);
     }
 
@@ -172,7 +172,7 @@ impl Cubic {
         if t < self.k { u64::from(self.origin).saturating_sub(delta) } else { u64::from(self.origin).saturating_add(delta) }
     }
 
-    /// `cubictcp_recalc_ssthresh`: of the window, whatever is outstanding.
+    /// `cubictcp_recalc_ssthresh`: from the window, regardless of the flight.
     pub(super) fn ssthresh(&mut self, w: &Window) -> f64 {
         let cwnd = segments(w.cwnd);
         self.epoch = None;
@@ -185,14 +185,14 @@ impl Cubic {
 
     pub(super) fn event(&mut self, event: Event) {
         match event {
-            // cubictcp_cwnd_event: idle time is not the epoch's.
+            // cubictcp_cwnd_event: idle time does not count for the epoch.
             Event::TxStart { now, idle } => {
                 let (now, idle) = (self.ticks(now), self.ticks(now) - self.ticks(now.saturating_sub(idle)));
                 self.epoch = self.epoch.map(|epoch| (epoch + idle).min(now));
             }
-            // bictcp_reset: nothing is known any more.
+            // bictcp_reset: clears everything.
             Event::Timeout { .. } => {
-                (self.w_max, self.epoch, self.looked, self.delay_us) = (0, None, (0, 0), 0);
+                (self.w_max, self.epoch, self.last_update, self.delay_us) = (0, None, (0, 0), 0);
                 self.growth.reduced();
             }
             Event::Write { .. }

@@ -10,7 +10,7 @@ use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, choices, optional};
 
-/// Whose rules.
+/// Source of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rules {
     Rfc9438,
@@ -20,15 +20,15 @@ enum Rules {
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// `None`: as the stack says.
+    /// `None`: the stack's.
     rules: Option<Rules>,
     c: f64,
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
-    /// Of the rules of Linux: to the bit, or with exact roots and the connection's smallest RTT.
+    /// For the rules of Linux: exact to the bit, or with exact roots and the connection's smallest RTT.
     arithmetic: Arithmetic,
-    /// Their ticks in a second.
+    /// Their ticks per second.
     hz: u32,
 }
 
@@ -130,7 +130,7 @@ impl CongestionControl for Cubic {
 
 //= https://www.rfc-editor.org/rfc/rfc9438#section-5.8
 //# CUBIC does not increase its congestion window if a flow is application limited.
-/// Linux has its own rules, and HyStart. The RFC's windows do not grow unused; ns-2's do.
+/// The stack `linux` has its own rules, and HyStart. The RFC's windows do not grow unused; ns-2's do.
 fn adjust(c: &mut Transport) {
     match c.profile {
         Profile::Linux => {

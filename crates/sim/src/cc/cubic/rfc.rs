@@ -10,13 +10,13 @@ use forebay_units::Time;
 pub struct Cubic {
     c: Config,
     curve: Curve,
-    /// Before the last congestion event, with the window there was (section 4.9).
+    /// State before the last congestion event, with its window (section 4.9).
     before: Option<(f64, Curve)>,
-    /// The time up to which the curve has stood still because the application does not use the window; `None` while it does.
+    /// Time up to which the curve has stopped because the application does not use the window; `None` while it does.
     unused: Option<Time>,
 }
 
-/// What a congestion event changes.
+/// State that a congestion event changes.
 #[derive(Debug, Clone, Copy)]
 struct Curve {
     w_max: f64,
@@ -29,7 +29,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// `pause` until `now` is none of the time that the curve goes by.
+    /// Excludes a `pause` until `now` from the time of the curve.
     fn stand_still(&mut self, now: Time, pause: Time) {
         self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
     }
@@ -48,7 +48,7 @@ impl Cubic {
             // Section 4.2, equation 2: time to climb back to W_max.
             s.k = cbrt((s.w_max - w.cwnd) / self.c.c);
         } else {
-            // Section 4.10: no known W_max above the window, so the plateau is here.
+            // Section 4.10: no known W_max above the window, so the plateau is at the window.
             s.w_max = w.cwnd;
             s.k = 0.0;
         }
@@ -62,8 +62,7 @@ impl Cubic {
     //= https://www.rfc-editor.org/rfc/rfc9438#section-4.2
     //# The elapsed time t in Figure 1 MUST NOT include periods during which cwnd has not been updated due to
     //# application-limited behavior (see Section 5.8).
-    /// Sections 4.2 and 5.8: where the stack validates windows, one that the application does not use does not grow, and the curve must not
-    /// run ahead of it meanwhile.
+    /// Sections 4.2 and 5.8: where the stack validates windows, an unused window does not grow, and the curve must not run ahead of it.
     pub(super) fn pkts_acked(&mut self, ack: &Ack) {
         if ack.window_limited != Some(false) {
             self.unused = None;
@@ -92,7 +91,7 @@ impl Cubic {
             //= https://www.rfc-editor.org/rfc/rfc9438#section-4.3
             //# Also note that this equation works for connections with enabled or disabled delayed ACKs [RFC5681], as
             //# segments_acked will be different based on the segments actually acknowledged by a new ACK.
-            // Not what the stack lets an ACK count for; of the ACK that ends slow start what was left.
+            // Independent of the stack's counting rule; the ACK that ends slow start counts for the rest only.
             let segments = if grow < ack.grow { grow } else { ack.delivered as f64 / f64::from(ack.mss) };
             self.curve.w_est += alpha * segments / w.cwnd;
             if self.w_cubic(t) < self.curve.w_est {
@@ -110,7 +109,7 @@ impl Cubic {
         self.before = Some((w.cwnd, *s));
         s.epoch = None;
         s.cwnd_prior = w.cwnd;
-        // Section 4.7, fast convergence: a window that shrinks from event to event gives way further.
+        // Section 4.7, fast convergence: a window that shrinks from event to event yields more.
         s.w_max = if self.c.fast_convergence && w.cwnd < s.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
         // Section 4.6: of the data in flight, for losses and marks alike.
         (cut.from * self.c.beta).max(2.0)
@@ -119,7 +118,7 @@ impl Cubic {
     //= https://www.rfc-editor.org/rfc/rfc9438#section-4.6
     //# Note that CUBIC MUST continue to reduce cwnd in response to congestion events due to ECN-Echo ACKs until it
     //# reaches a value of 1 MSS.
-    /// What marks leave of `from` segments: the threshold, and below its floor of 2 segments less than that.
+    /// Window after marks from `from` segments: the threshold, and below its floor of 2 segments less than that.
     pub(super) fn window_after_marks(&self, from: f64) -> f64 {
         (from * self.c.beta).max(1.0)
     }
@@ -127,7 +126,7 @@ impl Cubic {
     pub(super) fn event(&mut self, event: Event) {
         let s = &mut self.curve;
         match event {
-            // Section 5.8: the curve must not run on while the application is idle.
+            // Section 5.8: the curve must not advance while the application is idle.
             Event::TxStart { now, idle } => {
                 let counted = self.unused.as_mut().map_or(Time::ZERO, |unused| std::mem::replace(unused, now));
                 s.stand_still(now, idle.min(now - counted));
@@ -142,7 +141,7 @@ impl Cubic {
         }
     }
 
-    /// The last congestion event was none (section 4.9): as before it, unless the window has grown beyond that meanwhile.
+    /// Undoes the last congestion event, which was spurious (section 4.9), unless the window has grown beyond its state before.
     pub(super) fn undo(&mut self, w: &Window) {
         if let Some((cwnd, curve)) = self.before.take()
             && w.cwnd < cwnd

@@ -1,4 +1,4 @@
-//! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as Linux has it in tcp_cubic.c, in whole microseconds as there.
+//! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as in Linux tcp_cubic.c, in whole microseconds.
 
 use crate::cc::{Ack, Round, Window};
 use forebay_units::{Time, TimeOrNever};
@@ -7,19 +7,19 @@ use forebay_units::{Time, TimeOrNever};
 const LOW_WINDOW: f64 = 16.0;
 /// ACKs further apart than this belong to no train, us (`hystart_ack_delta_us`).
 const ACK_DELTA: u64 = 2_000;
-/// A round tells nothing about delay before it has this many samples (HYSTART_MIN_SAMPLES).
+/// Minimum number of delay samples in a round (HYSTART_MIN_SAMPLES).
 const MIN_SAMPLES: u32 = 8;
 /// Bounds of the delay increase that ends slow start, us (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const DELAY: (u64, u64) = (4_000, 16_000);
 /// The largest TSO packet, bytes (`sk_gso_max_size`, the same whether or not the interface has TSO): the interface's 64 KiB less a byte and
-/// MAX_TCP_HEADER (sk_dst_gso_max_size), which is 192 in the guest kernel of the world `linux`, and 320 where IPv6 tunnels or Hyper-V are
-/// built in.
+/// MAX_TCP_HEADER (sk_dst_gso_max_size). MAX_TCP_HEADER is 192 in the guest kernel of the `linux` backend, and 320 in kernels with IPv6 tunnels or
+/// Hyper-V built in.
 const GSO_MAX_SIZE: f64 = 65_536.0 - 1.0 - 192.0;
 
-/// State of one connection. Times in whole microseconds, as the kernel has them.
+/// State of one connection. Times in whole microseconds, as in the kernel.
 #[derive(Debug, Clone, Default)]
 pub struct Hystart {
-    /// Slow start has been ended; no more until a timeout.
+    /// Slow start has ended; no further detection until a timeout.
     found: bool,
     /// Smallest delay so far; 0 before the first.
     delay_min: u64,
@@ -29,8 +29,8 @@ pub struct Hystart {
     /// Smallest delay of the round, `None` before its first, and how many it had.
     current: Option<u64>,
     samples: u32,
-    /// Smoothed RTT that the pacing rate was computed from: the one before this ACK's sample (tcp_cong_control sets the rate after
-    /// pkts_acked has looked at it). Never before the first ACK.
+    /// Smoothed RTT of the pacing rate: the one before this ACK's sample (tcp_cong_control sets the rate after pkts_acked). Never before the first
+    /// ACK.
     srtt: TimeOrNever,
 }
 
@@ -83,7 +83,7 @@ impl Hystart {
         (self.current, self.samples) = (None, 0);
     }
 
-    /// What TSO and GRO may add to a train, us (`hystart_ack_delay`): four of their largest packets at the pacing rate, at most 1 ms.
+    /// Possible effect of TSO and GRO on a train, us (`hystart_ack_delay`): four of their largest packets at the pacing rate, at most 1 ms.
     fn ack_delay(&self, w: &Window, ack: &Ack) -> u64 {
         // Before anything has been acknowledged there is no rate.
         let Some(srtt) = self.srtt.get() else { return 0 };
@@ -91,7 +91,7 @@ impl Hystart {
         ((4.0 * GSO_MAX_SIZE * 8e6 / rate.0 as f64) as u64).min(1_000)
     }
 
-    /// Linux `cubictcp_state`: everything is forgotten.
+    /// Linux `cubictcp_state`: clears everything.
     pub(super) fn timeout(&mut self, now: Time, snd_nxt: u64) {
         *self = Hystart { srtt: self.srtt, ..Hystart::default() };
         self.round.begin(snd_nxt);

@@ -1,18 +1,18 @@
-//! How slow start ends, and how fast it is on the way: a part of its own beside the law, for every law whose slow start is the ordinary
-//! one (below the threshold, `Window::slow_start`). The law has the last word: what is left of an ACK above the threshold is the law's.
+//! Slow start variants: when slow start ends, and how fast it is. Separate from the congestion control, for those with ordinary slow start (below the
+//! threshold, `Window::slow_start`), which handle the rest of an ACK above the threshold.
 
 mod hystart;
-mod plus_plus;
+mod hystart_plus_plus;
 
 pub use hystart::Hystart;
-pub use plus_plus::HystartPlusPlus;
+pub use hystart_plus_plus::HystartPlusPlus;
 
 use super::{Ack, Window};
 use forebay_units::Time;
 
 pub use forebay_experiment::transport::SlowStart as Kind;
 
-/// The state of one connection; `None` for the standard one, which has none.
+/// Creates the state of one connection; `None` for the standard variant.
 pub fn start(kind: Kind) -> Option<Box<SlowStart>> {
     match kind {
         Kind::Standard => None,
@@ -31,8 +31,7 @@ pub enum SlowStart {
 }
 
 impl SlowStart {
-    /// An ACK advanced, whatever the state of recovery (as `pkts_acked` of a law). May lower the threshold to the window, which ends
-    /// slow start.
+    /// Handles an ACK that advanced, in any state of recovery (as `pkts_acked`). May lower the threshold to the window, which ends slow start.
     pub fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         match self {
             SlowStart::Hystart(s) => s.pkts_acked(w, ack),
@@ -40,7 +39,7 @@ impl SlowStart {
         }
     }
 
-    /// Segments to grow by on this ACK; the stack's own count is `ack.grow`.
+    /// Segments of growth on this ACK; the stack's own count is `ack.grow`.
     pub fn grow(&self, w: &Window, ack: &Ack) -> f64 {
         match self {
             SlowStart::PlusPlus(s) if w.in_slow_start() => s.grow(ack),
@@ -48,7 +47,7 @@ impl SlowStart {
         }
     }
 
-    /// A retransmission timeout at `now`, with `snd_nxt` the next new stream offset.
+    /// Handles a retransmission timeout at `now`, with `snd_nxt` the next new stream offset.
     pub fn timeout(&mut self, now: Time, snd_nxt: u64) {
         if let SlowStart::Hystart(s) = self {
             s.timeout(now, snd_nxt);

@@ -1,4 +1,4 @@
-//! Parameters of TCP-TRIM; every ambiguity of its text is one.
+//! Parameters of TCP-TRIM; each ambiguity of its text is a parameter.
 
 use super::threshold::Policy;
 use crate::cc::fixed_point::{self, Arithmetic};
@@ -29,7 +29,7 @@ pub struct Config {
     pub(super) arithmetic: Arithmetic,
 }
 
-/// How often an RTT above K cuts (TRIM A1).
+/// Frequency of reductions for RTTs above K (TRIM A1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReductionMode {
     /// On every such ACK.
@@ -40,19 +40,19 @@ pub(super) enum ReductionMode {
     Capped,
 }
 
-/// Which reductions set the slow start threshold (TRIM A2), each including those before it.
+/// Reductions that set the slow start threshold (TRIM A2), each including those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum Ssthresh {
     None,
-    /// Cuts above K.
-    ReductionMode,
+    /// Reductions for RTTs above K.
+    Cut,
     /// Late probes.
     Late,
     /// Windows tuned by probes.
     All,
 }
 
-/// Where the estimate of the RTT on the empty path starts (TRIM A13).
+/// Initial estimate of the RTT on the empty path (TRIM A13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MinRttSource {
     IdleData,
@@ -61,20 +61,20 @@ pub(super) enum MinRttSource {
     FirstSample,
 }
 
-// What the words of the parameters stand for.
+// Values of the parameters.
 const POLICY: &[(&str, Policy)] = &[("lower", Policy::Lower), ("mid", Policy::Mid), ("upper", Policy::Upper)];
 const CUT: &[(&str, ReductionMode)] =
     &[("per-ack", ReductionMode::EveryAck), ("per-rtt", ReductionMode::EachRtt), ("per-ack-capped", ReductionMode::Capped)];
 const GAP_IN_FLIGHT: &[(&str, bool)] = &[("any", true), ("idle", false)];
 const SSTHRESH: &[(&str, Ssthresh)] =
-    &[("all", Ssthresh::All), ("late", Ssthresh::Late), ("cut", Ssthresh::ReductionMode), ("none", Ssthresh::None)];
+    &[("all", Ssthresh::All), ("late", Ssthresh::Late), ("cut", Ssthresh::Cut), ("none", Ssthresh::None)];
 const SEED: &[(&str, MinRttSource)] = &[
     ("idle-data", MinRttSource::IdleData),
     ("handshake", MinRttSource::Handshake),
     ("handshake-raw", MinRttSource::HandshakeRaw),
     ("first-sample", MinRttSource::FirstSample),
 ];
-/// Whether there are waits before probing, and after it.
+/// Waits before probing, and after it.
 const WAITS: &[(&str, (bool, bool))] =
     &[("off", (false, false)), ("on", (true, true)), ("ad", (true, false)), ("as", (false, true))];
 
@@ -102,7 +102,7 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "C: rate of the bottleneck. Default: of the narrowest switch port on the connection's path",
             ),
             optional("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of that port"),
-            optional("k-policy", Kind::Choice(&choices::<3, _>(POLICY)), "lower", "where K lies in its interval (Eq. 26)"),
+            optional("k-policy", Kind::Choice(&choices::<3, _>(POLICY)), "lower", "position of K in its interval (Eq. 26)"),
             optional("k", Kind::Time, "", "K itself, instead of `k-policy`"),
             optional(
                 "k-guard",

@@ -1,5 +1,5 @@
-//! TRIM in the whole numbers of the kernel (`arithmetic = "linux"`): times in microseconds, windows in segments with the fraction that cuts
-//! leave in 1/65536. Equal to the bit to the C core `crates/kernel/bpf/trim`; which branch is taken is decided beside, for both arithmetics.
+//! TRIM in the kernel's whole numbers (`arithmetic = "linux"`): times in microseconds, windows in segments with the fraction that reductions leave in
+//! 1/65536. Equal to the bit to the C core `crates/kernel/bpf/trim`; the branches are shared by both arithmetics.
 
 use super::threshold::Policy;
 use crate::cc::fixed_point::{ONE, fixed, segments};
@@ -7,7 +7,7 @@ use crate::cc::{Path, Window};
 use forebay_sampling::Rng;
 use forebay_units::Time;
 
-/// Largest RTT that the arithmetic takes, us (67 s).
+/// Maximum RTT, us (67 s).
 const RTT_MAX: u64 = (1 << 26) - 1;
 /// ps in a microsecond.
 const US: u64 = 1_000_000;
@@ -22,14 +22,14 @@ pub(super) fn sample(rtt: Time) -> Time {
     Time::from_us(rtt.as_us().min(RTT_MAX))
 }
 
-/// What the bottleneck is, in whole numbers; an unlimited buffer has no time.
+/// The bottleneck, in whole numbers; an unlimited buffer has no drain time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bottleneck {
     /// Time of a full packet, ps.
     packet: u64,
     /// Time that the full buffer takes to drain, us.
     buffer: Option<u64>,
-    /// Least distance of K from the RTT of the empty path, us.
+    /// Minimum distance of K from the RTT of the empty path, us.
     guard: u64,
 }
 
@@ -38,7 +38,7 @@ struct Bottleneck {
 pub(super) struct FixedPoint {
     /// Smoothed RTT in us/16; 0 before the first sample.
     smooth: u64,
-    /// Of the window, in 1/65536.
+    /// Fraction of the window, in 1/65536.
     fraction: u64,
     bottleneck: Option<Bottleneck>,
 }
@@ -53,7 +53,7 @@ impl FixedPoint {
         });
     }
 
-    /// Takes a sample into the smoothed RTT.
+    /// Adds a sample to the smoothed RTT.
     pub(super) fn take_sample(&mut self, weight: f64, rtt: Time) {
         let (rtt, weight, old) = (rtt.as_us() << 4, u64::from(fixed(weight)), self.smooth);
         let new = if old == 0 {
@@ -66,7 +66,7 @@ impl FixedPoint {
         self.smooth = new.max(1);
     }
 
-    /// Whether `pause` is longer than the smoothed RTT.
+    /// Returns whether `pause` is longer than the smoothed RTT.
     pub(super) fn is_outlasted_by(&self, pause: Time) -> bool {
         self.smooth > 0 && pause.as_us() << 4 > self.smooth
     }
@@ -113,12 +113,12 @@ impl FixedPoint {
         }
     }
 
-    /// The window is another for reasons of its own.
+    /// Clears the fraction after another change of the window.
     pub(super) fn forget_fraction(&mut self) {
         self.fraction = 0;
     }
 
-    /// Eq. 1: what of `saved` segments is used again, at least `floor`.
+    /// Eq. 1: the part of `saved` segments that is reused, at least `floor`.
     pub(super) fn reuse(saved: f64, rtt: Time, least: Time, floor: f64) -> f64 {
         let (saved, least) = (u64::from(segments(saved)), least.as_us());
         let rtt = rtt.as_us().max(least);
@@ -145,9 +145,9 @@ mod tests {
     use super::*;
     use crate::cc::trim::threshold::threshold;
 
-    /// K is that of the real numbers but for what whole numbers round away, from a pipe of a fiftieth of a packet to one of a thousand.
+    /// K equals that of real numbers except for rounding, from a pipe of a fiftieth of a packet to one of a thousand.
     #[test]
-    fn the_threshold_is_that_of_real_numbers() {
+    fn threshold_matches_real_arithmetic() {
         for pipe in [0.02, 0.1, 0.16, 0.3, 1.0, 2.14, 5.8, 6.0, 17.0, 150.0, 1000.0] {
             for (policy, buffer) in
                 [(Policy::Lower, f64::INFINITY), (Policy::Lower, 100.0), (Policy::Mid, 100.0), (Policy::Upper, 100.0)]

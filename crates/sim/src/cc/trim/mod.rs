@@ -1,5 +1,5 @@
-//! TCP-TRIM (its own text, read as the notes A1 to A27 of the specification recommend): after a gap two probes decide how much of the old
-//! window is used again (`probe`); during transfer the RTT is kept near a threshold K (`threshold`). Losses are Reno's.
+//! TCP-TRIM, from its paper, with ambiguities resolved as the notes A1 to A27 of the specification recommend. After a gap two probes decide how much
+//! of the old window is reused (`probe`). During transfer the RTT is kept near a threshold K (`threshold`). Losses are handled as in Reno.
 
 mod config;
 mod fixed_point;
@@ -25,9 +25,9 @@ use threshold::threshold;
 pub struct Trim {
     c: Config,
     path: Option<Path>,
-    /// `smooth_RTT`, unset before the first sample; in real numbers.
+    /// `smooth_RTT` in real numbers, unset before the first sample.
     smooth: Option<f64>,
-    /// What is otherwise in whole numbers.
+    /// State in whole numbers.
     fixed_point: Option<FixedPoint>,
     growth: CwndGrowth,
     /// `min_RTT`: estimate of D.
@@ -37,7 +37,7 @@ pub struct Trim {
     episode: Episode,
     /// In fast recovery.
     recovering: bool,
-    /// The ACK being worked on may enlarge the window.
+    /// True if the current ACK may enlarge the window.
     may_grow: bool,
     /// The round trip, and the window when it began.
     round: Round,
@@ -68,7 +68,7 @@ impl Trim {
         }
     }
 
-    /// The path of the connection; parameters of the scenario have precedence.
+    /// Sets the path of the connection; parameters of the scenario have precedence.
     fn take_path(&mut self, mut path: Path) {
         if let Some(rate) = self.c.rate {
             path.packets_per_s = rate.0 as f64 / (8.0 * path.packet);
@@ -88,7 +88,7 @@ impl Trim {
         }
     }
 
-    /// C, packets per ps; `None` if nobody said (TRIM A11: an end host cannot learn it).
+    /// C, packets per ps; `None` if unknown (TRIM A11: an end host cannot learn it).
     fn capacity(&self) -> Option<f64> {
         self.path.as_ref().map(|p| p.packets_per_s * 1e-12)
     }
@@ -112,11 +112,11 @@ impl Trim {
 
     /// The RTT sample of an ACK.
     fn sample(&self, ack: &Ack) -> Option<Time> {
-        // A kernel tells its laws the RTT of the newest segment (`rtt_us` of struct ack_sample).
+        // The kernel passes the RTT of the newest segment (`rtt_us` of struct ack_sample).
         if self.fixed_point.is_some() { ack.newest_rtt.map(fixed_point::sample) } else { ack.rtt }
     }
 
-    /// Forgets the estimate, for a new route (TRIM row 16); the next sample starts it anew.
+    /// Clears the estimate, for a new route (TRIM row 16); the next sample starts a new one.
     pub fn forget_min(&mut self) {
         self.min_rtt = TimeOrNever::NEVER;
         self.k = f64::INFINITY;
@@ -127,7 +127,7 @@ impl Trim {
         self.k
     }
 
-    /// C, B, D and K in words, for the path the law was told of.
+    /// C, B, D and K in words, for the described path.
     pub fn summary(&self) -> String {
         let Some(p) = &self.path else { return "path unknown".into() };
         let us = |ps: f64| format!("{:.1} us", ps / 1e6);
@@ -145,7 +145,7 @@ impl Trim {
         if new_round {
             self.round_cwnd = w.cwnd;
         }
-        // TRIM A1: nothing in the printed algorithm limits cuts to one per round trip; parts of the prose do.
+        // TRIM A1: the printed algorithm does not limit reductions to one per round trip; parts of the prose do.
         let floor = match self.c.cut {
             ReductionMode::EveryAck => self.c.min_cwnd,
             ReductionMode::EachRtt if !new_round => return,
@@ -161,7 +161,7 @@ impl Trim {
                 (w.cwnd * (1.0 - ep / 2.0)).max(floor).min(w.cwnd)
             }
         };
-        if self.c.ssthresh >= Ssthresh::ReductionMode {
+        if self.c.ssthresh >= Ssthresh::Cut {
             w.ssthresh = w.cwnd.max(2.0).into();
         }
     }
@@ -173,8 +173,8 @@ impl CongestionControl for Trim {
     const PATH: Option<fn(&mut Trim, Path)> = Some(Trim::take_path);
 
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
-        // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 tell which transmission was
-        // acknowledged, and stacks without them take no such sample.
+        // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 identify the acknowledged transmission, and stacks
+        // without them take no such sample.
         if let Some(rtt) = self.sample(ack) {
             // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
             match &mut self.fixed_point {
@@ -189,7 +189,7 @@ impl CongestionControl for Trim {
             self.rtt_max = self.rtt_max.max(rtt);
             self.learn_min(rtt);
         }
-        // Here, because the ACK of a probe that carries ECE is one too, and a reduction leaves out `pkts_acked`.
+        // Here, because the ACK of a probe may carry ECE, and a reduction leaves out `pkts_acked`.
         if ack.acked > 0 && !self.recovering && self.suspended() {
             self.take_probes(ack);
         }
@@ -240,7 +240,7 @@ impl CongestionControl for Trim {
     }
 
     fn reduces_on_loss_after_ecn(&self) -> bool {
-        // TRIM knows no marks; if a scenario has them, a halving answers mark and loss alike, once per window.
+        // TRIM does not use marks; if a scenario has them, a halving answers mark and loss alike, once per window.
         false
     }
 

@@ -9,7 +9,7 @@ use forebay_units::{Time, TimeOrNever};
 /// Probes of an episode (TRIM 2.3).
 const PROBES: usize = 2;
 
-/// Where the sender stands.
+/// State of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum State {
     /// New data as the window allows.
@@ -27,7 +27,7 @@ pub(super) enum State {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Episode {
     pub(super) state: State,
-    /// Window when the gap was found (`s_cwnd`); 0 for the wait before the first segment of a connection, which no probes follow.
+    /// Window when the gap was found (`s_cwnd`); 0 for the wait before the first segment of a connection, which is not followed by probes.
     saved: f64,
     /// Probes sent: (stream offset that acknowledges it, time sent).
     probes: [(u64, Time); PROBES],
@@ -35,11 +35,11 @@ pub(super) struct Episode {
     acked: usize,
     /// Sum of the RTTs of acknowledged probes.
     rtts: Time,
-    /// When the timer of the state fires.
+    /// Expiry of the state's timer.
     pub(super) due: TimeOrNever,
-    /// When the last episode ended: counts as a transmission (TRIM A8).
+    /// End of the last episode: counts as a transmission (TRIM A8).
     resumed: Time,
-    /// The wait at the start of the connection is over, or was not wanted.
+    /// True if the wait at the start of the connection is over, or not configured.
     started: bool,
 }
 
@@ -60,17 +60,17 @@ impl Default for Episode {
 }
 
 impl Trim {
-    /// Whether an episode is going on.
+    /// Returns whether an episode is in progress.
     pub(super) fn suspended(&self) -> bool {
         self.episode.state != State::Normal
     }
 
-    /// Ends the episode without a window of its own: a timeout or a fast retransmit (TRIM 2.5).
+    /// Ends the episode without setting a window: a timeout or a fast retransmit (TRIM 2.5).
     pub(super) fn discard(&mut self) {
         self.episode = Episode { resumed: self.episode.resumed, started: self.episode.started, ..Episode::default() };
     }
 
-    /// How many new segments may leave now. Begins, continues and ends episodes.
+    /// Number of new segments that may leave now. Begins, continues and ends episodes.
     pub(super) fn gate(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
         let at = &self.seen(at);
         // TRIM row 19: no gap test during recovery.
@@ -101,7 +101,7 @@ impl Trim {
         }
     }
 
-    /// The opportunity with the times that the law computes with.
+    /// The opportunity, with times in the precision of the arithmetic.
     fn seen(&self, at: &Opportunity) -> Opportunity {
         match self.fixed_point {
             Some(_) => {
@@ -111,7 +111,7 @@ impl Trim {
         }
     }
 
-    /// The first segment of the connection: no history, so no probes (TRIM row 11), but with AD a wait (A20).
+    /// Handles the first segment of the connection: no history, so no probes (TRIM row 11), but with AD a wait (A20).
     fn start(&mut self, at: &Opportunity) {
         self.episode.started = true;
         if self.c.ad && self.c.at_start && at.last_tx.is_none() {
@@ -119,7 +119,7 @@ impl Trim {
         }
     }
 
-    /// TRIM A5, A27: too long since anything was sent on this connection?
+    /// Returns whether too much time has passed since the last transmission on this connection (TRIM A5, A27).
     fn gap(&self, at: &Opportunity) -> bool {
         let Some(last_tx) = at.last_tx else { return false };
         let pause = at.now.saturating_sub(last_tx.max(self.episode.resumed));
@@ -159,7 +159,7 @@ impl Trim {
         }
     }
 
-    /// Segments that left while probing are probes.
+    /// Records segments that left while probing as probes.
     pub(super) fn note_probes(&mut self, from: u64, to: u64, at: &Opportunity) {
         let at = &self.seen(at);
         let smooth = self.fixed_point.map_or_else(|| Time(self.smooth.unwrap_or(0.0) as u64), |fixed_point| fixed_point.smooth());
@@ -173,18 +173,18 @@ impl Trim {
             e.probes[e.count] = (end, at.now);
             e.count += 1;
         }
-        // TRIM A4, A9: a timer from the real time of sending, with smooth_RTT as it is now; the second probe sets it again.
+        // TRIM A4, A9: a timer from the real time of sending, with the current smooth_RTT; the second probe restarts it.
         e.due = (at.now + smooth).into();
     }
 
-    /// An ACK advanced during an episode. What follows from it is decided at the opportunity to send that it makes.
+    /// Handles an ACK that advanced during an episode. The decision is made at the following opportunity to send.
     pub(super) fn take_probes(&mut self, ack: &Ack) {
         let now = if self.fixed_point.is_some() { fixed_point::microseconds(ack.now) } else { ack.now };
         let e = &mut self.episode;
         while let Some(&(end, sent)) = e.probes[..e.count].get(e.acked)
             && ack.snd_una >= end
         {
-            // Times of handing over (TRIM row 13): the second probe's include its wait in the host's own card.
+            // Times of passing segments to the interface (TRIM row 13): the second probe's RTT includes its wait there.
             let rtt = now - sent;
             e.rtts += if self.fixed_point.is_some() { fixed_point::sample(rtt) } else { rtt };
             e.acked += 1;
@@ -194,13 +194,13 @@ impl Trim {
         }
     }
 
-    /// The window after probing; `late`: some probe was not acknowledged in time.
+    /// Sets the window after probing; `late`: a probe was not acknowledged in time.
     fn tune(&mut self, w: &mut Window, at: &Opportunity, late: bool) {
         let e = self.episode;
         let floor = self.c.min_cwnd;
         let mean = (e.acked > 0).then(|| e.rtts.0 as f64 / e.acked as f64);
         if let (Some(rtt), false) = (mean, late) {
-            // TRIM Eq. 1. The saved window of 1 after a timeout is raised to the floor like any other.
+            // TRIM Eq. 1. A saved window of 1 after a timeout is raised to the floor.
             let least = self.min_rtt.or_never();
             w.cwnd = if self.fixed_point.is_some() {
                 FixedPoint::reuse(e.saved, e.rtts / e.acked as u64, least, floor)
@@ -253,7 +253,7 @@ impl Trim {
         self.episode.state = State::AsWait;
     }
 
-    /// Back to normal. TRIM row 15: without counting this as a transmission the next segment would find a gap again.
+    /// Returns to normal. TRIM row 15: if this did not count as a transmission, the next segment would find a gap again.
     fn resume(&mut self, now: Time) {
         self.episode = Episode { resumed: now, started: true, ..Episode::default() };
     }

@@ -1,4 +1,4 @@
-//! TRIM 2.4 to 2.8, rule by rule. RTT of the empty path 200 us, 1 Gbps, packets of 1460 B, buffer of 100.
+//! Tests of TRIM 2.4 to 2.8, rule by rule. RTT of the empty path 200 us, 1 Gbps, packets of 1460 B, buffer of 100.
 
 use super::config::{MinRttSource, ReductionMode, Ssthresh};
 use super::probe::State;
@@ -31,7 +31,7 @@ fn config() -> Config {
     }
 }
 
-/// A law, its window, and what the sender knows. Times in us, segments counted from 0.
+/// A congestion control, its window, and the sender's state. Times in us, segments counted from 0.
 struct Bench {
     l: Trim,
     w: Window,
@@ -68,7 +68,7 @@ impl Bench {
         b
     }
 
-    /// `unsent` segments are there; how many leave.
+    /// Offers `unsent` segments; returns how many leave.
     fn offer(&mut self, now: u64, unsent: u64) -> u64 {
         let at = Opportunity {
             now: US * now,
@@ -124,7 +124,7 @@ fn smoothing_and_minimum() {
         close(b.l.k(), threshold(Policy::Lower, C, min as f64 * 1e6, 100.0, 3.0));
     }
     assert_eq!(b.l.rtt_max, US * 400);
-    // Row 16: only a reset lets it rise.
+    // Row 16: only a reset raises it.
     b.l.forget_min();
     assert!(b.l.k().is_infinite());
     b.ack(1, 2, 300);
@@ -163,16 +163,16 @@ fn late_probes() {
             b.ack_then(5200, 2, 200, 7);
         }
         assert_eq!(b.offer(5259, 7), 0);
-        // The window of 2 lets as many out as probes were answered.
+        // The window of 2 releases as many as probes were answered.
         assert_eq!(b.offer(5260, 7), answered);
         assert_eq!((b.w.cwnd, b.w.ssthresh.or_infinite(), b.state()), (2.0, 10.0, State::Normal));
-        // Row 20: a probe's ACK after that is an ordinary one: it grows the window, as slow start does.
+        // Row 20: a later ACK of a probe is an ordinary one: it grows the window, as in slow start.
         b.ack_then(5270, 3, 270, 0);
         assert_eq!(b.w.cwnd, 3.0);
     }
 }
 
-/// An ACK at the very deadline is in time.
+/// An ACK exactly at the deadline is in time.
 #[test]
 fn just_in_time() {
     let mut b = Bench::idle(config());
@@ -248,7 +248,7 @@ fn gaps() {
     assert_eq!((b.offer(9000, 0), b.state()), (0, State::Normal));
 }
 
-/// Row 15: a late episode leaves a pause of a smoothed RTT behind, which is no gap of its own.
+/// Row 15: a late episode leaves a pause of a smoothed RTT, which is no gap of its own.
 #[test]
 fn resumes_without_probing_again() {
     let mut b = Bench::idle(config());
@@ -319,7 +319,7 @@ fn threshold_modes() {
     for (mode, cut, late, tuned) in [
         (Ssthresh::All, true, true, true),
         (Ssthresh::Late, true, true, false),
-        (Ssthresh::ReductionMode, true, false, false),
+        (Ssthresh::Cut, true, false, false),
         (Ssthresh::None, false, false, false),
     ] {
         let c = Config { ssthresh: mode, ..config() };
@@ -367,7 +367,7 @@ fn rate_and_buffer() {
         ..config()
     };
     close(Bench::new(c).l.k(), threshold(Policy::Upper, 10.0 * C, 200e6, 239.0, 3.0));
-    // Nobody said: no cuts, and probes work all the same.
+    // Unknown: no reductions, and probes still work.
     let mut l = Trim::new(&config());
     let mut w = Window { cwnd: 9.0, ssthresh: Threshold::at(9.0) };
     let ack = Ack { rtt: Some(US * 900), ..ACK };
@@ -471,7 +471,7 @@ fn no_cut_in_recovery() {
     b.l.cwnd_event(&mut w, Event::Complete);
     b.ack_then(1, 3, 900, 0);
     assert!(b.w.cwnd < 15.0);
-    // A recovery that was undone is over as well.
+    // A recovery that was undone has ended too.
     b.l.cwnd_event(&mut w, Event::Recovery);
     assert_eq!(b.l.undo_cwnd(&w, 30.0), 30.0);
     let before = b.w.cwnd;

@@ -1,6 +1,6 @@
 //! The RTT threshold K (TRIM section 2.4 (f)). Times in ps, rates in packets per ps, queues in packets.
 
-/// Where K lies in its interval. TRIM A12: not stated for any experiment.
+/// Position of K in its interval. TRIM A12: not stated for any experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Policy {
     /// At the lower bound: the shortest queue.
@@ -9,7 +9,7 @@ pub(super) enum Policy {
     Mid,
     /// At the upper bound.
     Upper,
-    /// This many ps, whatever the interval.
+    /// This many ps, regardless of the interval.
     Explicit(f64),
 }
 
@@ -17,21 +17,21 @@ pub(super) enum Policy {
 pub(super) fn interval(c: f64, d: f64, b: f64) -> (f64, f64) {
     let pipe = c * d;
     let root = (2.0 * pipe).sqrt() - 1.0;
-    // Below 5.83 packets the square is less than D (TRIM E11); below 0.17 it would be more again, but of a negative number of flows.
+    // Below 5.83 packets the square is less than D (TRIM E11); below 0.17 it would be larger again, for a negative number of flows.
     let square = if root > 1.0 { root * root } else { 0.0 };
     let lower = square.max(pipe) / c;
     (lower, (b + pipe) / (2.0 * c))
 }
 
-/// K. An interval that is empty because the buffer is small leaves its upper end (TRIM 2.4 (f)); in any case K stays `guard`
-/// packet times above `d`: without that a small buffer would give K < D and pin all windows at the floor (TRIM E9).
+/// Computes K. If the interval is empty because the buffer is small, K is its upper end (TRIM 2.4 (f)). In any case K is at least `guard` packet
+/// times above `d`: otherwise a small buffer would give K < D and pin all windows at the floor (TRIM E9).
 pub(super) fn threshold(policy: Policy, c: f64, d: f64, b: f64, guard: f64) -> f64 {
     let (lower, upper) = interval(c, d, b);
     let k = match policy {
         Policy::Explicit(k) => k,
         Policy::Lower | Policy::Mid | Policy::Upper if lower >= upper => upper,
         Policy::Lower => lower,
-        // Our choice: an unlimited buffer gives no upper end; the lower one holds all the same.
+        // Our choice: an unlimited buffer gives no upper bound; the lower one still holds.
         Policy::Mid | Policy::Upper if upper.is_infinite() => lower,
         Policy::Mid => (lower + upper) / 2.0,
         Policy::Upper => upper,

@@ -3,7 +3,7 @@
 use super::{Fabric, WORD};
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS, doubled, sort_across_ports};
 use crate::engine::node_set::NodeSet;
-use crate::engine::partition::state::PartitionState;
+use crate::engine::partition_state::PartitionState;
 use crate::engine::tiers::GROUP;
 use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;
@@ -19,7 +19,7 @@ impl Fabric {
     #[inline(never)]
     pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, partition: &mut PartitionState, switches: NodeSet) {
         debug_assert_eq!(WIDE, self.fib.is_wide());
-        // Owned here, so that the compiler knows that nothing else reaches it.
+        // Owned here, so that the compiler can assume that nothing else accesses it.
         let mut list = std::mem::take(&mut partition.packets);
         let start = partition.calendar.start;
         for node in switches {
@@ -91,7 +91,7 @@ impl Fabric {
         }
     }
 
-    /// Whether a switch has shared memory, buffered disciplines, or links that damage packets.
+    /// Returns whether a switch has shared memory, buffered disciplines, or links that damage packets.
     pub(in crate::engine) fn is_special(&self, node: NodeId) -> bool {
         self.nodes[node].special
     }
@@ -106,19 +106,19 @@ impl Fabric {
         } else {
             partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
-        let looks = self.nodes[node].shared.is_some() || !self.nodes[node].lossy_inputs.is_empty();
+        let inspects = self.nodes[node].shared.is_some() || !self.nodes[node].corrupting_inputs.is_empty();
         for m in &*packets {
-            if (!looks || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
+            if (!inspects || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
             }
         }
         self.serve_waiting(partition, node, end)
     }
 
-    /// Whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
+    /// Returns whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
-        if !self.nodes[node].lossy_inputs.is_empty() && self.is_damaged(partition, node, m) {
+        if !self.nodes[node].corrupting_inputs.is_empty() && self.is_damaged(partition, node, m) {
             return false;
         }
         let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.offset());
@@ -152,13 +152,13 @@ impl Fabric {
         next
     }
 
-    /// Whether a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch checks
+    /// Returns whether a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch checks
     /// every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]
     fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
-        for i in 0..self.nodes[node].lossy_inputs.len() {
-            let port = self.nodes[node].lossy_inputs[i];
+        for i in 0..self.nodes[node].corrupting_inputs.len() {
+            let port = self.nodes[node].corrupting_inputs[i];
             if self.ports[port].is_damaged(m.packet) {
                 // SAFETY: as in `hop`.
                 partition.drop_packet(unsafe { &*m.packet });

@@ -6,7 +6,7 @@
 mod forward;
 
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
 use crate::net::huge_pages;
@@ -41,8 +41,8 @@ pub(super) struct NodePorts {
     /// First word of the bitmap of those with a backlog.
     waiting_first: u32,
     /// Ingress ports whose links damage packets.
-    lossy_inputs: Vec<PortId>,
-    /// Whether the switch has shared memory, buffered disciplines or lossy inputs.
+    corrupting_inputs: Vec<PortId>,
+    /// True if the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
 }
 
@@ -79,7 +79,7 @@ impl Fabric {
             }
         }
         for c in &network.faults.corruption {
-            nodes[network.ports[c.port].to].lossy_inputs.push(c.port);
+            nodes[network.ports[c.port].to].corrupting_inputs.push(c.port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -90,7 +90,8 @@ impl Fabric {
             // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].lossy_inputs.is_empty();
+            nodes[n].special =
+                nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].corrupting_inputs.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -115,7 +116,7 @@ impl Fabric {
         ports.extend(network.ports.iter().enumerate().map(make));
         for c in &network.faults.corruption {
             let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
-            ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
+            ports[c.port.index()].set_bit_errors(BitErrors::new(c.bit_errors, draws));
         }
         for (port, place) in ports.iter_mut().zip(place_of) {
             port.place = place;
@@ -302,7 +303,7 @@ impl Fabric {
         match why {
             // SAFETY: as in `hop`.
             Refusal::Dropped => partition.drop_packet(unsafe { &*m.packet }),
-            Refusal::SlowPath => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
+            Refusal::SlowPath => unreachable!("only ports of hosts are intercepted, and backlogs are handled first"),
         }
     }
 
@@ -321,7 +322,7 @@ impl Fabric {
         let busy = p.is_busy(now);
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, || Ring::extra_behind(m.packet)) };
-        if !busy && p.passes(now) {
+        if !busy && p.allows_bypass(now) {
             if p.counts() {
                 return false;
             }
@@ -333,7 +334,7 @@ impl Fabric {
         } else if busy {
             p.enqueue_busy(now, packet, extra(), |lost| partition.drop_packet(lost));
             self.note_waiting(to);
-        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| partition.drop_packet(lost)) {
+        } else if let Some(arrival) = p.enqueue_idle_slow(now, packet, extra(), |lost| partition.drop_packet(lost)) {
             self.announce(partition, to, arrival);
         }
         true

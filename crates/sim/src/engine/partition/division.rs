@@ -9,10 +9,10 @@ use forebay_units::{IndexVec, NodeId};
 use std::collections::BTreeMap;
 
 /// Links to another partition count as nearly equal from this percentage of the links to the best partition.
-const ALIKE: usize = 50;
+const NEARLY_EQUAL_PERCENT: usize = 50;
 
 /// Assigns each node to one of `parts` partitions. The work of a node is the capacity of its links: a host takes about as long for a packet sent and
-/// one received as a switch for one forwarded (measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16).
+/// one received as a switch for one forwarded. (Measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16.)
 pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16> {
     let mut part: IndexVec<NodeId, Option<u16>> = IndexVec::repeat(None, network.nodes.len());
     let mut load = vec![0; parts];
@@ -27,8 +27,8 @@ pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16
     for host in network.nodes.ids().filter(|n| network.nodes[*n].host) {
         racks.entry(links[host].first().copied().unwrap_or(host)).or_default().push(host);
     }
-    let whole = racks.len() >= parts;
-    let units: Vec<&[NodeId]> = racks.values().flat_map(|rack| rack.chunks(if whole { rack.len() } else { 1 })).collect();
+    let whole_racks = racks.len() >= parts;
+    let units: Vec<&[NodeId]> = racks.values().flat_map(|rack| rack.chunks(if whole_racks { rack.len() } else { 1 })).collect();
     let total: u64 = units.iter().map(|u| u.len() as u64).sum();
     let mut before = 0;
     for unit in units {
@@ -51,7 +51,8 @@ pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16
             let mut to = vec![0; parts];
             links[node].iter().filter_map(|n| known[*n]).for_each(|p| to[usize::from(p)] += 1);
             let most = to.iter().max().copied().unwrap_or_default();
-            let own = (0..parts).filter(|&p| 100 * to[p] >= ALIKE * most).min_by_key(|&p| load[p]).unwrap_or_default();
+            let own =
+                (0..parts).filter(|&p| 100 * to[p] >= NEARLY_EQUAL_PERCENT * most).min_by_key(|&p| load[p]).unwrap_or_default();
             part[node] = Some(own as u16);
             load[own] += work[node];
         }
@@ -94,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn racks_stay_whole_and_spines_are_shared_out() {
+    fn racks_stay_together_spines_split() {
         let parts: Vec<u16> = partition(&racks(), 2).iter().copied().collect();
         assert_eq!(parts, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1]);
     }
 
     /// Nine racks of four hosts and four spines: the partition with four racks has three of the spines.
     #[test]
-    fn spines_make_up_for_a_rack_less() {
+    fn spines_balance_a_missing_rack() {
         let hosts = (0..36).map(|h| (h, 36 + h / 4));
         let spines = (36..45).flat_map(|leaf| (45..49).map(move |spine| (leaf, spine)));
         let parts = partition(&network(36, 13, &hosts.chain(spines).collect::<Vec<_>>()), 2);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn more_parts_than_racks_or_nodes_are_legal() {
+    fn more_partitions_than_nodes_are_legal() {
         for parts in [1, 3, 5, 12, 40] {
             let part = partition(&racks(), parts);
             assert!(part.iter().all(|p| usize::from(*p) < parts), "{part:?}");

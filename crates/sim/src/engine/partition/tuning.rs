@@ -47,7 +47,7 @@ fn median(mut nanos_per_node: Vec<f64>) -> f64 {
 pub(in crate::engine) struct ThreadTuning {
     /// All windows use all threads.
     always: bool,
-    /// Whether all threads are faster, as far as is known.
+    /// True if all threads were faster at the last measurement.
     together: bool,
     /// Turns of the current trial: the current choice, the other one, and the current one again, so that a growing or shrinking load favours neither.
     turns: [Turn; 3],
@@ -64,12 +64,12 @@ impl ThreadTuning {
         ThreadTuning { always, together: always, turns: Default::default(), turn: 0, pause: 0, factor: FIRST_PAUSE }
     }
 
-    /// Whether the next window uses all threads.
+    /// Returns whether the next window uses all threads.
     pub(in crate::engine) fn together(&self) -> bool {
         self.together != (self.pause == 0 && self.turn == 1)
     }
 
-    /// Whether all threads are faster, as far as is known.
+    /// Returns whether all threads were faster at the last measurement.
     pub(in crate::engine) fn is_faster_together(&self) -> bool {
         self.together
     }
@@ -130,7 +130,7 @@ mod tests {
     const WINDOWS: [u64; 2] = [30_000, 300_000_000];
 
     #[test]
-    fn what_is_faster_is_done_and_trials_are_cheap() {
+    fn faster_choice_wins_with_cheap_trials() {
         for window in WINDOWS {
             let time = 2_000 * window;
             let mut pace = ThreadTuning::new(false);
@@ -146,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_the_machine() {
+    fn choice_follows_the_machine() {
         for window in WINDOWS {
             let mut pace = ThreadTuning::new(false);
-            // Somebody has the second core while the run begins.
+            // Another program occupies the second core while the run begins.
             run(&mut pace, (window, 2 * window), 100 * window);
             assert!(!pace.is_faster_together());
             run(&mut pace, (window, window * 2 / 3), 1_500 * window);
@@ -161,7 +161,7 @@ mod tests {
 
     /// A window that holds more and more, as at the start of a run, does not speak for what is tried first.
     #[test]
-    fn a_growing_load_speaks_for_nobody() {
+    fn growing_load_favours_neither() {
         let mut pace = ThreadTuning::new(false);
         for number in 0..100 {
             let one = 1_000 * (100 + number);

@@ -175,7 +175,7 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     } = row;
     debug_assert!(
         *flow_id == 0 && waited.is_none() && shim.is_none(),
-        "what the end of the run adds to a row, or stands beside it"
+        "columns that are added at the end of the run, or stored separately"
     );
     let mut row = Writer { lengths: 0, count: 0, numbers: [0; MOST * 8], bytes: 0 };
     let mut number = |n| row.put(n);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out() {
+    fn flow_rows_roundtrip() {
         let rows: Vec<_> = (0..1 << 16).step_by(5).map(|which| row(0x9E37_79B9_7F4A_7C15 >> (which % 61), which)).collect();
         let (mut first, mut second) = (FlowRows::default(), FlowRows::default());
         let (head, tail) = rows.split_at(700);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_row_takes_few_bytes() {
+    fn ordinary_row_takes_few_bytes() {
         let at = |us: u64| Time::from_us(us);
         let ordinary = FlowRow {
             conn_id: 99_999,

@@ -6,11 +6,11 @@ use forebay_units::ConnSlot;
 use std::collections::BTreeMap;
 
 impl SimState {
-    /// Computes packets sent less packets received, dropped or in flight, for every open connection and, last, for the closed ones together, as far
-    /// as this process knows. The sums over all processes must be zero. Also checks that the count of every port's queue matches its ring.
+    /// Computes packets sent less packets received, dropped or in flight, for every open connection and, last, for the closed ones together.
+    /// Only packets of this process count: the sums over all processes must be zero. Also checks that the count of every port's queue matches its ring.
     ///
     /// # Panics
-    /// If a queue does not match its ring, or acknowledged bytes never arrived: a bug in the simulator, whose results must not be used.
+    /// If a queue does not match its ring, or acknowledged bytes never arrived. That is a bug in the simulator: the results must not be used.
     pub(super) fn audit(&mut self) -> Vec<u64> {
         self.count_drops();
         let mut flying: BTreeMap<ConnSlot, u64> = BTreeMap::new();

@@ -26,7 +26,7 @@ pub(super) struct NewSlot {
     pub isn: u32,
     /// Number of the slot's generation.
     pub generation: u8,
-    /// Whether the slot has never been used.
+    /// True if the slot has never been used.
     pub fresh: bool,
 }
 
@@ -270,7 +270,7 @@ impl ConnectionTable {
         (&mut self.incoming[conn], &mut self.receivers[conn])
     }
 
-    /// Whether a timer at host `node` belongs to the current sender of `conn`. Generations repeat after 64 connections in a slot, so that a late
+    /// Returns whether a timer at host `node` belongs to the current sender of `conn`. Generations repeat after 64 connections in a slot, so that a late
     /// timer may have the generation of a connection at another host.
     #[inline]
     pub(super) fn is_of_sender(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {

@@ -1,7 +1,7 @@
 //! All hosts by node number, and their timers.
 
 use crate::engine::host::{Host, TimerKind};
-use crate::engine::partition::state::{DeferredEffect, PartitionState};
+use crate::engine::partition_state::{DeferredEffect, PartitionState};
 use crate::net::arena::Arena;
 use crate::net::per_host::PerHost;
 use forebay_experiment::network::Network;
@@ -45,7 +45,7 @@ impl HostTable {
         self.hosts.set_running(node);
     }
 
-    /// Whether `node` is a host.
+    /// Returns whether `node` is a host.
     #[inline]
     pub(super) fn is_host(&self, node: NodeId) -> bool {
         self.bits[node.get() >> 6] >> (node.get() & 63) & 1 == 1

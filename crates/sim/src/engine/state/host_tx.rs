@@ -7,7 +7,7 @@ use crate::engine::connection::Message;
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;
@@ -153,7 +153,7 @@ impl SimState {
         self.connections.sender_mut(conn).datagram(now, &mut nic);
     }
 
-    /// Payload of `conn` that is known to have arrived: acknowledged, or received where there are no acknowledgements.
+    /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgements.
     pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
         if self.connections.get(conn).datagrams {
             return self.received(conn).in_order;

@@ -8,7 +8,7 @@ use forebay_units::{GroupId, IndexVec, Time};
 
 /// Start of the measurement, and the payload delivered over time.
 pub(super) struct Measurement {
-    /// Whether the warm-up is over.
+    /// True if the warm-up is over.
     pub(super) active: bool,
     /// Start of the statistics.
     pub(super) since: Time,

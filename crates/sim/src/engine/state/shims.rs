@@ -14,7 +14,7 @@ use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
 /// A path between endpoints and the interfaces of their hosts.
 pub(super) trait EndpointPath {
-    /// Whether the path leads through the shim.
+    /// True if the path leads through the shim.
     const SHIM: bool;
 
     /// Sink of the endpoint's packets.
@@ -96,14 +96,14 @@ impl SimState {
 
     /// Runs the timer of a host's shim.
     pub(super) fn run_shim_timer(&mut self, node: NodeId, group: GroupId, now: Time) {
-        let Some(layers) = self.endpoint_shims.of(group) else { return };
+        let Some(states) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
         let connections = &self.connections;
         let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, now, |conn, g| connections.is_of_sender(node, conn, g), &mut nic);
+        states.tick(Side::Sender, node, now, |conn, g| connections.is_of_sender(node, conn, g), &mut nic);
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), host, now);
-        layers.tick(Side::Receiver, node, now, |conn, g| connections.is_of_receiver(node, conn, g), &mut nic);
-        let next = layers.rearm(node, now);
+        states.tick(Side::Receiver, node, now, |conn, g| connections.is_of_receiver(node, conn, g), &mut nic);
+        let next = states.rearm(node, now);
         self.set_shim_timer(node, group, next);
     }
 

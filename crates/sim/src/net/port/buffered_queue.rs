@@ -1,13 +1,12 @@
-//! Ports with a buffered discipline, whose order, or backlog, can change after an arrival: packets wait in a slab, and which one goes
-//! next is decided when the transmitter becomes free. From then on it is a packet like those of other ports: in the ring, with its
-//! arrival time.
+//! Ports with a buffered discipline, whose order or backlog can change after an arrival. Packets wait in a slab, and the discipline chooses the next
+//! one when the transmitter becomes free. From then on the packet is in the ring with its arrival time, as at other ports.
 //!
-//! Decisions are made late, but not differently: before an arrival, all transmissions that start before it ([`Port::serve`]); at the end
-//! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
-//! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
+//! Decisions are made late, with the same result: before an arrival, all transmissions that start earlier ([`Port::serve`]); at the end of the node's
+//! window, all that start before its end. A transmission that starts at the instant of an arrival starts after it (`ARCHITECTURE.md`, two decisions
+//! about time). A packet that starts in a window arrives after its end, because the window is not longer than the delay.
 //!
-//! All that an arrival does is compiled for each discipline by itself (`forebay_queues::Operation`), so that what one of them does not look at
-//! is not put together for it.
+//! The code of an arrival is compiled for each discipline separately (`forebay_queues::Operation`), so that facts that a discipline does not use are not
+//! computed.
 
 mod transmit;
 
@@ -17,18 +16,18 @@ use crate::net::packet::{Extra, Packet, flag};
 use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Operation, Queued, Verdict};
 use forebay_units::Time;
 
-/// Carries out what a discipline does to packets.
+/// Applies the effects of a discipline to packets.
 struct Sink<'a, L> {
     port: &'a mut Port,
     slab: &'a mut Slab,
     now: Time,
     /// The packet that is being pushed; it does not count as queued yet.
     arriving: Option<Handle>,
-    /// It was dropped.
+    /// True if it was dropped.
     refused: bool,
-    /// Overflows are those of a shared memory.
+    /// True if overflows are those of a shared memory.
     shared: bool,
-    /// Receives every packet that is dropped.
+    /// Receives every dropped packet.
     lost: L,
 }
 
@@ -39,19 +38,19 @@ impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     }
 
     fn drop(&mut self, packet: Handle, reason: DropReason) {
-        let (held, before) = self.slab.remove(packet);
+        let (stored, before) = self.slab.remove(packet);
         let reason = if reason == DropReason::Overflow && self.shared { DropReason::SharedBuffer } else { reason };
         if self.arriving == Some(packet) {
             self.refused = true;
-            self.port.drop(reason, u64::from(held.wire));
+            self.port.drop(reason, u64::from(stored.wire));
         } else {
-            self.port.evict(self.now, &held, before, reason);
+            self.port.evict(self.now, &stored, before, reason);
         }
-        (self.lost)(&held);
+        (self.lost)(&stored);
     }
 }
 
-/// [`Port::serve`], with a discipline.
+/// Arguments of [`Port::serve`].
 struct Serve<'a, L> {
     port: &'a mut Port,
     slab: &'a mut Slab,
@@ -68,8 +67,8 @@ impl<L: FnMut(&Packet)> Operation for Serve<'_, L> {
     }
 }
 
-/// An arrival.
-struct Arriving<'a, L> {
+/// Arguments of an arrival.
+struct ArrivingPacket<'a, L> {
     port: &'a mut Port,
     slab: &'a mut Slab,
     now: Time,
@@ -78,34 +77,34 @@ struct Arriving<'a, L> {
     lost: L,
 }
 
-/// [`Port::enqueue_busy`], with a discipline.
-struct EnqueueBusy<'a, L>(Arriving<'a, L>);
+/// Arguments of [`Port::enqueue_busy`].
+struct EnqueueBusy<'a, L>(ArrivingPacket<'a, L>);
 
 impl<L: FnMut(&Packet)> Operation for EnqueueBusy<'_, L> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, discipline: &mut impl Buffered) {
-        let Arriving { port, slab, now, packet, extra, lost } = self.0;
+        let ArrivingPacket { port, slab, now, packet, extra, lost } = self.0;
         port.enqueue_busy_by(discipline, slab, now, packet, extra, lost);
     }
 }
 
-/// [`Port::pass`], with a discipline.
-struct Pass<'a, L>(Arriving<'a, L>);
+/// Arguments of [`Port::enqueue_idle_slow`].
+struct EnqueueIdleSlow<'a, L>(ArrivingPacket<'a, L>);
 
-impl<L: FnMut(&Packet)> Operation for Pass<'_, L> {
+impl<L: FnMut(&Packet)> Operation for EnqueueIdleSlow<'_, L> {
     type Output = Option<Time>;
 
     #[inline(always)]
     fn run(self, discipline: &mut impl Buffered) -> Option<Time> {
-        let Arriving { port, slab, now, packet, extra, lost } = self.0;
-        port.pass_by(discipline, slab, now, packet, extra, lost)
+        let ArrivingPacket { port, slab, now, packet, extra, lost } = self.0;
+        port.enqueue_idle_slow_by(discipline, slab, now, packet, extra, lost)
     }
 }
 
-/// [`Port::admit`] where a shared memory is short, with a discipline.
-struct Push<'a, L>(Arriving<'a, L>, u64);
+/// Arguments of [`Port::admit`] where a shared memory is short.
+struct Push<'a, L>(ArrivingPacket<'a, L>, u64);
 
 impl<L: FnMut(&Packet)> Operation for Push<'_, L> {
     type Output = Option<Time>;
@@ -116,40 +115,40 @@ impl<L: FnMut(&Packet)> Operation for Push<'_, L> {
     }
 }
 
-impl<L: FnMut(&Packet)> Arriving<'_, L> {
-    /// Takes in or drops the packet where this may concern packets that wait, and where the port may hold no more bytes than `memory`, after
+impl<L: FnMut(&Packet)> ArrivingPacket<'_, L> {
+    /// Queues or drops the packet where this may affect waiting packets, and where the port may hold no more bytes than `memory`, after
     /// [`Port::serve`].
     #[inline(never)]
     fn push(mut self, discipline: &mut impl Buffered, memory: Option<u64>) -> Option<Time> {
-        let Arriving { port, slab, now, packet, extra, lost } = &mut self;
+        let ArrivingPacket { port, slab, now, packet, extra, lost } = &mut self;
         let now = *now;
         port.settle(now);
         port.record(now);
-        port.tell_passed(discipline);
+        port.report_bypassed(discipline);
         let (state, handle) = (port.state(now, memory), slab.next());
         slab.insert(packet, *extra, now);
         let shared = memory.is_some();
         let mut sink = Sink { port, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut *lost };
         discipline.push(&state, Queued { handle, since: now, packet: facts(packet) }, &mut sink);
         let refused = sink.refused;
-        port.ask_passing(discipline);
+        port.update_bypass(discipline);
         if refused {
             return None;
         }
         port.count_arrival(now, u64::from(packet.wire));
         if port.busy_until < now {
-            // Idle, so the rest of the backlog is empty: it is in service at once.
+            // Idle, so the rest of the backlog is empty: the packet is in service at once.
             let idle = port.ring.is_empty();
             port.start_next(now, discipline, slab, lost);
-            return port.news(idle);
+            return port.first_arrival(idle);
         }
         None
     }
 }
 
 impl Port {
-    /// The backlog, taken out of the port while its discipline runs, so that the port itself can carry out what the discipline does.
-    /// [`Port::put_back`] must follow. `None`, and nothing changed, for others.
+    /// Takes the backlog out of the port while its discipline runs, so that the port can apply the effects of the discipline. [`Port::put_back`] must
+    /// follow. `None`, with no change, for other ports.
     #[inline]
     fn take_backlog(&mut self) -> Option<Box<Backlog>> {
         self.backlog.take()
@@ -157,19 +156,19 @@ impl Port {
 
     #[inline]
     fn put_back(&mut self, backlog: Box<Backlog>) {
-        // There is none, so nothing has to be let go.
+        // The place is empty, so that nothing has to be dropped.
         std::mem::forget(self.backlog.replace(backlog));
     }
 
-    /// Makes the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns
-    /// when the first of them arrives at the other end, if nothing was on the way there.
+    /// Performs the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns the
+    /// arrival of the first one at the far end, if nothing was on the way there.
     #[inline(always)]
     pub fn serve(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
         let Backlog { discipline, slab } = &mut *backlog;
-        let news = discipline.apply(Serve { port: self, slab, until, lost });
+        let first_arrival = discipline.apply(Serve { port: self, slab, until, lost });
         self.put_back(backlog);
-        news
+        first_arrival
     }
 
     /// As [`Port::serve`].
@@ -185,16 +184,16 @@ impl Port {
         while self.busy_until < until && !slab.is_empty() {
             self.start_next(self.busy_until, discipline, slab, &mut lost);
         }
-        self.news(idle)
+        self.first_arrival(idle)
     }
 
-    /// When what was sent arrives, if the link was `idle` before.
+    /// Arrival of the first packet at the far end, if the link was `idle` before.
     #[inline(always)]
-    fn news(&self, idle: bool) -> Option<Time> {
+    fn first_arrival(&self, idle: bool) -> Option<Time> {
         (idle && !self.ring.is_empty()).then(|| self.ring.packet(self.ring.head()).arrival)
     }
 
-    /// As [`Port::enqueue_busy`]. What is usual calls nobody, so that no register has to be kept for later.
+    /// As [`Port::enqueue_busy`]. The fast path calls no function, so that it saves no registers.
     #[inline(never)]
     fn enqueue_busy_by<D: Buffered>(
         &mut self,
@@ -206,22 +205,22 @@ impl Port {
         lost: impl FnMut(&Packet),
     ) {
         if D::HAS_FAST_PUSH && !self.updates_records() && !packet.has(flag::EXT) {
-            self.tell_passed(discipline);
+            self.report_bypassed(discipline);
             let (state, queued) = (self.state(now, None), Queued { handle: slab.next(), since: now, packet: facts(packet) });
-            if discipline.takes_fast_push(&state, &queued) && slab.insert_plain(packet, now) {
+            if discipline.takes_fast_push(&state, &queued) && slab.insert_fast(packet, now) {
                 let verdict = discipline.try_push(&state, &queued);
                 debug_assert!(matches!(verdict, Some(Verdict::Accept | Verdict::Mark)));
                 if verdict == Some(Verdict::Mark) {
                     self.mark_held(slab, queued.handle);
                 }
                 self.count_arrival_fast(u64::from(queued.packet.wire));
-                return self.ask_passing(discipline);
+                return self.update_bypass(discipline);
             }
         }
         self.enqueue_busy_slow(discipline, slab, now, packet, extra, lost);
     }
 
-    /// As [`Port::enqueue_busy_by`], whatever the discipline, the packet, and the port.
+    /// As [`Port::enqueue_busy_by`], for any discipline, packet and port.
     #[inline(never)]
     fn enqueue_busy_slow<D: Buffered>(
         &mut self,
@@ -233,7 +232,7 @@ impl Port {
         lost: impl FnMut(&Packet),
     ) {
         self.record(now);
-        self.tell_passed(discipline);
+        self.report_bypassed(discipline);
         let handle = slab.next();
         match discipline.try_push(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
             Some(verdict @ (Verdict::Accept | Verdict::Mark)) => {
@@ -245,14 +244,14 @@ impl Port {
             }
             Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
             None => {
-                Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None);
+                ArrivingPacket { port: self, slab, now, packet, extra, lost }.push(discipline, None);
                 return;
             }
         }
-        self.ask_passing(discipline);
+        self.update_bypass(discipline);
     }
 
-    /// Marks a packet that is held.
+    /// Marks a stored packet.
     #[inline(always)]
     fn mark_held(&mut self, slab: &mut Slab, handle: Handle) {
         let p = slab.packet_mut(handle);
@@ -260,25 +259,25 @@ impl Port {
         p.meta.set_ecn(Codepoint::Ce);
     }
 
-    /// Tells a discipline of the packets that have passed.
+    /// Reports packets that bypassed the discipline.
     #[inline(always)]
-    fn tell_passed<D: Buffered>(&mut self, discipline: &mut D) {
+    fn report_bypassed<D: Buffered>(&mut self, discipline: &mut D) {
         if D::IDLE_VARIES {
-            discipline.add_idle(std::mem::take(&mut self.passed));
+            discipline.add_idle(std::mem::take(&mut self.bypass_idle));
         }
     }
 
-    /// Asks a discipline whether packets may pass from now on.
+    /// Updates whether packets may bypass the discipline.
     #[inline(always)]
-    fn ask_passing<D: Buffered>(&mut self, discipline: &D) {
+    fn update_bypass<D: Buffered>(&mut self, discipline: &D) {
         if D::IDLE_VARIES {
-            self.set_passing(discipline.accepts_idle());
+            self.set_bypass(discipline.accepts_idle());
         }
     }
 
-    /// As [`Port::pass`].
+    /// As [`Port::enqueue_idle_slow`].
     #[inline(never)]
-    fn pass_by<D: Buffered>(
+    fn enqueue_idle_slow_by<D: Buffered>(
         &mut self,
         discipline: &mut D,
         slab: &mut Slab,
@@ -289,7 +288,7 @@ impl Port {
     ) -> Option<Time> {
         self.leave();
         self.record(now);
-        self.tell_passed(discipline);
+        self.report_bypassed(discipline);
         let mark = match discipline.push_idle(&self.state(now, None), &facts(packet)) {
             Some(Verdict::Accept) => Codepoint::NotEct,
             Some(Verdict::Mark) => {
@@ -300,13 +299,13 @@ impl Port {
                 self.drop_arriving(reason, packet, lost);
                 return None;
             }
-            None => return Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None),
+            None => return ArrivingPacket { port: self, slab, now, packet, extra, lost }.push(discipline, None),
         };
-        self.ask_passing(discipline);
+        self.update_bypass(discipline);
         self.count_arrival(now, u64::from(packet.wire));
         let idle = self.ring.is_empty();
         self.transmit((now, now), packet, || extra, mark);
-        self.news(idle)
+        self.first_arrival(idle)
     }
 
     #[cold]
@@ -316,21 +315,21 @@ impl Port {
         lost(packet);
     }
 
-    /// Whether a transmission can start before `until`.
+    /// Returns whether a transmission can start before `until`.
     #[inline(always)]
     pub(crate) fn starts_before(&self, until: Time) -> bool {
         self.busy_until < until && self.backlog().is_some_and(|b| !b.is_empty())
     }
 
-    /// When the next transmission starts; `None` while the backlog is empty.
+    /// Start of the next transmission; `None` while the backlog is empty.
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
     }
 
-    /// Takes in or drops a packet that is at the port completely at `now`, after the transmissions that start before; `memory` is the most bytes
-    /// the port may hold because of a shared memory. `lost` receives every packet that is dropped. Returns when the first packet that is sent
-    /// arrives at the other end, if nothing was on the way.
+    /// Queues or drops a packet that is completely at the port at `now`, after the transmissions that start earlier; `memory` is the maximum number
+    /// of bytes that the port may hold because of a shared memory. `lost` receives every dropped packet. Returns the arrival of the first transmitted
+    /// packet at the far end, if nothing was on the way.
     pub fn admit(
         &mut self,
         now: Time,
@@ -339,54 +338,60 @@ impl Port {
         memory: Option<u64>,
         mut lost: impl FnMut(&Packet),
     ) -> Option<Time> {
-        let news = self.serve(now, &mut lost);
+        let first_arrival = self.serve(now, &mut lost);
         if let Some(memory) = memory {
             let mut backlog = self.take_backlog()?;
             let Backlog { discipline, slab } = &mut *backlog;
-            let sent = discipline.apply(Push(Arriving { port: self, slab, now, packet, extra, lost }, memory));
+            let sent = discipline.apply(Push(ArrivingPacket { port: self, slab, now, packet, extra, lost }, memory));
             self.put_back(backlog);
-            return news.or(sent);
+            return first_arrival.or(sent);
         }
         if self.is_busy(now) {
             self.enqueue_busy(now, packet, extra, lost);
-            return news;
+            return first_arrival;
         }
-        news.or(self.pass(now, packet, extra, lost))
+        first_arrival.or(self.enqueue_idle_slow(now, packet, extra, lost))
     }
 
-    /// Whether the transmitter is busy at `now`, up to which it has been served.
+    /// Returns whether the transmitter is busy at `now`, up to which it has been served.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.busy_until >= now
     }
 
-    /// As [`Port::admit`], of a port that has been served, is busy, and is not short of memory.
+    /// As [`Port::admit`], for a port that has been served, is busy, and is not short of memory.
     #[inline(always)]
     pub(crate) fn enqueue_busy(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>, lost: impl FnMut(&Packet)) {
         let Some(mut backlog) = self.take_backlog() else { return };
         let Backlog { discipline, slab } = &mut *backlog;
-        discipline.apply(EnqueueBusy(Arriving { port: self, slab, now, packet, extra, lost }));
+        discipline.apply(EnqueueBusy(ArrivingPacket { port: self, slab, now, packet, extra, lost }));
         self.put_back(backlog);
     }
 
-    /// As [`Port::admit`], of a port that has been served, is idle, and is not short of memory.
+    /// As [`Port::admit`], for a port that has been served, is idle, and is not short of memory.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>, lost: impl FnMut(&Packet)) -> Option<Time> {
+    pub(crate) fn enqueue_idle_slow(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        lost: impl FnMut(&Packet),
+    ) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
         let Backlog { discipline, slab } = &mut *backlog;
-        let news = discipline.apply(Pass(Arriving { port: self, slab, now, packet, extra, lost }));
+        let first_arrival = discipline.apply(EnqueueIdleSlow(ArrivingPacket { port: self, slab, now, packet, extra, lost }));
         self.put_back(backlog);
-        news
+        first_arrival
     }
 
-    /// Counts a packet that was queued and will not be sent; `before`: it was counted as sent before the end of the warm-up.
-    fn evict(&mut self, now: Time, held: &Packet, before: bool, reason: DropReason) {
-        // What has left before is counted, and recorded, first.
+    /// Counts a queued packet that will not be sent; `before`: it was counted as sent before the end of the warm-up.
+    fn evict(&mut self, now: Time, stored: &Packet, before: bool, reason: DropReason) {
+        // Earlier departures are counted and recorded first.
         self.settle(now);
         self.record(now);
-        let wire = u64::from(held.wire);
+        let wire = u64::from(stored.wire);
         self.count_removal(now, wire);
-        self.add_sojourn(now - held.arrival);
+        self.add_sojourn(now - stored.arrival);
         if before {
             self.before -= 1;
         } else {

@@ -1,4 +1,4 @@
-//! What a port counts.
+//! Port counters.
 
 use super::Port;
 use crate::net::backlog::Backlog;
@@ -27,7 +27,7 @@ pub struct PortEvents {
     pub marked: u64,
     /// Packets that were not sent because the link was down, or went down while they waited.
     pub cut_waiting: u64,
-    /// Wire bytes of those.
+    /// Wire bytes of those packets.
     pub cut_bytes: u64,
     /// Packets that were on the wire when the link went down.
     pub cut_flying: u64,
@@ -51,7 +51,7 @@ impl Port {
         (self.sojourn_low, self.sojourn_high) = (sum as u64, (sum >> 64) as u64);
     }
 
-    /// Adds to the time from arrival to departure of packets.
+    /// Adds the time from arrival to departure of packets.
     #[inline(always)]
     pub(in crate::net) fn add_sojourn(&mut self, time: Time) {
         let (sum, over) = self.sojourn_low.overflowing_add(time.0);
@@ -61,19 +61,18 @@ impl Port {
         }
     }
 
-    /// Counts a mark on a packet that has had this codepoint before.
+    /// Counts a mark on a packet that had this codepoint before.
     #[inline(always)]
     pub(in crate::net) fn count_mark(&mut self, before: Codepoint) {
         self.events.marked += u64::from(before != Codepoint::Ce);
     }
 
-    /// Packets queued since the start of the simulation, except those thrown out of the queue.
+    /// Packets queued since the start of the simulation, except evicted ones.
     pub fn total_sent(&self) -> u64 {
         self.before + self.sent_pkts
     }
 
-    /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
-    /// part of the sojourn that lies in the future.
+    /// Brings counters and recorder to `now`, which is not before any event at this port. Returns the part of the sojourn that lies in the future.
     pub fn close(&mut self, now: Time) -> u128 {
         self.settle(now);
         self.flush_observer(now);
@@ -90,10 +89,10 @@ impl Port {
         future
     }
 
-    /// Checks that the queue's counts are those of its packets.
+    /// Checks that the count of the queue matches its packets.
     ///
     /// # Panics
-    /// When they are not.
+    /// If it does not.
     pub fn audit(&self) {
         let (mut packets, mut bytes, mut position) = (0, 0, self.departed);
         while position != self.ring.tail() {
@@ -112,7 +111,7 @@ impl Port {
         );
     }
 
-    /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
+    /// Resets all counters at the end of the warm-up. Queued packets count from here on.
     pub fn restart_stats(&mut self, now: Time) {
         let future = self.close(now);
         if let Some(backlog) = &mut self.backlog {

@@ -1,4 +1,4 @@
-//! Links that go down and come back.
+//! Link failures and repairs at a port.
 
 use super::{Port, QueueKind, Threshold, kind_of};
 use crate::net::packet::Packet;
@@ -6,8 +6,8 @@ use forebay_queues::{Queue, QueueState};
 use forebay_units::Time;
 
 impl Port {
-    /// The link goes down at `at`, which is not before any event at this port: what waits and what is on the wire goes to `lost`, and what
-    /// comes until [`Port::join`] is refused.
+    /// Takes the link down at `at`, which is not before any event at this port: waiting packets and packets on the wire go to `lost`, and later ones
+    /// are dropped until [`Port::join`].
     pub fn cut(&mut self, at: Time, mut lost: impl FnMut(&Packet)) {
         self.settle(at);
         self.flush_observer(at);
@@ -25,8 +25,8 @@ impl Port {
                 port.sent_bytes -= wire;
             }
         };
-        // The first that has not arrived by then. Those before `departed` are on the wire, the others wait, the newest of them since the end of
-        // the warm-up.
+        // The first packet that has not arrived by then. Packets before `departed` are on the wire; the others wait, the newest of them since the end
+        // of the warm-up.
         let (mut first, tail) = (self.ring.head(), self.ring.tail());
         while first != tail && self.ring.packet(first).arrival < at {
             first = self.ring.next(first);
@@ -69,7 +69,7 @@ impl Port {
         self.record(at);
     }
 
-    /// The link is up again, with `queue`, which has been started, in its initial state. Returns how many packets the failure has cost.
+    /// Takes the link up with `queue`, which is in its initial state. Returns the number of packets that the failure has cost.
     pub fn join(&mut self, queue: Queue) -> u64 {
         let lost = self.lost();
         (self.fast_limit, self.step, self.kind, self.backlog) = kind_of(queue);
@@ -83,7 +83,7 @@ impl Port {
         lost
     }
 
-    /// Packets that the failure has cost so far that the link is down for.
+    /// Packets lost so far by the current failure.
     pub fn lost(&self) -> u64 {
         if let QueueKind::Down(lost) = self.kind { lost } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! How a packet gets into a FIFO port: at once where nothing can be in its way, otherwise after a closer look; and what becomes of it if not.
+//! Enqueueing at FIFO ports: the fast path, and the slow path through the discipline. Drops and damage.
 
 use super::{Port, QueueKind, Refusal, Threshold, serving};
 use crate::net::backlog::facts;
@@ -8,12 +8,12 @@ use forebay_queues::{Arrival, ArrivalContext, DropReason, PortState, QueueState,
 use forebay_units::Time;
 
 /// An arriving packet, and the state of the port.
-struct Asked<'a> {
+struct ArrivalAtPort<'a> {
     state: PortState,
     packet: &'a Packet,
 }
 
-impl ArrivalContext for Asked<'_> {
+impl ArrivalContext for ArrivalAtPort<'_> {
     #[inline(always)]
     fn port(&self) -> PortState {
         self.state
@@ -26,9 +26,9 @@ impl ArrivalContext for Asked<'_> {
 }
 
 impl Port {
-    /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
-    /// says why not. On success returns the arrival time at the other end; if the packet announces SACK blocks, they must be pushed to
-    /// the ring next. A `HOST` may send the packet some time after its turn, if it does so with all of them.
+    /// Queues `packet`, in which `fill` completes the sequence number, timestamp and flags. The packet is completely at the port at `now`. Returns
+    /// the arrival time at the far end; SACK blocks, if the packet has the flag, must be pushed to the ring next. A `HOST` may send packets `late`
+    /// after their turn, if it does so with all of them.
     #[inline(always)]
     pub fn enqueue<const HOST: bool>(
         &mut self,
@@ -54,7 +54,7 @@ impl Port {
                 if self.queue.packets >= self.threshold.packets || self.queue.bytes + wire > u64::from(self.threshold.bytes) {
                     mark = self.examine(now, packet)?;
                 }
-                // SAFETY: as in `settle_counted`; a queue longer than ever before was examined.
+                // SAFETY: as in `settle_counted`; a queue of a new maximum length takes the slow path.
                 unsafe { self.occupancy.grow(self.queue.packets, now + self.delay) };
                 self.queue.packets += 1;
                 self.queue.bytes += wire;
@@ -66,7 +66,7 @@ impl Port {
             self.queue.packets += 1;
             self.queue.bytes += wire;
         } else if self.threshold.packets > 0 {
-            // Idle: everything has left, without counting one by one.
+            // Idle: all packets have left, without counting them one by one.
             self.departed = self.ring.tail();
             self.queue = QueueState { packets: 1, bytes: wire };
         } else {
@@ -82,7 +82,7 @@ impl Port {
         self.busy_until = departure;
         let mut arrival = departure + self.delay;
         if let Some(late) = late {
-            // Lateness does not reorder: what was sent later arrives later.
+            // Late packets are not reordered: a packet sent later arrives later.
             arrival = (arrival + late).max(self.latest + Time(1));
             self.latest = arrival;
         }
@@ -93,7 +93,7 @@ impl Port {
         Ok(arrival)
     }
 
-    /// As [`Port::enqueue`] of a packet that passes ([`Port::passes`]), and of which nobody keeps a record.
+    /// As [`Port::enqueue`], for a packet that may bypass the discipline ([`Port::allows_bypass`]) at a port without a recorder.
     #[inline(always)]
     pub(crate) fn enqueue_idle<'a>(&mut self, now: Time, packet: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> Time {
         debug_assert!(self.busy_until < now && self.threshold.packets > 0 && !self.counts());
@@ -104,8 +104,7 @@ impl Port {
         self.busy_until + self.delay
     }
 
-    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or
-    /// `NotEct`).
+    /// Puts a packet that counts in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or `NotEct`).
     #[inline(always)]
     pub(in crate::net) fn transmit<'a>(
         &mut self,
@@ -127,7 +126,7 @@ impl Port {
         }
     }
 
-    /// Gives up the slots of packets that have left the queue and arrived.
+    /// Frees the ring slots of packets that have left the queue and arrived.
     #[inline(never)]
     pub(in crate::net) fn make_room(&mut self, now: Time) {
         self.settle(now);
@@ -136,7 +135,7 @@ impl Port {
         self.ring.make_room(if lags { self.departed } else { head });
     }
 
-    /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
+    /// Slow path of an arrival: calls the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
     pub(super) fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         if !matches!(self.kind, QueueKind::Fifo(_)) {
@@ -145,7 +144,7 @@ impl Port {
         if self.fast_limit.packets == 0 { self.examine_each(now, packet) } else { self.examine_some(now, packet) }
     }
 
-    /// What becomes of a packet at a port that is no FIFO now.
+    /// Handles a packet at a port that is no FIFO now.
     #[cold]
     #[inline(never)]
     fn refuse_at_down(&mut self, packet: &Packet) -> Refusal {
@@ -156,7 +155,7 @@ impl Port {
         Refusal::Dropped
     }
 
-    /// As [`Port::examine`], where the discipline is asked only about packets that meet much.
+    /// As [`Port::examine`], where the discipline decides only about packets above its fast-path limit.
     #[inline(never)]
     fn examine_some(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         self.settle_inline(now);
@@ -166,7 +165,7 @@ impl Port {
         let mark = if fits && queue.packets < fast_limit.packets && queue.bytes < fast_limit.bytes {
             Codepoint::NotEct
         } else if !fits || !self.step {
-            self.ask(now, packet)?
+            self.call_discipline(now, packet)?
         } else if packet.ecn().is_capable() {
             self.count_mark(packet.ecn());
             Codepoint::Ce
@@ -177,7 +176,7 @@ impl Port {
         Ok(mark)
     }
 
-    /// As [`Port::examine`], where the discipline wants to know of every packet.
+    /// As [`Port::examine`], where the discipline decides about every packet.
     #[inline(never)]
     fn examine_each(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         if self.busy_until < now && !self.host && self.observer.is_none() {
@@ -188,18 +187,18 @@ impl Port {
             self.settle_inline(now);
             self.record(now);
         }
-        let mark = self.ask(now, packet)?;
+        let mark = self.call_discipline(now, packet)?;
         self.update_longest();
         Ok(mark)
     }
 
-    /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
+    /// Calls the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(always)]
-    pub(super) fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+    pub(super) fn call_discipline(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         let QueueKind::Fifo(discipline) = &mut self.kind else { return Err(Refusal::SlowPath) };
         let (serving, idle_since) = (serving(&self.ring, self.departed), self.busy_until);
         let state = PortState { now, queue: self.queue, limit: self.limit, memory: None, serving, idle_since };
-        let mark = match discipline.decide(&Asked { state, packet }) {
+        let mark = match discipline.decide(&ArrivalAtPort { state, packet }) {
             Verdict::Accept => Codepoint::NotEct,
             Verdict::Mark => {
                 self.count_mark(packet.ecn());
@@ -235,25 +234,25 @@ impl Port {
         self.events.dropped_bytes += wire;
     }
 
-    /// From now on the link damages packets.
-    pub fn err(&mut self, errors: BitErrors) {
+    /// Lets the link damage packets.
+    pub fn set_bit_errors(&mut self, errors: BitErrors) {
         self.errors = Some(Box::new(errors));
-        // Every packet is looked at.
+        // Every packet takes the slow path.
         (self.fast_limit, self.step, self.threshold) = (QueueState::default(), false, Threshold::default());
     }
 
-    /// What damages packets, if anything.
+    /// The bit errors of the link, if any.
     pub fn errors(&self) -> Option<&BitErrors> {
         self.errors.as_deref()
     }
 
-    /// Whether the next packet can be sent without a recorder, damage, and room to be made.
+    /// Returns whether the next packet can be sent without a recorder, bit errors, and growth of the ring.
     #[inline(always)]
-    pub(in crate::net) fn sends_plainly(&self) -> bool {
+    pub(in crate::net) fn sends_fast(&self) -> bool {
         self.observer.is_none() && self.errors.is_none() && self.ring.has_room()
     }
 
-    /// What the link does to a packet of `wire` bytes that is about to go into the ring.
+    /// Applies bit errors to a packet of `wire` bytes that is about to enter the ring.
     #[inline]
     pub(in crate::net) fn damage(&mut self, wire: u64) {
         if self.errors.is_some() {
@@ -271,7 +270,7 @@ impl Port {
         }
     }
 
-    /// Whether `packet`, which the other end has just taken out of the ring, was damaged on the link. Asked once for each of them, in order.
+    /// Returns whether `packet`, which the far end has just taken out of the ring, was damaged on the link. Called once for each packet, in order.
     pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
         let ring = &self.ring;
         self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))

@@ -1,8 +1,8 @@
 //! An egress port: a queue, a transmitter and the link behind it.
 //!
-//! Most queues are FIFOs; those of the others (`buffered.rs`) hold a backlog. A FIFO port knows at enqueue when a packet will have left and
-//! when it will arrive, so a hop costs one event, its arrival.
-//! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
+//! Most queues are FIFOs; the others have a backlog (`buffered_queue.rs`). At enqueue a FIFO port computes when the packet will have left and when it
+//! will arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed` separates
+//! the two.
 
 mod buffered_queue;
 mod counters;
@@ -25,85 +25,85 @@ use forebay_sampling::Rng;
 use forebay_units::{NodeId, Rate, Time};
 use occupancy::OccupancyTimes;
 
-/// From here on an arrival is looked at closely.
+/// Queue length from which on arrivals take the slow path.
 #[derive(Debug, Clone, Copy, Default)]
 struct Threshold {
     packets: u32,
-    /// At most the limit in bytes: a closer look is never wrong.
+    /// At most the limit in bytes: the slow path is always correct.
     bytes: u32,
 }
 
-/// A port. The first cache line holds what taking packets out touches, and that with the second all that a packet touches.
+/// A port. Removing packets touches the first cache line, and enqueueing the second one.
 #[repr(C, align(64))]
 pub struct Port {
-    /// Waiting and flying packets.
+    /// Packets waiting and in flight.
     pub(crate) ring: Ring,
     departed: u32,
     /// The receiving node.
     pub(crate) to: NodeId,
-    /// When the last packet that the other end has taken arrived there. The other end's.
+    /// Arrival of the last packet that the far end has taken. Belongs to the far end.
     pub(crate) last_arrival: Time,
     pub(super) busy_until: Time,
     pub(super) delay: Time,
     ps_per_byte: u64,
-    /// Upper bound of the queue; exact after `settle`, and always where `occupancy` are counted.
+    /// Upper bound of the queue; exact after `settle`, and always while `occupancy` is counted.
     pub(super) queue: QueueState,
-    /// An arrival that finds less than this in `queue` is accepted without a closer look.
+    /// Arrivals that find a shorter queue than this are accepted on the fast path.
     threshold: Threshold,
     /// Place among the inputs of all nodes.
     pub(crate) input: u32,
-    /// How long the queue had which length, for `observer`, while the port is a FIFO without a series of samples.
+    /// Time at each queue length, for `observer`, while the port is a FIFO without a series of samples.
     occupancy: OccupancyTimes,
     /// Packets queued for transmission since the start or the end of the warm-up.
     pub(super) sent_pkts: u64,
-    /// Lower half of their `sojourn`. Between two sums that would be added to as one vector, in six instructions instead of two.
+    /// Lower half of their `sojourn`. Between the two counters, which would otherwise be added as a vector, in six instructions instead of two.
     sojourn_low: u64,
     /// Wire bytes of those packets.
     pub(super) sent_bytes: u64,
-    /// Upper half of it.
+    /// Upper half of their `sojourn`.
     sojourn_high: u64,
-    /// In which order packets leave, and who decides.
+    /// Order of packets, and the discipline of a FIFO.
     kind: QueueKind,
-    /// What waits at a port with a buffered discipline, whose order is [`QueueKind::Buffered`]. Not there while the discipline runs.
+    /// Backlog of a port with a buffered discipline, whose kind is [`QueueKind::Buffered`]. Absent while the discipline runs.
     pub(super) backlog: Option<Box<Backlog>>,
     limit: QueueState,
-    /// `fast_path_limit` of a FIFO's discipline; of others, one packet where they let a packet pass that meets nobody.
+    /// `fast_path_limit` of a FIFO's discipline; of a buffered discipline, one packet while packets may bypass it.
     fast_limit: QueueState,
-    /// How long a port with a buffered discipline was idle before packets that passed without the discipline's knowledge (`Buffered::add_idle`).
-    pub(super) passed: Time,
+    /// Idle time of a buffered port before packets that bypassed the discipline (`Buffered::bypass_idle`).
+    pub(super) bypass_idle: Time,
     /// Counters of rare events.
     pub(crate) events: PortEvents,
     /// Packets queued before the end of the warm-up.
     pub(super) before: u64,
-    /// Of a host's port: the latest arrival time so far.
+    /// Latest arrival time so far, at a host's port.
     latest: Time,
     observer: Option<Box<Occupancy>>,
     errors: Option<Box<BitErrors>>,
     /// `is_step` of a FIFO's discipline.
     step: bool,
-    /// Whether [`Port::intercept`] is in force.
+    /// True if [`Port::intercept`] is in force.
     intercepted: bool,
-    /// Whether it is a host's.
+    /// True if it is a host's port.
     host: bool,
-    /// Of a port with a buffered discipline: its place among all of them.
+    /// Place among all ports with buffered disciplines.
     pub(crate) place: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, sojourn_high) == 128);
 
-/// The two kinds of ports, and those whose link is down.
+/// Kinds of queues.
 enum QueueKind {
-    /// Packets leave in order of arrival: they go to the ring at once.
+    /// Packets leave in order of arrival: they enter the ring at once.
     Fifo(FifoDiscipline),
     /// Packets wait in a backlog until their transmission starts.
     Buffered,
-    /// A FIFO that refuses packets at first, so that whoever sends them does something with them.
+    /// A FIFO that passes each packet to the slow path of the sending host first.
     Intercepted(FifoDiscipline),
-    /// The link is down, and has cost so many packets.
+    /// The link is down, and has cost this many packets.
     Down(u64),
 }
 
-/// `fast_limit` and `step` of a port, its order of packets, and its backlog.
+/// `fast_limit`, `step`, kind and backlog of a queue.
 fn kind_of(queue: Queue) -> (QueueState, bool, QueueKind, Option<Box<Backlog>>) {
     match queue {
         Queue::Fifo(discipline) => (discipline.fast_path_limit(), discipline.is_step(), QueueKind::Fifo(discipline), None),
@@ -114,35 +114,35 @@ fn kind_of(queue: Queue) -> (QueueState, bool, QueueKind, Option<Box<Backlog>>) 
 }
 
 /// `fast_limit` of a port with a buffered discipline.
-fn fast_limit_if(passing: bool) -> QueueState {
-    if passing { QueueState { packets: 1, bytes: u64::MAX } } else { QueueState::default() }
+fn fast_limit_if(bypass: bool) -> QueueState {
+    if bypass { QueueState { packets: 1, bytes: u64::MAX } } else { QueueState::default() }
 }
 
-/// Why [`Port::enqueue`] did not queue a packet.
+/// Reason why [`Port::enqueue`] did not queue a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It was dropped, and counted.
     Dropped,
-    /// It is for others to decide: this port's discipline is buffered ([`Port::admit`]), or the port is watched ([`Port::intercept`]).
+    /// The caller must handle it: the discipline is buffered ([`Port::admit`]), or the port is intercepted ([`Port::intercept`]).
     SlowPath,
 }
 impl Port {
-    /// What waits at it and what flies on its link.
+    /// Packets waiting and in flight.
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// The same, to take packets that have arrived.
+    /// Packets waiting and in flight, to remove those that have arrived.
     pub fn ring_mut(&mut self) -> &mut Ring {
         &mut self.ring
     }
 
-    /// What happened at it.
+    /// Counters of rare events.
     pub fn events(&self) -> &PortEvents {
         &self.events
     }
 
-    /// A port as configured, of a `host` or a switch; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
+    /// Creates a port of a `host` or a switch; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
     pub fn new(c: &PortConfig, host: bool, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();
         queue.start(c.rate, rng);
@@ -163,7 +163,7 @@ impl Port {
             input,
             to: c.to,
             fast_limit,
-            passed: Time::ZERO,
+            bypass_idle: Time::ZERO,
             step,
             kind,
             backlog,
@@ -180,8 +180,8 @@ impl Port {
         }
     }
 
-    /// Keeps what waits here, and returns a port that stands for the other end of its link: with what flies or will fly there, which is brought
-    /// to it from now on ([`Port::deliver_to_half`]). What is sent here goes to `input` of `to`.
+    /// Splits the link: keeps the queue here, and returns a port that stands for the far end, with the packets in flight. Later packets are delivered
+    /// to it by [`Port::deliver_to_half`]. Packets sent here go to `input` of `to`.
     pub(crate) fn split(&mut self, to: NodeId, input: u32) -> Port {
         let queue = Queue::Fifo(FifoDiscipline::default());
         let plain = PortConfig { from: self.to, to: self.to, rate: Rate(1_000_000_000), delay: self.delay, buffer: None, queue };
@@ -196,7 +196,7 @@ impl Port {
         far
     }
 
-    /// A packet that another port has sent reaches its ring. Whether there was none.
+    /// Adds a packet that another port has sent. Returns whether the ring was empty.
     #[inline]
     pub(crate) fn deliver_to_half(&mut self, packet: &Packet, extra: Option<&Extra>) -> bool {
         if !self.ring.has_room() {
@@ -207,30 +207,30 @@ impl Port {
         if let Some(extra) = extra {
             self.ring.push_extra(extra);
         }
-        // None of them waits here.
+        // No packet waits here.
         self.departed = self.ring.tail();
         idle
     }
 
-    /// From now on packets are refused with [`Refusal::SlowPath`] until [`Port::release`], unless the port is down.
+    /// Refuses packets with [`Refusal::SlowPath`] until [`Port::release`], unless the port is down.
     pub fn intercept(&mut self) {
         self.intercepted = true;
         self.threshold = Threshold::default();
-        debug_assert!(self.total_sent() == 0 || !self.occupancy.is_on(), "a port is watched from the start");
+        debug_assert!(self.total_sent() == 0 || !self.occupancy.is_on(), "a port is intercepted from the start");
         self.occupancy = OccupancyTimes::OFF;
         if let QueueKind::Fifo(discipline) = &mut self.kind {
             self.kind = QueueKind::Intercepted(std::mem::take(discipline));
         }
     }
 
-    /// Packets are taken in until [`Port::intercept`].
+    /// Accepts packets until [`Port::intercept`].
     pub fn release(&mut self) {
         if let QueueKind::Intercepted(discipline) = &mut self.kind {
             self.kind = QueueKind::Fifo(std::mem::take(discipline));
         }
     }
 
-    /// Asks for the memory that [`Port::enqueue`] writes to, beside the first cache line.
+    /// Prefetches the memory that [`Port::enqueue`] writes to, beside the first cache line.
     #[inline(always)]
     pub(crate) fn prefetch_queue(&self) {
         prefetch::prefetch(&self.queue);
@@ -242,30 +242,30 @@ impl Port {
         self.backlog.as_deref()
     }
 
-    /// Whether a packet that meets nobody at `now` passes as at a FIFO; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow. For a port with
-    /// a backlog, which is empty.
+    /// Returns whether a packet that finds an idle port at `now` may bypass the discipline; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow. For a
+    /// port with an empty backlog.
     #[inline(always)]
-    pub(crate) fn passes(&mut self, now: Time) -> bool {
-        let passes = self.threshold.packets > 0;
-        if passes {
-            self.passed += now - self.busy_until;
+    pub(crate) fn allows_bypass(&mut self, now: Time) -> bool {
+        let allows_bypass = self.threshold.packets > 0;
+        if allows_bypass {
+            self.bypass_idle += now - self.busy_until;
         }
-        passes
+        allows_bypass
     }
 
-    /// From now on it is so, or not.
+    /// Sets whether packets may bypass the discipline.
     #[inline(always)]
-    pub(in crate::net) fn set_passing(&mut self, passing: bool) {
-        if (self.fast_limit.packets > 0) != passing {
-            self.change_passing(passing);
+    pub(in crate::net) fn set_bypass(&mut self, bypass: bool) {
+        if (self.fast_limit.packets > 0) != bypass {
+            self.change_bypass(bypass);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn change_passing(&mut self, passing: bool) {
+    fn change_bypass(&mut self, bypass: bool) {
         if self.errors.is_none() {
-            self.fast_limit = fast_limit_if(passing);
+            self.fast_limit = fast_limit_if(bypass);
             self.update_threshold();
         }
     }
@@ -275,8 +275,8 @@ impl Port {
         self.queue.bytes
     }
 
-    /// When the last packet queued so far will have left, if no other comes in the meantime that is served before it.
-    pub fn drained(&self) -> Time {
+    /// Time at which the last queued packet will have left, if no later packet is served before it.
+    pub fn drain_time(&self) -> Time {
         self.busy_until
             + self.backlog().map_or(Time::ZERO, |_| self.tx(self.queue.bytes - u64::from(serving(&self.ring, self.departed))))
     }
@@ -287,7 +287,7 @@ impl Port {
         Time((wire * self.ps_per_byte) >> 16)
     }
 
-    /// The state that a packet meets that arrives at `now`; the queue is settled.
+    /// State of the settled port for a packet that arrives at `now`.
     #[inline]
     pub(super) fn state(&self, now: Time, memory: Option<u64>) -> PortState {
         let serving = serving(&self.ring, self.departed);
@@ -295,7 +295,7 @@ impl Port {
     }
 }
 
-/// Wire bytes of the packet in service, of the first in the queue of a FIFO that is not settled; 0 when there is none.
+/// Wire bytes of the packet in service, or of the first in the queue of a FIFO that is not settled; 0 if there is none.
 #[inline(always)]
 fn serving(ring: &Ring, departed: u32) -> u32 {
     if departed == ring.tail() { 0 } else { u32::from(ring.packet(departed).wire) }

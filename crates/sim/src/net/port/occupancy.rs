@@ -1,34 +1,33 @@
-//! How long a queue had each of its lengths, at one addition a change.
+//! Time that a queue spends at each length, at the cost of one addition per change.
 //!
-//! With t the time of a change, a queue that grows from length n adds t to sum n, and one that shrinks to length n subtracts t from it. The
-//! time spent at length n is sum n less sum n - 1: a stay there begins with growth from n - 1 or with shrinking from n + 1, and ends with one
-//! of these the other way round. It does not matter in which order changes are added, nor that the sums wrap, nor whether all times are later
-//! by the same: what was is known when it is asked for ([`OccupancyTimes::times`]).
+//! A queue that grows from length n at time t adds t to sum n, and one that shrinks to length n subtracts t from it. The time at length n is sum n
+//! less sum n - 1: a stay begins with growth from n - 1 or shrinking from n + 1, and ends with the reverse. The order of the additions does not
+//! matter, nor the wrap-around of the sums, nor a constant offset of all times: [`OccupancyTimes::times`] computes the times at the end.
 
 use forebay_units::Time;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 
-/// Words before the sums: how many sums there are, the time of the first length, and that length.
+/// Words before the sums: number of sums, time of the first length, and that length.
 const HEAD: usize = 3;
-/// Words at the start: two cache lines.
+/// Initial words: two cache lines.
 const FIRST: usize = 16;
 
-/// The sums of one queue, in one piece of memory behind a thin pointer, so that a change touches one cache line beside those of its port.
+/// The sums of one queue, in one allocation behind a thin pointer, so that a change touches one cache line beside those of its port.
 pub(super) struct OccupancyTimes {
     words: *mut u64,
     owned: PhantomData<Box<[u64]>>,
 }
 
-// SAFETY: the memory is its own.
+// SAFETY: it owns the memory.
 unsafe impl Send for OccupancyTimes {}
 
 impl OccupancyTimes {
     /// Of a queue that is not counted.
     pub(super) const OFF: OccupancyTimes = OccupancyTimes { words: null_mut(), owned: PhantomData };
 
-    /// Of a queue of `length`, from `time` on, with room for growth to `most`.
+    /// Counts a queue of `length` from `time` on, with room for growth to `most`.
     pub(super) fn new(time: Time, length: u32, most: u32) -> OccupancyTimes {
         let mut occupancy = OccupancyTimes { words: zeroed(FIRST), owned: PhantomData };
         occupancy.head_mut().copy_from_slice(&[(FIRST - HEAD) as u64, time.0, u64::from(length)]);
@@ -36,13 +35,13 @@ impl OccupancyTimes {
         occupancy
     }
 
-    /// Whether the queue is counted.
+    /// Returns whether the queue is counted.
     #[inline(always)]
     pub(super) fn is_on(&self) -> bool {
         !self.words.is_null()
     }
 
-    /// The queue grows from `length`, for which there is room, at `time`.
+    /// Counts growth from `length` at `time`.
     ///
     /// # Safety
     /// The queue is counted, and has not been longer than the argument of [`OccupancyTimes::reserve`].
@@ -53,7 +52,7 @@ impl OccupancyTimes {
         *sum = sum.wrapping_add(time.0);
     }
 
-    /// The queue shrinks to `length` at `time`.
+    /// Counts shrinking to `length` at `time`.
     ///
     /// # Safety
     /// As for [`OccupancyTimes::grow`].
@@ -64,10 +63,10 @@ impl OccupancyTimes {
         *sum = sum.wrapping_sub(time.0);
     }
 
-    /// The queue shrinks to nothing at one time and grows to one packet at another.
+    /// Counts shrinking to nothing at one time and growth to one packet at another.
     ///
     /// # Safety
-    /// As for [`OccupancyTimes::grow`], of 0.
+    /// As for [`OccupancyTimes::grow`] of 0.
     #[inline(always)]
     pub(super) unsafe fn renew(&mut self, shrinks: Time, grows: Time) {
         // SAFETY: by the caller.
@@ -75,7 +74,7 @@ impl OccupancyTimes {
         *sum = sum.wrapping_add((grows - shrinks).0);
     }
 
-    /// Makes room for growth to `most`.
+    /// Reserves room for growth to `most`.
     #[cold]
     #[inline(never)]
     pub(super) fn reserve(&mut self, most: u32) {
@@ -85,13 +84,13 @@ impl OccupancyTimes {
         }
         let words = (HEAD + most).next_power_of_two();
         let grown = zeroed(words);
-        // SAFETY: both pieces hold as many words, and are not the same.
+        // SAFETY: both allocations hold as many words, and differ.
         unsafe { grown.copy_from_nonoverlapping(self.words, HEAD + count) };
         *self = OccupancyTimes { words: grown, owned: PhantomData };
         self.head_mut()[0] = (words - HEAD) as u64;
     }
 
-    /// The time at each length up to `time`, when it is `length`; empty where the queue is not counted.
+    /// Time at each length up to `time`, when it is `length`; empty if the queue is not counted.
     ///
     /// # Panics
     /// If a change was added outside the interval from the first length to `time`, because the differences overflow then.
@@ -99,7 +98,7 @@ impl OccupancyTimes {
         let Some(sums) = self.sums() else { return Vec::new() };
         let mut below = 0;
         let mut times: Vec<u64> = sums.iter().chain([&0]).map(|&s| s.wrapping_sub(std::mem::replace(&mut below, s))).collect();
-        // SAFETY: the head of what is counted.
+        // SAFETY: the head of a counted queue.
         let (since, first) = unsafe { (*self.words.add(1), *self.words.add(2)) };
         times[first as usize] = times[first as usize].wrapping_sub(since);
         times[length as usize] = times[length as usize].wrapping_add(time.0);
@@ -113,12 +112,12 @@ impl OccupancyTimes {
     }
 
     fn sums(&self) -> Option<&[u64]> {
-        // SAFETY: the first word holds the number of those behind the head.
+        // SAFETY: the first word holds the number of sums behind the head.
         self.is_on().then(|| unsafe { std::slice::from_raw_parts(self.words.add(HEAD), *self.words as usize) })
     }
 
     fn head_mut(&mut self) -> &mut [u64] {
-        // SAFETY: called where the queue is counted.
+        // SAFETY: called only if the queue is counted.
         unsafe { std::slice::from_raw_parts_mut(self.words, HEAD) }
     }
 }
@@ -150,7 +149,7 @@ mod tests {
     use forebay_sampling::Rng;
 
     #[test]
-    fn times_are_those_of_every_stay() {
+    fn times_match_a_simple_model() {
         let mut rng = Rng::stream(3, &[]);
         for first in [0, 2, 40] {
             let mut occupancy = OccupancyTimes::new(Time(100), first, first);
@@ -159,7 +158,7 @@ mod tests {
                 now += rng.below(50);
                 expected[length as usize] += now - last;
                 last = now;
-                // Longer and longer, then back.
+                // Grows, then shrinks.
                 if length == 0 || rng.below(100) < 51 {
                     most = most.max(length + 1);
                     occupancy.reserve(most);

@@ -1,8 +1,8 @@
-//! How long a port's queue is: counted late, or with every change for those who want to know.
+//! Length of a port's queue, and its recording.
 //!
-//! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
-//! a port whose upper bound is below `threshold` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
-//! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
+//! The exact length is needed only where a decision depends on it. `queue` counts departures late and is an upper bound; a port whose upper bound is
+//! below `threshold` accepts packets on the fast path. Otherwise the queue is settled first. `departed` may lag behind the ring's head, so that
+//! removing an arrived packet only moves the head.
 
 use super::occupancy::OccupancyTimes;
 use super::{Port, QueueKind, Threshold};
@@ -12,11 +12,11 @@ use forebay_queues::QueueState;
 use forebay_units::Time;
 
 impl Port {
-    /// Takes departures before `now` out of the queue.
+    /// Counts the departures before `now`.
     ///
-    /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch
-    /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
-    /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
+    /// A packet whose last bit leaves at the instant of an arrival still holds its buffer: in a store-and-forward switch the arriving packet has been
+    /// taking memory since its first bit. With the opposite rule a sender at exactly the bottleneck's rate would hold a full queue forever, because
+    /// every one of its packets would arrive as a place becomes free.
     pub fn settle(&mut self, now: Time) {
         self.settle_inline(now);
     }
@@ -40,8 +40,8 @@ impl Port {
         self.departed = self.ring.next(self.departed);
     }
 
-    /// The packet in service, if there is one, leaves a port with a buffered discipline, at which at most one packet has been sent and has not
-    /// left.
+    /// Counts the departure of the packet in service, if there is one, at a port with a buffered discipline, where at most one transmitted packet has
+    /// not left.
     #[inline(always)]
     pub(in crate::net) fn leave(&mut self) {
         if self.departed == self.ring.tail() {
@@ -66,7 +66,7 @@ impl Port {
         }
     }
 
-    /// As `settle`, for a port whose `occupancy` are counted.
+    /// As `settle`, for a port whose `occupancy` is counted.
     #[inline(never)]
     pub(super) fn settle_counted(&mut self, now: Time) {
         let horizon = now + self.delay;
@@ -75,7 +75,7 @@ impl Port {
         }
     }
 
-    /// As `settle_counted`, where not all packets that have been sent have left.
+    /// As `settle_counted`, where not all transmitted packets have left.
     #[inline(always)]
     pub(super) fn settle_busy(&mut self, now: Time) {
         let horizon = now + self.delay;
@@ -86,7 +86,7 @@ impl Port {
         }
     }
 
-    /// As `settle_counted`, of a FIFO where all have left.
+    /// As `settle_counted`, for a FIFO from which all packets have left.
     #[inline(never)]
     pub(super) fn settle_idle(&mut self) {
         let (tail, mut position, mut packets) = (self.ring.tail(), self.departed, self.queue.packets);
@@ -109,7 +109,7 @@ impl Port {
         unsafe { self.occupancy.shrink(self.queue.packets, arrival) };
     }
 
-    /// As `settle`, for a port with a recorder, which sees every change unless `occupancy` are counted.
+    /// As `settle`, for a port with a recorder, which is notified of every change unless `occupancy` is counted.
     #[inline(never)]
     fn settle_observed(&mut self, now: Time) {
         if self.occupancy.is_on() {
@@ -128,24 +128,24 @@ impl Port {
         self.start_occupancy(Time::ZERO);
     }
 
-    /// From `now` on, when the queue is settled, the time at each length is counted in `occupancy`, if there is a recorder and it needs no more.
-    /// The queues of hosts are recorded where somebody asks for it, which few do: their packets do not look for `occupancy`.
+    /// Counts `occupancy` from `now` on, when the queue is settled, if there is a recorder without a series of samples. Few queues of hosts are
+    /// recorded; their packets do not check `occupancy`.
     pub(super) fn start_occupancy(&mut self, now: Time) {
         self.occupancy = OccupancyTimes::OFF;
         let plain = !self.host && matches!(self.kind, QueueKind::Fifo(_) | QueueKind::Buffered) && self.errors.is_none();
         if plain && self.observer.as_ref().is_some_and(|o| !o.has_series()) {
-            // Times of changes are those of arrivals at the other end, which are in the ring: all later by the delay.
+            // Times of changes are those of arrivals at the far end, which are in the ring: all later by the delay.
             self.occupancy = OccupancyTimes::new(now + self.delay, self.queue.packets, self.events.max_pkts);
         }
     }
 
-    /// Whether the time at each length is counted.
+    /// Returns whether the time at each length is counted.
     #[inline(always)]
     pub(crate) fn counts(&self) -> bool {
         self.occupancy.is_on()
     }
 
-    /// Hands what was counted up to `now`, when the queue is settled, over to the recorder, which goes on from there.
+    /// Adds the counted times up to `now`, when the queue is settled, to the recorder, which continues from there.
     #[inline(never)]
     pub(super) fn flush_occupancy(&mut self, now: Time) {
         let times = self.occupancy.times(now + self.delay, self.queue.packets);
@@ -187,7 +187,7 @@ impl Port {
         }
     }
 
-    /// Brings the recorder to `now`, when the queue is settled; it sees every change from then on.
+    /// Brings the recorder to `now`, when the queue is settled; it is notified of every change from then on.
     pub(super) fn flush_observer(&mut self, now: Time) {
         if self.occupancy.is_on() {
             self.flush_occupancy(now);
@@ -196,13 +196,13 @@ impl Port {
         }
     }
 
-    /// Whether one more packet would be for a recorder, or for the greatest length so far.
+    /// Returns whether one more packet concerns a recorder, or the maximum length.
     #[inline(always)]
     pub(in crate::net) fn updates_records(&self) -> bool {
         self.observer.is_some() || self.occupancy.is_on() || self.queue.packets >= self.events.max_pkts
     }
 
-    /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.
+    /// Counts a packet of `wire` bytes that joins the backlog at `now`, when the queue is settled.
     #[inline(always)]
     pub(in crate::net) fn count_arrival(&mut self, now: Time, wire: u64) {
         self.update_longest();
@@ -213,7 +213,7 @@ impl Port {
         self.count_arrival_fast(wire);
     }
 
-    /// As [`Port::count_arrival`], unless the port [is closely kept](Port::is_closely_kept).
+    /// As [`Port::count_arrival`], unless [`Port::updates_records`].
     #[inline(always)]
     pub(in crate::net) fn count_arrival_fast(&mut self, wire: u64) {
         self.queue.packets += 1;
@@ -222,7 +222,7 @@ impl Port {
         self.sent_bytes += wire;
     }
 
-    /// A packet of `wire` bytes leaves the settled queue at `now` without having been sent.
+    /// Counts a packet of `wire` bytes that leaves the settled queue at `now` without having been sent.
     pub(in crate::net) fn count_removal(&mut self, now: Time, wire: u64) {
         self.queue.packets -= 1;
         self.queue.bytes -= wire;
@@ -232,7 +232,7 @@ impl Port {
         }
     }
 
-    /// One more packet is to join the queue, which may never have been so long.
+    /// Updates the maximum length before one more packet joins the queue.
     #[inline(always)]
     pub(super) fn update_longest(&mut self) {
         if self.queue.packets >= self.events.max_pkts {
@@ -240,7 +240,7 @@ impl Port {
         }
     }
 
-    /// The queue has never been so long.
+    /// Sets a new maximum length.
     pub(super) fn set_longest(&mut self, packets: u32) {
         self.events.max_pkts = packets;
         if self.occupancy.is_on() {
@@ -249,14 +249,14 @@ impl Port {
         self.update_threshold();
     }
 
-    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder that `occupancy` do not serve wants to see
-    /// everything. What waits in a host's backlog is not looked after before every packet, as at switches.
+    /// Updates the threshold of the slow path. It includes the maximum length so far, so that the maximum is exact too; a recorder without
+    /// `occupancy` is notified of everything. The backlog of a host is not served before every packet, as it is at switches.
     pub(super) fn update_threshold(&mut self) {
         if !matches!(self.kind, QueueKind::Fifo(_)) && (self.host || !matches!(self.kind, QueueKind::Buffered)) {
             return;
         }
         let bytes = self.limit.bytes.min(self.fast_limit.bytes);
-        // Where bytes are so few, even a single packet may be too large.
+        // Where the limit in bytes is so small, even a single packet may be too large.
         let packets = if bytes < u64::from(u16::MAX) { 0 } else { self.limit.packets.min(self.fast_limit.packets) };
         if self.observer.is_none() || self.occupancy.is_on() {
             self.threshold =

@@ -1,12 +1,12 @@
-//! How many repeated probes a host may send: a token bucket over all its connections (ProBoSCIS 2.1, `probe_budget`).
+//! Budget of a host's repeated probes: a token bucket over all its connections (ProBoSCIS 2.1, `probe_budget`).
 
 use super::config::Rules;
 use forebay_units::Time;
 
-/// The bucket. It is kept as the time at which it will be full again.
+/// The bucket, represented by the time at which it will be full again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Budget {
-    /// Time in which one probe's tokens come in.
+    /// Time to earn one probe.
     cost: Time,
     burst: u64,
     full_at: Time,

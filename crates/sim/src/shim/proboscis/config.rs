@@ -6,22 +6,22 @@ use forebay_experiment::transport::Stack;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::Time;
 
-/// An entry without packets for so long is removed (ProBoSCIS 2.2).
+/// An entry without packets for this time is removed (ProBoSCIS 2.2).
 pub(super) const FORGET: Time = Time::from_secs(60);
 
 /// Shortest period of a host's timer: a tick of 1 us over the longest wait of a SYN, `max-time`, is a million ticks.
 const LEAST_TICK: Time = Time::from_us(1);
 
-/// Which SYN-ACKs wait for a better train.
+/// SYN-ACKs that wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOn {
-    /// Those whose train lost too many probes.
+    /// SYN-ACKs whose train lost too many probes.
     Insufficient,
     /// Also those whose train was marked severely.
     Any,
 }
 
-/// What a held SYN-ACK gets when it leaves.
+/// Window of a held SYN-ACK when it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
     /// The window after the newest train; one segment when its time is over.
@@ -30,23 +30,23 @@ pub enum Release {
     Original,
 }
 
-/// Who provides ECN on data.
+/// Provider of ECN on data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnMode {
-    /// The shims: the guests see nothing of it.
+    /// The shims: guests are not involved.
     Shim,
     /// The guests, if they negotiate it: the sending shim only reads the echo.
     Guest,
 }
 
-/// Which ends have the shim.
+/// Ends with a shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
     /// Both.
     Both,
-    /// The one that opens connections and sends data.
+    /// The end that opens connections and sends data.
     Opener,
-    /// The one that accepts them.
+    /// The end that accepts connections.
     Acceptor,
 }
 
@@ -75,7 +75,7 @@ pub struct Config {
     pub beta2: Time,
     /// Longest time a SYN-ACK is held.
     pub beta3: Time,
-    /// The shim gives a SYN up after this.
+    /// The shim gives up a SYN after this time.
     pub max_time: Time,
     /// Largest train in first trains.
     pub probe_retry_cap: u32,
@@ -83,31 +83,31 @@ pub struct Config {
     pub probe_budget: f64,
     /// Repeated probes that may leave at once.
     pub probe_burst: u32,
-    /// Flows beyond this are not throttled any more; `None`: all are.
+    /// Flows beyond this size are no longer throttled; `None`: all are.
     pub elephant_bytes: Option<u64>,
     /// Bytes of a probe on the wire; `None`: as the stack's packets without payload.
     pub probe_size: Option<u16>,
-    /// Which SYN-ACKs are held.
+    /// SYN-ACKs that are held.
     pub hold_on: HoldOn,
-    /// What they leave with.
+    /// Window with which they leave.
     pub release: Release,
     /// Lost probes count as marked ones.
     pub lost_as_marked: bool,
     /// The right edge of a window never moves left.
     pub no_shrink: bool,
-    /// Who provides ECN.
+    /// Provider of ECN.
     pub ecn_mode: EcnMode,
-    /// A SYN-ACK without probes is one whose probes were all lost.
+    /// A SYN-ACK without probes counts as one whose probes were all lost.
     pub peer_has_shim: bool,
-    /// Which ends have the shim.
+    /// Ends that have the shim.
     pub ends: Ends,
     /// Least window, segments; `None`: as the receiver acknowledges.
     pub floor: Option<u32>,
-    /// How long what a train said holds for other connections to the same peer.
+    /// Time for which the result of a train holds for other connections to the same peer.
     pub recent: Time,
 }
 
-/// A configuration with what it takes from the transport it is put under.
+/// A configuration with values from the transport above it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Parameters.
@@ -140,7 +140,7 @@ const ENDS: &[(&str, Ends)] = &[("both", Ends::Both), ("opener", Ends::Opener), 
 pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "proboscis",
-        summary: "probes ahead of the SYN set the first window, ACK windows follow DCTCP: below any TCP, unseen by it (ProBoSCIS)",
+        summary: "probes ahead of the SYN set the first window, ACK windows follow DCTCP: below any TCP, which is unchanged (ProBoSCIS)",
         params: &[
             optional("gamma", Kind::Int(1, 64), "10", "probes in the train ahead of a SYN"),
             optional("k", Kind::Float(0.0, 1.0), "0.5", "share of a train that must arrive (4, item 5)"),
@@ -155,7 +155,12 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
             optional("g", Kind::Float(0.0001, 1.0), "0.0625", "gain of alpha, the marked share of acknowledged bytes (RFC 8257)"),
             optional("alpha-init", Kind::Float(0.0, 1.0), "1", "alpha at the start (RFC 8257 section 4.2)"),
             optional("tick", Kind::Time, "1ms", "period of each host's timer, 1us or longer; the phase is drawn per host"),
-            optional("beta1", Kind::Time, "4ms", "probes are repeated when the last train is this old and no SYN-ACK came"),
+            optional(
+                "beta1",
+                Kind::Time,
+                "4ms",
+                "probes are repeated when the last train is this old and no SYN-ACK has arrived",
+            ),
             optional("beta2", Kind::Time, "16ms", "the shim repeats the SYN when its last copy is this old (4, item 6)"),
             optional("beta3", Kind::Time, "8ms", "longest time a SYN-ACK is held"),
             optional("max-time", Kind::Time, "1s", "the shim gives up this long after the first SYN"),
@@ -197,7 +202,7 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "ecn-mode",
                 Kind::Choice(&choices::<2, _>(ECN_MODE)),
                 "shim",
-                "who provides ECN on data: the shims, hidden from the guests, or the guests themselves (2.4)",
+                "provider of ECN on data: the shims, hidden from the guests, or the guests themselves (2.4)",
             ),
             optional(
                 "peer-has-shim",
@@ -216,9 +221,9 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "recent",
                 Kind::Time,
                 "0s",
-                "so long after a train, connections to the same peer send none and get its window; 0: every SYN has its train",
+                "for this time after a train, connections to the same peer send none and get its window; 0: every SYN has its train",
             ),
-            optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "which ends have the shim: for partial deployment"),
+            optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "ends with a shim: for partial deployment"),
         ],
     },
     place: Place::Endpoint,

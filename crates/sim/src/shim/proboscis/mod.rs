@@ -1,13 +1,12 @@
-//! ProBoSCIS: a shim below any TCP, in the hypervisors of both ends. Against the loss of a connection's first burst it sends a train of probes
-//! ahead of the SYN, and the window in the SYN-ACK follows from what became of them. Against losses later on it keeps DCTCP's window outside
-//! the guest and writes it into the ACKs. Numbers in comments are sections of its specification; "4, item n" are inconsistencies of the
-//! published text and how they are read.
+//! ProBoSCIS: a shim below any TCP, in the hypervisors of both ends. Against the loss of a connection's first burst it sends a train of probes ahead
+//! of the SYN, and sets the window in the SYN-ACK by their fate. Against later losses it keeps DCTCP's window outside the guest and writes it into
+//! the ACKs. Numbers in comments are sections of its specification; "4, item n" are inconsistencies of the published text and their resolution.
 //!
-//! The machines here are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the
-//! flow table (here: of a connection slot), [`Host`] is what a host has for all of them.
+//! The state machines are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the flow
+//! table (here: of a connection slot), [`Host`] is the state of a host for all of them.
 //!
-//! Not here: the extension for pull traffic (4, item 24). Data flows from the opener to the acceptor on every connection of the simulator, which
-//! is the direction that the SYN-ACK's window limits.
+//! The extension for pull traffic (4, item 24) is not implemented. Data flows from the opener to the acceptor on every connection of the simulator,
+//! which is the direction that the SYN-ACK's window limits.
 
 mod budget;
 mod config;
@@ -38,16 +37,16 @@ use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
 use forebay_units::{Rate, Time};
 
-/// What a host has for all its connections.
+/// State of a host for all its connections.
 #[derive(Debug)]
 pub struct Host {
-    /// Probes that it may repeat.
+    /// Budget of repeated probes.
     pub budget: Budget,
-    /// What trains said lately.
-    pub recent: TrainCache,
+    /// Results of recent trains.
+    pub train_cache: TrainCache,
 }
 
-/// The shim as `shim/endpoint.rs` knows it.
+/// The shim as an [`EndpointShim`].
 #[derive(Debug)]
 pub struct Proboscis;
 
@@ -64,7 +63,7 @@ impl EndpointShim for Proboscis {
 
     fn host(rules: &Rules, rate: Option<Rate>) -> Host {
         let budget = Budget::new(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size))));
-        Host { budget, recent: TrainCache::default() }
+        Host { budget, train_cache: TrainCache::default() }
     }
 
     fn period(rules: &Rules) -> Time {

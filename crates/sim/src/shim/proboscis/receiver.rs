@@ -1,5 +1,5 @@
-//! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and
-//! echoes CE in place of a guest that knows no ECN.
+//! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and echoes CE for
+//! a guest without ECN.
 
 use super::config::{EcnMode, Ends, FORGET, HoldOn, Release, Rules};
 use super::train_cache::KEEPS;
@@ -9,27 +9,27 @@ use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 use forebay_units::{NodeId, Time};
 
-/// Without probes for so long after the SYN, the peer has no shim (3.4).
+/// Without probes for this time after the SYN, the peer has no shim (3.4).
 const UNPROBED_AFTER: Time = Time::from_ms(1);
 
-/// What the shim did on a connection.
+/// Counters of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceiverStats {
     /// Probes taken in.
     pub swallowed: u64,
-    /// SYN-ACKs it discarded because a newer one was there.
+    /// SYN-ACKs discarded for a newer one.
     pub superseded: u64,
     /// Verdict on the first SYN-ACK.
     pub verdict: Verdict,
     /// Window of the first SYN-ACK that left, bytes; `None` before.
     pub window: Option<u64>,
-    /// How long that SYN-ACK was held.
+    /// Time for which that SYN-ACK was held.
     pub held: Time,
 }
 
-/// A SYN-ACK that waits.
+/// A held SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct HeldSynAck {
     packet: Packet,
     since: Time,
 }
@@ -41,14 +41,14 @@ pub struct ReceiverShim {
     known: bool,
     isn: u32,
     train: Train,
-    /// The estimate of the train has been told.
-    told: bool,
+    /// True if the kept estimate has been sent to the peer.
+    announced: bool,
     t_syn_rx: Time,
     seen: Time,
-    held: Option<Held>,
+    held: Option<HeldSynAck>,
     guest_ecn: bool,
     ce_bytes: u64,
-    /// What it did.
+    /// Counters.
     pub(crate) stats: ReceiverStats,
 }
 
@@ -57,12 +57,12 @@ impl End<Proboscis> for ReceiverShim {
         ReceiverShim { peer, ..ReceiverShim::default() }
     }
 
-    /// Whether a SYN-ACK is held, so that ticks are wanted.
+    /// Returns whether a SYN-ACK is held, so that ticks are wanted.
     fn waiting(&self) -> bool {
         self.held.is_some()
     }
 
-    /// A packet of the data direction on its way to the guest. False: it is not for the guest.
+    /// Handles a packet of the data direction. Returns false if it is not for the guest.
     fn ingress(&mut self, r: &Rules, _host: &mut Host, now: Time, p: &mut Packet) -> bool {
         if p.has(flag::DATAGRAM) {
             // Not TCP.
@@ -80,27 +80,27 @@ impl End<Proboscis> for ReceiverShim {
         }
         self.seen = now;
         if probe {
-            self.meet(p.seq);
+            self.prepare(p.seq);
             self.count(p);
             return false;
         }
         if p.has(flag::SYN) {
-            self.meet(p.seq);
+            self.prepare(p.seq);
             self.t_syn_rx = now;
             self.guest_ecn = p.has(flag::ECE | flag::CWR);
         } else if self.known && r.c.ecn_mode == EcnMode::Shim {
             if p.ecn() == Codepoint::Ce {
                 self.ce_bytes += u64::from(p.len);
             }
-            // The guest finds what its peer sent. Our choice for a guest with ECN: ECT without CE, or it would latch an echo that the other
-            // shim hides and that no CWR could ever end.
+            // The guest finds the codepoint of its peer. Our choice for a guest with ECN: ECT without CE, or it would latch an echo that the other
+            // shim hides and that no CWR could end.
             let theirs = if self.guest_ecn && p.ecn() != Codepoint::NotEct { Codepoint::Ect0 } else { Codepoint::NotEct };
             p.meta.set_ecn(theirs);
         }
         true
     }
 
-    /// A packet of the guest on its way to the network: SYN-ACK or ACK.
+    /// Handles a packet of the guest: SYN-ACK or ACK.
     fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         if !self.known {
             // 4, item 34: only SYNs and probes create entries.
@@ -116,7 +116,7 @@ impl End<Proboscis> for ReceiverShim {
         out.emit(p, extra);
     }
 
-    /// The timer, for entries that hold a SYN-ACK.
+    /// Handles the timer, for entries that hold a SYN-ACK.
     fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
         let Some(held) = self.held else { return };
         let verdict = self.verdict(r, now);
@@ -127,10 +127,10 @@ impl End<Proboscis> for ReceiverShim {
         }
         self.held = None;
         if unprobed && self.stats.window.is_none() {
-            // What looked like a lost train was none.
+            // The train was late, not lost.
             self.stats.verdict = verdict;
         }
-        // 4, item 12: computed once, from the newest train, and then left alone.
+        // 4, item 12: computed once, from the newest train.
         let window = match r.c.release {
             Release::Newest if unprobed => None,
             Release::Original => None,
@@ -138,7 +138,7 @@ impl End<Proboscis> for ReceiverShim {
             Release::Newest => Some(r.least),
         };
         let mut packet = held.packet;
-        self.tell(r, host, now, verdict, &mut packet);
+        self.announce_cached(r, host, now, verdict, &mut packet);
         self.send(packet, window, now - held.since, out);
     }
 
@@ -153,16 +153,16 @@ impl ReceiverShim {
         self.stats
     }
 
-    /// The entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
+    /// Prepares the entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
     /// their SYN, which must not clear their count.
-    fn meet(&mut self, isn: u32) {
+    fn prepare(&mut self, isn: u32) {
         if !self.known || self.isn != isn {
             self.forget();
             (self.known, self.isn) = (true, isn);
         }
     }
 
-    /// Removes the entry; what it did stays on the record.
+    /// Removes the entry; its counters stay.
     fn forget(&mut self) {
         let mut stats = self.stats;
         stats.superseded += u64::from(self.held.is_some());
@@ -171,10 +171,10 @@ impl ReceiverShim {
 
     fn count(&mut self, p: &Packet) {
         let (batch, size) = ((p.len >> 8) as u8, u32::from(p.len & 0xFF));
-        // Newer modulo 256; the first one is.
+        // Newer modulo 256; the first one always is.
         if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
             self.train = Train { batch, size, ..Train::default() };
-            self.told = false;
+            self.announced = false;
         }
         if batch == self.train.batch {
             self.train.received += 1;
@@ -183,32 +183,30 @@ impl ReceiverShim {
     }
 
     fn on_syn_ack(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, out: &mut impl Wire) {
-        let recent = if self.train.size == 0 { host.recent.train(now, self.peer) } else { None };
-        let verdict = if recent.is_some() { Verdict::TrainCache } else { self.verdict(r, now) };
+        let recent = if self.train.size == 0 { host.train_cache.train(now, self.peer) } else { None };
+        let verdict = if recent.is_some() { Verdict::Recent } else { self.verdict(r, now) };
         if self.stats.verdict == Verdict::None {
             self.stats.verdict = verdict;
         }
         let hold = match verdict {
             Verdict::Severe => r.c.hold_on == HoldOn::Any,
             Verdict::Insufficient => true,
-            Verdict::None | Verdict::Proportional | Verdict::TrainCache | Verdict::Unprobed => false,
+            Verdict::None | Verdict::Proportional | Verdict::Recent | Verdict::Unprobed => false,
         };
         let waiting = self.held.take();
         self.stats.superseded += u64::from(waiting.is_some());
         if hold {
-            // 4, item 13: the time runs from the first one that was held.
-            self.held = Some(Held { packet: p, since: waiting.map_or(now, |h| h.since) });
+            // 4, item 13: the time runs from the first held SYN-ACK.
+            self.held = Some(HeldSynAck { packet: p, since: waiting.map_or(now, |h| h.since) });
             return;
         }
         let window = match verdict {
             Verdict::Proportional => Some(self.train.window(r)),
             Verdict::Severe => Some(r.least),
-            Verdict::TrainCache => {
-                recent.map(|train| if train.verdict(&r.c) == Verdict::Severe { r.least } else { train.window(r) })
-            }
+            Verdict::Recent => recent.map(|train| if train.verdict(&r.c) == Verdict::Severe { r.least } else { train.window(r) }),
             Verdict::None | Verdict::Insufficient | Verdict::Unprobed => None,
         };
-        self.tell(r, host, now, verdict, &mut p);
+        self.announce_cached(r, host, now, verdict, &mut p);
         self.send(p, window, waiting.map_or(Time::ZERO, |h| now - h.since), out);
     }
 
@@ -217,16 +215,16 @@ impl ReceiverShim {
         if unprobed { Verdict::Unprobed } else { self.train.verdict(&r.c) }
     }
 
-    /// Keeps the estimate of a train that could be judged, and says so in the SYN-ACK, whose window scale leaves half of its field.
-    fn tell(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut Packet) {
-        if TrainCache::keeps(r) && !self.told && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
-            self.told = true;
-            host.recent.learn(r, now, self.peer, self.train);
+    /// Keeps the estimate of a judged train, and says so in the SYN-ACK, whose window scale leaves half of its field free.
+    fn announce_cached(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut Packet) {
+        if TrainCache::keeps(r) && !self.announced && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
+            self.announced = true;
+            host.train_cache.learn(r, now, self.peer, self.train);
             p.len |= KEEPS;
         }
     }
 
-    /// Sends a SYN-ACK that was `held` so long, with a `window` of so many bytes at most; `None`: as the guest wrote it.
+    /// Sends a SYN-ACK that was held for `held`, with at most `window` bytes; `None`: as the guest wrote it.
     fn send(&mut self, mut p: Packet, window: Option<u64>, held: Time, out: &mut impl Wire) {
         // RFC 7323 section 2.2: the window of a SYN-ACK is not scaled (4, item 20).
         p.win = window.map_or(p.window(), |w| limited(p.window(), w, 0));

@@ -1,4 +1,4 @@
-//! The receiving role against crafted packets.
+//! Tests of the receiving role with crafted packets.
 
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
@@ -27,7 +27,7 @@ impl Script {
         let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS) };
         Script {
             s: ReceiverShim::default(),
-            host: Host { budget: Budget::new(&r, Time(1)), recent: TrainCache::default() },
+            host: Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() },
             r,
             now: Time::ZERO,
             capture: Capture::default(),
@@ -49,7 +49,7 @@ impl Script {
         self
     }
 
-    /// SYN and the guest's answer; the window that left, if it left.
+    /// SYN and the guest's answer; the window that left, if any.
     fn syn(&mut self) -> Option<u16> {
         let mut p = Packet { seq: ISN, flags: flag::SYN, ..Packet::default() };
         assert!(self.s.ingress(&self.r, &mut self.host, self.now, &mut p));
@@ -118,7 +118,7 @@ fn severe_ones_can_be_held() {
     assert_eq!(t.at(8).tick(), Some(MSS));
 }
 
-/// 4, item 12: the window that the guest wrote, in both ways of leaving.
+/// 4, item 12: the window of the guest, for both releases.
 #[test]
 fn released_without_update() {
     for released in [false, true] {
@@ -133,7 +133,7 @@ fn released_without_update() {
     }
 }
 
-/// A repeated SYN while its answer is held: one answer waits, its time runs on; a good train lets the new answer through alone.
+/// A repeated SYN while its answer is held: one answer waits, and its time runs on; a good train releases only the new answer.
 #[test]
 fn repeated_syns() {
     let mut t = Script::new(Config::default());
@@ -144,7 +144,7 @@ fn repeated_syns() {
     assert_eq!(t.at(16).syn(), None);
     assert_eq!(t.at(17).probes(4, 40, 40, 20).syn(), Some(5 * MSS));
     assert_eq!((t.s.stats.superseded, t.s.waiting()), (2, false));
-    // On record is the first one that left.
+    // The first one that left counts.
     assert_eq!((t.s.stats.window, t.s.stats.held), (Some(1460), MS * 8));
 }
 
@@ -155,17 +155,17 @@ fn peer_without_shim() {
     assert_eq!(t.syn(), None);
     assert_eq!(t.at(1).tick(), Some(65_535));
     assert_eq!(t.s.stats.verdict, Verdict::Unprobed);
-    // In a fully equipped network all probes were lost.
+    // With shims everywhere, all probes were lost.
     let mut t = Script::new(Config::default());
     assert_eq!(t.syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
-    // With probes it is judged like any other.
+    // With probes it is judged as usual.
     let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
     assert_eq!(t.probes(0, 10, 1, 0).syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
 }
 
-/// 4-tuple reuse: the counts of the old connection are gone, whether probes or SYN come first.
+/// 4-tuple reuse: the counts of the old connection are cleared, whether probes or SYN come first.
 #[test]
 fn reuse_with_a_new_isn() {
     let mut t = Script::new(Config::default());
@@ -177,7 +177,7 @@ fn reuse_with_a_new_isn() {
     assert!(t.capture.0.is_empty() && t.s.waiting());
 }
 
-/// ECN in place of a guest that has none: CE is taken out and echoed once, on the next ACK.
+/// ECN for a guest without it: CE is removed and echoed once, on the next ACK.
 #[test]
 fn echo_for_a_guest_without_ecn() {
     let mut t = Script::new(Config::default());
@@ -193,7 +193,7 @@ fn echo_for_a_guest_without_ecn() {
     assert!(flags.iter().all(|f| f.0 == f.1));
 }
 
-/// A guest with ECN keeps it, but the marks are the shims'.
+/// A guest with ECN keeps it, but the shims handle the marks.
 #[test]
 fn echo_for_a_guest_with_ecn() {
     for (agrees, field) in [(true, Codepoint::Ect0), (false, Codepoint::NotEct)] {
@@ -223,9 +223,9 @@ fn only_the_opener() {
     assert_eq!(t.s.stats.verdict, Verdict::None);
 }
 
-/// A connection that opens without probes soon after another one's train has its window; a host that saw none, or too few, keeps nothing.
+/// A connection that opens without probes soon after another one's train has its window; a host that received none, or too few, keeps nothing.
 #[test]
-fn a_recent_train_stands_for_the_next_connection() {
+fn recent_train_serves_next_connection() {
     let next = |t: &mut Script, ms: u64| {
         t.s = ReceiverShim::with(NodeId::new(7));
         t.at(ms).syn()
@@ -236,7 +236,7 @@ fn a_recent_train_stands_for_the_next_connection() {
     assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
     // For 20 ms, and for as long as a SYN-ACK is held.
     assert_eq!(next(&mut t, 28), Some(5 * MSS));
-    assert_eq!((t.s.stats.verdict, t.s.stats.swallowed), (Verdict::TrainCache, 0));
+    assert_eq!((t.s.stats.verdict, t.s.stats.swallowed), (Verdict::Recent, 0));
     assert_eq!(next(&mut t, 29), None, "its time is over: it waits for a train");
     t.probes(1, 10, 10, 0);
     assert_eq!(t.at(30).tick(), Some(10 * MSS));

@@ -1,4 +1,4 @@
-//! What the shim says in the row of a message.
+//! Columns of the shim in the row of a message.
 
 use super::{ReceiverShim, SenderShim, Verdict};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
@@ -9,7 +9,7 @@ fn int(n: u64) -> ShimValue {
     ShimValue::Int(i64::try_from(n).ok())
 }
 
-/// The sender's part; `first`: the message is the first of its connection, which the handshake was made for.
+/// Columns of the sender; `first`: the message is the first of its connection, for which the handshake was made.
 pub(super) fn of_sender(sender: &mut SenderShim, first: bool) -> ShimRow {
     let s = &mut sender.stats;
     let mut row = ShimRow::default();
@@ -20,7 +20,7 @@ pub(super) fn of_sender(sender: &mut SenderShim, first: bool) -> ShimRow {
     row
 }
 
-/// Adds the receiver's part, if either of them knows of a handshake under the shim.
+/// Adds the columns of the receiver, if either end had a handshake under the shim.
 pub(super) fn add_receiver(receiver: &ReceiverShim, first: bool, row: &mut ShimRow) {
     let (r, probed) = (&receiver.stats, row.get("probes").is_some());
     if !first || (!probed && r.verdict == Verdict::None) {

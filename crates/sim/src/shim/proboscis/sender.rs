@@ -1,5 +1,5 @@
-//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3): probes ahead of the SYN, and DCTCP's window kept
-//! outside the guest and written into the ACKs that it receives.
+//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3). It sends probes ahead of the SYN. It also keeps
+//! DCTCP's window outside the guest and writes it into the ACKs that the guest receives.
 
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, FORGET, Rules};
@@ -10,10 +10,10 @@ use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 use forebay_units::{NodeId, Time};
 
-/// What the entry of a connection knows of its life. (CLOSING needs no state here: the end of the connection removes the entry.)
+/// State of an entry. (CLOSING needs no state here: the end of the connection removes the entry.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
-    /// No entry: packets pass untouched.
+    /// No entry: packets pass unchanged.
     #[default]
     Idle,
     /// SYN sent, no SYN-ACK yet: in `syn_list`.
@@ -22,10 +22,10 @@ pub enum State {
     Open,
 }
 
-/// What the shim did on a connection.
+/// Counters of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderStats {
-    /// Packets it sent of its own: probes and copies of SYNs.
+    /// Packets that it added: probes and copies of SYNs.
     pub sent: u64,
     /// Of those, probes.
     pub probes: u32,
@@ -38,7 +38,7 @@ pub struct SenderStats {
 /// Entry of the flow table in its sending role. All sequence numbers are those on the wire and compare modulo 2^32.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SenderShim {
-    /// Life of the entry.
+    /// State of the entry.
     pub(crate) state: State,
     peer: NodeId,
     isn: u32,
@@ -63,7 +63,7 @@ pub struct SenderShim {
     /// Right edge of the last window that reached the guest, for `no-shrink`.
     edge: u32,
     flow_bytes: u64,
-    /// What it did.
+    /// Counters.
     pub(crate) stats: SenderStats,
 }
 
@@ -72,12 +72,12 @@ impl End<Proboscis> for SenderShim {
         SenderShim { peer, ..SenderShim::default() }
     }
 
-    /// Whether the entry waits for a SYN-ACK and wants ticks.
+    /// Returns whether the entry waits for a SYN-ACK and needs ticks.
     fn waiting(&self) -> bool {
         self.state == State::SynSent
     }
 
-    /// A packet of the guest on its way to the network.
+    /// Handles a packet of the guest.
     fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         self.touch(now);
         if p.has(flag::SYN) {
@@ -94,7 +94,7 @@ impl End<Proboscis> for SenderShim {
         out.emit(p, extra);
     }
 
-    /// A packet on its way to the guest: SYN-ACK or ACK.
+    /// Handles a packet for the guest: SYN-ACK or ACK.
     fn ingress(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut Packet) -> bool {
         self.touch(now);
         match self.state {
@@ -105,7 +105,7 @@ impl End<Proboscis> for SenderShim {
                 self.state = State::Open;
                 if p.len & KEEPS != 0 {
                     p.len &= !KEEPS;
-                    host.recent.note_kept_by_peer(r, self.t_last_probe, self.peer);
+                    host.train_cache.note_kept_by_peer(r, self.t_last_probe, self.peer);
                 }
                 self.wscale_in = p.len as u8;
                 (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
@@ -114,7 +114,7 @@ impl End<Proboscis> for SenderShim {
                 self.edge = p.seq.wrapping_add(u32::from(p.window()));
             }
             State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
-            // A repeated SYN-ACK brings nothing new, and only that opens.
+            // A repeated SYN-ACK brings nothing new; only the first one opens.
             State::SynSent | State::Open => {}
         }
         true
@@ -127,12 +127,12 @@ impl End<Proboscis> for SenderShim {
         }
         let budget = &mut host.budget;
         if now - self.t_first_syn > r.c.max_time {
-            // Hard reset: no RST, the guest's own SYN starts afresh.
+            // Hard reset: no RST, the guest's own SYN starts again.
             let (isn, batch) = (self.isn, self.batch);
             self.reset();
             (self.isn, self.batch) = (isn, batch);
         } else if now - self.t_last_syn >= r.c.beta2 {
-            // 4, item 6: tested before beta1, or it would never be reached; item 7: one timestamp for each timer.
+            // 4, item 6: tested before beta1, or it would never be reached; item 7: one timestamp per timer.
             self.repeat_probes(r, now, budget, out);
             (self.t_last_syn, self.t_last_probe) = (now, now);
             self.stats.syns += 1;
@@ -149,17 +149,17 @@ impl End<Proboscis> for SenderShim {
 }
 
 impl SenderShim {
-    /// Where it is in the handshake.
+    /// State of the handshake.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Marked share of what was acknowledged (RFC 8257).
+    /// Marked share of acknowledged bytes (RFC 8257).
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// Window that ACKs are cut to, if they are.
+    /// Window to which ACKs are cut, if any.
     pub fn vwnd(&self) -> Option<u64> {
         self.vwnd
     }
@@ -169,7 +169,7 @@ impl SenderShim {
         self.stats
     }
 
-    /// Removes the entry; what it did stays on the record.
+    /// Removes the entry; its counters stay.
     fn reset(&mut self) {
         *self = SenderShim { stats: self.stats, peer: self.peer, ..SenderShim::default() };
     }
@@ -187,12 +187,12 @@ impl SenderShim {
         self.state = State::SynSent;
         (self.syn_copy, self.t_last_syn, self.t_last_probe, self.seen) = (p, now, now, now);
         // Our choice: trains ahead of the guest's own SYNs are first trains, exempt from the budget; they are seconds apart.
-        if again || !host.recent.spares(r, now, self.peer) {
+        if again || !host.train_cache.spares(r, now, self.peer) {
             self.send_probes(r, r.c.gamma, out);
         }
     }
 
-    /// A train, back to back (3.1): the SYN's addresses and flow hash, so the same path and queue, and no flags, which a listening socket
+    /// Sends a train, back to back (3.1): the SYN's addresses and flow hash, so the same path and queue, and no flags, which a listening socket
     /// without shim discards.
     fn send_probes(&mut self, r: &Rules, n: u32, out: &mut impl Wire) {
         let syn = &self.syn_copy;
@@ -213,8 +213,8 @@ impl SenderShim {
         self.stats.sent += u64::from(n);
     }
 
-    /// A new train that grows linearly to a cap (4, item 8). False if the budget had not even a first train's worth left: a smaller train
-    /// would measure nothing, so that our choice is to try again at the next tick.
+    /// Sends a new train that grows linearly to a cap (4, item 8). Returns false if the budget is below a first train: a smaller train would measure
+    /// nothing, so that our choice is to try again at the next tick.
     fn repeat_probes(&mut self, r: &Rules, now: Time, budget: &mut Budget, out: &mut impl Wire) -> bool {
         let wanted = r.c.gamma * self.probe_retry.min(r.c.probe_retry_cap);
         let n = budget.take(now, wanted, r.c.gamma);

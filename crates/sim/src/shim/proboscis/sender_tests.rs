@@ -1,4 +1,4 @@
-//! The sending role against crafted packets.
+//! Tests of the sending role with crafted packets.
 
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, FORGET, Rules};
@@ -27,7 +27,7 @@ impl Script {
         let r = Rules { c, mss: MSS, probe_size: 64, least: u64::from(MSS) };
         // A link so fast that the budget does not matter unless the test says so.
         Script {
-            host: Host { budget: Budget::new(&r, Time(1)), recent: TrainCache::default() },
+            host: Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() },
             s: SenderShim::default(),
             r,
             now: Time::ZERO,
@@ -60,7 +60,7 @@ impl Script {
         self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.capture);
     }
 
-    /// The packets since this was last asked: probes by train as `batch:count/size`, SYNs as `S`.
+    /// The packets since the last call: probes by train as `batch:count/size`, SYNs as `S`.
     fn sent(&mut self) -> String {
         let mut out: Vec<(String, u32, u16)> = Vec::new();
         for p in self.capture.0.drain(..) {
@@ -124,16 +124,16 @@ fn timer_schedule() {
         assert_eq!(sent, expected, "{ms} ms");
     }
     assert_eq!((t.s.stats.syns, t.s.state), (62, State::SynSent));
-    // 4, item 7: the time of the first SYN stays, so this is reached: the entry goes, and with it the timer.
+    // 4, item 7: the time of the first SYN stays, so this is reached: entry and timer are removed.
     assert_eq!(t.tick_at(1001), "");
     assert_eq!((t.s.state, t.s.waiting()), (State::Idle, false));
-    // The guest's own SYN starts afresh.
+    // The guest's own SYN starts again.
     t.syn(ISN);
-    // Numbered on, or the peer would take these probes for old.
+    // Numbering continues, or the peer would take these probes for old.
     assert_eq!(t.sent(), "251:10/10 S");
 }
 
-/// A SYN that the guest repeats itself is preceded by a new train; the clock of the first one runs on.
+/// A SYN that the guest repeats is preceded by a new train; the clock of the first one runs on.
 #[test]
 fn guest_repeats_the_syn() {
     let mut t = Script::new(Config { max_time: MS * 2000, ..Config::default() });
@@ -158,7 +158,7 @@ fn reuse_with_a_new_isn() {
     assert!(t.capture.0.iter().all(|p| p.seq == 5) && t.capture.0[0].len >> 8 == 0);
 }
 
-/// A small budget: the trains that the schedule wants at 4, 8 and 12 ms come when the bucket has enough, and SYNs do not wait.
+/// A small budget: the trains due at 4, 8 and 12 ms leave when the bucket has enough, and SYNs do not wait.
 #[test]
 fn probes_are_budgeted() {
     let mut t = Script::new(Config { probe_burst: 10, ..Config::default() });
@@ -192,7 +192,7 @@ fn window_and_alpha() {
     t.ack(10, 65_535, 0);
     let alpha = 15.0 / 16.0 + 1.0 / 16.0 / 9.0;
     assert!((t.s.alpha - alpha).abs() < 1e-12, "{}", t.s.alpha);
-    // It had a mark, so that it did not grow; the next one, without, does.
+    // It had a mark and did not grow; the next one, without marks, does.
     assert_eq!(t.s.vwnd, Some(7_300));
     assert_eq!(t.ack(13, 65_535, 0).win, 8_760);
     assert!((t.s.alpha - alpha * 15.0 / 16.0).abs() < 1e-12);
@@ -237,7 +237,7 @@ fn small_alpha_does_not_throttle() {
     assert!(t.s.vwnd.is_some());
 }
 
-/// Elephants: above the limit the throttle goes, the echo stays hidden.
+/// Elephants: above the limit the throttle ends, the echo stays hidden.
 #[test]
 fn elephants_are_left_alone() {
     let mut t = Script::open(Config { elephant_bytes: Some(100_000), ..Config::default() }, 0);
@@ -266,7 +266,7 @@ fn edge_stays_without_shrinking() {
     }
 }
 
-/// 4, item 34: without an entry everything passes, data and echo included. An entry goes after a minute without packets.
+/// 4, item 34: without an entry everything passes, data and echo included. An entry is removed after a minute without packets.
 #[test]
 fn unknown_flows_pass() {
     let mut t = Script::new(Config::default());
@@ -279,7 +279,7 @@ fn unknown_flows_pass() {
     assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
 }
 
-/// Guest mode: data and echo are the guest's; windows are written all the same.
+/// Guest mode: the guest handles data and echo; windows are still written.
 #[test]
 fn guest_provides_ecn() {
     let mut t = Script::open(Config { ecn_mode: EcnMode::Guest, ..Config::default() }, 0);
@@ -296,9 +296,9 @@ fn only_the_acceptor() {
     assert_eq!((t.sent(), t.s.waiting()), ("S".into(), false));
 }
 
-/// What the acceptor says it keeps is relied on for as long as `recent` says, from the train on; a SYN that nobody answers has its train.
+/// A result that the acceptor keeps is used for the time `recent` from the train on; a SYN without answer has its own train.
 #[test]
-fn a_recent_train_is_not_sent_again() {
+fn recent_train_is_not_repeated() {
     let answer = |t: &mut Script, keeps: u16| {
         let mut p =
             Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: 7 | keeps, ..Packet::default() };

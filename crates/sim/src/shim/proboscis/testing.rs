@@ -1,8 +1,8 @@
-//! What the tests of both roles share.
+//! Shared by the tests of both roles.
 
 use crate::net::packet::{Extra, Packet, Wire};
 
-/// Keeps what a shim hands to the network.
+/// Collects the packets that a shim sends.
 #[derive(Default)]
 pub(super) struct Capture(pub Vec<Packet>);
 

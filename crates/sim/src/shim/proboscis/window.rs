@@ -1,9 +1,9 @@
-//! Arithmetic of the shim without state: the window field and its checksum, the verdict on a train of probes, and the window that follows
-//! from it. A kernel program is held against the same vectors.
+//! Stateless arithmetic of the shim: the window field and its checksum, the verdict on a train of probes, and the resulting window. The kernel
+//! program has the same test vectors.
 
 use super::config::{Config, Rules};
 
-/// Whether sequence number `a` is behind `b` (modulo 2^32).
+/// Returns whether sequence number `a` is after `b` (modulo 2^32).
 #[inline]
 pub fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
@@ -23,7 +23,7 @@ pub fn limited(field: u16, limit: u64, shift: u8) -> u16 {
     u64::from(field).min(units) as u16
 }
 
-/// The checksum of a segment after a 16-bit word of it has changed (RFC 1624 equation 3). Simulated packets carry none.
+/// Updates the checksum of a segment after a change of a 16-bit word (RFC 1624 equation 3). Simulated packets carry none.
 pub fn checksum_after(checksum: u16, old: u16, new: u16) -> u16 {
     // Three 16-bit terms: the carry is at most 2, so folding twice is enough.
     let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
@@ -32,44 +32,44 @@ pub fn checksum_after(checksum: u16, old: u16, new: u16) -> u16 {
     !(sum as u16)
 }
 
-/// What a receiving shim thinks of the newest train of probes.
+/// Verdict of the receiving shim on the newest train of probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verdict {
     /// No SYN-ACK has been judged.
     #[default]
     None,
-    /// Enough probes, not nearly all of them marked: a window in proportion.
+    /// Enough probes, not nearly all of them marked: a proportional window.
     Proportional,
     /// Enough probes, too many of them marked.
     Severe,
     /// Too few probes arrived, or none was sent.
     Insufficient,
-    /// None was sent, because there was a train from the same host lately: its window.
-    TrainCache,
-    /// The peer has no shim, as far as one can see: the window is not touched.
+    /// No probe was sent, because of a recent train from the same host: its window.
+    Recent,
+    /// The peer apparently has no shim: the window is not changed.
     Unprobed,
 }
 
 impl Verdict {
-    /// What the results call it; empty where there was none.
+    /// Name in the results; empty for none.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::None => "",
             Verdict::Proportional => "proportional",
             Verdict::Severe => "severe",
             Verdict::Insufficient => "insufficient",
-            Verdict::TrainCache => "recent",
+            Verdict::Recent => "recent",
             Verdict::Unprobed => "unprobed",
         }
     }
 }
 
-/// The probes of one train as counted at the receiver.
+/// Counts of one train at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Train {
     /// Its number.
     pub batch: u8,
-    /// Probes it had when it left; 0: none was seen yet.
+    /// Probes in the train; 0: none has arrived yet.
     pub size: u32,
     /// Probes received.
     pub received: u32,
@@ -91,13 +91,13 @@ impl Train {
 
     /// (congested probes, probes that count). 4, item 14: lost probes count through K, not as marks, unless the ablation says so.
     fn congested(&self, c: &Config) -> (u32, u32) {
-        // A train cannot have more probes than it had: a duplicate in the network would be the only way.
+        // A train cannot exceed its size except by a duplicate in the network.
         let lost = self.size.saturating_sub(self.received);
         if c.lost_as_marked { (self.marked + lost, self.received + lost) } else { (self.marked, self.received) }
     }
 
-    /// W in bytes: the initial window times the share of probes without congestion, in whole segments, at least one (4, items 1 and 2) or as many
-    /// as the least window has.
+    /// W in bytes: the initial window times the share of uncongested probes, in whole segments, at least one (4, items 1 and 2) or the minimum
+    /// window.
     pub fn window(&self, r: &Rules) -> u64 {
         let (bad, of) = self.congested(&r.c);
         let segments = (r.c.icwnd * of.saturating_sub(bad)).checked_div(of).unwrap_or(0);
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((train(10, 7).verdict(&c), train(10, 8).verdict(&c)), (Verdict::Proportional, Verdict::Severe));
     }
 
-    /// The share is one of what arrived: 6 of 10 arrived, 3 marked, is half. As marks the 4 lost make it 7 of 10.
+    /// The share is that of the arrived probes: 3 marked of 6 arrived of 10 is half. With the 4 lost counted as marks it is 7 of 10.
     #[test]
     fn lost_probes() {
         let c = Config::default();
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(u64::from(limited(65_535, bdp(100), 6)) << 6, 3_125_056);
     }
 
-    /// ProBoSCIS 2.3, test vector; and against the sum computed anew, with all carries.
+    /// ProBoSCIS 2.3, test vector; and against the full sum with all carries.
     #[test]
     fn checksums() {
         assert_eq!(checksum_after(0x1234, 0xFFFF, 0x3908), 0xD92B);

@@ -1,4 +1,4 @@
-//! How a packet of a backlog comes on the wire.
+//! Transmission of packets from a backlog.
 
 use super::Sink;
 use crate::net::backlog::Slab;
@@ -8,18 +8,18 @@ use forebay_queues::Buffered;
 use forebay_units::Time;
 
 impl Port {
-    /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Not part of the loop that calls it: mostly it
-    /// is called once, and the loop would make itself ready for many. As in [`Port::enqueue_busy_by`], what is usual calls nobody.
+    /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. A separate function, because its caller's loop
+    /// usually runs once. As in [`Port::enqueue_busy_by`], the fast path calls no function.
     #[inline(never)]
     pub(super) fn start_next(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
-        if self.sends_plainly() {
+        if self.sends_fast() {
             self.start_here(start, discipline, slab, lost);
         } else {
             self.start_slow(start, discipline, slab, lost);
         }
     }
 
-    /// As [`Port::start_next`], whatever the port.
+    /// As [`Port::start_next`], for any port.
     #[inline(never)]
     fn start_slow(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
         self.start_here(start, discipline, slab, lost);
@@ -29,7 +29,7 @@ impl Port {
     fn start_here(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
         let mut sink = Sink { port: self, slab: &mut *slab, now: start, arriving: None, refused: false, shared: false, lost };
         let Some(next) = discipline.pop(start, &mut sink) else { return };
-        // What was in service has left, at `start` at the latest. Nobody asks before a later time.
+        // The packet in service has left by `start`. The next query is for a later time.
         self.leave();
         let packet = slab.packet(next);
         self.transmit((packet.arrival, start), packet, || slab.extra(next, packet), Codepoint::NotEct);

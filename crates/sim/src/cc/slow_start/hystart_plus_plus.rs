@@ -1,25 +1,25 @@
-//! HyStart++ (RFC 9406): an increase of delay slows slow start down (conservative slow start, CSS) before it ends it, because delay
-//! alone may be jitter.
+//! HyStart++ (RFC 9406): an increase of delay first slows slow start down (conservative slow start, CSS), and ends it later, because delay alone may
+//! be jitter.
 
 use crate::cc::{Ack, Window};
 use forebay_units::{Time, TimeOrNever};
 
-/// Section 4.3: bounds of the increase, and the part of the last round's RTT it is in between.
+/// Section 4.3: bounds of the increase, and its share of the last round's RTT in between.
 const RTT_THRESH: (Time, Time) = (Time::from_ms(4), Time::from_ms(16));
 const MIN_RTT_DIVISOR: u64 = 8;
-/// Section 4.3: a round with fewer samples tells nothing.
+/// Section 4.3: minimum samples of a round.
 const N_RTT_SAMPLE: u32 = 8;
 /// Section 4.3: growth in CSS.
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 /// Section 4.3: rounds of CSS.
 const CSS_ROUNDS: u32 = 5;
-/// Section 4.3: most segments that one ACK lets an unpaced sender grow by (L).
+/// Section 4.3: maximum growth per ACK of an unpaced sender, segments (L).
 const L: f64 = 8.0;
 
 /// State of one connection.
 #[derive(Debug, Clone)]
 pub struct HystartPlusPlus {
-    /// Slow start has ended, for good (section 4.3: only the initial one is looked after).
+    /// Slow start has ended for good (section 4.3: only the initial one is covered).
     over: bool,
     /// The round ends when this stream offset is acknowledged (section 4.2: `windowEnd`).
     window_end: u64,
@@ -55,17 +55,17 @@ impl HystartPlusPlus {
             self.current = self.current.min(rtt.into());
             self.samples += 1;
         }
-        self.look();
+        self.check_delay();
         if ack.snd_una >= self.window_end {
             self.end_round(w, ack.snd_nxt);
         }
     }
 
-    /// Whether the delay says something new.
-    fn look(&mut self) {
+    /// Checks the delay for an increase.
+    fn check_delay(&mut self) {
         let Some(current) = self.current.get().filter(|_| self.samples >= N_RTT_SAMPLE) else { return };
         match (self.css, self.last.get()) {
-            // Section 4.2: the increase was none.
+            // Section 4.2: the increase was spurious.
             (Some((_, baseline)), _) if current < baseline => self.css = None,
             (None, Some(last)) => {
                 let thresh = (last / MIN_RTT_DIVISOR).clamp(RTT_THRESH.0, RTT_THRESH.1);
