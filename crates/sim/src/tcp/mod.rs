@@ -15,6 +15,7 @@ pub mod sender;
 
 mod booking;
 mod info;
+mod initial_window;
 mod negotiated;
 mod pacer;
 mod prr;
