@@ -312,7 +312,7 @@ impl Queue {
     }
 
     /// Whether it models packet loss: its early drops are not congestion signals.
-    pub fn is_lossy(&self) -> bool {
+    pub fn has_random_loss(&self) -> bool {
         matches!(self, Queue::Fifo(FifoDiscipline::Lossy(_)))
     }
 

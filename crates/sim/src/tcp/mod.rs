@@ -23,6 +23,7 @@ mod fast_path;
 mod fast_path_sack;
 mod fast_transmit;
 mod info;
+mod initial_window;
 mod linux;
 mod options;
 mod rfc;

@@ -28,7 +28,7 @@ use crate::cc::{Cc, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tag_shims::Tagger;
-use crate::tcp::receiver::first_window;
+use crate::tcp::initial_window::first_window;
 use crate::tcp::common::cold::Cold;
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
