@@ -189,7 +189,7 @@ def trains(run: Run) -> Rows:
         long = t.rows(t["size_bytes"] == 140_000)
         return float((long["acked_ns"].astype(float) - long["start_ns"]).max()) / 1e6
 
-    rows = [["cc", *(f"{s}: last of five trains [ms]" for s in STACKS), *(f"{s}: timeouts" for s in STACKS)]]
+    rows = [["congestion control", *(f"{s}: last of five trains [ms]" for s in STACKS), *(f"{s}: timeouts" for s in STACKS)]]
     for i, variant in enumerate(asked["ns2"].variants):
         times = [mean_text(r.per_run(last, variant=r.variants[i])) for r in asked.values()]
         late = [mean_text(r.per_run(lambda t: float(t["rtos"].sum()), variant=r.variants[i])) for r in asked.values()]
@@ -205,7 +205,12 @@ def queries(run: Run) -> Rows:
     def quantile(q: float) -> Callable[[Any], float]:
         return lambda t: float(np.quantile(t["qct_ns"].astype(float), q)) / 1e6
 
-    rows = [["cc", *(f"{s}: {what}" for s in STACKS for what in ("median [ms]", "99th percentile [ms]", "with a timeout [%]"))]]
+    rows = [
+        [
+            "congestion control",
+            *(f"{s}: {what}" for s in STACKS for what in ("median [ms]", "99th percentile [ms]", "with a timeout [%]")),
+        ]
+    ]
     for i, variant in enumerate(asked["ns2"].variants):
         cells = []
         for r in asked.values():
@@ -310,7 +315,7 @@ def offloaded(run: Run, linux: Run) -> Rows:
     base = {"transport.stack": "linux", "transport.rto-min": "200ms", "transport.cc": [TRIM, "newreno"]}
     asked = {n: [w("fig04.toml", {**base, **sets}, seeds=5) for w in (run, linux)] for n, sets in ways.items()}
     what = ("short trains [ms]", "last of five long trains [ms]", "lost", "timeouts")
-    rows = [["offload", "cc", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    rows = [["offload", "congestion control", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
     for name, both in asked.items():
         for i, cc in enumerate(("TRIM", "Reno")):
             cells = []
@@ -345,7 +350,7 @@ def inherited(run: Run, linux: Run) -> Rows:
     base = {"transport.rto-min": "200ms", "transport.cc": ["newreno", TRIM]}
     asked = {n: [w("fig04.toml", {**base, **sets}, seeds=5) for w in (run, linux)] for n, sets in ways.items()}
     what = ("largest window inherited", "last of five long trains [ms]", "lost", "timeouts")
-    rows = [["stack", "cc", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    rows = [["stack", "congestion control", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
     for name, both in asked.items():
         for i, cc in enumerate(("Reno", "TRIM")):
             cells = []

@@ -209,6 +209,8 @@ class Site:
         self.anchors = {n: anchors(t) for n, t in texts.items()}
         for name, text in texts.items():
             self.pages[self.places[name]] = self.links(name, text)
+        # README.md is not on the site, but its links are checked as well.
+        self.links("README.md", (ROOT / "README.md").read_text())
         table_pages(self.pages)
         self.pages |= registry_pages(forebay) | command_pages(forebay)
         self.navigation = self.navigate()
@@ -233,7 +235,7 @@ class Site:
                 return f"{match[1]}({SOURCE}{file})"
             if not path:
                 return match[0]
-            here = PurePosixPath(self.places[name]).parent
+            here = PurePosixPath(self.places.get(name, name)).parent
             there = os.path.relpath(self.places.get(file, file), here)
             return f"{match[1]}({there}{'#' + anchor if anchor else ''})"
 

@@ -93,18 +93,18 @@ pub(super) fn points() -> Vec<Point> {
 fn cause(p: &Point) -> &'static str {
     match p.setup.work {
         Work::Example => {
-            "unknown. The text of ns-3's example has 23, 471 and 74 Mbps, the publication 46, 475 and 54. One run of ns-3 had 46, 454 and 53, \
-             others 1 to 2, 481 and 94, because the flows of S1 starve there. The results of forebay are between these."
+            "The cause is unknown. The text of ns-3's example has 23, 471 and 74 Mbps, the publication 46, 475 and 54. One run of ns-3 had 46, \
+             454 and 53, others 1 to 2, 481 and 94, because the flows of S1 starve there. The results of forebay are between these."
         }
         Work::Incast(..) => {
-            "the processing time, which differs between both sides. forebay draws it for each packet, behind the queue of the interface. ns-2 \
-             draws it once for each opportunity to send, before the interface (`overhead_`, TcpAgent::send_much), so that the packets of a \
-             burst stay back to back. Without it (16 senders, five starts) forebay has 103, 1006, 149 and 396 timeouts with 64, 32 and 128 \
-             packets and with blocks of 175, ns-2 139, 1044, 137 and 437; with 1 us 182, 1109, 9 and 794, ns-2 110, 894, 2 and 288."
+            "The processing time differs. In forebay it is drawn for each packet, behind the queue of the interface. In ns-2 it is drawn once \
+             for each opportunity to send, before the interface (`overhead_`, TcpAgent::send_much): packets of a burst stay back to back. \
+             Timeouts of 16 senders with 64, 32 and 128 packets and with blocks of 175, five starts: without that time forebay has 103, 1006, \
+             149 and 396, ns-2 139, 1044, 137 and 437. With 1 us forebay has 182, 1109, 9 and 794, ns-2 110, 894, 2 and 288."
         }
         Work::Trains(_) => {
-            "the interleaving of the five first bursts, which decides between one and two timeouts of a connection (specification of TRIM, \
-             A24: the pattern changes between 90 and 137 packets)."
+            "The interleaving of the five first bursts decides between one and two timeouts of a connection (specification of TRIM, A24: the \
+             pattern changes between 90 and 137 packets)."
         }
         _ => "",
     }

@@ -54,8 +54,8 @@ pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions
         let outside: Vec<&str> = rows.iter().filter(|r| r.point == i && !r.inside).map(|r| r.figure.name()).collect();
         if !outside.is_empty() {
             any = true;
-            let cause = if point.cause.is_empty() { "The cause is not known." } else { point.cause };
-            let _ = writeln!(t, "* {}, {} ({}): {cause}", point.section, point.name, outside.join(", "));
+            let cause = if point.cause.is_empty() { "The cause is unknown." } else { point.cause };
+            let _ = writeln!(t, "* **{}: {}** ({}). {cause}", point.section, point.name, outside.join("; "));
         }
     }
     if !any {

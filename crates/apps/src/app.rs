@@ -99,8 +99,8 @@ impl App {
         self.remaining() == 0 && self.next_arrival().is_none()
     }
 
-    /// Remaining work without open-loop flows; 0 when it has finished. Each call changes it by the same amount in every process, so that the changes add
-    /// up when several processes make the calls of their own hosts.
+    /// Remaining work without open-loop flows; 0 when it has finished. Each call changes it by the same amount in every process, so that the changes
+    /// add up when several processes make the calls of their own hosts.
     pub fn remaining(&self) -> u64 {
         each!(&self.kind, a => a.remaining())
     }

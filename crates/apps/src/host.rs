@@ -12,24 +12,25 @@ use forebay_types::{AppId, ConnSlot, GroupId, NodeId, Time};
 /// 1. Before the run the host creates the applications, in the order of the workloads, and calls [`App::start`](crate::App::start) of each.
 /// 2. It advances time. Before it passes a time `t` it calls [`App::inject`](crate::App::inject) with an `until` of at least `t`, if
 ///    [`App::next_arrival`](crate::App::next_arrival) is below that.
-/// 3. When a timer set by [`Host::wake`] is due, it calls [`App::on_wake`](crate::App::on_wake) with the time for which it was set, or with its clock if
-///    it is late. Timers are called in the order of their times. The order of timers with equal times is up to the host, but must be the same in every run
-///    if runs are to be reproducible.
+/// 3. When a timer set by [`Host::wake`] is due, it calls [`App::on_wake`](crate::App::on_wake) with the time for which it was set, or with its clock
+///    if it is late. Timers are called in the order of their times. The order of timers with equal times is up to the host, but must be the same in
+///    every run if runs are to be reproducible.
 /// 4. When a message has been delivered completely, and when its last ACK has arrived, it calls [`App::on_notice`](crate::App::on_notice) of the
 ///    application that owns the connection. A host without information about ACKs sends both notices together.
-/// 5. It stops at the end of the experiment's time, or when every application [is finished](crate::App::finished) and all messages have been delivered
-///    and acknowledged.
+/// 5. It stops at the end of the experiment's time, or when every application [is finished](crate::App::finished) and all messages have been
+///    delivered and acknowledged.
 ///
 /// An application calls its host only from inside these calls. It opens connections with [`Host::open`] in `start` and `inject`, and with
-/// [`Host::open_later`] anywhere. Writes to a connection that is not open yet are delayed until it is. Messages of a connection arrive in the order in
-/// which they were written. An application draws random numbers in the order of its calls; each source has a stream of its own.
+/// [`Host::open_later`] anywhere. Writes to a connection that is not open yet are delayed until it is. Messages of a connection arrive in the order
+/// in which they were written. An application draws random numbers in the order of its calls; each source has a stream of its own.
 pub trait Host {
     /// Reserves memory for connections that will be opened at the start. Only a hint.
     fn reserve(&mut self, connections: usize) {
         let _ = connections;
     }
 
-    /// Creates a connection that opens at `time` and then writes the initial data of `spec`. The number returned is valid until the connection has ended.
+    /// Creates a connection that opens at `time` and then writes the initial data of `spec`. The number returned is valid until the connection has
+    /// ended.
     fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot;
 
     /// The earliest time at which [`Host::open_later`] can open a connection; the current time if there is no restriction.

@@ -1,7 +1,7 @@
 //! Barrier-synchronised blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
 //!
-//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the incast
-//! literature.
+//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the
+//! incast literature.
 
 use crate::query_ids::QuerySource;
 use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};

@@ -1,5 +1,5 @@
-//! Applications that generate traffic: they open connections, write messages and wait. Clock, network and sockets are those of their [`Host`], which a
-//! simulator or a machine with sockets implements.
+//! Applications that generate traffic: they open connections, write messages and wait. Clock, network and sockets are those of their [`Host`], which
+//! a simulator or a machine with sockets implements.
 
 mod app;
 mod arrivals;

@@ -1,8 +1,8 @@
-//! Partition-aggregate: an aggregator sends a query to several workers and waits for all responses. Queries of an aggregator arrive as a Poisson process
-//! and may overlap, or follow one another.
+//! Partition-aggregate: an aggregator sends a query to several workers and waits for all responses. Queries of an aggregator arrive as a Poisson
+//! process and may overlap, or follow one another.
 //!
-//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the incast
-//! literature. Responses travel on persistent connections.
+//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the
+//! incast literature. Responses travel on persistent connections.
 
 use crate::query_ids::{QueryIds, QuerySource};
 use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};

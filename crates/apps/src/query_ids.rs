@@ -1,7 +1,7 @@
 //! Numbers of queries, unique among all workloads of a run.
 //!
-//! Every incast, client and aggregator numbers its queries with a source of its own. Numbers depend only on the order in which sources are created and on
-//! the number of queries of each, not on the order of execution.
+//! Every incast, client and aggregator numbers its queries with a source of its own. Numbers depend only on the order in which sources are created
+//! and on the number of queries of each, not on the order of execution.
 
 use forebay_types::QueryId;
 

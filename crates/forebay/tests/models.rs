@@ -145,26 +145,29 @@ fn closed_forms_give_reasons() {
     let (newreno, dctcp) = printed.split_once("\ndctcp\n").unwrap();
     // A step that marks no packet is drop-tail to NewReno.
     assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{printed}");
-    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{printed}");
-    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{printed}");
+    assert!(dctcp.contains("incast: the model describes NewReno's sawtooth") && dctcp.contains("smallest K"), "{printed}");
+    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: requires endless flows"), "{printed}");
     for (set, why) in [
-        ("topology.senders=65", "65 senders are more than the 64 places"),
+        ("topology.senders=65", "65 senders exceed the buffer of 64 packets"),
         ("transport.stack=linux", "RACK-TLP repairs"),
-        ("transport.dup-thresh=4", "`dup-thresh` is 4"),
+        ("transport.dup-thresh=4", "`dup-thresh` = 3, but it is 4"),
         ("transport.slow-start-after-idle=rfc5681", "windows do not survive"),
-        ("transport.shim=srpt", "a shim that the model does not know"),
+        ("transport.shim=srpt", "the model excludes the shim"),
     ] {
         let printed = evaluate(&["--set", set]);
         assert!(printed.contains(why), "{set}: {printed}");
     }
     scratch.file("s.toml", &INCAST.replace(r#"buffer = "64pkt""#, step).replace(r#"["newreno", "dctcp"]"#, r#""newreno""#));
     let out = forebay(&scratch.0, &["run", "s.toml", "--world", "model", "--no-report"]);
-    assert!(text(&out.stdout).contains("N*, collapse from") && text(&out.stdout).contains("share: it compares"), "{out:?}");
+    assert!(
+        text(&out.stdout).contains("N*, collapse from") && text(&out.stdout).contains("share: requires endless flows"),
+        "{out:?}"
+    );
     let json = predicted(&scratch, &[]);
     assert_eq!(value(&json, "incast", "goodput")["sim"], serde_json::Value::Null);
     let prin = evaluated(&scratch, &["--set", "transport.shim=prin"]);
     assert_eq!(value(&prin, "incast", "N*, collapse")["model"], 53.0);
-    assert!(prin.to_string().contains("keeps no places for the last packets"), "{prin}");
+    assert!(prin.to_string().contains("has no reserve for the last packets"), "{prin}");
     // With a queue that does: no timeouts up to N*, so that more arrives than under NewReno.
     let kept = ["--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
     let prin = evaluated(&scratch, &kept);

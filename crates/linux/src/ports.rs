@@ -174,7 +174,7 @@ impl Ports {
         }
         for (id, port) in network.ports.enumerate() {
             let lost = self.list[id].dropped[2];
-            if port.queue.is_lossy() && lost > 0 {
+            if port.queue.has_random_loss() && lost > 0 {
                 rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(lost)));
             }
         }

@@ -1,13 +1,13 @@
-//! How flows of different congestion controls share a bottleneck: additive increase, multiplicative decrease, everybody sees every congestion event
+//! Shares of flows with different congestion controls in a bottleneck: additive increase, multiplicative decrease, synchronised congestion events
 //! (coexistence study, Eqs. (3) and (4)).
 //!
-//! The assumption is strong: DCTCP backs off about four times as often as TCP, and ratios measured in the study are a third of these
-//! under modified CHOKe.
+//! The assumption is strong: DCTCP reduces its window about four times as often as TCP, and with modified CHOKe the ratios measured in the study are
+//! a third of these.
 
 use crate::ModelError;
 use crate::error::{above, closed};
 
-/// A congestion control as an AIMD rule.
+/// AIMD parameters of a congestion control.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aimd {
     increase: f64,
@@ -15,11 +15,11 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// TCP: one segment a round trip, half remains.
+    /// TCP: increase by one segment per RTT, reduction to one half.
     pub const TCP: Aimd = Aimd { increase: 1.0, remaining: 0.5 };
 
-    /// Grows by `increase` segments a round trip (a, above 0, at most 1e6); at congestion the part `remaining` of the window is kept
-    /// (beta, 0 or more, below 1; the "back-off factor" that some texts give is the part given up, 1 - beta).
+    /// Increase by `increase` segments per RTT (a, above 0, at most 1e6); reduction to the fraction `remaining` of the window (beta, 0 or more, below
+    /// 1; some texts give the "back-off factor" 1 - beta).
     ///
     /// # Errors
     /// Names `increase` or `remaining`.
@@ -31,7 +31,7 @@ impl Aimd {
         Ok(Aimd { increase, remaining })
     }
 
-    /// DCTCP with a marked fraction of `alpha` (1e-9 to 1; at 0 it would never cut): 1 - alpha/2 remains.
+    /// DCTCP with a marked fraction of `alpha` (1e-9 to 1; at 0 it would never reduce): reduction to 1 - alpha/2.
     ///
     /// # Errors
     /// Names `alpha`.
@@ -39,19 +39,19 @@ impl Aimd {
         Ok(Aimd { increase: 1.0, remaining: 1.0 - closed("alpha", alpha, 1e-9, 1.0)? / 2.0 })
     }
 
-    /// x = a / (1 - beta) (Eq. 3): windows converge to a common multiple of it, segments.
+    /// x = a / (1 - beta) (Eq. 3): windows converge to a common multiple of it, in segments.
     pub fn weight(self) -> f64 {
         self.increase / (1.0 - self.remaining)
     }
 }
 
-/// T_r (Eq. 4): throughput of a flow of `first` over that of a flow of `second`, at equal round trips and synchronised losses. Against
-/// TCP it is 0.5 / (1 - beta); for DCTCP, 1 / alpha.
+/// T_r (Eq. 4): throughput of a flow of `first` over that of a flow of `second`, for equal RTTs and synchronised losses. Relative to TCP it is
+/// 0.5 / (1 - beta); for DCTCP, 1 / alpha.
 pub fn throughput_ratio(first: Aimd, second: Aimd) -> f64 {
     first.weight() / second.weight()
 }
 
-/// What part of the link each of `flows` gets; they sum to 1.
+/// Share of each of `flows` in the link; they sum to 1.
 ///
 /// # Errors
 /// Names `flows` when there are none.
@@ -63,7 +63,7 @@ pub fn shares(flows: &[Aimd]) -> Result<Vec<f64>, ModelError> {
     Ok(flows.iter().map(|f| f.weight() / total).collect())
 }
 
-/// Windows under marks that hit each packet independently with probability `p`, and their ratio.
+/// Windows with independent marking of each packet with probability `p`, and their ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomMarks {
     /// Mean window of DCTCP with an exact echo, about 2 / p, segments.
@@ -74,7 +74,7 @@ pub struct RandomMarks {
     pub ratio: f64,
 }
 
-/// DCTCP and TCP under random marking with probability `p` (above 0, at most 1), the other extreme to synchronised marks.
+/// DCTCP and TCP with random marking of probability `p` (above 0, at most 1), the opposite of synchronised marking.
 ///
 /// # Errors
 /// Names `p`.
@@ -125,7 +125,7 @@ mod tests {
         for bad in [1.0, -0.1, f64::NAN] {
             assert_eq!(Aimd::new(1.0, bad).unwrap_err().argument, "remaining");
         }
-        // So little that nothing would be cut.
+        // So small that the window would not be reduced.
         assert_eq!(Aimd::dctcp(1e-17).unwrap_err().argument, "alpha");
         assert_eq!(shares(&[]).unwrap_err().argument, "flows");
     }

@@ -1,14 +1,14 @@
-//! What headers, windows and pipes allow at best.
+//! Upper bounds by headers, windows and bandwidth-delay products.
 
 use crate::ModelError;
 use crate::error::integer;
 use forebay_types::{Rate, Time};
 
-/// Bytes that every packet carries beside its payload.
+/// Header bytes of every packet.
 pub mod header {
-    /// IPv4 and TCP without options: what the papers' simulations call a 40-byte header.
+    /// IPv4 and TCP without options: the 40-byte header of the papers' simulations.
     pub const IP_TCP: u64 = 40;
-    /// The same with the TCP timestamps option (RFC 7323), padded to 12 bytes.
+    /// IPv4 and TCP with the timestamps option (RFC 7323), padded to 12 bytes.
     pub const IP_TCP_TIMESTAMPS: u64 = 52;
     /// Ethernet: preamble and start delimiter 8, header 14, check sequence 4, gap 12 (IEEE 802.3).
     pub const ETHERNET: u64 = 38;
@@ -19,8 +19,8 @@ pub mod header {
 /// Largest window that a TCP header can advertise without scaling (RFC 7323 section 2.2), bytes.
 pub const UNSCALED_WINDOW: u64 = 65_535;
 
-/// The part of a link that payload can have when each packet carries `payload` bytes (1 to 65 535) and `header` bytes (0 to 65 535)
-/// beside: payload / (payload + header).
+/// Largest share of payload in a link, if each packet has `payload` bytes (1 to 65 535) and `header` bytes (0 to 65 535): payload / (payload +
+/// header).
 ///
 /// # Errors
 /// Names `payload` or `header`.
@@ -39,11 +39,11 @@ pub fn goodput(rate: Rate, payload: u64, header: u64) -> Result<f64, ModelError>
     Ok(rate.0 as f64 * payload_share(payload, header)?)
 }
 
-/// Largest goodput of one flow whose window is limited to `window` bytes of payload (at least 1) on a path whose empty round trip is `rtt`
-/// (above 0): window / rtt, but no more than the link carries. Payload bits per second.
+/// Largest goodput of a flow whose window is limited to `window` bytes of payload (at least 1) on a path with the base RTT `rtt` (above 0): window /
+/// rtt, limited by the link. Payload bits per second.
 ///
 /// # Errors
-/// Names `window` or `rtt`, and what [`goodput`] names.
+/// Names `window` or `rtt`, or an argument as in [`goodput`].
 pub fn window_limited(rate: Rate, payload: u64, header: u64, window: u64, rtt: Time) -> Result<f64, ModelError> {
     integer("window", window, 1, u64::MAX)?;
     if rtt == Time::ZERO {

@@ -19,12 +19,12 @@ pub struct SteadyState {
     pub queue_min: f64,
     /// A = sqrt(2 N (C RTT + K)) / 2 (S Eq. 8).
     pub amplitude: f64,
-    /// Length of the sawtooth in round trips: the cut of one window, (W* + 1) alpha / 2 (S Eq. 9).
+    /// Period of the sawtooth in RTTs: the reduction of a window, (W* + 1) alpha / 2 (S Eq. 9).
     pub period: f64,
 }
 
-/// The steady state of `flows` (N, 1 to 1 000 000) with the threshold `k` (K in packets, 0 to 1e9). Good while windows are well above 2,
-/// where no flow can be cut further; above that many flows, N > (C RTT + K) / 2, the queue is that of the floor.
+/// The steady state of `flows` (N, 1 to 1 000 000) with the threshold `k` (K in packets, 0 to 1e9). Valid while windows are well above the minimum of
+/// 2; with more flows, N > (C RTT + K) / 2, the queue follows from the minimum window.
 ///
 /// # Errors
 /// Names `flows` or `k`.
@@ -46,7 +46,7 @@ pub fn steady_state(pipe: &Pipe, flows: u64, k: f64) -> Result<SteadyState, Mode
     })
 }
 
-/// The root in 0..=1 of alpha^2 (1 - alpha/4) = (2 w + 1) / (w + 1)^2, which rises in alpha; 1 where the right side is above 3/4.
+/// Root in 0..=1 of alpha^2 (1 - alpha/4) = (2 w + 1) / (w + 1)^2, whose left side increases in alpha; 1 if the right side exceeds 3/4.
 fn alpha_exact(w: f64) -> f64 {
     let right = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
     let (mut low, mut high) = (0.0, 1.0);
@@ -62,7 +62,7 @@ pub fn threshold_guideline(pipe: &Pipe) -> f64 {
     pipe.bdp() / 7.0
 }
 
-/// The number of flows for which the queue's minimum is lowest, (C RTT + K) / 8; the minimum is then K - (C RTT + K) / 8.
+/// Number of flows with the lowest minimum of the queue, (C RTT + K) / 8; that minimum is K - (C RTT + K) / 8.
 ///
 /// # Errors
 /// Names `k` (packets, 0 to 1e9).
@@ -78,10 +78,10 @@ pub fn gain_bound(pipe: &Pipe, k: f64) -> Result<f64, ModelError> {
     Ok(1.386 / (2.0 * (pipe.bdp() + closed("k", k, 0.0, 1e9)?)).sqrt())
 }
 
-/// The part of TCP's buffer (one C RTT) that a threshold of C RTT / 7 saves: 6/7, the slides' 85 %.
+/// Fraction of TCP's buffer (one C RTT) that a threshold of C RTT / 7 saves: 6/7, the slides' 85 %.
 pub const BUFFER_SAVING: f64 = 6.0 / 7.0;
 
-/// Window after a cut of one of `window` packets (above 0, at most 1e12) with the marked fraction `alpha` (0 to 1).
+/// Window after the reduction of a window of `window` packets (above 0, at most 1e12) with the marked fraction `alpha` (0 to 1).
 ///
 /// # Errors
 /// Names `window` or `alpha`.
@@ -137,7 +137,7 @@ mod tests {
             let right = (2.0 * s.critical_window + 1.0) / (s.critical_window + 1.0).powi(2);
             assert!((a * a * (1.0 - a / 4.0) - right).abs() < 1e-12);
             assert!((s.alpha / a - 1.0).abs() < 0.1);
-            // A window falls by as much as it then grows; N of them make the amplitude.
+            // The reduction of a window equals its growth in a period; N of them are the amplitude.
             assert!((s.period * n as f64 / s.amplitude - 1.0).abs() < 0.1);
         }
         assert_eq!(steady_state(&pipe(1, 1500, 200), 1000, 0.0).unwrap().alpha, 1.0);

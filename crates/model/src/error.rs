@@ -1,13 +1,13 @@
-//! Why a model has no value for its arguments.
+//! Errors of arguments outside a model's domain.
 
 use std::fmt;
 
-/// An argument outside the range a model is defined on.
+/// An argument outside the domain of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelError {
     /// Name of the argument, as in the documentation of the function.
     pub argument: &'static str,
-    /// What it is and what would be legal.
+    /// The value and the legal values.
     pub message: String,
 }
 

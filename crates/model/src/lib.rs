@@ -1,13 +1,13 @@
-//! Analytic models: what theory says without simulating, in microseconds a point. Pure functions of their arguments; bad input is a
-//! [`ModelError`] that names the argument, never NaN.
+//! Analytic models, evaluated in microseconds. Pure functions of their arguments; invalid input is a [`ModelError`] that names the argument, never
+//! NaN.
 //!
-//! | module | what | source |
+//! | module | subject | source |
 //! |---|---|---|
-//! | [`incast`] | goodput of barrier-synchronised senders, and where it collapses | Zhang et al., "Modeling and Solving TCP Incast" (cited as INCAST with equation numbers) |
+//! | [`incast`] | goodput of barrier-synchronised senders, and its collapse | Zhang et al., "Modeling and Solving TCP Incast" (cited as INCAST with equation numbers) |
 //! | [`trim`] | threshold interval, buffers and waits of TCP-TRIM | TCP-TRIM (cited as TRIM) |
 //! | [`dctcp`] | DCTCP's queue and windows in steady state | DCTCP slides and Alizadeh et al., SIGCOMM 2010 |
-//! | [`aimd`] | how flows of different congestion controls share a link | coexistence study, Eqs. (3) and (4) |
-//! | [`ceilings`] | what headers, windows and pipes allow at best | arithmetic |
+//! | [`aimd`] | shares of flows with different congestion controls | coexistence study, Eqs. (3) and (4) |
+//! | [`ceilings`] | upper bounds by headers, windows and bandwidth-delay products | arithmetic |
 //!
 //! [`backend`] applies them to an experiment.
 

@@ -1,14 +1,14 @@
-//! The path that all models start from: a rate, a packet size, an empty round trip.
+//! The path of all models: rate, packet size, base RTT.
 
 use crate::error::integer;
 use crate::{ModelError, Ratio};
 use forebay_types::{Rate, Time};
 
-/// Largest round trip, ps: 100 s.
+/// Largest RTT, ps: 100 s.
 const MAX_RTT: u64 = 100_000_000_000_000;
 
-/// A bottleneck of rate C behind which a round trip on the empty network takes D: propagation, serialisation of a data packet on
-/// every hop, and the way of its ACK, everything but queueing (`incast-prin.md` 1.2; TRIM's D and DCTCP's RTT).
+/// A bottleneck of rate C on a path with the base RTT D: propagation, serialisation of a data packet on every hop, and the latency of its ACK,
+/// without queueing (`incast-prin.md` 1.2; TRIM's D and DCTCP's RTT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pipe {
     rate: Rate,
@@ -18,8 +18,8 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A bottleneck of `rate` bit/s (10 kbit/s to 10 Tbit/s), packets of `packet` bytes on the wire (1 to 65 535), and an empty
-    /// round trip of `rtt` (above 0, at most 100 s).
+    /// A bottleneck of `rate` bit/s (10 kbit/s to 10 Tbit/s), packets of `packet` bytes on the wire (1 to 65 535), and a base RTT of `rtt` (above 0,
+    /// at most 100 s).
     ///
     /// # Errors
     /// Names `rate`, `packet` or `rtt` when outside its range.
@@ -54,12 +54,12 @@ impl Pipe {
         self.rate.0 as f64 / (8 * self.packet) as f64
     }
 
-    /// C D: packets that the empty pipe holds, exactly.
+    /// C D: the bandwidth-delay product in packets, exactly.
     pub fn bdp_exact(&self) -> Ratio {
         self.bdp
     }
 
-    /// C D: packets that the empty pipe holds.
+    /// C D: the bandwidth-delay product in packets.
     pub fn bdp(&self) -> f64 {
         self.bdp.to_f64()
     }

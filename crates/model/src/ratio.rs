@@ -1,8 +1,8 @@
-//! Exact fractions: floors of the incast model lie exactly on integers, where binary floats choose the wrong side.
+//! Exact fractions. Arguments of floors in the incast model can be integers exactly, where binary floating point rounds to the wrong side.
 
 use std::cmp::Ordering;
 
-/// A reduced fraction with a positive denominator. The models keep both parts below 2^100, see [`Pipe`](crate::Pipe).
+/// A reduced fraction with a positive denominator. Numerator and denominator stay below 2^100 in the models, see [`Pipe`](crate::Pipe).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {
     num: i128,

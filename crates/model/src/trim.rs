@@ -1,20 +1,20 @@
-//! TCP-TRIM's analysis: the interval of the RTT threshold K, the buffers it needs, and the asynchronous timer (TRIM section III).
+//! Analysis of TCP-TRIM: the interval of the RTT threshold K, the buffers it requires, and the asynchronous timer (TRIM section III).
 
 use crate::error::{above, closed};
 use crate::{ModelError, Pipe};
 
-/// Where K may lie (TRIM Eq. 26).
+/// Interval of K (TRIM Eq. 26).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KInterval {
-    /// Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it N synchronised flows that cut do not empty the queue,
-    /// whatever N. Sufficient, not necessary: the derivation gives away N/2 packets.
+    /// Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it a synchronised reduction does not empty the queue for any N.
+    /// Sufficient, not necessary: the derivation is conservative by N/2 packets.
     pub lower: f64,
     /// Upper bound (B + C D) / (2 C) (Eq. 25), s: below it slow start does not overflow the buffer.
     pub upper: f64,
-    /// sqrt(2 C D) - 1: number of flows for which the lower bound is needed (stationary point of Eq. 19). Below 1, where C D is below 2
-    /// packets, no number of flows needs more than D.
+    /// sqrt(2 C D) - 1: number of flows that requires the lower bound (stationary point of Eq. 19). Below 1, where C D is below 2 packets, no number
+    /// of flows requires more than D.
     pub worst_flows: f64,
-    /// C (lower - D): queue that the lower bound keeps, packets.
+    /// C (lower - D): queue at the lower bound, packets.
     pub queue_at_lower: f64,
 }
 
@@ -36,25 +36,24 @@ pub fn k_interval(pipe: &Pipe, buffer: f64) -> Result<KInterval, ModelError> {
     Ok(KInterval { lower: lower / c, upper: (buffer + x) / (2.0 * c), worst_flows, queue_at_lower: lower - x })
 }
 
-/// The number of flows that needs the lower bound, and the bound in packets, for a pipe of `x` packets.
+/// Number of flows that requires the lower bound, and the bound in packets, for a bandwidth-delay product of `x` packets.
 fn lower_bound(x: f64) -> (f64, f64) {
     let worst_flows = (2.0 * x).sqrt() - 1.0;
-    // Below 5.83 packets the square is less than D; below 0.17 it would be more again, but there it belongs to a negative number of
-    // flows. From one flow on the function whose maximum it is (Eq. 16) only falls, and stays below D.
+    // Below 5.83 packets the square is less than D. Below 0.17 packets it exceeds D again, but for a negative number of flows. For one flow or more
+    // the function whose maximum it is (Eq. 16) decreases, and stays below D.
     let square = if worst_flows > 1.0 { worst_flows * worst_flows } else { 0.0 };
     (worst_flows, square.max(x))
 }
 
-/// The smallest buffer for which the interval is not empty (Eq. 28: B > 3 C D - 4 sqrt(2 C D) + 2; B > C D where the lower bound is D),
-/// packets, a bound that is not itself sufficient. The examples printed with the equation (52 KB and 331 KB) do not follow from it: it
-/// gives 43.7 and 301.5 KB.
+/// Infimum of the buffers with a non-empty interval, packets (Eq. 28: B > 3 C D - 4 sqrt(2 C D) + 2; B > C D if the lower bound is D). The examples
+/// printed with the equation (52 KB and 331 KB) do not follow from it: it gives 43.7 and 301.5 KB.
 pub fn smallest_buffer(pipe: &Pipe) -> f64 {
     let x = pipe.bdp();
     2.0 * lower_bound(x).1 - x
 }
 
-/// K at the lower bound as a sender uses it: the upper bound where the interval is empty, and in any case `guard` packet times above D
-/// (0 to 1e6), without which a small buffer gives K < D and pins all windows at the floor. Seconds.
+/// K of a sender in seconds: the lower bound, or the upper bound if the interval is empty, and at least `guard` packet times above D (0 to 1e6).
+/// Without the guard a small buffer gives K < D, which keeps all windows at the minimum.
 ///
 /// # Errors
 /// Names `buffer` (above 0) or `guard`.
@@ -65,8 +64,8 @@ pub fn threshold(pipe: &Pipe, buffer: f64, guard: f64) -> Result<f64, ModelError
     Ok(k.max((pipe.bdp() + guard) / pipe.capacity()))
 }
 
-/// Smallest queue after `flows` (N, 1 to 1 000 000) synchronised flows at threshold `k` (s, above 0) have cut once (Eqs. 4 to 12, the sum
-/// itself, not the bound that replaces it), packets; negative: the link idles.
+/// Smallest queue after a single reduction of `flows` (N, 1 to 1 000 000) synchronised flows at threshold `k` (s, above 0), packets; negative: the
+/// link idles (Eqs. 4 to 12; the sum itself, not its bound).
 ///
 /// # Errors
 /// Names `flows` or `k`.
@@ -74,7 +73,7 @@ pub fn queue_after_cut(pipe: &Pipe, flows: u64, k: f64) -> Result<f64, ModelErro
     crate::error::integer("flows", flows, 1, 1_000_000)?;
     above("k", k, 0.0, 1e6)?;
     let (n, ck) = (flows as f64, pipe.capacity() * k);
-    // The j-th extra packet of the round sees an RTT of K + j/C and cuts by ep/2 (Eqs. 2, 3).
+    // The j-th extra packet of the round has an RTT of K + j/C and reduces by ep/2 (Eqs. 2, 3).
     let sum: f64 = (1..=flows).map(|j| j as f64 / (ck + j as f64)).sum();
     Ok(ck - pipe.bdp() + n - (ck + n) / (2.0 * n) * sum)
 }
@@ -82,11 +81,11 @@ pub fn queue_after_cut(pipe: &Pipe, flows: u64, k: f64) -> Result<f64, ModelErro
 /// Bounds of the wait after probing (AS).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AsWait {
-    /// Shortest wait without drops as printed, ((N - 2) W - B) / (2 C), s: counts the served packets twice (after Eq. 31). 0 if negative.
+    /// Shortest wait without drops as printed, ((N - 2) W - B) / (2 C), s, which counts the served packets twice (after Eq. 31). 0 if negative.
     pub lower_printed: f64,
     /// Shortest wait without drops, ((N - 1) W - B) / C, s. 0 if negative.
     pub lower: f64,
-    /// Upper end of the interval waits are drawn from, (N - 1) W / C (Eq. 33), s: no queue at all, and no idle link.
+    /// Upper bound of random waits, (N - 1) W / C (Eq. 33), s: neither queue nor idle link.
     pub upper: f64,
 }
 
@@ -107,8 +106,7 @@ pub fn as_wait(pipe: &Pipe, flows: f64, window: f64, buffer: f64) -> Result<AsWa
     })
 }
 
-/// N as a sender estimates it from a probe's RTT (s, above 0, at most 1e6): max(1, RTT C / 2); each of the flows has two probes in the
-/// pipe.
+/// A sender's estimate of N from the RTT of a probe (s, above 0, at most 1e6): max(1, RTT C / 2), because each flow has two probes in flight.
 ///
 /// # Errors
 /// Names `probe_rtt`.

@@ -1,4 +1,4 @@
-//! What the publications claim of their models; a test is called as the claim.
+//! Claims of the publications about their models; each test has the name of its claim.
 
 use crate::common::{base, close, model};
 use forebay_model::aimd::{Aimd, throughput_ratio};

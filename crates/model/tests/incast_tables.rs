@@ -1,5 +1,5 @@
-//! The printed tables of the incast model: base configuration, both branches, other cases, and what the defects of the printed
-//! equations amount to.
+//! The printed tables of the incast model: base configuration, both branches, other cases, and effects of the defects of the printed
+//! equations.
 
 use crate::common::{base, close, model};
 use forebay_model::incast::{Branch, FirstWindow, NstarRule::First, TailMode};
@@ -116,7 +116,7 @@ fn how_far_beyond_the_link() {
     close(most, 1.063, 5e-4);
 }
 
-/// What the misprints amount to: the corrected G_1, without the floor, Eq. (17) as printed, and the combined G as printed.
+/// Effects of the misprints: the corrected G_1, G_1 without the floor, Eq. (17) as printed, and the combined G as printed.
 #[test]
 fn defects() {
     let m = model(base());

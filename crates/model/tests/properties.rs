@@ -1,4 +1,4 @@
-//! What must hold for all arguments: identities, limits and monotonicity that the publications state, and never a NaN.
+//! Properties for all arguments: identities, limits and monotonicity that the publications state, and absence of NaN.
 
 use forebay_model::aimd::{Aimd, random_marks, shares, throughput_ratio};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, Regime, TailMode, periods_until};
@@ -67,7 +67,7 @@ proptest! {
                 prop_assert!(l.share.is_finite() && l.share > 0.0);
             }
         }
-        // More modes agree where theory says so: without a second branch literal and harmonic are one.
+        // Without a second branch the modes literal and harmonic are equal.
         let (literal, harmonic) = (m.tail(n, TailMode::Literal).unwrap(), m.tail(n, TailMode::Harmonic).unwrap());
         prop_assert!(literal.probability <= harmonic.probability * (1.0 + 1e-12));
     }

@@ -1,6 +1,7 @@
 //! CHOKe (Pan, Prabhakar and Psounis, 2000) with ECN, and its modification with several samples: `coexistence.md` 1.4 and 1.5.
 //!
-//! An arriving packet is compared with packets drawn at random from the queue. The larger the share of its flow in the queue, the likelier is a match.
+//! An arriving packet is compared with packets drawn at random from the queue. The larger the share of its flow in the queue, the likelier is a
+//! match.
 
 use crate::ring_buffer::RingBuffer;
 use crate::{

@@ -1,5 +1,5 @@
-//! Queues by class of service for several schedulers: classification, limits, marking, and drops from a full buffer. The scheduler chooses the queue to
-//! serve.
+//! Queues by class of service for several schedulers: classification, limits, marking, and drops from a full buffer. The scheduler chooses the queue
+//! to serve.
 
 use crate::{DropReason, Effects, Handle, PacketRef, PortState, QueueError, QueueState, Queued, Verdict, raw_params};
 use forebay_types::QueueLen;
@@ -130,8 +130,8 @@ impl ClassQueues {
         })
     }
 
-    /// Buffer stealing (McKenney 1991; Shreedhar and Varghese 1995, section 3): drops the newest packets of the longest queue by bytes, if it is longer
-    /// than the arriving packet's own queue with that packet. Drops nothing if that is not enough.
+    /// Buffer stealing (McKenney 1991; Shreedhar and Varghese 1995, section 3): drops the newest packets of the longest queue by bytes, if it is
+    /// longer than the arriving packet's own queue with that packet. Drops nothing if that is not enough.
     fn steal(&mut self, port: &PortState, wire: u32, q: usize, effects: &mut impl Effects) -> bool {
         let own = self.queues[q].state.bytes + u64::from(wire);
         let longest = (0..self.queues.len()).rev().max_by_key(|i| self.queues[*i].state.bytes);

@@ -1,5 +1,5 @@
-//! CoDel (RFC 8289): once the sojourn time has stayed above a target for an interval, packets are dropped or marked as they leave, at increasing frequency,
-//! until it falls below the target. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
+//! CoDel (RFC 8289): once the sojourn time has stayed above a target for an interval, packets are dropped or marked as they leave, at increasing
+//! frequency, until it falls below the target. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
 
 use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
@@ -83,8 +83,8 @@ pub(crate) trait Packets {
 }
 
 impl CodelControl {
-    /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Those of a single queue do
-    /// not (RFC 8289 section 5.4).
+    /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Those of a single queue
+    /// do not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }

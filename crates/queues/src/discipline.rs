@@ -48,12 +48,12 @@ pub(crate) trait Fifo: Discipline {
 
 /// A discipline that holds the backlog.
 pub trait Buffered: Discipline {
-    /// Enqueues or drops an arriving packet, and marks or drops packets of the backlog as a consequence. `effects` receives every mark and drop in order,
-    /// including those of the arriving packet. The port has served all packets whose transmission starts before this arrival.
+    /// Enqueues or drops an arriving packet, and marks or drops packets of the backlog as a consequence. `effects` receives every mark and drop in
+    /// order, including those of the arriving packet. The port has served all packets whose transmission starts before this arrival.
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects);
 
-    /// As `push`, where no other packet is affected: returns the decision, which has been carried out. `None`: `push` must be called next, and no visible
-    /// state has changed.
+    /// As `push`, where no other packet is affected: returns the decision, which has been carried out. `None`: `push` must be called next, and no
+    /// visible state has changed.
     fn try_push(&mut self, _port: &PortState, _packet: &Queued) -> Option<Verdict> {
         None
     }
@@ -72,8 +72,8 @@ pub trait Buffered: Discipline {
         None
     }
 
-    /// Whether a port may omit `push_idle`: every packet that arrives at an idle port with an empty backlog, and fits, is accepted unchanged, and later
-    /// decisions depend only on the idle time of [`Buffered::add_idle`].
+    /// Whether a port may omit `push_idle`: every packet that arrives at an idle port with an empty backlog, and fits, is accepted unchanged, and
+    /// later decisions depend only on the idle time of [`Buffered::add_idle`].
     fn accepts_idle(&self) -> bool {
         false
     }
@@ -84,8 +84,8 @@ pub trait Buffered: Discipline {
     /// Adds the time for which the port was idle before packets whose `push_idle` was omitted. Called before the next other call.
     fn add_idle(&mut self, _idle: Time) {}
 
-    /// Removes the packet whose transmission starts at `now`; it is in service until the next call. Other packets may be dropped, and the returned one may
-    /// be marked: `effects` receives both. `None` when the backlog is empty, before or after drops.
+    /// Removes the packet whose transmission starts at `now`; it is in service until the next call. Other packets may be dropped, and the returned
+    /// one may be marked: `effects` receives both. `None` when the backlog is empty, before or after drops.
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle>;
 
     /// Packets in the backlog.
@@ -183,14 +183,14 @@ macro_rules! disciplines {
     (@type $type:ident $pointer:ident) => { $pointer<$type> };
     (@methods FifoDiscipline $($variant:ident)*) => {
         impl FifoDiscipline {
-            /// Queue length below which a port may omit `on_arrival`: an arrival at a queue with fewer packets and fewer bytes than this, which fits, is
-            /// accepted unchanged, and the discipline's state does not depend on the call.
+            /// Queue length below which a port may omit `on_arrival`: an arrival at a queue with fewer packets and fewer bytes than this, which fits,
+            /// is accepted unchanged, and the discipline's state does not depend on the call.
             pub fn fast_path_limit(&self) -> QueueState {
                 each!(FifoDiscipline, self, d => d.fast_path_limit(), $($variant)*)
             }
 
-            /// Whether `on_arrival` may be omitted at `fast_path_limit` and above as well: an arrival that fits is marked if it is ECN-capable and accepted
-            /// otherwise, and the discipline's state does not depend on the call.
+            /// Whether `on_arrival` may be omitted at `fast_path_limit` and above as well: an arrival that fits is marked if it is ECN-capable and
+            /// accepted otherwise, and the discipline's state does not depend on the call.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)
             }
@@ -311,7 +311,7 @@ impl Queue {
     }
 
     /// Whether it models packet loss: its early drops are not congestion signals.
-    pub fn is_lossy(&self) -> bool {
+    pub fn has_random_loss(&self) -> bool {
         matches!(self, Queue::Fifo(FifoDiscipline::Lossy(_)))
     }
 

@@ -1,5 +1,5 @@
-//! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each hash bucket of flows, served by deficit round robin, new flows first, each with
-//! CoDel. Linux's memory limit is not modelled, because packets have no memory overhead here.
+//! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each hash bucket of flows, served by deficit round robin, new flows first, each
+//! with CoDel. Linux's memory limit is not modelled, because packets have no memory overhead here.
 
 use crate::codel::{CodelControl, Packets, Params, params};
 use crate::heap::IndexedHeap;
@@ -140,8 +140,8 @@ impl FqCodel {
         self.fattest.first()
     }
 
-    /// Drops packets from the head of the queue with the most bytes until half of its bytes are dropped (Linux, `fq_codel_drop`; the RFC counts half of
-    /// its packets), and at most a batch (RFC 8290 section 4.1).
+    /// Drops packets from the head of the queue with the most bytes until half of its bytes are dropped (Linux, `fq_codel_drop`; the RFC counts half
+    /// of its packets), and at most a batch (RFC 8290 section 4.1).
     fn drop_from_fattest(&mut self, effects: &mut impl Effects, mut dropped: impl FnMut(&Queued)) -> bool {
         let Some(fattest) = self.fattest() else { return false };
         let half = self.flows[fattest as usize].bytes / 2;
@@ -262,8 +262,8 @@ impl Buffered for FqCodel {
                 return Some(q.handle);
             }
             if from_new { &mut self.new } else { &mut self.old }.pop_front();
-            // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others. Linux removes it if there are no old
-            // queues.
+            // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others. Linux removes it if there are no
+            // old queues.
             if spent || from_new {
                 self.old.push_back(index);
                 if turns > self.new.len() + self.old.len() {

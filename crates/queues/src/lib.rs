@@ -1,8 +1,8 @@
-//! Queue disciplines, sans-IO: for an arriving packet and the state of its port they decide whether to accept, mark or drop. Those that hold the backlog
-//! also choose the next packet. The simulator uses them, and a software switch can.
+//! Queue disciplines, sans-IO: for an arriving packet and the state of its port they decide whether to accept, mark or drop. Those that hold the
+//! backlog also choose the next packet. The simulator uses them, and a software switch can.
 //!
-//! To add a discipline, create a file with its implementation and `ENTRY`, add `mod` and a line of [`REGISTRY`] here, and add a line to [`FifoDiscipline`]
-//! or [`BufferedDiscipline`] in `discipline.rs`.
+//! To add a discipline, create a file with its implementation and `ENTRY`, add `mod` and a line of [`REGISTRY`] here, and add a line to
+//! [`FifoDiscipline`] or [`BufferedDiscipline`] in `discipline.rs`.
 
 mod choke;
 mod class_queues;

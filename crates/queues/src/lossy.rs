@@ -1,4 +1,5 @@
-//! A FIFO that loses packets at random, such as with a bad optic, a loose cable, or a line card that drops silently. DCTCP's step marking is optional.
+//! A FIFO that loses packets at random, such as with a bad optic, a loose cable, or a line card that drops silently. DCTCP's step marking is
+//! optional.
 
 use crate::raw_params::length;
 use crate::{
@@ -10,8 +11,8 @@ use forebay_types::{Rate, Rng};
 
 /// Loses each packet with the same probability, independently of all others.
 ///
-/// Our choice: a packet is lost before its transmission, so that it takes no time on the link; a corrupted packet would. At the loss rates of bad links,
-/// far below 1 %, the difference is negligible.
+/// Our choice: a packet is lost before its transmission, so that it takes no time on the link; a corrupted packet would. At the loss rates of bad
+/// links, far below 1 %, the difference is negligible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lossy {
     p: f64,

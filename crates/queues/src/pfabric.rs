@@ -52,8 +52,8 @@ pub struct Pfabric {
 }
 
 impl Pfabric {
-    /// Drops packets of the largest rank, above that of `packet`, until it fits; none if they are not enough. Of equal ranks the newest is dropped (our
-    /// choice; the publication leaves it open).
+    /// Drops packets of the largest rank, above that of `packet`, until it fits; none if they are not enough. Of equal ranks the newest is dropped
+    /// (our choice; the publication leaves it open).
     fn evict_for(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
         let (mut freed, mut count) = (QueueState::default(), 0);
         for (urgency, handle) in self.order.descending() {

@@ -1,5 +1,5 @@
-//! PIE (RFC 8033): arriving packets are dropped or marked with a probability that a proportional integral controller updates every few milliseconds from
-//! the queueing delay and its trend.
+//! PIE (RFC 8033): arriving packets are dropped or marked with a probability that a proportional integral controller updates every few milliseconds
+//! from the queueing delay and its trend.
 //!
 //! The controller has no timer event. Its input does not change between two packets, so the updates that are due run when the next packet arrives or
 //! leaves, with the same result. Our choice: an update that is due at that time runs first. The first update is due one period after the start of the
@@ -54,8 +54,8 @@ struct Params {
     mean_packet: Option<u64>,
 }
 
-/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B: it starts at a departure, which does not
-/// count, and the end of one measurement may start the next).
+/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B: it starts at a departure, which
+/// does not count, and the end of one measurement may start the next).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct DrainTime {
     /// Start of the running measurement, and bytes that have left since.
@@ -136,9 +136,9 @@ impl Pie {
         }
     }
 
-    /// Runs the updates that are due, at least one. Between two packets the delay is constant, so only the first update has a trend, and the others repeat
-    /// one step until the probability stops changing. Equal steps are computed together, with bit-identical results. The work is bounded for any number of
-    /// updates: see [`Pie::repeat_step`].
+    /// Runs the updates that are due, at least one. Between two packets the delay is constant, so only the first update has a trend, and the others
+    /// repeat one step until the probability stops changing. Equal steps are computed together, with bit-identical results. The work is bounded for
+    /// any number of updates: see [`Pie::repeat_step`].
     #[inline(never)]
     fn run_updates(&mut self, now: Time) {
         let period = self.params.update.0;
@@ -239,8 +239,8 @@ impl Pie {
         if !self.signals() {
             return Verdict::Accept;
         }
-        // Section 5.1: above this probability packets are dropped even if they are ECN-capable. The text and Linux mark at exactly this probability; the
-        // pseudocode drops.
+        // Section 5.1: above this probability packets are dropped even if they are ECN-capable. The text and Linux mark at exactly this probability;
+        // the pseudocode drops.
         let mark = self.params.ecn && packet.packet.ecn.is_capable() && self.probability <= self.params.mark_up_to;
         if mark { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
     }

@@ -27,8 +27,8 @@ pub(crate) struct RedControl {
     /// Thresholds on the average, packets or bytes.
     min: f64,
     max: f64,
-    /// Whether they are bytes. The probability does not depend on the packet's size (RFC 7141 section 2.2; Linux sch_red), unlike in the byte mode of the
-    /// publication.
+    /// Whether they are bytes. The probability does not depend on the packet's size (RFC 7141 section 2.2; Linux sch_red), unlike in the byte mode of
+    /// the publication.
     bytes: bool,
     p_max: f64,
     weight: f64,
@@ -141,8 +141,8 @@ impl RedControl {
         self.on_drop(port);
     }
 
-    /// Notes the drop of the arriving packet. An idle port stays idle, and the next packet counts idle time from now on. In Linux, the empty dequeue that
-    /// follows starts another idle period (`red_dequeue`).
+    /// Notes the drop of the arriving packet. An idle port stays idle, and the next packet counts idle time from now on. In Linux, the empty dequeue
+    /// that follows starts another idle period (`red_dequeue`).
     #[inline(always)]
     fn on_drop(&mut self, port: &PortState) {
         if port.serving == 0 {

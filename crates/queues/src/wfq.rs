@@ -1,5 +1,5 @@
-//! Self-clocked weighted fair queueing (Golestani, INFOCOM 1994). The finish tag of a packet is its size over the weight of its queue, added to the tag of
-//! the packet before it, or to the tag in service if the queue was empty. The smallest tag is served first.
+//! Self-clocked weighted fair queueing (Golestani, INFOCOM 1994). The finish tag of a packet is its size over the weight of its queue, added to the
+//! tag of the packet before it, or to the tag in service if the queue was empty. The smallest tag is served first.
 
 use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{

@@ -166,7 +166,7 @@ fn one_change_one_error() {
         ("cc = \"newreno\"", "cc = { }", &["needs the key `kind`"], 12),
         ("cc = \"newreno\"", "cc = { kind = \"cubic\", rules = \"linx\" }", &["did you mean `linux`"], 12),
         ("cc = \"newreno\"", "cc = \"cubic\"\nslow-start = \"hystart+\"", &["did you mean `hystart`"], 13),
-        ("cc = \"newreno\"", "cc = \"pfabric\"\nslow-start = \"hystart\"", &["slow start of its own", "\"standard\""], 13),
+        ("cc = \"newreno\"", "cc = \"pfabric\"\nslow-start = \"hystart\"", &["its own slow start", "\"standard\""], 13),
         ("mss = 1460", "mss = 0", &["`mss` is 0", "64 to 65000"], 13),
         ("mss = 1460", "mss = 65000\nheader = 500", &["not valid TOML"], 15),
         ("mss = 1460", "mss = nan", &["must be an integer"], 13),

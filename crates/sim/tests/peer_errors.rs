@@ -1,6 +1,6 @@
 //! Errors of other simulators in DCTCP, and the corner cases of its specification: one test each, on whole connections, over every stack.
 
-use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};
+use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, PipePacket, Point};
 use crate::scripted::{US, config, config_with};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
@@ -18,14 +18,18 @@ fn dctcp(stack: &str) -> TcpConfig {
 }
 
 /// Runs a transfer of `segments` and returns the trace of the sender.
-fn run(c: TcpConfig, segments: u64, judge: impl FnMut(&Seen) -> Fate) -> (Vec<Point>, Pipe<impl FnMut(&Seen) -> Fate>) {
+fn run(
+    c: TcpConfig,
+    segments: u64,
+    judge: impl FnMut(&PipePacket) -> Fate,
+) -> (Vec<Point>, Pipe<impl FnMut(&PipePacket) -> Fate>) {
     let mut pipe = Pipe::new(c, judge);
     pipe.transfer(segments * 1000, 1000 * SECONDS);
     (pipe.trace.clone(), pipe)
 }
 
 /// Marks the first transmissions of the segments for which `which` is true.
-fn mark(which: impl Fn(u64) -> bool) -> impl FnMut(&Seen) -> Fate {
+fn mark(which: impl Fn(u64) -> bool) -> impl FnMut(&PipePacket) -> Fate {
     move |p| if p.data && p.len > 0 && which(p.offset as u64 / 1000) { MARK } else { PASS }
 }
 
@@ -62,8 +66,9 @@ fn ns3_loss_halves_despite_small_alpha() {
 fn ns3_timeout_halves_despite_small_alpha() {
     for stack in PROFILES {
         // Linux' tail loss probe, which repeats the last segment of the window, must be lost as well.
-        let lost =
-            |p: &Seen| p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset);
+        let lost = |p: &PipePacket| {
+            p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset)
+        };
         let (trace, pipe) = run(dctcp(stack), 3000, |p| if lost(p) { LOSE } else { PASS });
         assert!(pipe.sender.stats().losses.rtos > 0, "{stack}");
         let (before, after) = cuts(&trace)[0];
@@ -185,7 +190,7 @@ fn spec_ack_loss() {
         let (_, exact) = run(c.clone(), 200, mark(marked));
         assert_eq!(exact.sender.stats().losses.ce_bytes, 10_000, "{stack}");
         let mut judge = mark(marked);
-        let drop = |p: &Seen| !p.data && p.offset % 2000 == 1000;
+        let drop = |p: &PipePacket| !p.data && p.offset % 2000 == 1000;
         let (trace, lossy) = run(c, 200, move |p| if drop(p) { LOSE } else { judge(p) });
         // ACKs up to 22, 24, .. 30 carry ECE: the same ten segments, because 20 is the end of a pair.
         assert_eq!(lossy.sender.stats().losses.ce_bytes, 10_000, "{stack}");
@@ -199,8 +204,8 @@ fn spec_reordering_across_a_change() {
     for stack in PROFILES {
         let mut c = dctcp(stack);
         c.ack_every = 4;
-        let late = |p: &Seen| p.data && p.number % 10 == 5;
-        let marked = |p: &Seen| p.data && (p.number / 7) % 2 == 1;
+        let late = |p: &PipePacket| p.data && p.number % 10 == 5;
+        let marked = |p: &PipePacket| p.data && (p.number / 7) % 2 == 1;
         let (_, pipe) = run(c, 1000, |p| Fate { late: if late(p) { 1000 } else { 0 }, marked: marked(p), ..PASS });
         let [acks, data] = pipe.counts;
         assert!(acks < 2 * data, "{stack}: more than two ACKs a packet");
@@ -215,7 +220,7 @@ fn spec_timeout() {
         // A whole window is marked, including Linux' probe, and none of its ACKs returns before the timeout. Retransmissions bring nothing new, so
         // that their marks would not count (RFC 3168 section 6.1.5).
         let marked = if *stack == "linux" { 11 } else { 10 };
-        let blackout = |p: &Seen| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
+        let blackout = |p: &PipePacket| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
         let (trace, pipe) = run(dctcp(stack), 200, |p| if blackout(p) { LOSE } else { mark(|n| n < marked)(p) });
         assert!(pipe.sender.stats().losses.rtos > 0 && pipe.sender.stats().losses.ce_bytes > 0, "{stack}");
         let first = trace.iter().position(|p| p.ca == CaState::Loss).unwrap();
@@ -232,7 +237,7 @@ fn spec_timeout() {
 fn spec_one_reaction_to_both_signals() {
     for stack in PROFILES {
         for first_marked in [1960, 2001] {
-            let lose = |p: &Seen| p.data && p.offset == 2_000_000 && p.again == 0;
+            let lose = |p: &PipePacket| p.data && p.offset == 2_000_000 && p.again == 0;
             let (trace, _) =
                 run(dctcp(stack), 3000, |p| if lose(p) { LOSE } else { mark(|n| (first_marked..2040).contains(&n))(p) });
             let cuts = cuts(&trace);
@@ -254,7 +259,7 @@ fn classic_marks_then_loss_halve_once() {
     for stack in PROFILES {
         let mut c = config_with(stack, "newreno", &[("ecn", Value::Text("classic".into()))], &[]);
         c.rcv_wnd = 40_000;
-        let lose = |p: &Seen| p.data && p.offset == 190_000 && p.again == 0;
+        let lose = |p: &PipePacket| p.data && p.offset == 190_000 && p.again == 0;
         let (trace, _) = run(c, 1000, |p| if lose(p) { LOSE } else { mark(|n| n == 180)(p) });
         let cuts = cuts(&trace);
         assert_eq!(cuts.len(), 1, "{stack}: {cuts:?}");
@@ -267,10 +272,10 @@ fn classic_marks_then_loss_halve_once() {
 fn spec_not_negotiated() {
     for stack in PROFILES {
         let off = [("ecn", Value::Text("off".into()))];
-        let judge = |p: &Seen| if p.data && p.number % 97 == 50 { LOSE } else { MARK };
+        let judge = |p: &PipePacket| if p.data && p.number % 97 == 50 { LOSE } else { MARK };
         let (_, dctcp) = run(config_with(stack, "dctcp", &off, &[]), 2000, judge);
         let (_, newreno) = run(config_with(stack, "newreno", &off, &[]), 2000, judge);
-        let packets = |log: &[Seen]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
+        let packets = |log: &[PipePacket]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
         assert_eq!(packets(&dctcp.log), packets(&newreno.log), "{stack}");
         assert_eq!(
             dctcp.sender.cc().alpha().unwrap(),

@@ -3,7 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
-use crate::scripted::pipe::{Fate, LOSE, PASS, Pipe, Seen};
+use crate::scripted::pipe::{Fate, LOSE, PASS, Pipe, PipePacket};
 use crate::scripted::{combinations, config};
 use forebay_sim::net::packet::flag;
 
@@ -11,7 +11,7 @@ const SECONDS: u64 = 1_000_000_000_000;
 /// Sizes around the segment (1000 bytes), including a FIN on a full segment.
 const SIZES: &[u64] = &[1, 999, 1000, 1001, 2000, 10_000, 30_500, 64_000];
 
-fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&Seen) -> Fate) {
+fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&PipePacket) -> Fate) {
     for (stack, cc) in combinations() {
         for &size in sizes {
             for isn in [1, u32::MAX - 1, u32::MAX - 5000] {
@@ -25,7 +25,7 @@ fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&Seen) -> Fa
 }
 
 /// Loses SYN, data or FIN for which `which` is true, each for the first `times` transmissions.
-fn lose_first(times: usize, which: impl Fn(&Seen) -> bool) -> impl FnMut(&Seen) -> Fate {
+fn lose_first(times: usize, which: impl Fn(&PipePacket) -> bool) -> impl FnMut(&PipePacket) -> Fate {
     move |p| if p.data && which(p) && p.again < times { LOSE } else { PASS }
 }
 
@@ -51,7 +51,7 @@ fn first_window_after_spurious_syn_timeouts() {
     for (answers, window) in [(true, 10), (false, 1)] {
         let mut c = config("linux", "cubic");
         c.timestamps = true;
-        let mut pipe = Pipe::new(c, move |p: &Seen| if p.data != answers && p.number < 3 { LOSE } else { PASS });
+        let mut pipe = Pipe::new(c, move |p: &PipePacket| if p.data != answers && p.number < 3 { LOSE } else { PASS });
         pipe.open();
         pipe.write(30_000, true);
         pipe.run(10 * SECONDS);
@@ -144,7 +144,7 @@ fn originals_that_come_after_their_repetitions() {
             let mut pipe =
                 Pipe::new(
                     c,
-                    move |p: &Seen| {
+                    move |p: &PipePacket| {
                         if p.data && p.len > 0 && p.again == 0 && p.offset < 10_000 { Fate { late, ..PASS } } else { PASS }
                     },
                 );
@@ -172,7 +172,7 @@ fn tiny_receive_windows() {
                 c.rcv_wnd = window;
                 let size = if window == 1 { 20 } else { 10_000 };
                 println!("window {window}: {stack} {cc}, lossy {lossy}");
-                let judge = |p: &Seen| if lossy && p.data && p.number % 3 == 2 { LOSE } else { PASS };
+                let judge = |p: &PipePacket| if lossy && p.data && p.number % 3 == 2 { LOSE } else { PASS };
                 Pipe::new(c, judge).transfer(size, 10_000 * SECONDS);
             }
         }
@@ -186,7 +186,7 @@ fn lost_window_update() {
     let mut c = config("linux", "newreno");
     (c.mss, c.init_cwnd) = (64, 1100);
     let (mut last, mut lost) = (0, 0);
-    let judge = |p: &Seen| {
+    let judge = |p: &PipePacket| {
         let hole = p.data && p.offset == 0 && p.len > 0 && p.again < 2;
         let update = !p.data && p.offset > 10_000 && p.offset == last;
         last = if p.data { last } else { p.offset };

@@ -1,14 +1,14 @@
 //! Whole connections over a pipe that loses, marks, delays and duplicates at random. The bytes must arrive in order and the connection must close;
 //! the pipe checks counters and timers after each step.
 
-use crate::scripted::pipe::{Fate, PASS, Pipe, Seen};
+use crate::scripted::pipe::{Fate, PASS, Pipe, PipePacket};
 use crate::scripted::{US, combinations, config_with, shim_lists};
 use forebay_types::param::Value;
 use proptest::prelude::*;
 
 /// Rates of the impairments, in 1/256.
 #[derive(Debug, Clone)]
-struct Weather {
+struct Impairments {
     lose_data: u8,
     lose_acks: u8,
     mark: u8,
@@ -21,10 +21,10 @@ struct Weather {
     seed: u64,
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+fn impairments() -> impl Strategy<Value = Impairments> {
     let chance = || prop_oneof![3 => Just(0u8), 3 => 0..20u8, 2 => 20..128u8];
     (chance(), chance(), prop_oneof![Just(0u8), any::<u8>()], chance(), chance(), 1..400u64, 20..2000usize, any::<u64>())
-        .prop_map(|(lose_data, lose_acks, mark, late, twice, most, packets, seed)| Weather {
+        .prop_map(|(lose_data, lose_acks, mark, late, twice, most, packets, seed)| Impairments {
             lose_data,
             lose_acks,
             mark,
@@ -37,14 +37,14 @@ fn weather() -> impl Strategy<Value = Weather> {
 }
 
 /// SplitMix64 of the packet's number: the fate of a packet does not depend on the others, so that cases shrink well.
-fn dice(seed: u64, p: &Seen) -> u64 {
+fn dice(seed: u64, p: &PipePacket) -> u64 {
     let mut x = seed ^ (p.number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(p.data) << 63;
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
 }
 
-fn judge(w: Weather) -> impl FnMut(&Seen) -> Fate {
+fn judge(w: Impairments) -> impl FnMut(&PipePacket) -> Fate {
     move |p| {
         if p.number >= w.packets {
             return PASS;
@@ -59,7 +59,7 @@ fn judge(w: Weather) -> impl FnMut(&Seen) -> Fate {
 /// Found at random: of two segments so many packets are lost that an echo is hours old.
 #[test]
 fn echoes_of_hours_ago() {
-    let w = Weather {
+    let w = Impairments {
         lose_data: 128,
         lose_acks: 128,
         mark: 64,
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn every_connection_ends(
         which in 0..combinations().len(),
-        weather in weather(),
+        impairments in impairments(),
         size in prop_oneof![1..5000u64, 5000..200_000u64],
         isn in prop_oneof![Just(1u32), any::<u32>(), (0..100_000u32).prop_map(|d| u32::MAX - d)],
         ecn in 0..3usize,
@@ -98,14 +98,14 @@ proptest! {
         }
         // The timeout doubles up to its maximum at most once per packet.
         let limit = 20_000 * c.rto_max.0;
-        Pipe::new(c, judge(weather)).transfer(size, limit);
+        Pipe::new(c, judge(impairments)).transfer(size, limit);
     }
 
     /// Options in all combinations, including those of no profile.
     #[test]
     fn every_combination_of_options_ends(
         which in 0..combinations().len(),
-        weather in weather(),
+        impairments in impairments(),
         size in prop_oneof![1..5000u64, 5000..100_000u64],
         modes in (
             prop::sample::select(vec!["reno", "newreno", "sack", "rack"]),
@@ -139,7 +139,7 @@ proptest! {
         }
         let limit = 20_000 * c.rto_max.0;
         let fin = c.fin;
-        let mut pipe = Pipe::new(c, judge(weather));
+        let mut pipe = Pipe::new(c, judge(impairments));
         pipe.open();
         pipe.write(size, true);
         pipe.run(limit);
@@ -153,7 +153,7 @@ proptest! {
         let (stack, cc) = combinations()[which];
         let mut c = config_with(stack, cc, &[], &[]);
         c.shims = shim_lists().swap_remove(shims);
-        let w = Weather { lose_data: 128, lose_acks: 128, mark: 64, late: 0, twice: 0, most: 1, packets: usize::MAX, seed };
+        let w = Impairments { lose_data: 128, lose_acks: 128, mark: 64, late: 0, twice: 0, most: 1, packets: usize::MAX, seed };
         let limit = 20_000 * c.rto_max.0;
         Pipe::new(c, judge(w)).transfer(size, limit);
     }
@@ -162,7 +162,7 @@ proptest! {
     #[test]
     fn messages_follow_each_other(
         which in 0..combinations().len(),
-        weather in weather(),
+        impairments in impairments(),
         sizes in prop::collection::vec(1..20_000u64, 1..12),
         pause in prop_oneof![Just(0u64), 1..2_000_000u64],
         shims in 0..shim_lists().len(),
@@ -170,7 +170,7 @@ proptest! {
         let (stack, cc) = combinations()[which];
         let mut c = config_with(stack, cc, &[], &[]);
         c.shims = shim_lists().swap_remove(shims);
-        let mut pipe = Pipe::new(c, judge(weather));
+        let mut pipe = Pipe::new(c, judge(impairments));
         pipe.open();
         let (mut total, n) = (0, sizes.len());
         for (i, size) in sizes.into_iter().enumerate() {

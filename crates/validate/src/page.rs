@@ -62,7 +62,7 @@ pub struct Checked {
 /// A place in the code that cites a rule.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// `crates/sim/src/tcp/sender/timers.rs`; line numbers change too often to be shown.
+    /// `crates/sim/src/tcp/sender/rto.rs`; line numbers change too often to be shown.
     pub path: String,
     /// The rule.
     pub rule: Rule,

@@ -1,4 +1,4 @@
-//! What headers and windows allow at best: for every scenario.
+//! Upper bounds by headers and windows, for every scenario.
 
 use super::path::{Pair, bottleneck, endless};
 use super::{Line, Predicts, Section, measure};
@@ -8,10 +8,10 @@ use forebay_experiment::dimension::Dimension;
 use forebay_experiment::transport::Stack;
 use forebay_types::GroupId;
 
-/// Values and comparison. Never refuses: a part that does not apply is left out.
+/// Values and comparison. It always applies; values without a basis are omitted.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let error = |e: crate::ModelError| e.to_string();
-    let about = "what headers and windows allow at best";
+    let about = "upper bounds by headers and windows";
     let mut s =
         Section { model: "ceilings", about, group: None, port: None, inputs: Vec::new(), lines: Vec::new(), notes: Vec::new() };
     let groups = &v.groups;
@@ -29,12 +29,12 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let long: Vec<(GroupId, Vec<Pair>)> =
         groups.ids().map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
     let Some((first, _)) = long.first() else {
-        s.notes.push("no endless flows, whose goodput could reach the link's".into());
+        s.notes.push("no endless flows, so no goodput to bound".into());
         return Ok(s);
     };
     let tcp = &groups[*first].tcp;
     if long.iter().any(|(g, _)| sizes(&groups[*g].tcp) != sizes(tcp)) {
-        s.notes.push("packets of the transports differ: they have no common ceiling".into());
+        s.notes.push("packet sizes of the transports differ: no common upper bound".into());
         return Ok(s);
     }
     let all: Vec<Pair> = long.iter().flat_map(|(_, pairs)| pairs).copied().collect();
@@ -48,7 +48,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     s.inputs = b.inputs();
     let (mss, header) = sizes(tcp);
     let (rate, rtt) = (b.pipe.rate(), b.pipe.rtt());
-    // Each flow's window, all together; no flow gets more than the link carries.
+    // Sum over the windows of all flows, each limited by the link.
     let one = |(g, pairs): &(GroupId, Vec<Pair>)| {
         window_limited(rate, mss, header, groups[*g].tcp.rcv_wnd.max(1), rtt).map(|x| x * pairs.len() as f64)
     };
@@ -58,7 +58,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let name = if windows < link { "goodput of the endless flows, by windows" } else { "goodput of the endless flows, at most" };
     let bound =
         Line::pair(name, Dimension::BitsPerSecond, windows.min(link), move |r| ids.iter().map(|&g| measure::goodput(r, g)).sum());
-    // What the link carries at most is no prediction; what the windows of one transport leave of it is.
+    // The link's rate is an upper bound, not a prediction; a limit by the windows of one transport is.
     if let (true, [(group, _)]) = (windows < link, &long[..]) {
         s.group = Some(*group);
         s.lines.push(bound.predicts(Predicts::Goodput));

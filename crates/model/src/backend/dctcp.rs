@@ -1,4 +1,4 @@
-//! DCTCP's threshold and steady state, for transports that run it over a marking step.
+//! DCTCP's threshold and steady state, for transports that use it with step marking.
 
 use super::path::{Subject, bottleneck, other_than_endless, subject};
 use super::{Line, Predicts, Section, measure};
@@ -7,13 +7,13 @@ use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
 use forebay_queues::{FifoDiscipline, Queue};
 
-/// Values and comparison, or why the model has none.
+/// Values and comparison, or the reason why the model does not apply.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "dctcp")?;
     let tcp = &v.groups[group].tcp;
     let b = bottleneck(v, &senders, tcp)?;
     let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.network.ports[b.port].queue else {
-        return Err(format!("the queue of {} has no marking step", b.name));
+        return Err(format!("the queue of {} does not mark by a step", b.name));
     };
     let packet = b.pipe.packet() as f64;
     let k = if step.k().packets == u32::MAX { step.k().bytes as f64 / packet } else { f64::from(step.k().packets) };
@@ -28,7 +28,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     ];
     let mut notes = Vec::new();
     if k <= guideline {
-        notes.push("K is not above C RTT / 7: some number of synchronised flows empties the queue".into());
+        notes.push("K is at most C RTT / 7: for some number of flows the synchronised sawtooth empties the queue".into());
     }
     let rest = other_than_endless(v, group);
     if long.is_empty() {
@@ -59,10 +59,10 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             notes.push("the synchronised sawtooth would empty the queue: the link idles at its bottom".into());
         }
         if s.critical_window < 4.0 {
-            notes.push("windows are near the floor of 2 segments, where flows cannot react further".into());
+            notes.push("windows are near the minimum of 2 segments, below which flows cannot reduce".into());
         }
         if !rest.is_empty() {
-            notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
+            notes.push(format!("the model excludes the other traffic: {}", rest.join(", ")));
         }
         if v.observe.warmup.0 == 0 {
             notes.push("without `warmup` in [observe] the measured queue includes slow start".into());

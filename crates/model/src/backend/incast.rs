@@ -14,7 +14,7 @@ use forebay_types::{Bytes, Time, WorkloadId};
 /// Congestion controls with NewReno's sawtooth.
 pub(crate) const NEWRENO: [&str; 2] = ["newreno", "reno"];
 
-/// Values and comparison, or why the model has none.
+/// Values and comparison, or the reason why the model does not apply.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let rounds = |k: &WorkloadKind| matches!(k, WorkloadKind::Incast { .. });
     let found: Vec<WorkloadId> = v.workloads.ids().filter(|&id| rounds(&v.workloads[id].kind)).collect();
@@ -51,7 +51,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     };
     let m = Incast::new(&params).map_err(|e| e.to_string())?;
     if n > buffer {
-        return Err(format!("{n} senders are more than the {buffer} places of the buffer, outside of the derivation"));
+        return Err(format!("{n} senders exceed the buffer of {buffer} packets, which the derivation excludes"));
     }
     let mut inputs = vec![("N", format!("{n} senders"))];
     inputs.extend(b.inputs());
@@ -68,27 +68,27 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
     } else if protected(tcp) && b.has_reserve(v) {
         lines.extend(protected_lines(&m, n, first, w).map_err(|e| e.to_string())?);
-        notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which it does not prevent, are not in the model".into());
+        notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which PRIN does not prevent, are not modelled".into());
     } else {
-        notes.push(format!("PRIN halves the first windows, but {} keeps no places for the last packets: no goodput", b.name));
+        notes.push(format!(
+            "PRIN halves the first windows, but {} has no reserve for the last packets: no value for goodput",
+            b.name
+        ));
     }
     let about = "barrier-synchronised blocks under NewReno (Zhang, Ren, Tang, Lin: Modeling and Solving TCP Incast)";
     Ok(Section { model: "incast", about, group: Some(group), port: Some(b.port), inputs, lines, notes })
 }
 
-/// Which first windows the transport has, or what about it the derivation excludes.
+/// First windows of the transport, or the reason why the derivation excludes it.
 fn assumptions(tcp: &Transport) -> Result<FirstWindow, String> {
     if !NEWRENO.contains(&tcp.cc.name) {
-        return Err("the model is of NewReno's sawtooth, and the incast workload runs another congestion control".into());
+        return Err("the model describes NewReno's sawtooth, but the incast workload uses another congestion control".into());
     }
     if tcp.recovery == Recovery::Rack {
-        return Err("RACK-TLP repairs the losses at a block's end that the model counts as timeouts".into());
+        return Err("RACK-TLP repairs losses at the end of a block, which the model counts as timeouts".into());
     }
     if tcp.dup_thresh != 3 {
-        return Err(format!(
-            "the model counts losses among a block's last three packets, and `dup-thresh` is {}",
-            tcp.dup_thresh
-        ));
+        return Err(format!("the model assumes `dup-thresh` = 3, but it is {}", tcp.dup_thresh));
     }
     if tcp.idle != Idle::Keep {
         return Err("windows do not survive the wait for the slowest sender (`slow-start-after-idle`)".into());
@@ -100,7 +100,7 @@ fn assumptions(tcp: &Transport) -> Result<FirstWindow, String> {
             Ok(FirstWindow::Halved { floor: shim.values.opt_int("floor").unwrap_or(delayed) as f64 })
         }
         [shim] if shim.name == "prin" => Ok(FirstWindow::Inherited),
-        _ => Err("the transport has a shim that the model does not know".into()),
+        _ => Err("the model excludes the shim of the transport".into()),
     }
 }
 
@@ -164,11 +164,13 @@ fn goodput_lines(
         for (name, mode) in [("goodput, harmonic P^O", TailMode::Harmonic), ("goodput, uniform P^O", TailMode::Uniform)] {
             lines.push(Line::pair(name, Dimension::BitsPerSecond, bits(goodput(mode)?.bytes_per_s), measured));
         }
-        notes.push("below N* the model's timeouts are erratic in N; take single points for an order of magnitude".into());
+        notes.push("below N* the model's timeouts are erratic in N: single values give the order of magnitude only".into());
     } else if m.windows(n)?.overflow <= 3 {
-        notes.push("windows at overflow of 3 and less cannot fast retransmit: expect more timeouts than the model's one".into());
+        notes.push(
+            "windows of 3 packets or less at overflow prevent fast retransmit: expect more than the model's one timeout".into(),
+        );
     } else if m.nstar(NstarRule::First).is_some_and(|c| 4 * n > 5 * c) {
-        notes.push("beyond 1.25 N* timeouts repeat within a block, which the model does not know".into());
+        notes.push("beyond 1.25 N* timeouts repeat within a block, which is not modelled".into());
     }
     let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
     lines.push(
@@ -176,7 +178,7 @@ fn goodput_lines(
             .predicts(Predicts::QueryTime),
     );
     if let Branch::Beyond { ca, .. } = &literal.branch {
-        // The other count of the same flows, the one that the goodput is computed from.
+        // The number of these flows from which the goodput is computed.
         let flows = ca.windows.n as f64;
         lines
             .push(Line::pair("flows in timeout, N - N* + 1", Dimension::Count, flows, move |run| measure::head_timeouts(run, w)));
@@ -186,25 +188,25 @@ fn goodput_lines(
     Ok(lines)
 }
 
-/// What in the scenario is not in the model.
+/// Differences between the scenario and the model.
 fn notes(v: &Experiment, w: WorkloadId, tcp: &Transport, jitter: Time, rtt: Time) -> Vec<String> {
     let mut notes = Vec::new();
     let rest = other_workloads(v, |id| id == w);
     if !rest.is_empty() {
-        notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
+        notes.push(format!("the model excludes the other traffic: {}", rest.join(", ")));
     }
     if tcp.recovery != Recovery::NewReno {
-        notes.push("the model is of NewReno's recovery".into());
+        notes.push("the model assumes NewReno's recovery".into());
     }
     if tcp.limited_transmit {
-        notes.push("limited transmit repairs some of the losses that the model counts as timeouts".into());
+        notes.push("limited transmit repairs some losses that the model counts as timeouts".into());
     }
     if tcp.ack_every > 1 {
-        notes.push("the model has an ACK for every packet, the stack delays them".into());
+        notes.push("the model assumes an ACK for every packet, but the stack delays ACKs".into());
     }
-    // A fifth of the round trip: with 20 us at D = 100 us hardly any flow loses a whole window (`incast-prin.md` 1.10).
+    // A fifth of the RTT: with 20 us at D = 100 us hardly any flow loses a whole window (`incast-prin.md` 1.10).
     if jitter.0 < rtt.0 / 5 {
-        notes.push("senders start nearly at once; the model spreads them over the time of a window".into());
+        notes.push("senders start nearly simultaneously, but the model spreads them over the time of a window".into());
     }
     notes
 }

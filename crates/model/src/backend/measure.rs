@@ -1,11 +1,11 @@
-//! Numbers of a run that models predict.
+//! Measurements of a run that models predict.
 
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, PortRow, QueryRow};
 use forebay_types::{GroupId, PortId, QueryId, WorkloadId};
 
-/// The completed rounds of workload `w` that count, and what each took, s. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
-/// the first slow start overshoots and costs timeouts of its own.
+/// Completed rounds of workload `w` with their durations, s. The first sixth is excluded, like 20 of 120 rounds in the incast simulations, because
+/// the first slow start overshoots and causes timeouts.
 fn rounds(run: &Report, w: WorkloadId) -> Vec<(&QueryRow, f64)> {
     let took = |q: &QueryRow| q.end.ps().map(|end| (end - q.start.0) as f64 * 1e-12);
     let all: Vec<(&QueryRow, f64)> = run.queries.iter().filter(|q| q.workload == w).filter_map(|q| Some((q, took(q)?))).collect();
@@ -27,7 +27,7 @@ pub(crate) fn round_time(run: &Report, w: WorkloadId) -> Option<f64> {
     mean(rounds(run, w).iter().map(|(_, took)| *took))
 }
 
-/// Payload of rounds over the time they took, bit/s; pauses between rounds do not count.
+/// Payload of rounds over their total duration, without pauses in between, bit/s.
 pub(crate) fn round_goodput(run: &Report, w: WorkloadId) -> Option<f64> {
     let rounds = rounds(run, w);
     let bits: f64 = rounds.iter().map(|(q, _)| 8.0 * q.bytes as f64).sum();
@@ -35,12 +35,12 @@ pub(crate) fn round_goodput(run: &Report, w: WorkloadId) -> Option<f64> {
     (time > 0.0).then(|| bits / time)
 }
 
-/// For each round the largest number of timeouts of one sender, averaged.
+/// Largest number of timeouts of a sender in a round, mean over rounds.
 pub(crate) fn round_timeouts(run: &Report, w: WorkloadId) -> Option<f64> {
     mean(rounds(run, w).iter().map(|(q, _)| f64::from(q.rtos_max)))
 }
 
-/// Blocks of a round that had a timeout before anything of their first window was acknowledged, averaged.
+/// Blocks of a round with a timeout before any byte of the first window was acknowledged, mean over rounds.
 pub(crate) fn head_timeouts(run: &Report, w: WorkloadId) -> Option<f64> {
     let mut ids: Vec<QueryId> = rounds(run, w).iter().map(|(q, _)| q.query_id).collect();
     ids.sort_unstable();
@@ -54,20 +54,20 @@ pub(crate) fn port(run: &Report, id: PortId) -> Option<&PortRow> {
     run.ports.iter().find(|p| p.port == id)
 }
 
-/// Smallest sample of a port's queue, packets, where its series is observed.
+/// Smallest sample of a port's queue, packets; requires its time series.
 pub(crate) fn queue_min(run: &Report, id: PortId) -> Option<f64> {
     let from = run.measured_from.0;
     run.queue.iter().filter(|r| r.port == id && r.time_ps >= from).map(|r| f64::from(r.pkts)).reduce(f64::min)
 }
 
-/// Payload acknowledged by a group, bit/s. Cumulative ACKs: a recovery that is open when the warm-up ends brings what was received before.
+/// Payload acknowledged in a transport, bit/s. ACKs are cumulative, so a recovery that is open at the end of the warm-up includes earlier data.
 pub(crate) fn goodput(run: &Report, group: GroupId) -> Option<f64> {
     let seconds = run.end.saturating_sub(run.measured_from).as_secs_f64();
     let acked = *run.acked.get(group)?;
     (seconds > 0.0).then(|| 8.0 * acked as f64 / seconds)
 }
 
-/// Mean of the congestion control's marked fraction over the samples of a group's connections, where their series are observed.
+/// Mean of DCTCP's marked fraction over the samples of a transport's connections; requires their time series.
 pub(crate) fn alpha(run: &Report, group: GroupId) -> Option<f64> {
     let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group == group).map(|f| f.conn_id).collect();
     conns.sort_unstable();

@@ -1,5 +1,5 @@
-//! What the closed forms say about an experiment. One file a model: each looks whether the scenario contains what it is about, says
-//! why if not, and otherwise gives its values and how a run is measured to compare.
+//! Closed forms applied to an experiment, one file for each model. A model checks whether it applies, and computes its values and the corresponding
+//! measurements of a run.
 
 mod ceilings;
 mod dctcp;
@@ -16,22 +16,22 @@ use forebay_experiment::report::Report;
 use forebay_types::{Estimate, GroupId, PortId, QueueLen, ends, estimate};
 use serde_json::{Map, Value as Json, json};
 
-/// How a number is read off a run; `None`: this run does not have it.
+/// Reads a number from the results of a run; `None`: the run does not have it.
 pub type Measure = Box<dyn Fn(&Report) -> Option<f64>>;
 
-/// One number that a model gives.
+/// A value of a model.
 pub struct Line {
-    /// What it is.
+    /// Name.
     pub name: String,
     /// Dimension.
     pub unit: Dimension,
     /// The model's value.
     pub model: ModelValue,
-    /// The same measured; `None`: nothing in a run corresponds to it.
+    /// Its measurement; `None`: no result of a run corresponds to it.
     pub sim: Option<Measure>,
     /// The number of a report that it predicts.
     pub predicts: Option<Predicts>,
-    /// The most that it can be where it is measured: no interval goes beyond.
+    /// Upper bound of the measured value, at which its interval is clipped.
     pub max: f64,
 }
 
@@ -48,11 +48,11 @@ pub enum Predicts {
     QueryTime,
 }
 
-/// Where the model's value comes from.
+/// Source of a model's value.
 pub enum ModelValue {
     /// The scenario.
     Scenario(f64),
-    /// A run: the model has an argument that only a run tells.
+    /// A run, because an argument of the model is a result of it.
     Run(Measure),
 }
 
@@ -60,37 +60,37 @@ pub enum ModelValue {
 pub struct Section {
     /// Its name.
     pub model: &'static str,
-    /// What it is about, and whose it is.
+    /// Subject and source.
     pub about: &'static str,
-    /// The transport that it is about.
+    /// Transport that it describes.
     pub group: Option<GroupId>,
-    /// The port that it is about.
+    /// Port that it describes.
     pub port: Option<PortId>,
     /// Its arguments, derived from the scenario: symbol and value.
     pub inputs: Vec<(&'static str, String)>,
     /// Its values.
     pub lines: Vec<Line>,
-    /// Where scenario and assumptions differ.
+    /// Differences between the scenario and the assumptions.
     pub notes: Vec<String>,
 }
 
 /// Whether a model applies.
 pub enum Applicability {
-    /// It does.
+    /// It applies.
     Applies(Section),
-    /// It does not.
+    /// It does not apply.
     NotApplicable {
         /// Its name.
         model: &'static str,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
 }
 
-/// How a model looks at an experiment: its values, or why it has none.
+/// Evaluates a model: its values, or the reason why it does not apply.
 type ModelFn = fn(&Experiment) -> Result<Section, String>;
 
-/// All models, asked about one experiment.
+/// Evaluates all models for an experiment.
 pub fn applicability(v: &Experiment) -> Vec<Applicability> {
     let all: [(&'static str, ModelFn); 5] = [
         ("incast", incast::section),
@@ -106,7 +106,7 @@ pub fn applicability(v: &Experiment) -> Vec<Applicability> {
     all.into_iter().map(verdict).collect()
 }
 
-/// Says of what a port limits how large it can be: its rate, its buffer.
+/// Sets the upper bounds of values that a port limits by its rate or its buffer.
 fn with_limits(mut section: Section, v: &Experiment) -> Section {
     if let Some(port) = section.port.and_then(|id| v.network.ports.get(id)) {
         for line in &mut section.lines {
@@ -131,23 +131,23 @@ impl Applicability {
 }
 
 impl Line {
-    /// A value of the scenario that no run has.
+    /// A value without a measurement.
     fn theory(name: impl Into<String>, unit: Dimension, value: f64) -> Line {
         Line { name: name.into(), unit, model: ModelValue::Scenario(value), sim: None, predicts: None, max: f64::INFINITY }
     }
 
-    /// A value and how to measure it.
+    /// A value and its measurement.
     fn pair(name: impl Into<String>, unit: Dimension, value: f64, sim: impl Fn(&Report) -> Option<f64> + 'static) -> Line {
         Line { sim: Some(Box::new(sim)), ..Line::theory(name, unit, value) }
     }
 
-    /// The same, as the prediction of a number of a report.
+    /// Marks the value as the prediction of a number of a report.
     fn predicts(self, what: Predicts) -> Line {
         Line { predicts: Some(what), ..self }
     }
 }
 
-/// The numbers of a line, collected run by run.
+/// Measurements of a value, one for each run.
 #[derive(Default)]
 pub struct Samples {
     model: Vec<f64>,
@@ -163,7 +163,7 @@ impl Samples {
         self.sim.extend(line.sim.as_ref().and_then(|get| get(run)));
     }
 
-    /// The model's value; `None`: it needs a run.
+    /// The model's value; `None`: it requires a run.
     pub fn model(&self, line: &Line) -> Option<f64> {
         match line.model {
             ModelValue::Scenario(value) => Some(value),
@@ -176,56 +176,56 @@ impl Samples {
         estimate(&self.sim)
     }
 
-    /// The ends of the interval around it; `None` with fewer than two runs.
+    /// Bounds of its confidence interval; `None` with fewer than two runs.
     pub fn ends(&self, line: &Line) -> Option<(f64, f64)> {
         ends(&self.sim, 0.0, line.max)
     }
 
-    /// sim / model - 1; `None` without either, or against a model of 0.
+    /// sim / model - 1; `None` if either is missing or the model's value is 0.
     pub fn difference(&self, line: &Line) -> Option<f64> {
         let (model, sim) = (self.model(line)?, self.sim()?.mean);
         (model != 0.0).then(|| sim / model - 1.0)
     }
 }
 
-/// What runs measured: by variant, model, line.
+/// Measurements by variant, model and value.
 pub type Measured = Vec<Vec<Vec<Samples>>>;
 
-/// Nothing measured yet.
+/// Empty measurements.
 pub fn no_samples(applicability: &[Vec<Applicability>]) -> Measured {
     let model = |v: &Applicability| v.lines().iter().map(|_| Samples::default()).collect();
     applicability.iter().map(|v| v.iter().map(model).collect()).collect()
 }
 
-/// What stands at the head of the answers about a scenario.
+/// Header of the values for a scenario.
 #[derive(Debug, Clone, Copy)]
 pub struct Header<'a> {
     /// Name of the scenario.
     pub name: &'a str,
     /// Its first seed.
     pub seed: u64,
-    /// How many runs of each variant were measured.
+    /// Number of runs of each variant.
     pub runs: u32,
-    /// Remarks about how it was read.
+    /// Remarks of the resolver.
     pub notes: &'a [String],
     /// Names of its variants.
     pub labels: &'a [&'a str],
 }
 
-/// The answers without any measurement: the object that `forebay compare --worlds model --models --format json` prints.
+/// The values without measurements: the object that `forebay compare --worlds model --models --format json` prints.
 pub fn evaluate(head: Header<'_>, experiments: &[&Experiment]) -> Json {
     let applicability: Vec<Vec<Applicability>> = experiments.iter().map(|e| applicability(e)).collect();
     to_json(head, &applicability, &no_samples(&applicability))
 }
 
-/// All variants, for scripts.
+/// All variants as JSON.
 pub fn to_json(head: Header<'_>, applicability: &[Vec<Applicability>], measured: &Measured) -> Json {
     let parts = head.labels.iter().zip(applicability).zip(measured);
     let variants: Vec<Json> = parts.map(|((label, applicability), columns)| variant(label, applicability, columns)).collect();
     json!({"name": head.name, "seed": head.seed, "runs": head.runs, "notes": head.notes, "variants": variants})
 }
 
-/// One variant; units are SI, fractions of 1.
+/// A variant as JSON; units are SI, fractions of 1.
 fn variant(label: &str, applicability: &[Applicability], collected: &[Vec<Samples>]) -> Json {
     let (mut models, mut not) = (Vec::new(), Vec::new());
     for (verdict, columns) in applicability.iter().zip(collected) {

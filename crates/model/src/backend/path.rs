@@ -1,4 +1,4 @@
-//! The bottleneck that flows share, as models take it: a rate, an empty round trip, a buffer.
+//! The bottleneck that flows share, as models describe it: rate, base RTT, buffer.
 
 use crate::Pipe;
 use forebay_experiment::Experiment;
@@ -10,26 +10,26 @@ use forebay_experiment::transport::{Ecn, Transport};
 use forebay_queues::{BufferedDiscipline, FifoDiscipline, Queue};
 use forebay_types::{GroupId, IndexVec, NodeId, PortId, QueueLen, Time, WorkloadId};
 
-/// Round trips that differ by more than this part are not "equal", which all models assume. Our choice.
+/// Relative difference up to which RTTs count as equal, as all models assume. Our choice.
 const EQUAL: f64 = 0.05;
 
 /// A sender and a receiver of data.
 pub(crate) type Pair = (NodeId, NodeId);
 
-/// What the models know of the network.
+/// The bottleneck of the models.
 #[derive(Debug, Clone)]
 pub(crate) struct Bottleneck {
     /// The port where flows meet.
     pub port: PortId,
     /// Its name.
     pub name: String,
-    /// Its rate, a full packet, and the longest of the empty round trips.
+    /// Its rate, the size of a full packet, and the longest base RTT.
     pub pipe: Pipe,
     /// Its buffer in full packets; `None`: unlimited.
     pub buffer: Option<u64>,
 }
 
-/// Who sends data to whom; `None` where pairs are drawn as the run goes.
+/// Senders and receivers of data; `None` if pairs are drawn at random during the run.
 pub(crate) fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
     match kind {
         WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => Some(pairs.clone()),
@@ -40,8 +40,7 @@ pub(crate) fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
     }
 }
 
-/// The pairs of the endless flows of transport `group`, in all workloads. Where a workload mixes transports, the connections get theirs
-/// in order, as in a run.
+/// Pairs of the endless flows of transport `group`, in all workloads. A workload with several transports assigns them in order, as in a run.
 pub(crate) fn endless(v: &Experiment, group: GroupId) -> Vec<Pair> {
     let mut out = Vec::new();
     for w in &v.workloads {
@@ -52,17 +51,17 @@ pub(crate) fn endless(v: &Experiment, group: GroupId) -> Vec<Pair> {
     out
 }
 
-/// What a model of one congestion control is about.
+/// Flows described by the model of a congestion control.
 pub(crate) struct Subject {
-    /// The first transport that runs the congestion control.
+    /// The first transport with the congestion control.
     pub group: GroupId,
     /// Pairs of its endless flows.
     pub long: Vec<Pair>,
-    /// Those, or where it has none all of its pairs.
+    /// The same as `long`, or all pairs of the transport if it has no endless flows.
     pub pairs: Vec<Pair>,
 }
 
-/// The transport that runs the congestion control `name`; or why there is nothing to model.
+/// The transport with the congestion control `name`, or the reason why the model does not apply.
 pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
     let Some(group) = v.groups.position(|g| g.tcp.cc.name == name) else {
         return Err(format!("no transport runs {name}"));
@@ -84,13 +83,13 @@ pub(crate) fn other_than_endless(v: &Experiment, group: GroupId) -> Vec<String> 
     })
 }
 
-/// RTT of a full packet and its ACK on the empty path, ps.
+/// RTT of a full packet and its ACK without queueing, ps.
 pub(crate) fn base_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
     let (full, small) = (u64::from(tcp.mss + tcp.header), u64::from(tcp.ack_size));
     fib.path_time(&v.network, (src, dst), 0, full) + fib.path_time(&v.network, (dst, src), 0, small)
 }
 
-/// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.
+/// The slowest port that all `pairs` share, or the reason why there is none.
 pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Result<Bottleneck, String> {
     let network = &v.network;
     let fib = Fib::new(network).map_err(|e| e.to_string())?;
@@ -110,7 +109,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
         (shortest, longest) = (shortest.min(rtt), longest.max(rtt));
     }
     if longest as f64 > shortest as f64 * (1.0 + EQUAL) {
-        return Err(format!("round trips differ, {} to {}; the models take them to be equal", Time(shortest), Time(longest)));
+        return Err(format!("RTTs differ, {} to {}, but the models assume equal ones", Time(shortest), Time(longest)));
     }
     let named = |port: PortId| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && *p == port);
     let packet = u64::from(tcp.mss + tcp.header);
@@ -119,21 +118,21 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
             QueueLen::Packets(n) => n,
             QueueLen::Bytes(b) => b / packet,
         });
-        // Of a shared buffer what one port can hold, as the models have one bottleneck.
+        // The share of a shared buffer that one port can hold, because the models have a single bottleneck.
         let shared = network.nodes[p.from].shared_buffer.map(|s| s.max_port_bytes() / packet);
         own.into_iter().chain(shared).min()
     };
-    // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.
+    // Among ports of equal rate the one named `bottleneck`, then the smallest buffer, then the first.
     let shared = flows.ids().filter(|&p| !pairs.is_empty() && flows[p] == pairs.len());
     let best = shared.min_by_key(|&p| {
         let port = &network.ports[p];
         (port.rate, !named(p), buffer(port).unwrap_or(u64::MAX), p)
     });
     let Some(port) = best else { return Err("its flows do not share a port".into()) };
-    // A port that only some flows share may be the tighter one.
+    // A port that only some flows share may have a higher load.
     let load = |p: PortId| flows[p] as f64 / network.ports[p].rate.0 as f64;
     if let Some(tighter) = flows.ids().find(|&p| load(p) > load(port)) {
-        return Err(format!("{} is a tighter bottleneck, and only some flows share it", port_label(network, tighter)));
+        return Err(format!("{} has a higher load, but only some flows share it", port_label(network, tighter)));
     }
     let p = &network.ports[port];
     let pipe = Pipe::new(p.rate, packet, Time(longest)).map_err(|e| e.to_string())?;
@@ -141,7 +140,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
 }
 
 impl Bottleneck {
-    /// The rows of inputs that every model has.
+    /// Common arguments of all models.
     pub(crate) fn inputs(&self) -> Vec<(&'static str, String)> {
         let buffer = self.buffer.map_or("unlimited".to_owned(), |b| format!("{b} packets"));
         vec![
@@ -152,7 +151,7 @@ impl Bottleneck {
         ]
     }
 
-    /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
+    /// Whether its queue protects packets of high priority from drops, and is drop-tail for others.
     pub(crate) fn has_reserve(&self, v: &Experiment) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::Protect(_)) => true,
@@ -161,7 +160,7 @@ impl Bottleneck {
         }
     }
 
-    /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
+    /// Whether its queue is drop-tail for packets of `tcp`: drop-tail, or marking of packets that are not ECN-capable.
     pub(crate) fn is_drop_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::DropTail(_)) => true,
@@ -171,7 +170,7 @@ impl Bottleneck {
     }
 }
 
-/// Names of the workloads whose traffic is not that of workloads in `models`: it shares the network but is in no model.
+/// Names of the workloads that are not in `models`: their traffic shares the network, but is not modelled.
 pub(crate) fn other_workloads(v: &Experiment, models: impl Fn(WorkloadId) -> bool) -> Vec<String> {
     v.workloads.enumerate().filter(|(id, _)| !models(*id)).map(|(_, w)| format!("`{}`", w.class)).collect()
 }

@@ -1,4 +1,4 @@
-//! How endless flows of two transports share their bottleneck: the AIMD model.
+//! Shares of the endless flows of two transports in their bottleneck: the AIMD model.
 
 use super::path::{Pair, bottleneck, endless};
 use super::{Line, Measure, ModelValue, Section, measure};
@@ -8,17 +8,17 @@ use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
 use forebay_types::GroupId;
 
-/// Values and comparison, or why the model has none.
+/// Values and comparison, or the reason why the model does not apply.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let groups: Vec<(GroupId, Vec<Pair>)> =
         v.groups.ids().map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
     let [(first, one), (second, two)] = &groups[..] else {
-        return Err("it compares the endless flows of two transports".into());
+        return Err("requires endless flows of exactly two transports".into());
     };
     let tcp = &v.groups[*first].tcp;
     let all: Vec<Pair> = one.iter().chain(two).copied().collect();
     let b = bottleneck(v, &all, tcp)?;
-    // DCTCP first: the ratio is as the coexistence study has it.
+    // DCTCP first, as in the coexistence study.
     let dctcp = |g: GroupId| v.groups[g].tcp.cc.name == "dctcp";
     let ((a, n_a), (z, n_z)) = if dctcp(*second) && !dctcp(*first) {
         ((*second, two.len()), (*first, one.len()))
@@ -28,13 +28,12 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let (rule_a, rule_z) = (rule(v, a)?, rule(v, z)?);
     let mut inputs = b.inputs();
     inputs.push(("flows", format!("{n_a} of `{}`, {n_z} of `{}`", v.groups[a].name, v.groups[z].name)));
-    let mut notes = vec![
-        "the model's flows see every congestion event together; where they do not, the ratio can be several times off".into(),
-    ];
+    let mut notes =
+        vec!["the model assumes that all flows see every congestion event; otherwise the ratio can differ several times".into()];
     if [a, z].into_iter().any(dctcp) {
         inputs.push(("alpha", "the run's mean".into()));
         if v.observe.tcp_series.is_empty() {
-            notes.push("DCTCP's marked fraction comes from the run: record it with `tcp` in [observe]".into());
+            notes.push("DCTCP's marked fraction is a result of the run: record it with `tcp` in [observe]".into());
         }
     }
     let ratio: Measure = Box::new(move |r| Some(throughput_ratio(rule_a(r)?, rule_z(r)?)));
@@ -56,14 +55,14 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     Ok(Section { model: "share", about, group: None, port: None, inputs, lines, notes })
 }
 
-/// An AIMD rule that may need the run.
+/// An AIMD rule, which may require results of the run.
 type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
 
-/// The congestion control of a group as such a rule.
+/// The AIMD rule of a transport's congestion control.
 fn rule(v: &Experiment, group: GroupId) -> Result<Rule, String> {
     match v.groups[group].tcp.cc.name {
         "newreno" | "reno" => Ok(Box::new(|_| Some(Aimd::TCP))),
         "dctcp" => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
-        _ => Err(format!("`{}` is not additive increase, multiplicative decrease", v.groups[group].name)),
+        _ => Err(format!("`{}` does not use additive increase, multiplicative decrease", v.groups[group].name)),
     }
 }

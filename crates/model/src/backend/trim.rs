@@ -1,4 +1,4 @@
-//! TRIM's threshold, for transports that run it.
+//! TRIM's threshold, for transports that use it.
 
 use super::path::{Pair, Subject, base_rtt, bottleneck, other_than_endless, subject};
 use super::{Line, Predicts, Section, measure};
@@ -10,7 +10,7 @@ use forebay_experiment::topology::Fib;
 use forebay_experiment::transport::Transport;
 use forebay_types::{QueueLen, Time};
 
-/// Values and comparison, or why the model has none.
+/// Values and comparison, or the reason why the model does not apply.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "trim")?;
     let tcp = &v.groups[group].tcp;
@@ -29,9 +29,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     lines.push(Line::theory("flows that need the lower bound", Dimension::Count, interval.worst_flows));
     let mut notes = Vec::new();
     if interval.is_empty() {
-        notes.push(
-            "the buffer is too small for any K in the interval: the congestion control falls back to the upper bound".into(),
-        );
+        notes.push("the interval of K is empty because the buffer is too small: TRIM uses the upper bound".into());
     }
     if let Some(k) = threshold(v, senders[0], tcp)? {
         lines.push(Line::theory("K in use", Dimension::Seconds, k));
@@ -59,16 +57,14 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             lines.push(Line::pair("smallest queue, one cut each", Dimension::Packets, least, move |r| {
                 measure::queue_min(r, port)
             }));
-            notes.push(
-                "the model's flows cut once and together; by default the congestion control cuts on every ACK above K".into(),
-            );
+            notes.push("in the model all flows reduce once, simultaneously; by default TRIM reduces on every ACK above K".into());
         }
     } else {
-        notes.push("K starts with the first RTT sample (`min-rtt-seed`): the queue at K is not known in advance".into());
+        notes.push("K is set from the first RTT sample (`min-rtt-seed`): the queue at K is unknown in advance".into());
     }
     let rest = other_than_endless(v, group);
     if !long.is_empty() && !rest.is_empty() {
-        notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
+        notes.push(format!("the model excludes the other traffic: {}", rest.join(", ")));
     }
     Ok(Section {
         model: "trim",
@@ -81,7 +77,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     })
 }
 
-/// K as the congestion control computes it on this path, s (TRIM 2.4 (f)); `None` where it waits for a sample of the RTT.
+/// K as TRIM computes it on this path, s (TRIM 2.4 (f)); `None` if it depends on an RTT sample.
 fn threshold(v: &Experiment, (src, dst): Pair, tcp: &Transport) -> Result<Option<f64>, String> {
     let cc = &tcp.cc.values;
     if cc.text("min-rtt-seed") != "idle-data" {
@@ -90,7 +86,7 @@ fn threshold(v: &Experiment, (src, dst): Pair, tcp: &Transport) -> Result<Option
     let network = &v.network;
     let fib = Fib::new(network).map_err(|e| e.to_string())?;
     let path: Vec<_> = fib.path(network, src, dst, 0).into_iter().map(|p| &network.ports[p]).collect();
-    // TRIM A11: C and B are those of the narrowest port at which flows meet.
+    // TRIM A11: C and B are those of the slowest switch port on the path.
     let switches = || path.iter().filter(|p| !network.nodes[p.from].host);
     let narrowest = switches().map(|p| p.rate).min().or_else(|| path.iter().map(|p| p.rate).min());
     let Some(rate) = cc.opt_rate("rate").or(narrowest) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The closed forms as a world: what a run would find, without one, for the experiments that a model covers.
+//! The closed forms as a backend: predictions instead of a run, for the experiments that a model covers.
 
 use crate::backend::{Applicability, ModelValue, Predicts, applicability};
 use forebay_experiment::Experiment;
@@ -18,7 +18,7 @@ impl World for Models {
     }
 
     fn summary(&self) -> &'static str {
-        "closed forms, in no time, for what they cover; only predicted numbers have a value"
+        "closed forms, evaluated instantly, for experiments that a model covers (see `forebay compare --models`); only predicted numbers have a value"
     }
 
     fn uses_seeds(&self) -> bool {
@@ -35,7 +35,7 @@ impl World for Models {
                 Unsupported { key: key(model), reason: format!("{model}: {reason}") }
             }
             Applicability::Applies(s) => {
-                let reason = format!("{}: it gives no number that a run measures, without a run", s.model);
+                let reason = format!("{}: predicts no result of a run", s.model);
                 Unsupported { key: key(s.model), reason }
             }
         };
@@ -70,7 +70,7 @@ impl World for Models {
     }
 }
 
-/// The key of a scenario that decides whether a model applies.
+/// Scenario key that decides whether a model applies.
 fn key(model: &str) -> &'static str {
     match model {
         "trim" | "dctcp" => "transport.cc",
@@ -79,7 +79,7 @@ fn key(model: &str) -> &'static str {
     }
 }
 
-/// What the models say; where two predict the same number, the first does.
+/// Predictions of the models; if two predict the same number, the first is used.
 fn predict(experiment: &Experiment) -> Predicted {
     let groups = experiment.groups.len();
     let mut out = Predicted {
@@ -100,7 +100,7 @@ fn predict(experiment: &Experiment) -> Predicted {
                 Predicts::Goodput => of_group(&mut out.goodput_bps),
                 Predicts::QueryTime => of_group(&mut out.query_s),
                 Predicts::QueueMean | Predicts::QueueMax => {
-                    // All queue numbers of a report are of one port.
+                    // A report has the queue of a single port.
                     let Some(port) = section.port else { continue };
                     if *out.port.get_or_insert(port) != port {
                         continue;
@@ -121,7 +121,7 @@ mod tests {
     use forebay_experiment::observe::Observe;
 
     #[test]
-    fn an_experiment_without_a_model_is_refused_with_all_reasons() {
+    fn unsupported_experiment_lists_all_reasons() {
         let empty = Experiment {
             seed: 1,
             duration: None,

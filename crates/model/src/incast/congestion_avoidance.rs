@@ -3,7 +3,7 @@
 use super::Incast;
 use crate::{ModelError, Ratio};
 
-/// Where the windows of N synchronous flows overflow the buffer.
+/// Windows of N synchronous flows when the buffer overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Windows {
     /// N.
@@ -31,7 +31,7 @@ impl Windows {
     }
 }
 
-/// A period of congestion avoidance, from half the peak window to the repair of the loss.
+/// A period of congestion avoidance, from half the peak window to the retransmission of the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CongestionAvoidance {
     /// Windows it is computed from.
@@ -68,8 +68,7 @@ impl Incast {
         Windows { n, overflow: overflow as u64, losers: losers as u64, overflow_of_losers: alone as u64 }
     }
 
-    /// One period of congestion avoidance of `n` senders (Eqs. 3, 7 to 10). For odd windows the polynomials are evaluated as they
-    /// stand, with a real W/2.
+    /// One period of congestion avoidance of `n` senders (Eqs. 3, 7 to 10). For odd windows the polynomials use W/2 without rounding.
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer.
@@ -117,7 +116,7 @@ mod tests {
         }
     }
 
-    /// INCAST Fig. 4: a period of one flow is W/2, plus one a round until the loss, and one partial round.
+    /// INCAST Fig. 4: in a period of one flow the window starts at W/2 and grows by one per round until the loss, followed by a partial round.
     #[test]
     fn even_windows_are_the_sawtooth() {
         for w in (4..100u64).step_by(2) {

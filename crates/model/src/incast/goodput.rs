@@ -3,10 +3,10 @@
 use super::{CongestionAvoidance, FirstWindow, Incast, NstarRule, TailMode, TailTimeouts};
 use crate::ModelError;
 
-/// Which equation applies, and its intermediate values.
+/// The equation that applies, with its intermediate values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Branch {
-    /// N < N* (Eq. 17): now and then a block-tail timeout.
+    /// N < N* (Eq. 17): occasional block-tail timeouts.
     Below {
         /// Period of congestion avoidance.
         ca: CongestionAvoidance,
@@ -31,15 +31,15 @@ pub enum Branch {
 pub struct Goodput {
     /// Payload bytes per second.
     pub bytes_per_s: f64,
-    /// The same as a part of what the link carries at best, G / (C S_p). Not clipped: it exceeds 1 by up to 3.18 % below N* and 6.3 %
-    /// beyond, because a period counts the slot of the lost packet and half of its last round inconsistently.
+    /// Fraction of the link's largest goodput, G / (C S_p). Not clipped: it exceeds 1 by up to 3.18 % below N* and 6.3 % beyond, because a period
+    /// counts the lost packet and half of its last round inconsistently.
     pub share: f64,
-    /// How it was computed.
+    /// Equation used.
     pub branch: Branch,
 }
 
 impl Goodput {
-    /// Timeouts a block: one from N* on; below, P^O for each of the Y_B / Y_C periods of a block.
+    /// Timeouts per block: one from N* on; below, P^O for each of the Y_B / Y_C periods of a block.
     pub fn timeouts_per_block(&self, block: u64) -> f64 {
         match &self.branch {
             Branch::Below { ca, tail } => tail.probability * block as f64 / ca.packets as f64,
@@ -58,9 +58,9 @@ impl Incast {
         self.goodput_from(n, mode, self.crossing(FirstWindow::Inherited, rule, n))
     }
 
-    /// Goodput of `n` senders under PRIN, with the first windows that it halves: the last packets of a block are protected, so that no
-    /// period ends in a block-tail timeout, and N* is that of the halved windows. What PRIN does nothing about, timeouts in the middle of
-    /// blocks, is not in the model: it is an upper bound where windows at overflow are small.
+    /// Goodput of `n` senders with PRIN, which halves the first windows: the last packets of a block are protected, so that no period ends in a
+    /// block-tail timeout, and N* is that of the halved windows. Timeouts in the middle of blocks, which PRIN does not prevent, are not modelled: the
+    /// value is an upper bound if windows at overflow are small.
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer, or the floor of the halved windows.
@@ -68,7 +68,7 @@ impl Incast {
         self.goodput_from(n, TailMode::Protected, self.nstar_with(first, rule)?)
     }
 
-    /// The same when N* is known: curves need it only once. `None` and any N* above `n` say that there is no collapse at `n`.
+    /// Goodput for a known N*, which is the same for all `n`. `None` or an N* above `n`: no collapse at `n`.
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer, and an `nstar` of 0.
@@ -101,10 +101,10 @@ mod tests {
     use super::super::base;
     use super::*;
 
-    /// `incast-prin.md` 3.5: with halved first windows N* of the base configuration is 53, and 32 with a floor of 2; 13 without PRIN.
-    /// What is left below it is the sawtooth, which a buffer of more than C D keeps busy.
+    /// `incast-prin.md` 3.5: with halved first windows N* of the base configuration is 53, and 32 with a floor of 2; 13 without PRIN. Below it only
+    /// the sawtooth remains, for which a buffer of more than C D keeps the link busy.
     #[test]
-    fn prin_takes_both_kinds_of_timeouts_away_up_to_its_own_collapse() {
+    fn prin_prevents_timeouts_below_its_nstar() {
         let m = Incast::new(&base()).unwrap();
         for (floor, nstar) in [(1.0, 53), (2.0, 32)] {
             let first = FirstWindow::Halved { floor };

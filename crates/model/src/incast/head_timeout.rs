@@ -5,10 +5,10 @@ use crate::ModelError;
 use crate::error::closed;
 use forebay_types::math::{exp, ln};
 
-/// The window a flow starts a block with.
+/// Window of a flow at the start of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum FirstWindow {
-    /// As the last block left it, on average 3/4 of the peak (Eq. 19).
+    /// That at the end of the last block, on average 3/4 of the peak (Eq. 19).
     #[default]
     Inherited,
     /// PRIN's: half of that, but at least `floor` packets. The injection time of the slowest sender is halved with it.
@@ -25,7 +25,7 @@ pub struct HeadTimeouts {
     pub offered: f64,
     /// C tau (below Eq. 19): packets the bottleneck serves while the slowest sender injects its first window.
     pub served: f64,
-    /// A_b - C tau - B: packets lost in the round if positive; otherwise the room that is left, negated (Eq. 20 before clipping).
+    /// A_b - C tau - B: packets lost in the round if positive; otherwise the negated free buffer (Eq. 20 before clipping).
     pub excess: f64,
     /// P_p (Eq. 22): probability that a packet arriving at the full buffer is lost; 0 without loss.
     pub loss: f64,
@@ -58,14 +58,14 @@ impl Incast {
         let buffer = self.buffer as f64;
         let excess = offered - served - buffer;
         let none = HeadTimeouts { offered, served, excess, loss: 0.0, late_flows: 0.0, flows_in_timeout: 0.0 };
-        // Eq. 20. Tested before anything is divided: one sender offers less than is served.
+        // Eq. 20, checked before any division: a single sender offers less than is served.
         if excess <= 0.0 {
             return none;
         }
-        // Eqs. 21 to 23 put into each other, which avoids 0/0: I_2 = A_b D_b / (A_b - C tau).
+        // Eqs. 21 to 23 combined, which avoids 0/0: I_2 = A_b D_b / (A_b - C tau).
         let loss = 1.0 - served / offered;
         let late_flows = n * excess / (offered - served);
-        // The mean first window stays a real number.
+        // The mean first window is not rounded.
         let exponent = offered / n * ln(loss);
         let all_lost = if exponent < -700.0 { 0.0 } else { exp(exponent) };
         HeadTimeouts { loss, late_flows, flows_in_timeout: late_flows * all_lost, ..none }
@@ -100,7 +100,7 @@ mod tests {
     use super::super::base;
     use super::*;
 
-    /// Eqs. 20 to 23 as they stand, against the short forms.
+    /// Eqs. 20 to 23 as printed, compared with the combined forms.
     #[test]
     fn long_forms_agree() {
         let m = Incast::new(&base()).unwrap();

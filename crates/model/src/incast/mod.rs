@@ -1,17 +1,16 @@
 //! The incast goodput model (INCAST: Zhang, Ren, Tang, Lin, "Modeling and Solving TCP Incast Problem in Data Center Networks"), with
 //! the printed equations repaired where they contradict their own derivation.
 //!
-//! N senders answer one request with a block each, on persistent connections, and the next request goes out when all blocks are
-//! there. Windows are NewReno's sawtooth. A loss among the last three packets of a block (block-tail timeout, [`TailTimeouts`]) brings too
-//! few duplicate ACKs for a fast retransmit; a flow that loses its whole first window (block-head timeout, [`HeadTimeouts`]) gets none. Either
-//! costs the block a timeout. From N* on ([`Incast::nstar`]) at least one flow is expected to lose its whole first window.
+//! N senders respond to a request with a block each, on persistent connections, and the next request is sent when all blocks have arrived. Windows
+//! follow NewReno's sawtooth. A loss among the last three packets of a block (block-tail timeout, [`TailTimeouts`]) causes too few duplicate ACKs for
+//! a fast retransmit; a flow that loses its whole first window (block-head timeout, [`HeadTimeouts`]) gets none. Either causes a timeout. From N* on
+//! ([`Incast::nstar`]) at least one flow is expected to lose its whole first window.
 //!
-//! Everything up to the timeout probability is exact: integers, and fractions with a denominator of 8 N. Real numbers start at
-//! the power in N^O, where the closest approach to the boundary is 0.0046 (buffers of 32 to 256).
+//! All values up to the timeout probability are exact: integers, and fractions with a denominator of 8 N. Floating point is used from the power in
+//! N^O on, whose distance to the boundary is at least 0.0046 (buffers of 32 to 256).
 //!
-//! Where it stops being true: below N* single points are erratic, because the tail probability depends on residues
-//! ([`TailMode::Literal`]); from about 1.25 N* on timeouts repeat within a block, which the model does not know, and it is too
-//! optimistic; windows below 4 cannot fast retransmit at all.
+//! Limits: below N* single values are erratic, because the tail probability depends on residues ([`TailMode::Literal`]). From about 1.25 N* on
+//! timeouts repeat within a block, which is not modelled, so that goodput is overestimated. Windows below 4 prevent fast retransmit.
 
 mod congestion_avoidance;
 mod goodput;
@@ -31,11 +30,11 @@ use crate::error::integer;
 use crate::{ModelError, Pipe, Ratio};
 use forebay_types::{Rate, Time};
 
-/// Largest buffer the model takes, packets.
+/// Largest buffer, packets.
 const MAX_BUFFER: u64 = 1_000_000;
 /// Largest pipe C D, packets: window polynomials stay below 2^62.
 const MAX_PIPE: i128 = 1_000_000_000;
-/// Largest block, bytes; and so the largest in packets.
+/// Largest block, bytes, and so also in packets.
 const MAX_BLOCK: u64 = 1 << 40;
 
 /// Arguments of the model.
@@ -47,8 +46,7 @@ pub struct Params {
     pub packet: u64,
     /// Payload bytes of a full packet, 1 to `packet`: the unit of goodput. INCAST has one size, S_p, for both.
     pub payload: u64,
-    /// D: round trip on the empty network, serialisation of a data packet and the way of its ACK included; above 0, at most 100 s and
-    /// 1e9 packets of the rate.
+    /// D: base RTT, with the serialisation of a data packet and the latency of its ACK; above 0, at most 100 s and 1e9 packets of the rate.
     pub rtt: Time,
     /// B: drop-tail buffer of the bottleneck in packets, 1 to 1 000 000.
     pub buffer: u64,
@@ -58,8 +56,7 @@ pub struct Params {
     pub rto: Time,
 }
 
-/// The model for one set of parameters. Its functions take N, the number of senders, from 1 to the buffer: the derivation assumes
-/// fewer senders than places in the buffer.
+/// The model for one set of parameters. The number of senders N is from 1 to the buffer in packets, as the derivation assumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incast {
     pipe: Pipe,
@@ -67,7 +64,7 @@ pub struct Incast {
     buffer: u64,
     block: u64,
     rto: Time,
-    /// X = C D + B: what pipe and buffer hold together.
+    /// X = C D + B: bandwidth-delay product and buffer, packets.
     x: Ratio,
 }
 
@@ -118,7 +115,7 @@ impl Incast {
         self.x
     }
 
-    /// C times the payload of a packet: what the link carries at best, payload bytes per second.
+    /// C times the payload of a packet: the largest goodput of the link, payload bytes per second.
     pub fn ceiling(&self) -> f64 {
         self.pipe.capacity() * self.payload as f64
     }

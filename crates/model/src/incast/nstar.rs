@@ -1,10 +1,10 @@
-//! N*: from how many senders on a block-head timeout is expected in every block.
+//! N*: the number of senders from which on a block-head timeout is expected in every block.
 
 use super::head_timeout::{check, first_window_of, injection};
 use super::{FirstWindow, Incast};
 use crate::ModelError;
 
-/// Which crossing of N^O = 1 counts. N^O is not monotone: where N_m is 1 the slowest sender's window absorbs the excess.
+/// Choice among the crossings of N^O = 1. N^O is not monotone: if N_m is 1 the slowest sender's window absorbs the excess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NstarRule {
     /// The first N with N^O >= 1: the definition.
@@ -30,14 +30,14 @@ impl Incast {
         Ok(self.crossing(first, rule, self.buffer))
     }
 
-    /// A linear scan, as defined: no bisection, because N^O jumps. Finds N* up to `limit`.
+    /// N* up to `limit`, by a linear search, because N^O is not monotone.
     pub(super) fn crossing(&self, first: FirstWindow, rule: NstarRule, limit: u64) -> Option<u64> {
         let wanted = match rule {
             NstarRule::First => 1,
             NstarRule::Run3 => 3,
         };
         let mut run = 0;
-        // A run may end beyond the limit that its start has to keep.
+        // The start of a run is at most `limit`, but its end may be beyond.
         for n in 1..=(limit + wanted - 1).min(self.buffer) {
             let hit = self.head_of(&self.windows_of(n), first).flows_in_timeout >= 1.0;
             run = if hit { run + 1 } else { 0 };
@@ -48,8 +48,7 @@ impl Incast {
         None
     }
 
-    /// The real N at which N^O = 1 when integers are smoothed away: floor(x) + 1 becomes x + 1/2, hence W_m = X/N + 1, and
-    /// N_m = N/2. `None`: no collapse up to N = B.
+    /// Real N at which N^O = 1 without rounding: floor(x) + 1 becomes x + 1/2, hence W_m = X/N + 1, and N_m = N/2. `None`: no collapse up to N = B.
     pub fn nstar_smooth(&self) -> Option<f64> {
         let first = FirstWindow::Inherited;
         let x = self.x.to_f64();
@@ -62,7 +61,7 @@ impl Incast {
         let (mut low, mut high) = (end as f64 - 1.0, end as f64);
         for _ in 0..60 {
             let mid = (low + high) / 2.0;
-            // At n = 0, where nothing is defined, nothing is evaluated: the middle lies above it.
+            // N^O is undefined at 0, but the middle is above it.
             (low, high) = if reaches(mid) { (low, mid) } else { (mid, high) };
         }
         Some(high)
@@ -97,7 +96,7 @@ mod tests {
         }
     }
 
-    /// PRIN: halved first windows move N* to these values for B = 64, 128, 256; a large pipe takes the gain away.
+    /// PRIN: N* with halved first windows for B = 64, 128, 256; with a large bandwidth-delay product it does not improve.
     #[test]
     fn halved_first_windows() {
         for (floor, expected) in [(1.0, [53, 97, 184]), (2.0, [32, 58, 109])] {

@@ -3,28 +3,28 @@
 use super::{CongestionAvoidance, Incast};
 use crate::ModelError;
 
-/// How the probability of a block-tail timeout is averaged over the flows' peak windows.
+/// Average of the probability of a block-tail timeout over the flows' peak windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TailMode {
-    /// 1 / E(k_min) as printed (Eq. 16): one impossible branch, however unlikely, makes the probability 0.
+    /// 1 / E(k_min) as printed (Eq. 16): a branch without timeouts, however unlikely, makes the probability 0.
     #[default]
     Literal,
-    /// The mean of 1 / k_min: within 2 % of the literal value where both branches are possible, and right where one is not.
+    /// Mean of 1 / k_min: within 2 % of the literal value if both branches have timeouts, and correct if one has none.
     Harmonic,
     /// Loss position uniform in the block and independent per flow: 1 - (1 - 3 / Y_B)^N. Smooth; not in the source.
     Uniform,
-    /// 0: the last three packets of a block are never lost, as under PRIN with a queue that keeps places for them.
+    /// 0: the last three packets of a block are never lost, as with PRIN and a queue that has a reserve for them.
     Protected,
 }
 
-/// When periods of congestion avoidance end in block-tail timeouts.
+/// Block-tail timeouts at the end of periods of congestion avoidance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TailTimeouts {
-    /// k for alpha = W_m - 1: periods until a loss falls on a block's last three packets (Eq. 13); `None`: never.
+    /// k for alpha = W_m - 1: periods until a loss is among the last three packets of a block (Eq. 13); `None`: never.
     pub k_low: Option<u64>,
-    /// The same for alpha = W_m.
+    /// k for alpha = W_m.
     pub k_high: Option<u64>,
-    /// Probability that all N flows drew the alpha with the larger k (Eq. 15).
+    /// Probability that all N flows have the alpha with the larger k (Eq. 15).
     pub all_later: f64,
     /// E(k_min) (Eq. 16); `None`: infinite.
     pub expected: Option<f64>,
@@ -86,7 +86,7 @@ impl Incast {
         let low_first = infinite(k_low) < infinite(k_high);
         let (k1, k2) = if low_first { (k_low, k_high) } else { (k_high, k_low) };
         let later = if low_first { n - w.losers } else { w.losers };
-        // Eq. 15: p_2^N; the test on integers stays right where the power underflows (from about N = 140 on).
+        // Eq. 15: p_2^N; the comparison of integers is valid also where the power underflows (from about N = 140 on).
         let possible = later > 0;
         let all_later = power(later as f64 / n as f64, n);
         let reciprocal = |k: Option<u64>| k.map_or(0.0, |k| 1.0 / k as f64);

@@ -1,38 +1,38 @@
-//! Goodput under a receiver's window (INCAST Eqs. 28 to 32).
+//! Goodput with a limit by the receive window (INCAST Eqs. 28 to 32).
 
 use super::{Incast, NstarRule, TailMode};
 use crate::ModelError;
 use crate::error::integer;
 
-/// What limits the flows.
+/// Limit of the flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Regime {
-    /// All windows together do not fill the pipe: each sends W_l a round trip (Eq. 29).
+    /// The sum of windows is below the bandwidth-delay product: each flow sends W_l per RTT (Eq. 29).
     Latency,
-    /// They fill the pipe and never the buffer: full rate (Eq. 29).
+    /// The sum of windows exceeds the bandwidth-delay product, but does not overflow the buffer: full rate (Eq. 29).
     Link,
     /// The limit is the window at which the buffer overflows (Eqs. 30, 31).
     Equal,
-    /// The limit is never reached: as without it, collapse included (Eq. 32).
+    /// The limit is never reached: as without it, including the collapse (Eq. 32).
     Unaffected,
 }
 
-/// Goodput of all flows under a window limit.
+/// Goodput of all flows with a window limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitedGoodput {
-    /// What limits.
+    /// Limit of the flows.
     pub regime: Regime,
     /// Payload bytes per second.
     pub bytes_per_s: f64,
-    /// As a part of what the link carries at best, not clipped.
+    /// Fraction of the link's largest goodput, not clipped.
     pub share: f64,
 }
 
 impl Incast {
     /// Goodput of `n` senders whose windows are limited to `window` packets (W_l).
     ///
-    /// The model takes the buffer to be free of the variation within a round that W_m contains: just below W_m a real network
-    /// overflows where the model sees full rate.
+    /// The model neglects the variation of the queue within a round, which W_m includes: just below W_m a real network overflows, but the model has
+    /// full rate.
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer, and `window` outside 1 to 2^40.

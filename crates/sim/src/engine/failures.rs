@@ -5,7 +5,7 @@
 
 use super::connection::Connection;
 use super::fabric::Fabric;
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use forebay_experiment::faults::Failure;
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};

@@ -19,6 +19,7 @@ mod metrics_cache;
 mod nic;
 mod node_set;
 mod partition;
+mod partition_state;
 pub mod path;
 mod processes;
 mod progress_timer;

@@ -2,7 +2,7 @@
 
 use super::fabric::Fabric;
 use super::host::{Host, TimerKind};
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use crate::net::port::Refusal;

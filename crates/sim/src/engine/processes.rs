@@ -68,11 +68,11 @@ impl Processes {
         self.hops
     }
 
-    /// Exchanges the results of a window, which `whole` has merged from the partitions of this process. Returns the time of the next activation of
+    /// Exchanges the results of a window, which `sim` has merged from the partitions of this process. Returns the time of the next activation of
     /// any process, and how the run ends, if a callback has ended it.
     pub(super) fn end_window(
         &mut self,
-        whole: &mut SimState,
+        sim: &mut SimState,
         partitions: &Partitions<'_>,
         apps: &Apps,
         own: &WindowReport,
@@ -80,12 +80,12 @@ impl Processes {
         let WindowReport { mut next, open, done, hops, requested_cut } = *own;
         let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).remaining().wrapping_sub(*then));
         let changes: Vec<u64> = changes.collect();
-        let timers = whole.export_timers(apps);
+        let timers = sim.export_timers(apps);
         self.ranks.send(|rank, to| {
             (next, (open, done)).put(to);
             (hops, requested_cut.map(|cut| cut == Cut::Keep)).put(to);
             changes.iter().for_each(|change| change.put(to));
-            whole.encode_effects(rank, &timers, to);
+            sim.encode_effects(rank, &timers, to);
             partitions.encode_batches(rank, to);
         });
         partitions.clear_batches();
@@ -96,11 +96,11 @@ impl Processes {
             let (theirs, counts): (TimeOrNever, (i64, u64)) = Encode::get(from);
             let (hops, requested_cut): (u64, Option<bool>) = Encode::get(from);
             next = next.min(theirs);
-            whole.count(counts);
+            sim.count(counts);
             self.hops += hops;
             requested_cuts.extend(requested_cut.map(|keep| if keep { Cut::Keep } else { Cut::Abandon }));
             self.left.iter_mut().for_each(|left| *left = left.wrapping_add(u64::get(from)));
-            whole.decode_effects(apps, from);
+            sim.decode_effects(apps, from);
             partitions.decode_batches(rank, from);
         });
         let cut = if requested_cuts.contains(&Cut::Abandon) { Some(Cut::Abandon) } else { requested_cuts.first().copied() };

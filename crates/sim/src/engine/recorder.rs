@@ -28,7 +28,7 @@ pub(super) struct Recorder {
     stalled: Vec<Stalled>,
     /// Connections with a series of samples, by number, and the interval.
     series: Vec<(u64, Time)>,
-    wants_timeouts: bool,
+    records_timeouts: bool,
     /// Packets that reached their hosts, if they are recorded; and the sequence number of each connection's SYN, from which numbers count.
     packets: Option<Series<PacketRow>>,
     begins: BTreeMap<u64, u32>,
@@ -38,14 +38,14 @@ impl Recorder {
     /// Creates a recorder for the observed tables.
     pub(super) fn new(observe: &Observe) -> Recorder {
         let packets = observe.packets.then(Series::default);
-        Recorder { series: observe.tcp_series.clone(), wants_timeouts: observe.timeouts, packets, ..Recorder::default() }
+        Recorder { series: observe.tcp_series.clone(), records_timeouts: observe.timeouts, packets, ..Recorder::default() }
     }
 
     /// Creates an empty recorder for a partition of the run.
     pub(super) fn for_partition(&self) -> Recorder {
         Recorder {
             series: self.series.clone(),
-            wants_timeouts: self.wants_timeouts,
+            records_timeouts: self.records_timeouts,
             packets: self.packets.as_ref().map(|_| Series::default()),
             ..Recorder::default()
         }
@@ -67,7 +67,7 @@ impl Recorder {
     }
 
     /// Returns whether packets are recorded.
-    pub(super) fn wants_packets(&self) -> bool {
+    pub(super) fn records_packets(&self) -> bool {
         self.packets.is_some()
     }
 
@@ -119,8 +119,8 @@ impl Recorder {
     }
 
     /// Returns whether timeouts are recorded.
-    pub(super) fn wants_timeouts(&self) -> bool {
-        self.wants_timeouts
+    pub(super) fn records_timeouts(&self) -> bool {
+        self.records_timeouts
     }
 
     /// Bytes that the rows of messages take when they are unpacked.

@@ -28,14 +28,14 @@ impl Schedule {
     }
 
     /// Sets the time of the next event of this kind.
-    pub(super) fn set(&mut self, what: Scheduled, time: TimeOrNever) {
-        self.0[what as usize] = time;
+    pub(super) fn set(&mut self, event: Scheduled, time: TimeOrNever) {
+        self.0[event as usize] = time;
     }
 
     /// The next event that is due before `end`.
     pub(super) fn before(&self, end: Time) -> Option<(Time, Scheduled)> {
         let all = [Scheduled::EndOfWarmup, Scheduled::NoteDeliveries, Scheduled::ChangeLinks];
-        let first = all.into_iter().min_by_key(|what| self.0[*what as usize])?;
+        let first = all.into_iter().min_by_key(|event| self.0[*event as usize])?;
         let time = self.0[first as usize].get()?;
         (time < end).then_some((time, first))
     }

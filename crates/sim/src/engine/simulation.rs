@@ -4,8 +4,8 @@ use super::fabric::Fabric;
 #[cfg(debug_assertions)]
 use super::node_set::NodeSet;
 use super::partition::Partitions;
-use super::partition::state::PartitionState;
 use super::partition::tuning::ThreadTuning;
+use super::partition_state::PartitionState;
 use super::processes::{Processes, WindowReport};
 use super::progress_timer::ProgressTimer;
 use super::ranks::Ranks;
@@ -146,7 +146,7 @@ impl Simulation {
     pub(crate) fn join(&mut self, exchange: Arc<dyn Exchange>) -> Result<(), RunError> {
         let reason = self
             .state
-            .why_in_one_process()
+            .reason_for_one_process()
             .or((!self.state.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
             return Err(RunError::World(format!(
@@ -302,13 +302,13 @@ impl Simulation {
             self.injection = self.next_injection();
         }
         let mut reached = self.state.now();
-        while let Some((time, what)) = self.schedule.before(end) {
+        while let Some((time, event)) = self.schedule.before(end) {
             if time > reached {
                 self.state.calendar().shorten_window(time);
                 run(self);
                 reached = time;
             }
-            self.apply_event(what, reached);
+            self.apply_event(event, reached);
         }
         self.state.calendar().resume_window(end);
         self.update_due();
@@ -317,9 +317,9 @@ impl Simulation {
 
     /// Applies a scheduled event at `now`, after all earlier events and before all later ones. Deliveries may have been due earlier if no packet has
     /// moved since.
-    fn apply_event(&mut self, what: Scheduled, now: Time) {
+    fn apply_event(&mut self, event: Scheduled, now: Time) {
         let processes = &mut self.processes;
-        let next = match what {
+        let next = match event {
             Scheduled::EndOfWarmup => {
                 if let Some(processes) = processes {
                     self.state.exchange_receivers(processes.ranks());
@@ -340,7 +340,7 @@ impl Simulation {
                 self.state.next_failure()
             }
         };
-        self.schedule.set(what, next);
+        self.schedule.set(event, next);
     }
 
     /// Updates the times of the next events outside the calendar.

@@ -1,5 +1,5 @@
 //! State that belongs to one host, which alone accesses it while a window runs. The two ends of a connection are in different lists, and affect each
-//! other by packets, or by deferred effects at the end of the window (`engine/partition/state.rs`). Debug builds check every access.
+//! other by packets, or by deferred effects at the end of the window (`engine/partition_state.rs`). Debug builds check every access.
 
 use super::arena::Arena;
 use forebay_types::{Id, NodeId};

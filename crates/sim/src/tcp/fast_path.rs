@@ -7,7 +7,7 @@
 //! | duplicate ACK, no scoreboard | it does not start a recovery; same window, no ECE | the same | this file, `on_fast_duplicate` | part of the line above |
 //! | ACK, Linux with SACK | no SACK blocks; nothing SACKed, lost or retransmitted; state Open without ECE, or CWR before its end | D-SACK, RACK, undo, state machine | `fast_path_sack.rs` | 22 %, with the next line |
 //! | new data, Linux with SACK | full segments, sent for the first time, no tags | segment length, FIN, ECN fields, packet tags | `fast_transmit.rs` | |
-//! | data segment | next in order, nothing missing | reassembly | `receiver/usual.rs`, `receiver/in_order.rs` | 12 % |
+//! | data segment | next in order, nothing missing | reassembly | `receiver/` | 12 % |
 //!
 //! An endpoint has at most one fast path, by its stack and its congestion control ([`FastPath`]). `Sender::new` and `Receiver::new` choose it.
 
@@ -48,7 +48,7 @@ impl Sender {
         let ack = self.stream.snd_una() + acked;
         self.stream.acknowledge(ack, p.window());
         let rtt = self.sample_rtt(c, now, ack, p.echo());
-        self.cap_limited_transmit(0);
+        self.cold.cap_limited_transmit(0);
         self.arm_plain_rto(c, now);
         let ece = self.cc.ecn() && p.has(flag::ECE);
         let facts = self.ack_facts(c, now, acked, ece, rtt);
@@ -70,12 +70,12 @@ impl Sender {
         }
         // The facts are in registers from here on.
         self.count_ece(ece, acked);
-        self.update_cwnd_max();
+        self.stats.update_cwnd_max(self.cc.window.cwnd);
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c));
         // Something is outstanding, so something is written.
         self.send_full_until(c, now, self.stream.snd_wnd_edge().min(self.stream.written() - 1).min(ack + window), out);
         let full_waits = self.stream.snd_nxt() + mss <= self.stream.written() && self.flight() + mss > window;
-        !full_waits && self.stream.snd_nxt() < self.stream_end()
+        !full_waits && self.stream.snd_nxt() < self.stream.end()
     }
 
     /// Returns true if a packet is a duplicate for the fast path: it has the number and the window of the ACK before it, and cannot start a recovery.
@@ -104,12 +104,12 @@ impl Sender {
         self.loss.add_dupack();
         if self.loss.ca_state() == CaState::Recovery {
             self.cc.window.cwnd += 1.0;
-            self.update_cwnd_max();
+            self.stats.update_cwnd_max(self.cc.window.cwnd);
         } else {
             self.loss.set_ca_state(CaState::Disorder);
         }
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c) + self.beyond_window(c));
         let full_waits = self.stream.snd_nxt() + mss <= self.stream.written() && self.flight() + mss > window;
-        !full_waits && self.stream.snd_nxt() < self.stream_end()
+        !full_waits && self.stream.snd_nxt() < self.stream.end()
     }
 }

@@ -69,7 +69,7 @@ impl Sender {
         }
         self.stream.acknowledge(ack, p.window());
         self.loss.clear_dupacks();
-        self.cap_limited_transmit(0);
+        self.cold.cap_limited_transmit(0);
         let rtt = self.echoed(c, now, ack, p.echo());
         if let Some(rtt) = rtt {
             self.stats.current_mut().note_rtt(rtt);
@@ -114,7 +114,7 @@ impl Sender {
         } else {
             self.proportional_window(c, acked, covered.segments, true);
         }
-        self.update_cwnd_max();
+        self.stats.update_cwnd_max(self.cc.window.cwnd);
         match self.refill_buffer(c, now) {
             true => self.fill_and_transmit(c, now, out),
             false => self.fast_transmit(c, now, out),

@@ -2,6 +2,15 @@
 //!
 //! Data flows one way on a connection; a request/response pair uses two. Stream offsets are 64-bit and start at 0 with the first
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
+//!
+//! | folder or file | contents |
+//! |---|---|
+//! | `sender/` | the sending endpoint, and steps that both stacks share |
+//! | `receiver/` | the receiving endpoint |
+//! | `common/` | state and rules of a connection: sequence space, RTT estimator, scoreboard, RACK, PRR, pacer, timers, statistics |
+//! | `rfc/` | steps by the RFCs: NewReno, SACK, RACK and tail loss probes |
+//! | `linux/` | steps of Linux: ACK processing, timers, recovery without SACK, small queues, segmentation offload, send buffer, path metrics |
+//! | `fast_path.rs` | fast paths: when they apply, what they skip and what they are worth |
 
 mod common;
 pub mod config;
@@ -14,6 +23,7 @@ mod fast_path;
 mod fast_path_sack;
 mod fast_transmit;
 mod info;
+mod initial_window;
 mod linux;
 mod options;
 mod rfc;

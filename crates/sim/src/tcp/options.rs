@@ -1,7 +1,7 @@
 //! TCP options and ECN of a configuration.
 
 use super::config::TcpConfig;
-use super::receiver::autotuned_shift;
+use super::initial_window::autotuned_shift;
 use crate::net::packet::Codepoint;
 use forebay_experiment::transport::Ecn;
 

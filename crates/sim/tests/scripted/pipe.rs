@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 
 /// Facts about a packet for the judge.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct PipePacket {
     /// True if it is from the sender.
     pub data: bool,
     /// Running number among the packets of its direction, SYN and SYN-ACK included.
@@ -111,7 +111,7 @@ pub(crate) struct Pipe<J> {
     /// The sender after every step that changed its window, threshold or alpha.
     pub(crate) trace: Vec<Point>,
     /// Every packet of the sender.
-    pub(crate) log: Vec<Seen>,
+    pub(crate) log: Vec<PipePacket>,
     pub(crate) shims: Option<Shims>,
 }
 
@@ -136,7 +136,7 @@ impl Shims {
     }
 }
 
-impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
+impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
     /// A closed connection with a one-way delay of 50 us.
     pub(crate) fn new(c: TcpConfig, judge: J) -> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
@@ -310,7 +310,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 self.left.insert(offset, self.now);
             }
             let len = if p.has(flag::SYN) { 0 } else { p.len };
-            let seen = Seen { data, number, offset, len, again, flags: p.flags, now: self.now };
+            let seen = PipePacket { data, number, offset, len, again, flags: p.flags, now: self.now };
             if data {
                 self.log.push(seen);
             }

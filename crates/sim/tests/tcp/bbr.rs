@@ -1,6 +1,6 @@
 //! BBR on a connection: when segments leave, and what random losses do.
 
-use crate::scripted::pipe::{LOSE, PASS, Pipe, Seen};
+use crate::scripted::pipe::{LOSE, PASS, Pipe, PipePacket};
 use crate::scripted::sender::Script;
 use crate::scripted::{MS, config};
 use forebay_sim::tcp::sender::{Phase, Timer};
@@ -31,7 +31,7 @@ fn one_percent_of_random_losses() {
         let mut c = config("linux", cc);
         (c.rcv_wnd, c.rcv_autotune) = (200_000, false);
         let mut rng = Rng::stream(11, &[]);
-        let judge = move |p: &Seen| if p.data && p.len > 0 && rng.below(100) == 0 { LOSE } else { PASS };
+        let judge = move |p: &PipePacket| if p.data && p.len > 0 && rng.below(100) == 0 { LOSE } else { PASS };
         let mut pipe = Pipe::new(c, judge);
         pipe.delay = 10 * MS;
         pipe.open();

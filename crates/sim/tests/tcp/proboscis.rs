@@ -1,6 +1,6 @@
 //! Whole connections with a ProBoSCIS shim below each endpoint.
 
-use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Seen};
+use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, PipePacket};
 use crate::scripted::{MS, US, config_with};
 use forebay_sim::net::packet::flag;
 use forebay_sim::shim;
@@ -34,11 +34,11 @@ fn newreno() -> TcpConfig {
     shimmed("ns2", "newreno", &[])
 }
 
-fn probe(s: &Seen) -> bool {
+fn probe(s: &PipePacket) -> bool {
     s.flags & flag::PROBE != 0
 }
 
-fn syn(s: &Seen) -> bool {
+fn syn(s: &PipePacket) -> bool {
     s.data && s.flags & flag::SYN != 0
 }
 
@@ -48,7 +48,7 @@ fn first_flight<J>(p: &Pipe<J>) -> usize {
     data.iter().filter(|s| s.now == data[0].now).count()
 }
 
-fn transfer<J: FnMut(&Seen) -> Fate>(c: TcpConfig, segments: u64, judge: J) -> Pipe<J> {
+fn transfer<J: FnMut(&PipePacket) -> Fate>(c: TcpConfig, segments: u64, judge: J) -> Pipe<J> {
     let mut p = Pipe::new(c, judge);
     p.transfer(segments * 1000, 20_000 * MS);
     p
@@ -228,7 +228,7 @@ fn survives_everything() {
                         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                         (seed >> 33) % 100
                     };
-                    let judge = |_: &Seen| Fate {
+                    let judge = |_: &PipePacket| Fate {
                         lost: draw() < 8,
                         marked: draw() < 30,
                         twice: draw() < 3,

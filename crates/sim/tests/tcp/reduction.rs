@@ -1,6 +1,6 @@
 //! Reduction for a loss: a part of the window, once for each loss, whatever recovery has sent meanwhile.
 
-use crate::scripted::pipe::{LOSE, PASS, Pipe, Point, Seen};
+use crate::scripted::pipe::{LOSE, PASS, Pipe, PipePacket, Point};
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_sim::tcp::profile::PROFILES;
@@ -26,13 +26,13 @@ fn threshold_follows_window_not_flight() {
             let mut c = config_with(stack, cc, &set, &[]);
             c.rcv_wnd = 100_000_000;
             // Slow start has lost every fifth segment of a window; a round later one of the retransmissions is lost too.
-            let lost = |p: &Seen| {
+            let lost = |p: &PipePacket| {
                 let segment = p.offset / 1000;
                 p.data
                     && p.len > 0
                     && ((150..450).contains(&segment) && segment % 5 == 0 && p.again == 0 || segment == 200 && p.again == 1)
             };
-            let mut pipe = Pipe::new(c, |p: &Seen| if lost(p) { LOSE } else { PASS });
+            let mut pipe = Pipe::new(c, |p: &PipePacket| if lost(p) { LOSE } else { PASS });
             pipe.transfer(3_000_000, 1000 * SECONDS);
             // A threshold that comes back because a reduction proved spurious leaves the connection open.
             let cut = |w: &&[Point]| w[1].ssthresh != w[0].ssthresh && w[1].ca > CaState::Disorder;

@@ -3,7 +3,7 @@
 use super::{Fabric, WORD};
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS, doubled, sort_across_ports};
 use crate::engine::node_set::NodeSet;
-use crate::engine::partition::state::PartitionState;
+use crate::engine::partition_state::PartitionState;
 use crate::engine::tiers::GROUP;
 use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;
@@ -106,9 +106,9 @@ impl Fabric {
         } else {
             partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
-        let looks = self.nodes[node].shared.is_some() || !self.nodes[node].lossy_inputs.is_empty();
+        let inspects = self.nodes[node].shared.is_some() || !self.nodes[node].corrupting_inputs.is_empty();
         for m in &*packets {
-            if (!looks || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
+            if (!inspects || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
             }
         }
@@ -118,7 +118,7 @@ impl Fabric {
     /// Returns whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
-        if !self.nodes[node].lossy_inputs.is_empty() && self.is_damaged(partition, node, m) {
+        if !self.nodes[node].corrupting_inputs.is_empty() && self.is_damaged(partition, node, m) {
             return false;
         }
         let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.offset());
@@ -157,8 +157,8 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
-        for i in 0..self.nodes[node].lossy_inputs.len() {
-            let port = self.nodes[node].lossy_inputs[i];
+        for i in 0..self.nodes[node].corrupting_inputs.len() {
+            let port = self.nodes[node].corrupting_inputs[i];
             if self.ports[port].is_damaged(m.packet) {
                 // SAFETY: as in `hop`.
                 partition.drop_packet(unsafe { &*m.packet });

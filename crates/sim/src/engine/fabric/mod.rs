@@ -6,7 +6,7 @@
 mod forward;
 
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
 use crate::net::huge_pages;
@@ -41,7 +41,7 @@ pub(super) struct NodePorts {
     /// First word of the bitmap of those with a backlog.
     waiting_first: u32,
     /// Ingress ports whose links damage packets.
-    lossy_inputs: Vec<PortId>,
+    corrupting_inputs: Vec<PortId>,
     /// True if the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
 }
@@ -79,7 +79,7 @@ impl Fabric {
             }
         }
         for c in &network.faults.corruption {
-            nodes[network.ports[c.port].to].lossy_inputs.push(c.port);
+            nodes[network.ports[c.port].to].corrupting_inputs.push(c.port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -90,7 +90,8 @@ impl Fabric {
             // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].lossy_inputs.is_empty();
+            nodes[n].special =
+                nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].corrupting_inputs.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }

@@ -9,7 +9,7 @@ use forebay_types::{IndexVec, NodeId};
 use std::collections::BTreeMap;
 
 /// Links to another partition count as nearly equal from this percentage of the links to the best partition.
-const ALIKE: usize = 50;
+const NEARLY_EQUAL_PERCENT: usize = 50;
 
 /// Assigns each node to one of `parts` partitions. The work of a node is the capacity of its links: a host takes about as long for a packet sent and
 /// one received as a switch for one forwarded. (Measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16.)
@@ -27,8 +27,8 @@ pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16
     for host in network.nodes.ids().filter(|n| network.nodes[*n].host) {
         racks.entry(links[host].first().copied().unwrap_or(host)).or_default().push(host);
     }
-    let whole = racks.len() >= parts;
-    let units: Vec<&[NodeId]> = racks.values().flat_map(|rack| rack.chunks(if whole { rack.len() } else { 1 })).collect();
+    let whole_racks = racks.len() >= parts;
+    let units: Vec<&[NodeId]> = racks.values().flat_map(|rack| rack.chunks(if whole_racks { rack.len() } else { 1 })).collect();
     let total: u64 = units.iter().map(|u| u.len() as u64).sum();
     let mut before = 0;
     for unit in units {
@@ -51,7 +51,8 @@ pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16
             let mut to = vec![0; parts];
             links[node].iter().filter_map(|n| known[*n]).for_each(|p| to[usize::from(p)] += 1);
             let most = to.iter().max().copied().unwrap_or_default();
-            let own = (0..parts).filter(|&p| 100 * to[p] >= ALIKE * most).min_by_key(|&p| load[p]).unwrap_or_default();
+            let own =
+                (0..parts).filter(|&p| 100 * to[p] >= NEARLY_EQUAL_PERCENT * most).min_by_key(|&p| load[p]).unwrap_or_default();
             part[node] = Some(own as u16);
             load[own] += work[node];
         }

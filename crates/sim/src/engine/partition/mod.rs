@@ -3,11 +3,10 @@
 //!
 //! Partitions exchange packets only. A link between two of them is split (`Fabric::split`): its port stays with the sender, packets cross at the end
 //! of the window, and packets in flight belong to the receiver. No packet crosses a link in less than a window, so packets are never late; every
-//! packet carries its time, so the order of delivery does not matter. All other effects on hosts (`partition/state.rs`) are applied between windows
+//! packet carries its time, so the order of delivery does not matter. All other effects on hosts (`partition_state.rs`) are applied between windows
 //! by the leading thread, as in a run on one core. So results do not depend on the number of partitions or threads. Partitions may be in other
 //! processes (`ranks.rs`): their packets wait in the sending partition until they are encoded.
 
-pub(super) mod state;
 pub(super) mod tuning;
 
 mod division;
@@ -16,12 +15,12 @@ use super::barrier::Signal;
 use super::calendar::Position;
 use super::encoding::{Bytes, Encode};
 use super::fabric::WORD;
+use super::partition_state::PartitionState;
 use super::state::{Apps, PartitionResult, SimState};
 use super::tiers::{GROUP, Tier};
 use crate::net::packet::{Extra, Packet, flag};
 use division::partition;
 use forebay_types::{IndexVec, NodeId, PortId, Time};
-use state::PartitionState;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -117,13 +116,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Partitions<'a> {
-    /// Divides the nodes of `whole` among several processes, of which this is number `place.0` of `place.1`, and in each process among `threads`
+    /// Divides the nodes of `sim` among several processes, of which this is number `place.0` of `place.1`, and in each process among `threads`
     /// partitions, one per thread.
     ///
     /// # Safety
-    /// Until [`Partitions::join`], `whole` is used between windows only, and only by the leading thread.
+    /// Until [`Partitions::join`], `sim` is used between windows only, and only by the leading thread.
     pub(super) unsafe fn divide(
-        whole: &mut SimState,
+        sim: &mut SimState,
         threads: usize,
         place: (usize, usize),
         apps: &'a Apps,
@@ -131,7 +130,7 @@ impl<'a> Partitions<'a> {
     ) -> Partitions<'a> {
         // A thread that waits for one without a core should not spin.
         let spins = if std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= threads) { SPINS } else { 1 };
-        let network = whole.network();
+        let network = sim.network();
         let (first, all) = (place.0 * threads, place.1 * threads);
         let part_of = partition(network, all);
         let words = network.nodes.len().div_ceil(64);
@@ -144,18 +143,18 @@ impl<'a> Partitions<'a> {
         let to: Vec<Vec<u16>> = links.iter().map(|l| l.iter().map(|id| part_of[network.ports[*id].to]).collect()).collect();
         let needed: Vec<u32> = links.iter().map(|l| (l.len() as u32).div_ceil(WORD)).collect();
         // All processes split all links, so that their halves have the same numbers everywhere.
-        let mut word = whole.reserve_half_links(links.iter().map(Vec::len).sum(), needed.iter().sum());
+        let mut word = sim.reserve_half_links(links.iter().map(Vec::len).sum(), needed.iter().sum());
         let mut cuts: Vec<(u32, Vec<CutLink>)> = Vec::new();
         for ((links, to), needed) in links.iter().zip(&to).zip(&needed) {
-            let cut = |((&port, &to), bit)| CutLink { port, far: whole.split(port, collector, word * WORD + bit), to };
+            let cut = |((&port, &to), bit)| CutLink { port, far: sim.split(port, collector, word * WORD + bit), to };
             cuts.push((word, links.iter().zip(to).zip(0..).map(cut).collect()));
             word += needed;
         }
         let part = |(word, cuts)| {
-            let partition = PartitionState::new(64 * words + 1, whole.calendar().length());
+            let partition = PartitionState::new(64 * words + 1, sim.calendar().length());
             let out = (0..all).map(|_| Batch::default()).collect();
             // SAFETY: the caller's promise; nodes of two partitions share no items, because links between them are split.
-            let state = unsafe { whole.share(partition) };
+            let state = unsafe { sim.share(partition) };
             Mutex::new(Partition { result: PartitionResult::default(), state, cuts, word, out })
         };
         Partitions {
@@ -188,9 +187,9 @@ impl<'a> Partitions<'a> {
     }
 
     /// Distributes the marks of the whole state to the partitions, which run them in the next window.
-    pub(super) fn distribute_marks(&self, whole: &mut SimState) {
+    pub(super) fn distribute_marks(&self, sim: &mut SimState) {
         let next = (self.round.load(Relaxed) + 1) % 2;
-        whole.calendar().drain_marks(|node, time| {
+        sim.calendar().drain_marks(|node, time| {
             let part = usize::from(self.part_of[node]);
             if let Some(own) = self.local_index(part) {
                 lock(&self.inboxes[own][part][next as usize]).marks.push((node, time));
@@ -202,19 +201,19 @@ impl<'a> Partitions<'a> {
     ///
     /// # Safety
     /// As [`Partitions::divide`].
-    pub(super) unsafe fn follow(&self, whole: &mut SimState) {
-        if whole.take_changed() {
+    pub(super) unsafe fn follow(&self, sim: &mut SimState) {
+        if sim.take_changed() {
             for part in &self.parts {
                 // SAFETY: the caller's promise.
-                unsafe { whole.share_again(&mut lock(part).state) };
+                unsafe { sim.share_again(&mut lock(part).state) };
             }
         }
     }
 
-    /// Runs the current window of `whole`, or the current part of it, on the leading thread, with the other threads or without. Returns the result of
+    /// Runs the current window of `sim`, or the current part of it, on the leading thread, with the other threads or without. Returns the result of
     /// the partitions of this process.
-    pub(super) fn run(&self, whole: &mut SimState, together: bool) -> PartitionResult {
-        let place = whole.calendar().place();
+    pub(super) fn run(&self, sim: &mut SimState, together: bool) -> PartitionResult {
+        let place = sim.calendar().place();
         self.round.fetch_add(1, Relaxed);
         self.window.store(place.window, Relaxed);
         self.end.store(place.end.0, Relaxed);
@@ -228,7 +227,7 @@ impl<'a> Partitions<'a> {
         } else {
             (0..self.parts.len()).for_each(|part| self.run_partition(part));
         }
-        self.merge_results(whole)
+        self.merge_results(sim)
     }
 
     /// Loop of the other threads, from the first window to the last: they run partition `number`.
@@ -263,7 +262,7 @@ impl<'a> Partitions<'a> {
     }
 
     /// Merges the output of the partitions.
-    fn merge_results(&self, whole: &mut SimState) -> PartitionResult {
+    fn merge_results(&self, sim: &mut SimState) -> PartitionResult {
         let mut all = PartitionResult::default();
         for part in &self.parts {
             let part = &mut *lock(part);
@@ -274,10 +273,10 @@ impl<'a> Partitions<'a> {
             all.done += done;
             all.has_effects |= has_effects;
             if has_effects {
-                whole.merge(&mut part.state);
+                sim.merge(&mut part.state);
             }
         }
-        whole.count((all.open, all.done));
+        sim.count((all.open, all.done));
         all
     }
 
@@ -306,12 +305,12 @@ impl<'a> Partitions<'a> {
     }
 
     /// Returns everything in the partitions to the whole state.
-    pub(super) fn join(self, whole: &mut SimState) {
+    pub(super) fn join(self, sim: &mut SimState) {
         let next = ((self.round.into_inner() + 1) % 2) as usize;
         for (part, inboxes) in self.parts.into_iter().zip(self.inboxes) {
             let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
             inboxes.iter().for_each(|from| part.deliver(&mut lock(&from[next])));
-            whole.merge_final(part.state);
+            sim.merge_final(part.state);
         }
     }
 }

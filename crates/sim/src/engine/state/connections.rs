@@ -4,7 +4,7 @@
 use super::SimState;
 use crate::engine::connection::{Connection, OutgoingMessages};
 use crate::engine::host::TimerKind;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::engine::path::empty_path;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;

@@ -6,7 +6,7 @@ use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet};
 use crate::shim::endpoint::Side;

@@ -1,7 +1,7 @@
 //! All hosts by node number, and their timers.
 
 use crate::engine::host::{Host, TimerKind};
-use crate::engine::partition::state::{DeferredEffect, PartitionState};
+use crate::engine::partition_state::{DeferredEffect, PartitionState};
 use crate::net::arena::Arena;
 use crate::net::per_host::PerHost;
 use forebay_experiment::network::Network;

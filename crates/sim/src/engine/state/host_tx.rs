@@ -7,7 +7,7 @@ use crate::engine::connection::Message;
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;

@@ -2,7 +2,7 @@
 
 use super::SimState;
 use crate::engine::connection::{Connection, ReceivedRanges};
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
 use forebay_experiment::ideal_time::IdealTime;

@@ -29,7 +29,7 @@ use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
 use super::failures::Failures;
 use super::metrics_cache::MetricsCache;
-use super::partition::state::PartitionState;
+use super::partition_state::PartitionState;
 use super::recorder::Recorder;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
@@ -95,7 +95,7 @@ impl SimState {
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {
             let host = &mut hosts[port.to];
             (host.input, host.network_input) = (id, id);
-            host.inspects_packets = recorder.wants_packets() || fabric.ports[id].errors().is_some();
+            host.inspects_packets = recorder.records_packets() || fabric.ports[id].errors().is_some();
         }
         SimState {
             failures: Failures::new(network, fabric.fib(), seed),
@@ -186,11 +186,11 @@ impl SimState {
         path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay + p.rate.tx_time(size)).fold(Time::ZERO, |a, b| a + b)
     }
 
-    /// Passes the ports that data with ECMP hash `hash` takes from host `src` to host `dst` to `see`.
-    fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
+    /// Passes the ports that data with ECMP hash `hash` takes from host `src` to host `dst` to `visit`.
+    fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut visit: impl FnMut(PortId)) {
         let (mut node, mut port) = (src, self.hosts[src].nic);
         while node != dst {
-            see(port);
+            visit(port);
             node = self.network.ports[port].to;
             if node != dst {
                 port = self.fabric.fib().next_port(node, dst, u32::from(hash));

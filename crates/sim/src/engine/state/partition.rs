@@ -1,7 +1,7 @@
 //! Sharing of the state with the partitions of a run on several cores, and merging of their results between windows (`engine/partition/mod.rs`).
 
 use super::SimState;
-use crate::engine::partition::state::PartitionState;
+use crate::engine::partition_state::PartitionState;
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
 use forebay_experiment::network::Network;
@@ -32,17 +32,17 @@ impl SimState {
     /// Returns whether the run can be divided among several cores. Links that fail or damage packets are accessed from both ends, and in the table of packets
     /// the numbers of a connection count from the first packet seen by any host.
     pub(in crate::engine) fn can_be_divided(&self) -> bool {
-        self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.wants_packets()
+        self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.records_packets()
     }
 
     /// Reason why the run cannot be divided among several processes, if there is one. In addition to the reasons for cores: both ends of a shim fill
     /// the same rows of messages.
-    pub(in crate::engine) fn why_in_one_process(&self) -> Option<&'static str> {
+    pub(in crate::engine) fn reason_for_one_process(&self) -> Option<&'static str> {
         let shims = self.tcp.ids().any(|group| self.tcp[group].shims.endpoint.is_some());
         match self {
             _ if self.failures.is_some() => Some("links fail in it"),
             _ if !self.network.faults.corruption.is_empty() => Some("links damage packets in it"),
-            _ if self.recorder.wants_packets() => Some("it records every packet"),
+            _ if self.recorder.records_packets() => Some("it records every packet"),
             _ if shims => Some("both ends of a shim fill its rows"),
             _ => None,
         }

@@ -5,7 +5,7 @@ use super::{Apps, SimState, lock_app};
 use crate::engine::connection::ReceivedRanges;
 use crate::engine::encoding::{Bytes, Encode, record};
 use crate::engine::host::TimerKind;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use crate::engine::ranks::Ranks;
 use forebay_apps::RemoteTimer;
 use forebay_types::{ConnSlot, IndexVec, NodeId, Time};
@@ -119,9 +119,9 @@ impl SimState {
         });
     }
 
-    /// Packs the requests of timers that were set in this window for remote hosts, in their order.
+    /// Packs the timers of applications that were set in this window at remote hosts, in their order.
     pub(in crate::engine) fn export_timers(&self, apps: &Apps) -> Vec<RemoteTimer> {
-        let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
+        let away = self.partition.effects().iter().filter_map(|(_, effect)| match effect {
             DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.remote.is_local(*host) => {
                 Some((*app, *tag))
             }
@@ -134,14 +134,14 @@ impl SimState {
     pub(in crate::engine) fn encode_effects(&self, rank: usize, timers: &[RemoteTimer], to: &mut Vec<u8>) {
         let has = |node| self.remote.runs_on(rank, node);
         let mut timers = timers.iter();
-        for (from, what) in self.partition.effects() {
-            match *what {
+        for (from, effect) in self.partition.effects() {
+            match *effect {
                 DeferredEffect::Timer { host, time, order, wake } => {
                     let TimerKind::App { app, tag } = wake else {
                         unreachable!("only timers of applications are set at other hosts")
                     };
-                    let away = if self.remote.is_local(host) { None } else { timers.next() };
-                    let timer = away.filter(|_| has(host)).copied().unwrap_or(RemoteTimer { tag, job: None });
+                    let remote = if self.remote.is_local(host) { None } else { timers.next() };
+                    let timer = remote.filter(|_| has(host)).copied().unwrap_or(RemoteTimer { tag, job: None });
                     (kind::TIMER, *from).put(to);
                     ((host, time), (order, (app, timer))).put(to);
                 }
@@ -181,12 +181,12 @@ impl SimState {
     /// Applies the output of [`SimState::encode_effects`] of another process.
     pub(in crate::engine) fn decode_effects(&mut self, apps: &Apps, from: &mut Bytes<'_>) {
         loop {
-            let what = u8::get(from);
-            if what == 0 {
+            let code = u8::get(from);
+            if code == 0 {
                 break;
             }
             let node: NodeId = Encode::get(from);
-            let what = match what {
+            let effect = match code {
                 kind::TIMER => {
                     let ((host, time), (order, (app, timer))) = Encode::get(from);
                     let timer: RemoteTimer = timer;
@@ -219,7 +219,7 @@ impl SimState {
                     panic!("another process sent an effect of unknown kind {other}: all processes must run the same program")
                 }
             };
-            self.partition.defer(node, what);
+            self.partition.defer(node, effect);
         }
         for (time, spec) in Vec::<(Time, _)>::get(from) {
             self.partition.request_connection(time, spec);

@@ -175,7 +175,7 @@ impl SimState {
             if let Some(errors) = port.errors() {
                 rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
             }
-            if self.network.ports[id].queue.is_lossy() && numbers.dropped_early > 0 {
+            if self.network.ports[id].queue.has_random_loss() && numbers.dropped_early > 0 {
                 rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
             }
         }

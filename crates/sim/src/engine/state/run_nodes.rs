@@ -198,7 +198,7 @@ impl SimState {
         if damaged {
             self.hosts[node].note(p.arrival, p);
             self.partition.drop_packet(p);
-        } else if self.recorder.wants_packets() {
+        } else if self.recorder.records_packets() {
             self.recorder.packet(p, self.connections.get(p.conn).conn_id);
         }
         damaged

@@ -39,7 +39,7 @@ impl SimState {
             return;
         };
         self.note_stall(conn, now, held, SimState::stall_of(kind));
-        if !self.recorder.wants_timeouts() {
+        if !self.recorder.records_timeouts() {
             return;
         }
         let s = self.connections.get(conn);
@@ -99,13 +99,13 @@ impl SimState {
         let c = &self.tcp[group];
         // Longest time of a packet on the path, with every queue at its maximum.
         let (mut longest, mut in_order) = (0, true);
-        let mut see = |port: PortId| {
+        let mut visit = |port: PortId| {
             let (p, stood) = (&self.network.ports[port], u64::from(self.fabric.ports[port].events.max_pkts));
             in_order &= matches!(p.queue, Queue::Fifo(_));
             longest += p.delay.0 + (stood + 1) * p.rate.tx_time(u64::from(c.mss + c.header)).0;
         };
-        self.on_path(src, dst, hash, &mut see);
-        self.on_path(dst, src, hash, &mut see);
+        self.on_path(src, dst, hash, &mut visit);
+        self.on_path(dst, src, hash, &mut visit);
         if in_order && silent.0 > longest {
             self.note_stall(conn, now, silent, SimState::stall_of(kind));
         }

@@ -1,7 +1,7 @@
 //! The end of a window: deferred effects are applied, and connections are closed and opened.
 
 use super::SimState;
-use crate::engine::partition::state::DeferredEffect;
+use crate::engine::partition_state::DeferredEffect;
 use forebay_types::ConnSlot;
 
 impl SimState {
@@ -25,8 +25,8 @@ impl SimState {
     fn apply_effects(&mut self) {
         let mut list = self.partition.take_effects();
         list.sort_by_key(|h| h.0);
-        for (_, what) in list.drain(..) {
-            match what {
+        for (_, effect) in list.drain(..) {
+            match effect {
                 DeferredEffect::Timer { host, time, order, wake } => {
                     debug_assert!(time >= self.partition.calendar.end, "effects on another host begin in the next window");
                     if self.remote.is_local(host) {

@@ -165,7 +165,7 @@ impl Port {
         let mark = if fits && queue.packets < fast_limit.packets && queue.bytes < fast_limit.bytes {
             Codepoint::NotEct
         } else if !fits || !self.step {
-            self.ask(now, packet)?
+            self.call_discipline(now, packet)?
         } else if packet.ecn().is_capable() {
             self.count_mark(packet.ecn());
             Codepoint::Ce
@@ -187,14 +187,14 @@ impl Port {
             self.settle_inline(now);
             self.record(now);
         }
-        let mark = self.ask(now, packet)?;
+        let mark = self.call_discipline(now, packet)?;
         self.update_longest();
         Ok(mark)
     }
 
     /// Calls the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(always)]
-    pub(super) fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+    pub(super) fn call_discipline(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         let QueueKind::Fifo(discipline) = &mut self.kind else { return Err(Refusal::SlowPath) };
         let (serving, idle_since) = (serving(&self.ring, self.departed), self.busy_until);
         let state = PortState { now, queue: self.queue, limit: self.limit, memory: None, serving, idle_since };

@@ -116,4 +116,28 @@ impl LossState {
     pub(in crate::tcp) fn last_rtt(&self) -> Time {
         self.sack.as_ref().map_or(self.rack_rtt, |s| s.rack.rtt)
     }
+
+    /// Returns true if lost segments are not retransmitted for now.
+    #[inline]
+    pub(in crate::tcp) fn holds_back(&self) -> bool {
+        self.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
+    }
+
+    /// Allows retransmissions again.
+    pub(in crate::tcp) fn clear_hold(&mut self) {
+        if let Some(episode) = self.sack.as_mut().and_then(|s| s.episode.made()) {
+            episode.undo.hold = false;
+        }
+    }
+
+    /// Counts a segment of `len` bytes in a proportional reduction (`prr_out`). Probes of Linux do not count, because tcp_send_loss_probe does not
+    /// call tcp_write_xmit or tcp_xmit_retransmit_queue.
+    #[inline]
+    pub(in crate::tcp) fn count_in_reduction(&mut self, len: u64, mss: u64) {
+        if matches!(self.ca_state, CaState::Recovery | CaState::Cwr)
+            && let Some(s) = &mut self.sack
+        {
+            s.episode.prr.on_send(len, mss);
+        }
+    }
 }

@@ -132,7 +132,7 @@ impl Sender {
     /// Marks lost segments (tcp_identify_packet_loss).
     fn find_losses_linux(&mut self, c: &TcpConfig, ack: &Ack) -> Losses {
         let before = self.loss.sack.as_ref().map_or(0, |s| s.board.retx_segs);
-        let holds = self.loss.ca_state() == CaState::Recovery && self.holds_back();
+        let holds = self.loss.ca_state() == CaState::Recovery && self.loss.holds_back();
         let (found, wait) = if holds { (false, None) } else { self.find_losses(c, ack.now) };
         let fewer = self.loss.sack.as_ref().is_some_and(|s| s.board.retx_segs < before);
         Losses { found, retransmissions: self.loss.ca_state() == CaState::Loss && fewer, waits: wait.is_some() }
@@ -157,7 +157,7 @@ impl Sender {
                 self.loss.set_ca_state(if plain { CaState::Open } else { CaState::Disorder });
             }
             if plain {
-                self.cap_limited_transmit(0);
+                self.cold.cap_limited_transmit(0);
             }
             let reduced = !ignores_marks && self.reduce_on_ece(c, ack);
             if !reduced && raises {

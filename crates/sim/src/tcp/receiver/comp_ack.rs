@@ -18,7 +18,7 @@ pub(super) struct CompressedAcks {
     dup_acks: u8,
     /// Duplicate ACKs held back (`compressed_ack`).
     held: u8,
-    /// Those held back have left because the segment now being processed belongs to other SACK blocks.
+    /// The ACKs held back were sent because the segment being processed belongs to other SACK blocks.
     flushed: bool,
 }
 

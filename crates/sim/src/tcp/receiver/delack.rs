@@ -1,5 +1,5 @@
-//! Delayed ACKs of Linux (`icsk_ack`): the estimate of the segment size (tcp_measure_rcv_mss), the interval of arrivals (tcp_event_data_recv), and the
-//! timer (tcp_send_delayed_ack).
+//! Delayed ACKs of Linux (`icsk_ack`): the estimate of the segment size (tcp_measure_rcv_mss), the interval of arrivals (tcp_event_data_recv), and
+//! the timer (tcp_send_delayed_ack).
 
 use super::truesize::ns;
 use crate::tcp::config::TcpConfig;

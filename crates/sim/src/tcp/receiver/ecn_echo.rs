@@ -7,7 +7,7 @@ use forebay_experiment::transport::Ecn;
 /// The echo is latched from CE to CWR.
 const CLASSIC: u8 = 1;
 /// The echo is the CE value of the packets being acknowledged (`DCTCP.CE`).
-const DCTCP: u8 = 2;
+const PER_RUN: u8 = 2;
 /// ACKs carry ECE.
 const ECE: u8 = 4;
 /// The last segment was ECN-capable (TCP_ECN_SEEN).
@@ -25,13 +25,13 @@ impl EcnEcho {
             Ecn::Off => 0,
             Ecn::Classic => CLASSIC,
             Ecn::Dctcp if c.latched_echo => CLASSIC,
-            Ecn::Dctcp => DCTCP,
+            Ecn::Dctcp => PER_RUN,
         })
     }
 
     /// Whether ECN is negotiated, or still may be.
     pub(super) fn is_on(self) -> bool {
-        self.0 & (CLASSIC | DCTCP) != 0
+        self.0 & (CLASSIC | PER_RUN) != 0
     }
 
     /// The peer did not negotiate ECN.
@@ -48,12 +48,12 @@ impl EcnEcho {
     /// Whether a packet with CE or without (`ce`) leaves DCTCP's echo as it is.
     #[inline(always)]
     pub(super) fn continues_run(self, ce: bool) -> bool {
-        self.0 & DCTCP == 0 || self.is_echoing() == ce
+        self.0 & PER_RUN == 0 || self.is_echoing() == ce
     }
 
     /// The CE value to assume of a packet whose ECN field does not count: the one that leaves the echo as it is.
     pub(super) fn unchanged(self) -> bool {
-        self.0 & DCTCP != 0 && self.is_echoing()
+        self.0 & PER_RUN != 0 && self.is_echoing()
     }
 
     /// Updates the echo for `p`, whose CE value is `ce`; DCTCP's changes in [`EcnEcho::start_run`]. True when a DCTCP run of equal CE values ends.
@@ -73,7 +73,7 @@ impl EcnEcho {
     /// The packets from now on have the CE value `ce`.
     #[inline]
     pub(super) fn start_run(&mut self, ce: bool) {
-        if self.0 & DCTCP != 0 {
+        if self.0 & PER_RUN != 0 {
             self.set_ece(ce);
         }
     }
@@ -89,7 +89,7 @@ impl EcnEcho {
     pub(super) fn expects(self, ecn: Codepoint) -> bool {
         let ce = ecn == Codepoint::Ce;
         let capable = ecn != Codepoint::NotEct || self.0 & SEEN == 0;
-        match self.0 & (CLASSIC | DCTCP) {
+        match self.0 & (CLASSIC | PER_RUN) {
             0 => true,
             CLASSIC => !self.is_echoing() && !ce && capable,
             _ => self.is_echoing() == ce && capable,

@@ -1,9 +1,9 @@
-//! Generic receive offload (dev_gro_receive): the host joins consecutive segments of a connection into a super-segment. TCP processes it as one, and so
-//! acknowledges it once, as __tcp_ack_snd_check does for two segments or more.
+//! Generic receive offload (dev_gro_receive): the host joins consecutive segments of a connection into a super-segment. TCP processes it as one, and
+//! so acknowledges it once, as __tcp_ack_snd_check does for two segments or more.
 //!
-//! The model: a super-segment is held until no segment has joined it for the time of the option `gro`, as a kernel with `gro_flush_timeout` of that time.
-//! Each connection has its own (the kernel holds eight flows a bucket). It is passed to TCP immediately when the next segment cannot join it, or when
-//! the last one is short, has the FIN, or ends a write.
+//! The model: a super-segment is held until no segment has joined it for the time of the option `gro`, as a kernel with `gro_flush_timeout` of that
+//! time. Each connection has its own (the kernel holds eight flows a bucket). It is passed to TCP immediately when the next segment cannot join it,
+//! or when the last one is short, has the FIN, or ends a write.
 
 use super::Receiver;
 use crate::net::packet::{Packet, Wire, flag};

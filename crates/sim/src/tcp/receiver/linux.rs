@@ -328,8 +328,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads everything, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end of a
-    /// write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
+    /// The application reads everything, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end of
+    /// a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
         let (rcv_nxt, wscale, complete) = (self.stream.rcv_nxt(), self.window.wscale(), self.stream.ofo().is_empty());
         let Some(a) = &mut self.linux else { return };
@@ -414,8 +414,8 @@ impl Receiver {
         }
     }
 
-    /// Updates coalescing for segment `p`: whether it is coalesced with the segment before it, and the memory that is no longer saved because it filled
-    /// a hole.
+    /// Updates coalescing for segment `p`: whether it is coalesced with the segment before it, and the memory that is no longer saved because it
+    /// filled a hole.
     fn update_coalescing(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) -> (bool, u32) {
         let (start, rcv_nxt) = (accepted.offset.max(0) as u64, self.stream.rcv_nxt());
         if !self.stream.has_sack() {

@@ -34,8 +34,6 @@ mod stream;
 mod truesize;
 mod window;
 
-pub(super) use self::rcvbuf::{autotuned_shift, first_window};
-
 use self::ecn_echo::EcnEcho;
 use self::fast_path::FastPath;
 use self::gro::Gro;
@@ -49,6 +47,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::initial_window::first_window;
 use crate::tcp::options::{control_ecn, offered_shift};
 use crate::tcp::seq::Address;
 use forebay_types::{GroupId, Time, TimeOrNever};

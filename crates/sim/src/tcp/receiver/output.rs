@@ -72,7 +72,7 @@ impl Receiver {
         out.emit(ack, Some(&Extra::Sack(blocks)));
     }
 
-    /// Sends an ACK that the sender has asked for, also for the window.
+    /// Responds to a probe or to an unacceptable segment with an ACK, which also advertises the window.
     pub(super) fn acknowledge_request(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         match self.linux {
             Some(_) => self.send_ack(c, now, self.ofo_memory(c), out),

@@ -1,4 +1,5 @@
-//! Timestamps at the receiver: the value to echo (TS.Recent, RFC 7323 section 4.3), and protection against wrapped sequence numbers (PAWS, section 5).
+//! Timestamps at the receiver: the value to echo (TS.Recent, RFC 7323 section 4.3), and protection against wrapped sequence numbers (PAWS, section
+//! 5).
 //!
 //! Sequence numbers do not wrap in a simulation while a packet is in flight, but PAWS also drops originals that their retransmissions have overtaken.
 //! Pure ACKs are not checked, because simulated ones carry an echo only; a kernel accepts those that matter (tcp_disordered_ack).

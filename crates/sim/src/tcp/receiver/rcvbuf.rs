@@ -1,33 +1,14 @@
 //! Receive buffer of Linux and the window that follows from it (tcp_rcv_space_adjust, tcp_grow_window, __tcp_select_window).
 //!
-//! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window opens
-//! from 64 KB towards the fraction of the buffer that payload occupies.
+//! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window
+//! opens from 64 KB towards the fraction of the buffer that payload occupies.
 
 use super::rcv_rtt::RcvRtt;
 use super::truesize::{HEAD, MAX_FRAGS, truesize, us};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::initial_window::{INITIAL_BUFFER, first_window, max_buffer};
 use forebay_types::Time;
 use std::num::NonZeroU16;
-
-/// Initial buffer (`tcp_rmem[1]`).
-const INITIAL_BUFFER: u32 = 131_072;
-
-/// The largest buffer (`tcp_rmem[2]`): twice `rcv-wnd`, the ratio that a connection assumes at first. Our choice: the window stays below `rcv-wnd` also
-/// where payload turns out to occupy more of the buffer.
-fn max_buffer(c: &TcpConfig) -> u32 {
-    (2 * c.rcv_wnd).clamp(u64::from(INITIAL_BUFFER), u64::from(u32::MAX / 2)) as u32
-}
-
-/// Initial window: with autotuning half of the initial buffer, limited to 16 bits, in full segments (tcp_select_initial_window).
-pub(in crate::tcp) fn first_window(c: &TcpConfig) -> u64 {
-    let mss = u64::from(c.mss);
-    if c.rcv_autotune { c.rcv_wnd.min((65_535 / mss * mss).max(mss)) } else { c.rcv_wnd }
-}
-
-/// Window-scale shift with autotuning: that of the largest buffer (tcp_select_initial_window).
-pub(in crate::tcp) fn autotuned_shift(c: &TcpConfig) -> u8 {
-    (max_buffer(c).ilog2() as u8).saturating_sub(15).min(14)
-}
 
 /// State of one receiver. Stream offsets are their low 32 bits, and clocks the low 32 bits of microseconds, to keep connections small.
 #[derive(Debug, Clone, Copy)]
@@ -137,8 +118,8 @@ impl RcvBuf {
         true
     }
 
-    /// The application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount read in that time
-    /// (tcp_rcv_space_adjust).
+    /// The application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount read in that
+    /// time (tcp_rcv_space_adjust).
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, read: u64, rcv_nxt: u64) {
         let rtt_us8 = self.rtt.rtt_us8();
         if rtt_us8 == 0 || us(now).wrapping_sub(self.count_began) < rtt_us8 / 8 {

@@ -1,5 +1,5 @@
-//! SACK blocks that Linux keeps to report (`selective_acks`): at most four. Older blocks are dropped, so that one interval of the out-of-order queue may
-//! have two blocks (tcp_sack_new_ofo_skb, tcp_sack_maybe_coalesce, tcp_sack_remove).
+//! SACK blocks that Linux keeps to report (`selective_acks`): at most four. Older blocks are dropped, so that one interval of the out-of-order queue
+//! may have two blocks (tcp_sack_new_ofo_skb, tcp_sack_maybe_coalesce, tcp_sack_remove).
 
 /// TCP_NUM_SACKS.
 const MAX_BLOCKS: usize = 4;

@@ -1,4 +1,5 @@
-//! Sequence space of the data direction: the next byte expected, out-of-order data, the sender's FIN, and the report of duplicates (D-SACK, RFC 2883).
+//! Sequence space of the data direction: the next byte expected, out-of-order data, the sender's FIN, and the report of duplicates (D-SACK, RFC
+//! 2883).
 
 use super::ofo_queue::OfoQueue;
 use crate::net::packet::{Packet, SackBlocks, flag};
@@ -130,7 +131,7 @@ impl ReceiveStream {
         &self.ofo
     }
 
-    /// Out-of-order data, to note what the model of memory needs.
+    /// Out-of-order data, to update coalescing and the D-SACK.
     #[inline(always)]
     pub(super) fn ofo_mut(&mut self) -> &mut OfoQueue {
         &mut self.ofo

@@ -21,7 +21,7 @@ impl Sender {
             CaState::Open | CaState::Disorder | CaState::Cwr => self.loss.set_ca_state(CaState::Open),
         }
         let counted = self.loss.take_dupacks();
-        self.cap_limited_transmit(0);
+        self.cold.cap_limited_transmit(0);
         if self.reduce_on_ece(c, ack) {
             return;
         }
@@ -122,7 +122,7 @@ impl Sender {
         // between (ns-2 `allow_fast_retransmit`).
         self.cold.recover = if c.recovery == Recovery::Reno { self.stream.snd_una() } else { self.stream.snd_max() };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
-        self.begin_reduction(self.stream.snd_max());
+        self.cc.begin_reduction(self.stream.snd_max());
         self.cold.limited = 0;
         self.cold.first_partial = true;
         self.retransmit_first(c, now, out);

@@ -47,7 +47,7 @@ impl Sender {
         }
         self.count_dupacks(ack, &info);
         let in_network = self.pipe();
-        let holds = self.loss.ca_state() == CaState::Recovery && self.holds_back();
+        let holds = self.loss.ca_state() == CaState::Recovery && self.loss.holds_back();
         let lost = !holds && self.find_losses(c, ack.now).0;
         self.report_lost(ack, marked);
         let progress = ack.acked > 0 && self.pipe() == in_network;
@@ -68,7 +68,7 @@ impl Sender {
         } else if self.loss.ca_state() < CaState::Cwr {
             self.loss.set_ca_state(if plain { CaState::Open } else { CaState::Disorder });
             if plain {
-                self.cap_limited_transmit(0);
+                self.cold.cap_limited_transmit(0);
             }
             if !self.reduce_on_ece(c, ack) && raises {
                 self.grow(c, ack);

@@ -112,7 +112,7 @@ impl Sender {
                 self.on_duplicate(c, &{ facts }, out);
             }
         }
-        self.update_cwnd_max();
+        self.stats.update_cwnd_max(self.cc.window.cwnd);
         if self.stream.snd_una() > self.stream.written() {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
@@ -177,11 +177,6 @@ impl Sender {
         }
     }
 
-    #[inline(always)]
-    pub(in crate::tcp) fn update_cwnd_max(&mut self) {
-        self.stats.update_cwnd_max(self.cc.window.cwnd);
-    }
-
     /// Processes an ACK that arrives after a later one: it acknowledges nothing and its window is out of date, but its SACK blocks may be new (Linux
     /// tcp_ack, `old_ack`).
     #[cold]
@@ -225,7 +220,7 @@ impl Sender {
         } else {
             self.sample_rtt(c, now, ack, echo)
         };
-        self.cap_limited_transmit(self.stream.snd_nxt() - ack);
+        self.cold.cap_limited_transmit(self.stream.snd_nxt() - ack);
         //= https://www.rfc-editor.org/rfc/rfc6298#section-5
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
         if self.stream.snd_una() == self.stream.snd_nxt() {

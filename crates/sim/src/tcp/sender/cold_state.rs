@@ -73,6 +73,14 @@ impl Initial for ColdState {
 }
 
 impl Cold<ColdState> {
+    /// Limits the count of outstanding bytes of limited transmit.
+    #[inline(always)]
+    pub(in crate::tcp) fn cap_limited_transmit(&mut self, most: u64) {
+        if let Some(s) = self.made() {
+            s.limited = s.limited.min(most);
+        }
+    }
+
     /// Tags of the packets, if there are any.
     pub(in crate::tcp) fn tag_mut(&mut self) -> Option<&mut Tagger> {
         self.made()?.tag.as_deref_mut()

@@ -35,7 +35,7 @@ impl Sender {
         if let Some(alpha) = self.cc.algorithm().alpha() {
             *self.stats.current_mut().losses.reduction_alpha.get_or_insert(0.0) += alpha;
         }
-        self.begin_reduction(self.stream.snd_nxt());
+        self.cc.begin_reduction(self.stream.snd_nxt());
         self.cc.set_reduction_cause(ReductionCause::Ecn);
         if c.prr {
             self.begin_cwr(c);
@@ -65,12 +65,6 @@ impl Sender {
     pub(in crate::tcp) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
         self.cc.set_reduction_cause(ReductionCause::EcnAtOneSegment);
         self.arm_rto(c, now);
-    }
-
-    /// Starts a reduction for any cause (RFC 3168 section 6.1.2): ECE is ignored until `end` is acknowledged, and CWR travels on the next new data.
-    #[inline]
-    pub(in crate::tcp) fn begin_reduction(&mut self, end: u64) {
-        self.cc.begin_reduction(end);
     }
 
     /// Returns true if marks have reduced the window of the oldest outstanding byte, or their reduction is still in progress, and the congestion

@@ -1,5 +1,5 @@
 //! The sending endpoint. [`Sender`] consists of data types that are in `tcp/common` with their rules. Files here hold the steps that both stacks
-//! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `timers`, `transmit`, `paced_send`,
+//! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `rto`, `transmit`, `paced_send`,
 //! `retransmit`, `idle`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
 
 mod ack;
@@ -13,9 +13,9 @@ mod paced_send;
 mod packet_tags;
 mod recovery;
 mod retransmit;
+mod rto;
 pub(super) mod sack;
 mod state;
-mod timers;
 mod tlp;
 mod transmit;
 mod undo;
@@ -40,8 +40,8 @@ use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::fast_path::FastPath;
+use crate::tcp::initial_window::first_window;
 use crate::tcp::options::control_ecn;
-use crate::tcp::receiver::first_window;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_types::{GroupId, Time, TimeOrNever};
 
@@ -294,12 +294,6 @@ impl Sender {
     /// Returns the scoreboard of a connection that has ended, for another one.
     pub fn lend(&mut self) -> Option<Box<SackState>> {
         self.loss.sack.take()
-    }
-
-    /// End of the stream: written bytes and the FIN.
-    #[inline]
-    pub(in crate::tcp) fn stream_end(&self) -> u64 {
-        self.stream.end()
     }
 
     /// Returns true if everything written, and the FIN if there is one, is acknowledged.

@@ -25,7 +25,7 @@ impl Sender {
             last_tx: self.tx.last_tx().get().filter(|_| high > 0),
             flight: self.flight(),
             in_flight: self.pipe(),
-            unsent: self.stream_end().saturating_sub(high),
+            unsent: self.stream.end().saturating_sub(high),
             recovering: self.loss.ca_state() >= CaState::Recovery,
             mss: c.mss,
         };
@@ -76,7 +76,7 @@ impl Sender {
         if self.due().is_due(now) {
             if c.is_linux() {
                 // tcp_tsq_write: lost segments leave first, even if the last ACK has held them back.
-                self.clear_hold();
+                self.loss.clear_hold();
             }
             // Segments that leave may let the buffer grow and the application write (tcp_event_new_data_sent).
             match self.refill_buffer(c, now) {

@@ -46,7 +46,7 @@ impl Sender {
             self.cc.set_reduction_cause(ReductionCause::Loss);
         } else {
             self.cold.recover = self.stream.snd_nxt();
-            self.begin_reduction(self.stream.snd_nxt());
+            self.cc.begin_reduction(self.stream.snd_nxt());
         }
         self.cold.limited = 0;
         if self.timers.kind() == Timer::Probe && !self.uses_linux_timers(c) {

@@ -31,7 +31,7 @@ impl Sender {
 
     /// Retransmits holes by NextSeg rules 3 and 4 of RFC 6675, when there is nothing lost and nothing new to send.
     pub(in crate::tcp) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.stream.snd_nxt() < self.stream_end()
+        if self.stream.snd_nxt() < self.stream.end()
             && self.stream.snd_nxt() + self.segment_len(c, self.stream.snd_nxt()) <= self.stream.snd_wnd_edge()
         {
             return;
@@ -103,7 +103,7 @@ impl Sender {
         if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
-        self.count_in_reduction(c, seg.len.into());
+        self.loss.count_in_reduction(seg.len.into(), c.mss.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timers.kind() != Timer::Reorder {
             // The oldest segment gets a full timeout again (Linux tcp_xmit_retransmit_queue, ns-2).

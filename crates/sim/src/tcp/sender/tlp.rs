@@ -110,7 +110,7 @@ impl Sender {
         if !self.cc.hooks().control() {
             self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
         }
-        self.begin_reduction(self.stream.snd_nxt());
+        self.cc.begin_reduction(self.stream.snd_nxt());
         self.loss.set_ca_state(CaState::Open);
         self.cc.cwnd_event(Event::Complete);
     }

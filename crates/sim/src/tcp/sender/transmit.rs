@@ -37,12 +37,12 @@ impl Sender {
             return;
         }
         if self.stream.snd_una() == self.stream.snd_nxt()
-            && self.stream.snd_nxt() < self.stream_end()
+            && self.stream.snd_nxt() < self.stream.end()
             && self.loss.ca_state() != CaState::Loss
         {
             self.after_idle(c, now, closed);
         }
-        if self.stream.snd_nxt() < self.stream_end() {
+        if self.stream.snd_nxt() < self.stream.end() {
             self.loss.ensure_scoreboard(c, self.stream.snd_una());
         }
         if let Some(q) = &mut self.tx.tsq {
@@ -78,7 +78,7 @@ impl Sender {
 
     /// End of new data: the end of the stream, or of the data in the send buffer.
     pub(in crate::tcp) fn end_of_send_buffer(&self) -> u64 {
-        let end = self.stream_end();
+        let end = self.stream.end();
         match &self.tx.send_buffer {
             Some(b) if !self.stream.fin() => end.min(b.limit()),
             _ => end,
@@ -109,7 +109,7 @@ impl Sender {
     #[inline(never)]
     fn transmit_by_scoreboard(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        if self.loss.ca_state() >= CaState::Recovery && !self.holds_back() {
+        if self.loss.ca_state() >= CaState::Recovery && !self.loss.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
         if self.stream.fast_path() == FastPath::Linux {
@@ -231,14 +231,6 @@ impl Sender {
         }
     }
 
-    /// Limits the count of outstanding bytes of limited transmit.
-    #[inline(always)]
-    pub(in crate::tcp) fn cap_limited_transmit(&mut self, most: u64) {
-        if let Some(s) = self.cold.made() {
-            s.limited = s.limited.min(most);
-        }
-    }
-
     /// Segments outstanding (`packets_out`), short ones as full ones; an estimate where there is no scoreboard.
     pub(in crate::tcp) fn segments_out(&self, c: &TcpConfig) -> u32 {
         match &self.loss.sack {
@@ -326,20 +318,9 @@ impl Sender {
                 self.record(stamp, index, false);
             }
         }
-        self.count_in_reduction(c, len);
+        self.loss.count_in_reduction(len, c.mss.into());
         self.emit_data(c, now, offset, len, again, out);
         self.stream.sent_up_to(offset + len);
-    }
-
-    /// Counts a segment in a proportional reduction (`prr_out`). Probes of Linux do not count, because tcp_send_loss_probe does not call
-    /// tcp_write_xmit or tcp_xmit_retransmit_queue.
-    #[inline]
-    pub(in crate::tcp) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
-        if matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr)
-            && let Some(s) = &mut self.loss.sack
-        {
-            s.episode.prr.on_send(len, c.mss.into());
-        }
     }
 
     /// Sends a data segment, and starts the timer if none runs.

@@ -109,19 +109,6 @@ impl Sender {
         false
     }
 
-    /// Returns true if lost segments are not retransmitted for now.
-    #[inline]
-    pub(in crate::tcp) fn holds_back(&self) -> bool {
-        self.loss.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
-    }
-
-    /// Allows retransmissions again.
-    pub(in crate::tcp) fn clear_hold(&mut self) {
-        if let Some(episode) = self.loss.sack.as_mut().and_then(|s| s.episode.made()) {
-            episode.undo.hold = false;
-        }
-    }
-
     /// Ends F-RTO after step 2.b found no new data to send, and returns true then: recovery continues as after any timeout.
     pub(in crate::tcp) fn frto_falls_back(&mut self) -> bool {
         let state = self.loss.ca_state();

@@ -1,17 +1,17 @@
 //! Calendar and output of a partition. Hosts see each other's output at the end of a window only; the outputs of all partitions are merged between
 //! windows (`partition/mod.rs`).
 
-use crate::engine::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
-use crate::engine::calendar::Calendar;
-use crate::engine::connection::FirstMessage;
-use crate::engine::host::TimerKind;
+use super::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
+use super::calendar::Calendar;
+use super::connection::FirstMessage;
+use super::host::TimerKind;
 use crate::net::packet::Packet;
 use forebay_apps::{Notice, OpenSpec};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Time};
 
 /// An effect of one host on another. It is applied at the end of the window: nothing that it causes happens earlier.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) enum DeferredEffect {
+pub(super) enum DeferredEffect {
     /// Sets a timer of `host`.
     Timer { host: NodeId, time: Time, order: u64, wake: TimerKind },
     /// Announces a message of the sender of `conn`, written at `start`, to its receiver.
@@ -30,7 +30,7 @@ pub(in crate::engine) enum DeferredEffect {
 
 /// A packet dropped in the network, to be counted for its connection.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct DroppedPacket {
+pub(super) struct DroppedPacket {
     /// Connection slot.
     pub conn: ConnSlot,
     /// Generation of the slot.
@@ -38,7 +38,7 @@ pub(in crate::engine) struct DroppedPacket {
 }
 
 /// State of a partition in the current window.
-pub(in crate::engine) struct PartitionState {
+pub(super) struct PartitionState {
     /// Calendar of its nodes.
     pub(crate) calendar: Calendar,
     /// Packets dropped in the window.
@@ -63,12 +63,12 @@ pub(in crate::engine) struct PartitionState {
     /// Memory of messages, for reuse.
     pub(crate) spare: Vec<FirstMessage>,
     /// Number of node activations.
-    pub(in crate::engine) activations: u64,
+    pub(super) activations: u64,
 }
 
 impl PartitionState {
     /// Creates the state for a network of `nodes` nodes, with windows of this length.
-    pub(in crate::engine) fn new(nodes: usize, length: Time) -> PartitionState {
+    pub(super) fn new(nodes: usize, length: Time) -> PartitionState {
         PartitionState {
             calendar: Calendar::new(nodes, length),
             dropped: Vec::new(),
@@ -89,28 +89,28 @@ impl PartitionState {
     /// Notes a packet dropped in the network.
     #[cold]
     #[inline(never)]
-    pub(in crate::engine) fn drop_packet(&mut self, packet: &Packet) {
+    pub(super) fn drop_packet(&mut self, packet: &Packet) {
         self.dropped.push(DroppedPacket { conn: packet.conn, generation: packet.generation() });
     }
 
     /// Defers an effect caused by host `from` to the end of the window.
     #[inline]
-    pub(in crate::engine) fn defer(&mut self, from: NodeId, what: DeferredEffect) {
-        self.effects.push((from, what));
+    pub(super) fn defer(&mut self, from: NodeId, effect: DeferredEffect) {
+        self.effects.push((from, effect));
     }
 
     /// Returns whether the end of the window has anything to apply. Usually it has not.
     #[inline]
-    pub(in crate::engine) fn has_effects(&self) -> bool {
+    pub(super) fn has_effects(&self) -> bool {
         self.dropped.len() | self.effects.len() | self.requests.len() > 0
     }
 
     /// Merges the output of a partition, whose rows of messages are `rows` places later in the merged list.
-    pub(in crate::engine) fn merge(&mut self, other: &mut PartitionState, rows: usize) {
+    pub(super) fn merge(&mut self, other: &mut PartitionState, rows: usize) {
         self.dropped.append(&mut other.dropped);
-        self.effects.extend(other.effects.drain(..).map(|(from, what)| match what {
+        self.effects.extend(other.effects.drain(..).map(|(from, effect)| match effect {
             DeferredEffect::Row { conn, row, first } => (from, DeferredEffect::Row { conn, row: row + rows, first }),
-            _ => (from, what),
+            _ => (from, effect),
         }));
         self.requests.append(&mut other.requests);
         self.open += std::mem::take(&mut other.open);
@@ -119,39 +119,39 @@ impl PartitionState {
     }
 
     /// Removes and returns the deferred effects.
-    pub(in crate::engine) fn take_effects(&mut self) -> Vec<(NodeId, DeferredEffect)> {
+    pub(super) fn take_effects(&mut self) -> Vec<(NodeId, DeferredEffect)> {
         self.shared.0 = 0;
         std::mem::take(&mut self.effects)
     }
 
     /// Removes and returns the requested connections.
-    pub(in crate::engine) fn take_requests(&mut self) -> Vec<(Time, OpenSpec)> {
+    pub(super) fn take_requests(&mut self) -> Vec<(Time, OpenSpec)> {
         self.shared.1 = 0;
         std::mem::take(&mut self.requests)
     }
 
     /// Marks the current effects and requests as shared: all processes began with the same ones.
-    pub(in crate::engine) fn mark_shared(&mut self) {
+    pub(super) fn mark_shared(&mut self) {
         self.shared = (self.effects.len(), self.requests.len());
     }
 
     /// Effects that other processes do not have.
-    pub(in crate::engine) fn effects(&self) -> &[(NodeId, DeferredEffect)] {
+    pub(super) fn effects(&self) -> &[(NodeId, DeferredEffect)] {
         &self.effects[self.shared.0..]
     }
 
     /// Requests that other processes do not have.
-    pub(in crate::engine) fn requests(&self) -> &[(Time, OpenSpec)] {
+    pub(super) fn requests(&self) -> &[(Time, OpenSpec)] {
         &self.requests[self.shared.1..]
     }
 
     /// Returns an emptied list, to reuse its memory.
-    pub(in crate::engine) fn reuse(&mut self, effects: Vec<(NodeId, DeferredEffect)>) {
+    pub(super) fn reuse(&mut self, effects: Vec<(NodeId, DeferredEffect)>) {
         self.effects = effects;
     }
 
     /// Requests a connection that opens at `time`.
-    pub(in crate::engine) fn request_connection(&mut self, time: Time, spec: OpenSpec) {
+    pub(super) fn request_connection(&mut self, time: Time, spec: OpenSpec) {
         self.requests.push((time, spec));
     }
 }

@@ -115,7 +115,7 @@ impl Sender {
         self.loss.clear_dupacks();
         self.cold.limited = 0;
         self.cold.recover = self.stream.snd_max();
-        self.begin_reduction(self.stream.snd_max());
+        self.cc.begin_reduction(self.stream.snd_max());
         self.cc.cwnd_event(Event::Timeout { snd_max: self.stream.snd_max() });
         self.cc.slow_start_timeout(now, self.stream.snd_max());
         self.rtt.back_off();
@@ -238,7 +238,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
-        if self.stream.snd_una() == self.stream.snd_nxt() && self.stream.snd_nxt() < self.stream_end() {
+        if self.stream.snd_una() == self.stream.snd_nxt() && self.stream.snd_nxt() < self.stream.end() {
             self.arm_rto(c, now);
         }
     }
@@ -258,7 +258,7 @@ impl Sender {
             self.timers.stop();
             return self.transmit(c, now, out);
         }
-        if self.stream.snd_nxt() < self.stream_end() {
+        if self.stream.snd_nxt() < self.stream.end() {
             return self.send_probe(c, now, out);
         }
         self.timers.stop();
