@@ -10,7 +10,7 @@ use forebay_types::param::{Value, Values};
 /// Most numbers of a congestion control (`FB_PARAMS` in `driver/protocol_frames.h`).
 pub const PARAMS: usize = 24;
 
-/// A congestion control that the guest kernel has beside its own, with its parameters: `cc` and `param` of `struct fb_group`.
+/// A congestion control that the guest kernel has beside its own, with its parameters: `law` and `param` of `struct fb_group`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuestCc {
     /// Name of the congestion control in the kernel.
