@@ -62,7 +62,7 @@ impl Plan {
             let options = sockets(&group.tcp, route(experiment, id).as_ref());
             let profile = plan.profile(settings(&group.tcp)) as u32;
             plan.groups.push(protocol::Group {
-                law: text(options.cc),
+                cc: text(options.cc),
                 profile,
                 flags: options.flags,
                 rcvbuf: options.rcvbuf,
@@ -82,7 +82,7 @@ impl Plan {
                 let like = plan.groups[0];
                 let flags = if datagram.ect { number::GROUP_ECN } else { 0 };
                 plan.groups.push(protocol::Group {
-                    law: [0; 16],
+                    cc: [0; 16],
                     profile: profile as u32,
                     flags,
                     header: u32::from(datagram.wire) - u32::from(datagram.payload),

@@ -123,7 +123,7 @@ impl Session {
         }
         // No connection of a scenario is opened; the guest expects one transport at least.
         f.put(protocol::Group {
-            law: text("reno"),
+            cc: text("reno"),
             profile: 0,
             flags: 0,
             rcvbuf: 0,

@@ -28,7 +28,7 @@ const SLOTS: usize = 1 << 16;
 
 /// The random waits of a transport, as bits of a mark; none if it has none.
 pub fn waits(group: &Group) -> Option<u32> {
-    let name = group.law.split(|&b| b == 0).next().unwrap_or_default();
+    let name = group.cc.split(|&b| b == 0).next().unwrap_or_default();
     let [before, after, start] = [0, 1, 2].map(|i| u32::from(group.param[WAITS + i] != 0));
     (name == CC.as_bytes() && before | after != 0).then_some((before | after << 1 | start << 2) << FIRST_WAIT)
 }

@@ -26,7 +26,7 @@ fn text(field: &[u8]) -> &[u8] {
 
 /// A transport without a congestion control sends datagrams.
 pub fn is_datagrams(group: &Group) -> bool {
-    text(&group.law).is_empty()
+    text(&group.cc).is_empty()
 }
 
 /// A socket in a namespace with the properties of a transport.
@@ -40,7 +40,7 @@ pub fn socket(namespace: &Namespace, group: &Group) -> io::Result<Socket> {
 fn stream(group: &Group) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
-    let cc = text(&group.law);
+    let cc = text(&group.cc);
     socket.set_tcp_congestion(cc).map_err(|e| {
         let name = String::from_utf8_lossy(cc);
         let fix = match name.strip_prefix(OURS) {
