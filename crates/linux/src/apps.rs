@@ -36,14 +36,14 @@ pub(crate) struct Hosts<'a> {
     plan: &'a Plan,
     /// In the order in which they were made, which is their number; none is used twice.
     pub(crate) connections: IndexVec<ConnSlot, Connection>,
-    /// By the guest's number: in the order in which they opened.
+    /// Connections by the guest's number: in the order of opening.
     opened: Vec<ConnSlot>,
-    /// By time, then in the order in which they were set.
+    /// Timers by time, then in the order of setting.
     timers: BinaryHeap<Reverse<(Time, u64, Due)>>,
     set: u64,
-    /// For the guest.
+    /// Frames for the guest.
     pub(crate) frames: Frames,
-    /// For applications.
+    /// Notices for applications.
     pub(crate) notices: Vec<(AppId, Notice)>,
     /// Queries that have begun.
     pub(crate) queries: Vec<QueryStart>,

@@ -11,7 +11,7 @@ use forebay_experiment::rows::FlowRow;
 use forebay_experiment::traffic::Datagram;
 use forebay_types::{PortId, Time, WorkloadId};
 
-/// One connection.
+/// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// Ends, transport, application.
@@ -51,7 +51,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// One that is not open, with an initial window of `cwnd` segments.
+    /// A connection that is not open, with an initial window of `cwnd` segments.
     pub(crate) fn new(spec: OpenSpec, routes: Routes, cwnd: u32) -> Connection {
         Connection {
             spec,

@@ -22,7 +22,7 @@ enum Step {
     Use,
 }
 
-/// One failure.
+/// A failure in progress.
 struct Failing {
     /// Both directions, where there are two.
     ports: Vec<PortId>,
@@ -44,7 +44,7 @@ pub(crate) struct Failures<'a> {
     list: Vec<Failing>,
     /// Latest first.
     steps: Vec<(Time, Step, usize)>,
-    /// By how many failures a port is dead, and by how many the tables avoid it.
+    /// Number of failures for which a port is dead, and for which the tables avoid it.
     dead: IndexVec<PortId, u32>,
     avoided: IndexVec<PortId, u32>,
     /// Number of times that each port has come back.

@@ -9,13 +9,13 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// From one host to another, ps.
+/// Delay between two hosts, ps.
 pub(crate) const DELAY: u64 = 100_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Events of the fake guest.
 #[derive(Debug, Clone, Copy)]
-enum Happening {
+enum FakeEvent {
     Established { conn: u32 },
     Arrival { conn: u32, bytes: u64, end: u64 },
     Acked { conn: u32, end: u64 },
@@ -53,8 +53,8 @@ pub(crate) fn start() -> (Link, JoinHandle<Seen>) {
 #[derive(Default)]
 struct Fake {
     conns: Vec<Conn>,
-    /// By time, then in the order in which they were set.
-    happenings: BTreeMap<(u64, u64), Happening>,
+    /// Events by time, then in the order of setting.
+    events: BTreeMap<(u64, u64), FakeEvent>,
     set: u64,
     packets: u64,
     out: Frames,
@@ -78,16 +78,16 @@ impl Fake {
         self.out.put(Hello { protocol: PROTOCOL, record_sizes: RECORD_SIZES, version: text("fake") });
         let (mut now, mut wake) = (0, 0);
         loop {
-            let next = self.happenings.first_key_value().map(|(k, _)| k.0);
+            let next = self.events.first_key_value().map(|(k, _)| k.0);
             now = now.max(next.unwrap_or(NEVER).min(wake));
             assert_ne!(now, NEVER, "it would wait for ever");
-            let mut told = wake <= now;
-            while let Some(first) = self.happenings.first_entry().filter(|e| e.key().0 <= now) {
-                let happening = first.remove();
-                self.happen(now, happening);
-                told = true;
+            let mut reported = wake <= now;
+            while let Some(first) = self.events.first_entry().filter(|e| e.key().0 <= now) {
+                let event = first.remove();
+                self.handle(now, event);
+                reported = true;
             }
-            if !told {
+            if !reported {
                 continue;
             }
             self.seen.asks.push(now);
@@ -103,30 +103,30 @@ impl Fake {
         self.seen
     }
 
-    fn at(&mut self, time: u64, happening: Happening) {
+    fn at(&mut self, time: u64, event: FakeEvent) {
         self.set += 1;
-        self.happenings.insert((time, self.set), happening);
+        self.events.insert((time, self.set), event);
     }
 
-    fn happen(&mut self, now: u64, happening: Happening) {
+    fn handle(&mut self, now: u64, due: FakeEvent) {
         let event = |conn, kind, bytes| Event { time: now, conn, kind, bytes };
-        match happening {
-            Happening::Established { conn } => {
+        match due {
+            FakeEvent::Established { conn } => {
                 self.conns[conn as usize].established = true;
                 self.out.put(event(conn, event::ESTABLISHED, 0));
                 while let Some(bytes) = self.conns[conn as usize].waiting.pop_front() {
                     self.send(now, conn, bytes);
                 }
             }
-            Happening::Arrival { conn, bytes, end } => {
+            FakeEvent::Arrival { conn, bytes, end } => {
                 let c = &self.conns[conn as usize];
                 let last = c.open.forth[c.open.forth_len as usize - 1];
                 let seq = (end - bytes) as u32 + 1;
                 self.out.put(Packet { conn, port: last, what: what::DELIVERED, ..data(seq, bytes as u32, now) });
                 self.out.put(event(conn, event::DELIVERED, end));
-                self.at(now + DELAY, Happening::Acked { conn, end });
+                self.at(now + DELAY, FakeEvent::Acked { conn, end });
             }
-            Happening::Acked { conn, end } => {
+            FakeEvent::Acked { conn, end } => {
                 self.out.put(Tcp { time: now, conn, acked: end, rtt_us: 200, ..tcp() });
                 self.out.put(event(conn, event::ACKED, end));
             }
@@ -144,7 +144,7 @@ impl Fake {
             self.out.put(Packet { id, conn, port, ..data(seq, bytes as u32, now) });
             self.out.put(Leave { time: now, id, port, wire: bytes as u32 + 40 });
         }
-        self.at(now + DELAY, Happening::Arrival { conn, bytes, end });
+        self.at(now + DELAY, FakeEvent::Arrival { conn, bytes, end });
     }
 
     /// Carries out the answer. When to ask again; `None`: the run is over.
@@ -163,7 +163,7 @@ impl Fake {
                         let port = open.forth[0];
                         self.out.put(Packet { conn, port, tcp_flags: flag::SYN, payload: 0, ..data(0, 0, now) });
                         self.out.put(Leave { time: now, id: 0, port, wire: 40 });
-                        self.at(now + 2 * DELAY, Happening::Established { conn });
+                        self.at(now + 2 * DELAY, FakeEvent::Established { conn });
                     }
                 }
                 Write::KIND => {

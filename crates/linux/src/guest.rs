@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where the guest reads and writes: `FB_FD_IN` and `FB_FD_OUT`.
+/// Descriptors of the guest's input and output: `FB_FD_IN` and `FB_FD_OUT`.
 const GUEST_READS: i32 = 3;
 const GUEST_WRITES: i32 = 4;
 
@@ -104,8 +104,8 @@ impl Guest {
         lines[lines.len().saturating_sub(QUOTED)..].join("\n")
     }
 
-    /// If the file system of its folder has less space left than its memory may take: says so, with what to do. A guest that gets no memory ends
-    /// without a word (SIGBUS), and its memory is free again then.
+    /// Message with a fix if the file system of its folder has less free space than its memory may need. A guest that gets no memory ends without a
+    /// message (SIGBUS), and its memory is then free again.
     pub(crate) fn lacks_space(&self) -> Option<String> {
         let (folder, left) = (self.folder.path(), free_space(self.folder.path()));
         (left < self.memory).then(|| {
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(place(u64::MAX).as_ref(), parents.first(), "where none has it, the first is taken");
     }
 
-    /// As `kill -9` of a run leaves it: the folder is there, its lock is not held, and a process that was traced still runs.
+    /// State after `kill -9` of a run: the folder exists, its lock is not held, and a traced process still runs.
     #[test]
     fn next_guest_ends_leftover_guests() {
         // A separate parent folder, because guests of other tests would clean up a common one.

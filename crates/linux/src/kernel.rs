@@ -30,7 +30,7 @@ pub(crate) struct Chosen {
 /// The program that runs as a guest.
 ///
 /// # Errors
-/// There is none; what to do.
+/// There is no kernel; the message names the fix.
 pub fn program() -> Result<PathBuf, String> {
     find().map(|kernel| kernel.program)
 }
@@ -38,7 +38,7 @@ pub fn program() -> Result<PathBuf, String> {
 /// The release of that kernel, without what tells builds of it apart.
 ///
 /// # Errors
-/// There is none; what to do.
+/// There is no kernel; the message names the fix.
 pub fn release() -> Result<String, String> {
     find().map(|kernel| kernel.identity.split(" (").next().unwrap_or_default().to_owned())
 }

@@ -113,7 +113,7 @@ impl<'a> Frame<'a> {
 pub enum Incoming<'a> {
     /// A frame.
     Frame(Frame<'a>),
-    /// Nothing yet.
+    /// No data yet.
     Silence,
     /// The other side has closed its end.
     End,

@@ -54,7 +54,7 @@ impl Stats {
     }
 }
 
-/// One message.
+/// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Message {
     /// Stream offset of its first byte.

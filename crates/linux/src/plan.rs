@@ -1,4 +1,4 @@
-//! From an experiment to what a guest is sent before the run: ports, namespaces with their settings and interfaces, transports.
+//! Translates an experiment to the set-up of a guest: ports, namespaces with their settings and interfaces, transports.
 
 use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};

@@ -11,7 +11,7 @@ use forebay_queues::Queue;
 use forebay_types::{IndexVec, PortId, Rate, Time};
 use std::collections::BTreeSet;
 
-/// One port.
+/// A port.
 #[derive(Debug)]
 struct Port {
     rate: Rate,

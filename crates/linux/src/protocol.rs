@@ -199,7 +199,7 @@ records! {
 /// A text in a field of `N` bytes, which ends with a zero.
 ///
 /// # Panics
-/// When it is too long: such texts are ours.
+/// Panics if it is too long: such texts are constants of this program.
 pub fn text<const N: usize>(text: &str) -> [u8; N] {
     assert!(text.len() < N, "`{text}` has more than {} bytes", N - 1);
     let mut bytes = [0; N];

@@ -12,7 +12,7 @@ use forebay_types::{NodeId, PortId, Time};
 pub(crate) struct Routes {
     /// ECMP hash of its data.
     pub hash: u16,
-    /// Of its ACKs.
+    /// Hash of its ACKs.
     pub hash_back: u16,
     /// Ports of its data, the sending host's first.
     pub forth: Vec<PortId>,
@@ -21,7 +21,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Of connection `number` from host `src` to host `dst`.
+    /// Routes of connection `number` from host `src` to host `dst`.
     pub(crate) fn new(network: &Network, fib: &Fib, number: u64, src: NodeId, dst: NodeId) -> Routes {
         let (hash, hash_back) = (fib.flow_hash(number, src, dst), fib.flow_hash(number, dst, src));
         let back = fib.path(network, dst, src, hash_back.into());

@@ -62,7 +62,7 @@ pub fn refused(transport: &Transport) -> Vec<String> {
 /// A packet as the guest sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// When, ps.
+    /// Time, ps.
     pub time: u64,
     /// Bytes from the IP header on.
     pub length: u32,
@@ -85,7 +85,7 @@ impl Session {
     /// Starts the kernel.
     ///
     /// # Errors
-    /// There is no kernel, or it does not start; in words.
+    /// There is no kernel, or it does not start.
     pub fn start(host: &Host) -> Result<Session, String> {
         let kernel = kernel::find()?;
         let start = Guest::start(&kernel.program, Options { memory_mib: MEMORY_MIB, seed: 1 });
@@ -265,7 +265,7 @@ pub enum Called<'a> {
     Close(u32),
     /// Sets an option of a level to a number.
     Set(u32, u32, u32, i64),
-    /// To a text.
+    /// A text value.
     SetText(u32, u32, u32, &'a str),
     /// Gets an option of a level, of at most so many bytes.
     Get(u32, u32, u32, u32),

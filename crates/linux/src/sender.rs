@@ -25,12 +25,12 @@ pub(crate) struct Sender {
     /// Congestion window, segments.
     cwnd: u32,
     ca_state: u8,
-    /// Where the reduction ends that answers marks, as the kernel's `high_seq`.
+    /// End of the reduction that a mark has caused, as the kernel's `high_seq`.
     reduction_end: u64,
 }
 
 impl Sender {
-    /// One that has not sent anything, with a window of `cwnd` segments.
+    /// A sender without packets, with a window of `cwnd` segments.
     pub(crate) fn new(cwnd: u32) -> Sender {
         Sender { isn: None, high: 0, high_before: 0, high_since: 0, una: 0, cwnd, ca_state: 0, reduction_end: 0 }
     }
@@ -52,7 +52,7 @@ impl Sender {
         self.high.saturating_add_signed(i64::from(ahead))
     }
 
-    /// It sends `p`, in segments of at most `mss` bytes.
+    /// The sender sends `p`, in segments of at most `mss` bytes.
     pub(crate) fn sent(&mut self, p: &Packet, mss: u32, messages: &mut Messages) {
         if p.tcp_flags & flag::SYN != 0 {
             self.isn = Some(p.seq);

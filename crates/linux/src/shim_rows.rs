@@ -25,7 +25,7 @@ fn int(n: u64) -> ShimValue {
 }
 
 impl ShimState {
-    /// Nothing.
+    /// Initial state.
     pub(crate) const NOTHING: ShimState =
         ShimState { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0 };
 

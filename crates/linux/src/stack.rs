@@ -1,5 +1,5 @@
-//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets; differences that the kernel has whatever the scenario
-//! says; and settings that the kernel refuses because they would be another experiment.
+//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets. Also lists the differences that the kernel has whatever
+//! the scenario says, and the settings that the kernel refuses because they would be another experiment.
 
 use crate::congestion_controls::{cc, is_ours};
 use crate::protocol::number::{GROUP_ECN, GROUP_FIN};
@@ -13,7 +13,7 @@ use forebay_types::Time;
 
 /// Bytes of the headers that the kernel counts in an interface's MTU: IPv4 and TCP without options.
 const IP_AND_TCP: u32 = 40;
-/// Of the timestamps option with its padding (RFC 7323 section 3.2).
+/// Length of the timestamps option with its padding (RFC 7323 section 3.2).
 const TIMESTAMPS: u32 = 12;
 /// IPv4 and UDP.
 const IP_AND_UDP: u32 = 28;
@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     pub rto_min_ms: u32,
     /// Its routes have the `quickack` metric.
     pub quickack: bool,
-    /// Of the interface.
+    /// MTU of the interface.
     pub mtu: u32,
     /// Longest packet that the interface cuts into segments, bytes; 0: it cuts none.
     pub burst: u32,

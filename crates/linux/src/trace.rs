@@ -24,7 +24,7 @@ pub(crate) struct Trace {
 
 /// Sequence and acknowledgement number of a packet, counted from the first ones.
 pub(crate) struct Numbers {
-    /// Of its first byte.
+    /// Sequence number of its first byte.
     pub seq: u32,
     /// 0 where it acknowledges nothing.
     pub ack: u32,

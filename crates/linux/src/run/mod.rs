@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// All that an application wrote on a connection before it stopped writing without end is acknowledged.
+    /// All data of an application that wrote without end and stopped is acknowledged.
     fn stopped(&mut self, slot: ConnSlot) {
         let c = &mut self.hosts.connections[slot];
         if let Some(message) = c.messages.take_first() {
