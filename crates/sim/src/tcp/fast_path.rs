@@ -12,21 +12,11 @@
 //! An endpoint has at most one fast path, by its stack and its congestion control ([`FastPath`]). `Sender::new` and `Receiver::new` choose it.
 
 use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::common::state::FastPath;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Phase, ReductionCause, Sender, Timer};
 use forebay_experiment::transport::Ecn;
 use forebay_types::Time;
-
-/// Fast path of an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FastPath {
-    /// There is none.
-    None,
-    /// Sender without a scoreboard, or receiver that acknowledges each segment.
-    Plain,
-    /// Linux: sender with a scoreboard, or receiver that delays ACKs and tunes its window.
-    Linux,
-}
 
 impl Sender {
     /// Bytes that a packet acknowledges, if it is an ACK for the fast path.

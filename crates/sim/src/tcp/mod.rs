@@ -35,4 +35,4 @@ pub use linux::metrics;
 pub use options::offered_shift;
 
 use common::seq;
-use linux::timer_wheel;
+use common::timer_wheel;

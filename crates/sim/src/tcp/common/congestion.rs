@@ -2,8 +2,8 @@
 
 use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Ack, Cc, Event, Hooks, Opportunity, Outcome, Reduction, Threshold, Window};
+use crate::tcp::common::state::ReductionCause;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::ReductionCause;
 use forebay_experiment::transport::Ecn;
 use forebay_types::Time;
 

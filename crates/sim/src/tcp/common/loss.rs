@@ -1,8 +1,8 @@
 //! Loss detection and recovery of a sender.
 
 use super::sack_state::SackState;
+use crate::tcp::common::state::CaState;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::CaState;
 use forebay_types::Time;
 
 /// Recovery state of a sender.

@@ -1,9 +1,9 @@
 //! Connection state and send sequence space (RFC 9293 section 3.3.1), in stream offsets.
 
+use crate::tcp::common::state::FastPath;
+use crate::tcp::common::state::Phase;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::fast_path::FastPath;
 use crate::tcp::options::offered_shift;
-use crate::tcp::sender::Phase;
 use forebay_types::GroupId;
 
 /// Send side of a connection. Offsets count from 0, the first byte of data.

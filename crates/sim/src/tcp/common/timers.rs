@@ -2,7 +2,7 @@
 
 use super::rtt::TimedSegment;
 use crate::net::generation::Generation;
-use crate::tcp::sender::Timer;
+use crate::tcp::common::state::Timer;
 use forebay_types::{Time, TimeOrNever};
 
 /// Timers of one sender.

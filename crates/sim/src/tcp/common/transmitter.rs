@@ -1,9 +1,9 @@
 //! Packets that leave a sender, and its packets that wait in the interface of the host.
 
 use crate::net::packet::{Codepoint, Packet};
+use crate::tcp::common::send_buffer::SendBuffer;
 use crate::tcp::common::seq::Numbers;
-use crate::tcp::linux::send_buffer::SendBuffer;
-use crate::tcp::linux::tsq::SmallQueue;
+use crate::tcp::common::small_queue::SmallQueue;
 use forebay_types::{Time, TimeOrNever};
 
 /// Packets of one sender on their way out.

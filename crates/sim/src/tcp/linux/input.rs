@@ -2,12 +2,12 @@
 
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
+use crate::tcp::common::clock::whole_ticks;
 use crate::tcp::common::rate_sample::Ages;
 use crate::tcp::common::rtt::Sent;
 use crate::tcp::common::sack_state::SackState;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::clock::whole_ticks;
 use crate::tcp::sender::sack::SackInfo;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;

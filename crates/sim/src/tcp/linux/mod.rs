@@ -1,11 +1,8 @@
 //! Behaviour of the Linux stack where it differs from the RFCs. Files have the names of the kernel's files or functions, without `tcp_`.
 
-pub(in crate::tcp) mod clock;
 mod input;
 pub mod metrics;
 pub(in crate::tcp) mod reno_sack;
-pub(in crate::tcp) mod send_buffer;
 pub(in crate::tcp) mod timer;
-pub(in crate::tcp) mod timer_wheel;
 pub(in crate::tcp) mod tso;
 pub(in crate::tcp) mod tsq;

@@ -1,13 +1,20 @@
 //! The timer of Linux: tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe, tcp_rack_reo_timeout, and slots of the timer wheel.
 
 use crate::net::packet::Wire;
+use crate::tcp::common::timer_wheel;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::timer_wheel;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_experiment::transport::Recovery;
 use forebay_types::{Time, TimeOrNever};
 
 impl Sender {
+    /// Time after which a probe is sent (tcp_schedule_loss_probe), in whole ticks of whole microseconds (usecs_to_jiffies). A segment that is `alone`
+    /// may meet a delayed ACK: it waits for the minimum RTO more, others wait for two ticks more.
+    pub(in crate::tcp) fn linux_probe_timeout(c: &TcpConfig, srtt: Time, alone: bool) -> Time {
+        let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
+        (Time::from_us((srtt * 2).as_us()) + more).round_up(c.rto_granularity)
+    }
+
     /// Returns true if the timers follow Linux with RACK.
     #[inline(always)]
     pub(in crate::tcp) fn uses_linux_timers(&self, c: &TcpConfig) -> bool {
@@ -133,11 +140,4 @@ impl Sender {
     pub fn put_off(&self) -> bool {
         !self.timers.due().is_never() && self.timers.due() == self.cold.put_off
     }
-}
-
-/// Time after which a probe is sent (tcp_schedule_loss_probe), in whole ticks of whole microseconds (usecs_to_jiffies). A segment that is `alone`
-/// may meet a delayed ACK: it waits for the minimum RTO more, others wait for two ticks more.
-pub(in crate::tcp) fn probe_timeout(c: &TcpConfig, srtt: Time, alone: bool) -> Time {
-    let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
-    (Time::from_us((srtt * 2).as_us()) + more).round_up(c.rto_granularity)
 }

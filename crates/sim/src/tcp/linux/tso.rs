@@ -3,7 +3,7 @@
 //! (tcp_tso_should_defer), and its interface holds whole bursts (tcp_small_queue_check).
 
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::{CaState, Sender};
+use crate::tcp::sender::{Burst, CaState, Sender};
 use forebay_types::Time;
 
 /// `tcp_min_tso_segs`.
@@ -15,14 +15,6 @@ const RTT_LOG: u32 = 9;
 /// `tcp_tso_win_divisor`: a third of the window is sent at once.
 const WINDOW_DIVISOR: u64 = 3;
 const MS: Time = Time::from_ms(1);
-
-/// New data that may leave now.
-pub(in crate::tcp) struct Burst {
-    /// End of the data, a stream offset.
-    pub end: u64,
-    /// True if the window has space for more, but the sender waits for still more space.
-    pub deferred: bool,
-}
 
 impl Sender {
     /// Bytes of one burst in whole segments (tcp_tso_autosize): the pacing rate for a millisecond, and a full burst near peers.

@@ -6,6 +6,16 @@ use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;
 
 impl Sender {
+    /// Time after which a probe is sent (section 7.2). `alone`: one segment is outstanding.
+    pub(in crate::tcp) fn rfc_probe_timeout(c: &TcpConfig, srtt: Time, alone: bool) -> Time {
+        //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
+        //# Third, when the FlightSize is one segment, the sender MAY inflate the PTO by TLP.max_ack_delay to accommodate a
+        //# potentially delayed acknowledgment and reduce the risk of spurious retransmissions.
+        // Our choice for "implementation specific": the timer of a receiver that delays ACKs.
+        let delays = alone && c.ack_every > 1;
+        srtt * 2 + if delays { c.ack_delay } else { Time::ZERO }
+    }
+
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
     //# The sender SHOULD start or restart a loss probe PTO timer after transmitting new data (that was not itself a loss
     //# probe) or upon receiving an ACK that cumulatively acknowledges new data unless it is already in fast recovery, RTO
@@ -48,14 +58,4 @@ impl Sender {
         }
         self.transmit(c, now, out);
     }
-}
-
-/// Time after which a probe is sent (section 7.2). `alone`: one segment is outstanding.
-pub(in crate::tcp) fn probe_timeout(c: &TcpConfig, srtt: Time, alone: bool) -> Time {
-    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
-    //# Third, when the FlightSize is one segment, the sender MAY inflate the PTO by TLP.max_ack_delay to accommodate a
-    //# potentially delayed acknowledgment and reduce the risk of spurious retransmissions.
-    // Our choice for "implementation specific": the timer of a receiver that delays ACKs.
-    let delays = alone && c.ack_every > 1;
-    srtt * 2 + if delays { c.ack_delay } else { Time::ZERO }
 }

@@ -3,9 +3,9 @@
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
+use crate::tcp::common::clock::microseconds;
 use crate::tcp::common::rtt::Sent;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::clock::microseconds;
 use forebay_experiment::transport::{Ecn, Growth, SsthreshFrom};
 use forebay_types::Time;
 

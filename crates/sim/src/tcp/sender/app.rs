@@ -5,8 +5,8 @@ use super::{Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::rack::MAX_REORDERING;
+use crate::tcp::common::send_buffer::{SendBuffer, SenderView};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::send_buffer::{SendBuffer, SenderView};
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_types::Time;
 

@@ -3,8 +3,8 @@
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
 use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::common::clock::{microseconds, whole_ticks};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::clock::{microseconds, whole_ticks};
 use forebay_experiment::transport::Ecn;
 use forebay_types::Time;
 

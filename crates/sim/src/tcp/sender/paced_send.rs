@@ -5,8 +5,15 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Opportunity;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::tso::Burst;
 use forebay_types::{Time, TimeOrNever};
+
+/// New data that may leave now.
+pub(in crate::tcp) struct Burst {
+    /// End of the data, a stream offset.
+    pub end: u64,
+    /// True if the window has space for more, but the sender waits for still more space.
+    pub deferred: bool,
+}
 
 impl Sender {
     /// Sends as `transmit` does, for congestion controls that limit or pace new data and for senders that wait for bursts. The time does not change

@@ -5,7 +5,6 @@ use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::{linux, rfc};
 use forebay_types::Time;
 use std::num::NonZeroU64;
 
@@ -15,8 +14,8 @@ impl Sender {
         let alone = self.loss.sack.as_ref().is_some_and(|s| s.board.len() == 1);
         match self.rtt.smoothed().get() {
             None => Time::from_secs(1),
-            Some(srtt) if c.is_linux() => linux::timer::probe_timeout(c, srtt, alone),
-            Some(srtt) => rfc::tlp_rack::probe_timeout(c, srtt, alone),
+            Some(srtt) if c.is_linux() => Sender::linux_probe_timeout(c, srtt, alone),
+            Some(srtt) => Sender::rfc_probe_timeout(c, srtt, alone),
         }
     }
 

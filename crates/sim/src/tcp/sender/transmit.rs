@@ -4,9 +4,9 @@ use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
+use crate::tcp::common::small_queue::memory;
+use crate::tcp::common::state::FastPath;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::fast_path::FastPath;
-use crate::tcp::linux::tsq::memory;
 use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_types::Time;
 

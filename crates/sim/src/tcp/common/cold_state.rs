@@ -3,8 +3,8 @@
 use crate::shim::tag_shims::Tagger;
 use crate::tcp::common::cold::{Cold, Initial};
 use crate::tcp::common::cwnd_validation::CwndUsage;
-use crate::tcp::common::message_stats::PendingMessages;
 use crate::tcp::common::pacer::Pacer;
+use crate::tcp::common::send_stats::PendingMessages;
 use forebay_types::TimeOrNever;
 
 /// State that most connections do not need.

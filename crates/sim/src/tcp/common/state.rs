@@ -1,4 +1,4 @@
-//! States of a sender: connection, recovery and timer.
+//! States of an endpoint: connection, recovery, timer and fast path.
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,4 +52,15 @@ pub(in crate::tcp) enum ReductionCause {
     Ecn,
     /// ECE at a window of one segment. New data waits for the retransmission timer.
     EcnAtOneSegment,
+}
+
+/// Fast path of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tcp) enum FastPath {
+    /// There is none.
+    None,
+    /// Sender without a scoreboard, or receiver that acknowledges each segment.
+    Plain,
+    /// Linux: sender with a scoreboard, or receiver that delays ACKs and tunes its window.
+    Linux,
 }
