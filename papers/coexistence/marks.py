@@ -1,10 +1,10 @@
 """Attribution of marks to the rules of the modified CHOKe, from the bottleneck's queue packet by packet.
 
-No table says which rule set a mark. But in the steady state nothing is lost and ACKs meet no queue, so the samples of
-both senders at every ACK tell when each packet arrived at the bottleneck and when it went into service: a fixed time
-after its transmission, and a fixed time before its ACK. From the queue that each arrival found follow RED's average,
-the probability that all seven samples are of its flow, and by RED's law the chance of the other mark. The number of
-marks that this predicts is compared with the port's own counter.
+No table names the rule that set a mark. In the steady state nothing is lost and ACKs find empty queues. The samples of
+both senders at every ACK therefore give two times of each packet. It arrived at the bottleneck a fixed time after its
+transmission, and went into service a fixed time before its ACK. The queue that each arrival found gives RED's average,
+the probability that all seven samples are of its flow, and, by RED's formula, the chance of the other mark. The number
+of marks that this predicts is compared with the port's own counter.
 """
 
 from __future__ import annotations

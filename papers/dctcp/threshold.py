@@ -50,8 +50,8 @@ def k_sweep(run: Run) -> dict[str, dict[int, Result]]:
 def buffer_sweep(run: Run) -> dict[int, Result]:
     """Buffer that TCP needs: one flow, drop-tail.
 
-    With RFC 6675 alone the loss of a whole first slow start ends in one timeout after the other (README), which has nothing to
-    do with the buffer's size: proportional rate reduction (RFC 6937), as kernels have it.
+    Proportional rate reduction (RFC 6937) is on, as in kernels. With RFC 6675 alone the loss of a whole first slow start ends in
+    one timeout after the other (README), for any size of the buffer.
     """
     sets = {
         "topology.senders": 1,
