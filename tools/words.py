@@ -57,7 +57,7 @@ WRITTEN = (DOC, COMMENT, PROSE, STRING, HELP)
 
 # Phrases that contain a word of a rule and are terms of the field.
 ALLOWED = re.compile(
-    r"\b(?:little's|moore's|amdahl's|zipf's|power|control|square-root|conservation) congestion controls?\b|\blaws? of (?:large numbers|physics)\b",
+    r"\b(?:little's|moore's|amdahl's|zipf's|power|control|square-root|conservation) laws?\b|\blaws? of (?:large numbers|physics)\b",
     re.I,
 )
 

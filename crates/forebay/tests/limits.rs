@@ -296,7 +296,7 @@ fn max_time_keeps_partial_results() {
     assert!(text(&out.stderr).lines().last().unwrap().contains("\"partial\":\"partial results"), "{}", text(&out.stderr));
     let manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(s.0.join("r/manifest.json")).unwrap()).unwrap();
     let run = &manifest["runs"][0];
-    assert!(manifest["runs"].as_array().unwrap().len() == 1 && run["cut"] == true, "{manifest}");
+    assert!(manifest["runs"].as_array().unwrap().len() == 1 && run["truncated"] == true, "{manifest}");
     assert!(run["end_ns"].as_u64().unwrap() < 3_600_000_000_000 && run["packet_hops"].as_u64().unwrap() > 0, "{run}");
     assert!(
         fs::read_to_string(s.0.join("r/report.html")).unwrap().contains("ended after 5.0 s by --max-time"),
