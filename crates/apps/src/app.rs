@@ -94,7 +94,7 @@ impl App {
         }
     }
 
-    /// Whether it has written its last message.
+    /// Returns true if it has written its last message.
     pub fn finished(&self) -> bool {
         self.remaining() == 0 && self.next_arrival().is_none()
     }

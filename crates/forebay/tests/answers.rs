@@ -53,7 +53,7 @@ fn every_scenario_gets_the_answer_that_it_names() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Whether `text` is as `pattern`, in which `*` stands for any text.
+/// Returns true if `text` is as `pattern`, in which `*` stands for any text.
 fn fits(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|begin| text.strip_prefix(begin)) else { return false };

@@ -19,7 +19,7 @@ pub struct KInterval {
 }
 
 impl KInterval {
-    /// Whether no K satisfies both bounds: the buffer is too small (Eq. 27 fails).
+    /// Returns true if no K satisfies both bounds: the buffer is too small (Eq. 27 fails).
     pub fn is_empty(&self) -> bool {
         self.lower >= self.upper
     }

@@ -26,7 +26,7 @@ const MATCH_WORDS: [&str; 3] = choices(MATCHES);
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Candidate {
     handle: Handle,
-    /// Whether it is ECN-capable.
+    /// True if it is ECN-capable.
     capable: bool,
     flow: u64,
 }
@@ -47,7 +47,7 @@ pub struct Choke {
     backlog: RingBuffer<Candidate>,
     /// Positions in the queue that were drawn.
     drawn: Vec<usize>,
-    /// Whether they match the packet of the last `try_push`.
+    /// True if they match the packet of the last `try_push`.
     matched: bool,
     rng: Rng,
 }

@@ -18,7 +18,7 @@ pub struct Dwrr {
     active: VecDeque<u8>,
     /// Bytes that each queue may still send in its turn.
     deficit: Vec<u64>,
-    /// Whether the first of the active queues has had its quantum for this turn.
+    /// True if the first of the active queues has had its quantum for this turn.
     has_quantum: bool,
     /// Bytes of a turn with weight 1; 0: not set.
     quantum: u64,

@@ -23,9 +23,9 @@ struct Flow {
     bytes: u64,
     /// Bytes that it may send in this round.
     deficit: i64,
-    /// Whether it is in the list `new` or `old`.
+    /// True if it is in the list `new` or `old`.
     listed: bool,
-    /// Whether it has changed since the last overflow.
+    /// True if it has changed since the last overflow.
     changed: bool,
     control: CodelControl,
 }

@@ -71,7 +71,7 @@ impl QueueError {
 pub struct QueueEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether it can set CE. For a built queue see [`Queue::marks`].
+    /// True if it can set CE. For a built queue see [`Queue::marks`].
     pub marking: Marking,
     /// Parameters that are compared with the queue, and so must not exceed the buffer.
     pub thresholds: &'static [&'static str],

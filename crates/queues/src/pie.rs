@@ -48,7 +48,7 @@ struct Params {
     mark_up_to: f64,
     derandomize: bool,
     cap: bool,
-    /// Whether the queueing delay is estimated from the departure rate.
+    /// True if the queueing delay is estimated from the departure rate.
     from_rate: bool,
     /// A queue of two packets of this size gets no signals.
     mean_packet: Option<u64>,
@@ -201,7 +201,7 @@ impl Pie {
         next.clamp(0.0, 1.0)
     }
 
-    /// Whether an arriving packet gets a congestion signal (RFC 8033 section 4.1, `drop_early`).
+    /// Returns true if an arriving packet gets a congestion signal (RFC 8033 section 4.1, `drop_early`).
     fn signals(&mut self) -> bool {
         let p = self.params;
         let half = |t: Time| t < Time(p.target.0 / 2);

@@ -39,7 +39,7 @@ pub struct StrictPriority {
     k_of_queue: bool,
     buffer_of_queue: bool,
     tail_drop: bool,
-    /// Whether only the sum of all queues matters.
+    /// True if only the sum of all queues matters.
     common: bool,
 }
 

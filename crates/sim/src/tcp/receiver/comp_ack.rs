@@ -23,7 +23,7 @@ pub(super) struct CompressedAcks {
 }
 
 impl CompressedAcks {
-    /// Whether ACKs are held back.
+    /// Returns true if ACKs are held back.
     #[inline(always)]
     pub(super) fn is_holding(&self) -> bool {
         self.held > 0
@@ -59,7 +59,7 @@ impl CompressedAcks {
         self.flushed = true;
     }
 
-    /// Whether they did, reported once.
+    /// Returns true if they did, reported once.
     pub(super) fn take_flushed(&mut self) -> bool {
         std::mem::take(&mut self.flushed)
     }

@@ -100,7 +100,7 @@ impl DelayedAck {
         now - self.last_arrival
     }
 
-    /// Whether `bytes` exceed what may wait for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
+    /// Returns true if `bytes` exceed what may wait for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
     #[inline(always)]
     pub(super) fn exceeds_limit(&self, c: &TcpConfig, bytes: u64) -> bool {
         bytes > u64::from(c.ack_every - 1) * u64::from(self.rcv_mss)
@@ -216,7 +216,7 @@ impl DelayedAck {
         self.slot_state |= IN_SLOT;
     }
 
-    /// Whether the engine has no entry for the slot of the timer.
+    /// Returns true if the engine has no entry for the slot of the timer.
     pub(super) fn has_unregistered_slot(&self) -> bool {
         self.slot_state & (IN_SLOT | HAS_ENTRY) == IN_SLOT
     }

@@ -36,8 +36,8 @@ impl Gro {
         })
     }
 
-    /// Whether `p` can join the super-segment (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first segment, with the same ECN
-    /// field, the same CWR and the same tick in the timestamp.
+    /// Returns true if `p` can join the super-segment (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first segment, with the
+    /// same ECN field, the same CWR and the same tick in the timestamp.
     fn can_join(&self, c: &TcpConfig, p: &Packet) -> bool {
         let held = &self.held;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;

@@ -43,7 +43,7 @@ impl LinuxReceiver {
         &mut self.delack
     }
 
-    /// Whether the connection tunes its window.
+    /// Returns true if the connection tunes its window.
     pub(super) fn has_autotuning(&self) -> bool {
         self.rcvbuf.is_some()
     }
@@ -71,7 +71,7 @@ impl LinuxReceiver {
         }
     }
 
-    /// Whether a segment of `len` bytes has the estimated size and no duplicate ACK is held back.
+    /// Returns true if a segment of `len` bytes has the estimated size and no duplicate ACK is held back.
     #[inline(always)]
     pub(super) fn expects(&self, len: u16) -> bool {
         len == self.delack.rcv_mss() && !self.comp.is_holding()
@@ -254,7 +254,7 @@ impl Receiver {
         }
     }
 
-    /// Whether an ACK leaves immediately (__tcp_ack_snd_check).
+    /// Returns true if an ACK leaves immediately (__tcp_ack_snd_check).
     fn acks_immediately(&mut self, c: &TcpConfig, p: &Packet, accepted: &Accepted, used: u32) -> bool {
         if c.ack_every == 1 {
             // Such a route is always in quick-ACK mode (RTAX_QUICKACK, tcp_in_quickack_mode), and compresses no ACKs.
@@ -276,7 +276,7 @@ impl Receiver {
             || !(self.stream.has_sack() || (accepted.in_order && complete))
     }
 
-    /// Whether the data received since the last ACK requires one (__tcp_ack_snd_check).
+    /// Returns true if the data received since the last ACK requires one (__tcp_ack_snd_check).
     #[inline(always)]
     pub(super) fn is_ack_due(&mut self, c: &TcpConfig, used: u32) -> bool {
         let Some(a) = &self.linux else { return true };

@@ -133,7 +133,7 @@ impl Receiver {
         self.stream.delivered()
     }
 
-    /// Whether the stream has ended with a FIN.
+    /// Returns true if the stream has ended with a FIN.
     pub fn finished(&self) -> bool {
         self.stream.finished()
     }
@@ -186,7 +186,7 @@ impl Receiver {
         self.generation
     }
 
-    /// Whether the connection tunes its window, which requires the latency of ACKs.
+    /// Returns true if the connection tunes its window, which requires the latency of ACKs.
     pub fn autotunes_window(&self) -> bool {
         self.linux.as_ref().is_some_and(|a| a.has_autotuning())
     }
@@ -295,7 +295,7 @@ impl Receiver {
         self.armed = entry;
     }
 
-    /// Whether the timer expires in slots of a timer wheel.
+    /// Returns true if the timer expires in slots of a timer wheel.
     pub(crate) fn uses_timer_wheel(&self) -> bool {
         self.linux.is_some()
     }
@@ -315,7 +315,7 @@ impl Receiver {
         if self.has_unregistered_slot() || self.armed.is_never() { self.timer_entry(config, now) } else { self.timer_due }
     }
 
-    /// Whether the engine has no entry for the slot that holds the timer.
+    /// Returns true if the engine has no entry for the slot that holds the timer.
     #[inline]
     pub(crate) fn has_unregistered_slot(&self) -> bool {
         self.linux.as_ref().is_some_and(|a| a.delack().has_unregistered_slot())

@@ -27,7 +27,7 @@ pub(super) struct OfoCoalescing {
 }
 
 impl OfoCoalescing {
-    /// Whether the queue has a run.
+    /// Returns true if the queue has a run.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
         self.buffers > 0

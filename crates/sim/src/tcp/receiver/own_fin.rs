@@ -16,13 +16,13 @@ impl OwnFin {
         OwnFin(if c.quickack { 0 } else { ON_ACKS })
     }
 
-    /// Whether every ACK of the sender's FIN carries a FIN.
+    /// Returns true if every ACK of the sender's FIN carries a FIN.
     #[inline(always)]
     pub(super) fn is_on_acks(self) -> bool {
         self.0 == ON_ACKS
     }
 
-    /// Whether it has been sent as a packet of its own.
+    /// Returns true if it has been sent as a packet of its own.
     #[inline(always)]
     pub(super) fn is_sent(self) -> bool {
         self.0 > 0 && !self.is_on_acks()

@@ -42,7 +42,7 @@ impl TsRecent {
         self.value = ts;
     }
 
-    /// Whether `p` has an older timestamp than the stored one, unless the clock has wrapped: see [`TsRecent::is_older`].
+    /// Returns true if `p` has an older timestamp than the stored one, unless the clock has wrapped: see [`TsRecent::is_older`].
     #[inline(always)]
     pub(super) fn may_be_older(&self, now: Time, p: &Packet) -> bool {
         now.since(p.ts) > now.since(self.value)
@@ -66,7 +66,7 @@ impl TsRecent {
         (left(now, p.ts), left(self.arrived, self.value))
     }
 
-    /// Whether `p`, which arrives now, left before the segment with the stored timestamp.
+    /// Returns true if `p`, which arrives now, left before the segment with the stored timestamp.
     #[cold]
     #[inline(never)]
     fn is_older(&self, now: Time, p: &Packet) -> bool {
@@ -77,7 +77,7 @@ impl TsRecent {
     //= https://www.rfc-editor.org/rfc/rfc7323#section-5.3
     //# If there is a Timestamps option in the arriving segment, SEG.TSval < TS.Recent, TS.Recent is valid (see later
     //# discussion), and if the RST bit is not set, then treat the arriving segment as not acceptable:
-    /// Whether PAWS drops `p`, by the ticks of the timestamp clock (RFC 7323 section 5.3 R1, tcp_paws_check).
+    /// Returns true if PAWS drops `p`, by the ticks of the timestamp clock (RFC 7323 section 5.3 R1, tcp_paws_check).
     #[cold]
     #[inline(never)]
     pub(super) fn fails_paws(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {

@@ -166,7 +166,7 @@ impl RcvBuf {
         (window.min(65_535 << wscale), scarce)
     }
 
-    /// Whether a window of which `remaining` bytes are left could double once the application has read everything (tcp_cleanup_rbuf).
+    /// Returns true if a window of which `remaining` bytes are left could double once the application has read everything (tcp_cleanup_rbuf).
     pub(super) fn may_double(&self, remaining: u32) -> bool {
         2 * remaining <= self.window_clamp
     }
