@@ -17,7 +17,7 @@ struct Pair {
     down: ConnSlot,
     remaining: u32,
     ids: QuerySource,
-    /// When it sent its last request.
+    /// Time of its last request.
     requested_at: Time,
     client_rng: Rng,
     server_rng: Rng,

@@ -1,5 +1,5 @@
-//! What an exchange at the end of a window costs: `mpirun -n 2 target/release/examples/exchange`. All processes give each other one so many bytes, again and
-//! again; the first one prints the median and the tenth and ninetieth percentile of a round, in microseconds.
+//! Cost of an exchange at the end of a window: `mpirun -n 2 target/release/examples/exchange`. In each round every process sends the same number of
+//! bytes to every other process. Process 0 prints the median, the tenth and the ninetieth percentile of the time of a round, in microseconds.
 
 #[path = "../src/mpi_exchange.rs"]
 mod mpi_exchange;

@@ -190,7 +190,7 @@ fn lost_file() {
         works(&lab, attach);
         std::fs::remove_file("/run/forebay/fbt_cli.json").expect("the file of the attachment");
         check(works(&lab, "detach --all").contains("without a state file"), "detach --all says what it found");
-        // What it was before is lost with the file.
+        // The previous value of the sysctl is lost with the file.
         lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
         nothing_left(&lab, &before, attach);
     }

@@ -224,13 +224,13 @@ const fn multi_params() -> [Param; 12] {
             key: "match",
             kind: Kind::Choice(&MATCH_WORDS),
             default: Some("all"),
-            doc: "how many of the drawn packets must belong to the arriving packet's flow",
+            doc: "number of drawn packets that must belong to the arriving packet's flow",
         },
         Param {
             key: "victims",
             kind: Kind::Choice(&["samples", "none"]),
             default: Some("samples"),
-            doc: "whether the drawn packets of that flow are marked together with the arriving packet, or only the latter",
+            doc: "packets to mark: the drawn packets of that flow and the arriving packet, or only the latter",
         },
     ];
     let mut all = [samples[0]; 12];

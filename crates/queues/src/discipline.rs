@@ -72,7 +72,7 @@ pub trait Buffered: Discipline {
         None
     }
 
-    /// Returns true if a port may omit `push_idle`: every packet that arrives at an idle port with an empty backlog, and fits, is accepted unchanged,
+    /// Returns true if a port may omit `push_idle`: every fitting packet that arrives at an idle port with an empty backlog is accepted unchanged,
     /// and later decisions depend only on the idle time of [`Buffered::add_idle`].
     fn accepts_idle(&self) -> bool {
         false
@@ -183,7 +183,7 @@ macro_rules! disciplines {
     (@type $type:ident $pointer:ident) => { $pointer<$type> };
     (@methods FifoDiscipline $($variant:ident)*) => {
         impl FifoDiscipline {
-            /// Queue length below which a port may omit `on_arrival`: an arrival at a queue with fewer packets and fewer bytes than this, which fits,
+            /// Queue length below which a port may omit `on_arrival`. With fewer packets and fewer bytes than this, every arriving packet that fits
             /// is accepted unchanged, and the discipline's state does not depend on the call.
             pub fn fast_path_limit(&self) -> QueueState {
                 each!(FifoDiscipline, self, d => d.fast_path_limit(), $($variant)*)

@@ -54,8 +54,8 @@ struct Params {
     mean_packet: Option<u64>,
 }
 
-/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B: it starts at a departure, which
-/// does not count, and the end of one measurement may start the next).
+/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B). It starts at a departure, which
+/// does not count; the end of one measurement may start the next.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct DrainTime {
     /// Start of the running measurement, and bytes that have left since.

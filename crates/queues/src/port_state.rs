@@ -116,7 +116,7 @@ pub struct PortState {
     pub memory: Option<u64>,
     /// Wire bytes of the packet in service, 0 when the port is idle.
     pub serving: u32,
-    /// When the port became idle; valid while it is idle.
+    /// Time at which the port became idle; valid while it is idle.
     pub idle_since: Time,
 }
 

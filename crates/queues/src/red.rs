@@ -329,14 +329,9 @@ pub(crate) const PARAMS: [Param; 9] = [
         key: "count",
         kind: Kind::Choice(&COUNT_WORDS),
         default: Some("on"),
-        doc: "whether packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
+        doc: "packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
     },
-    Param {
-        key: "in-service",
-        kind: Kind::Bool,
-        default: Some("false"),
-        doc: "whether the average includes the packet in service",
-    },
+    Param { key: "in-service", kind: Kind::Bool, default: Some("false"), doc: "the average includes the packet in service" },
     Param {
         key: "mean-packet",
         kind: Kind::Bytes,

@@ -289,7 +289,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "buffer-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether the link's `buffer` limits the sum of all queues or each queue",
+                doc: "scope of the link's `buffer`: it limits the sum of all queues, or each queue",
             },
             Param {
                 key: "limits",
@@ -308,7 +308,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "k-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether `k` is compared with the sum of all queues or with the packet's own queue",
+                doc: "length compared with `k`: the sum of all queues, or the packet's own queue",
             },
             Param {
                 key: "ks",

@@ -39,7 +39,7 @@ const FIRST_REPORT: u64 = ACTIVATIONS_PER_REPORT / 10;
 const BUSY_HOPS: u64 = 200;
 
 /// Maximum average number of messages or datagrams of one workload that begin in a window, which bounds its memory and time. Our choice: more than
-/// the shortest link delay allows in any usual scenario.
+/// the shortest link delay allows in realistic scenarios.
 const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// A simulation ready to run.
@@ -345,8 +345,8 @@ impl Simulation {
 
     /// Updates the times of the next events outside the calendar.
     fn update_due(&mut self) {
-        // Nothing takes effect at or after the end of the run. The last window may end before such a time and contain it all the same; it would be
-        // run forever.
+        // Nothing takes effect at or after the end of the run. The last window is cut short there: with an event in the part cut off it would be run
+        // forever.
         let in_time = |time: TimeOrNever| if self.duration.is_some_and(|d| time >= d.into()) { TimeOrNever::NEVER } else { time };
         self.next_due = in_time(self.injection.min(self.schedule.next()));
         self.next_stop = in_time(self.injection.min(self.schedule.next_stop()));

@@ -174,7 +174,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "tail-reorder-wait",
                 kind: Kind::Time,
                 default: Some(""),
-                doc: "after the whole message has been sent, fast retransmit waits this long for an ACK that makes it unnecessary, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
+                doc: "delay of fast retransmit after the whole message has been sent, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
             },
         ],
     },

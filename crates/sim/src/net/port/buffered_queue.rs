@@ -327,9 +327,9 @@ impl Port {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
     }
 
-    /// Queues or drops a packet that is completely at the port at `now`, after the transmissions that start earlier; `memory` is the maximum number
-    /// of bytes that the port may hold because of a shared memory. `lost` receives every dropped packet. Returns the arrival of the first transmitted
-    /// packet at the far end, if nothing was on the way.
+    /// Queues or drops a packet whose last bit reaches the port at `now`, after the transmissions that start earlier. `memory` limits the bytes that
+    /// the port may hold because of a shared memory. `lost` receives every dropped packet. Returns the arrival time of the first transmitted packet
+    /// at the far end, if no packet was on the link.
     pub fn admit(
         &mut self,
         now: Time,

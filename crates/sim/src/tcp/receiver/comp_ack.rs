@@ -59,7 +59,7 @@ impl CompressedAcks {
         self.flushed = true;
     }
 
-    /// Returns true if they did, reported once.
+    /// Returns true once after each [`CompressedAcks::set_flushed`].
     pub(super) fn take_flushed(&mut self) -> bool {
         std::mem::take(&mut self.flushed)
     }

@@ -22,9 +22,9 @@ pub(super) struct Gro {
     segments: u32,
     /// Payload of the first.
     size: u16,
-    /// When it is passed to TCP.
+    /// Time at which it is passed to TCP.
     flush: TimeOrNever,
-    /// When a delayed ACK is due; meanwhile the timer of the receiver is set to the earlier of the two.
+    /// Time at which a delayed ACK is due; meanwhile the timer of the receiver is set to the earlier of the two.
     ack: TimeOrNever,
 }
 

@@ -34,7 +34,7 @@ impl OfoQueue {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.dsack.is_none())
     }
 
-    /// Whether, moreover, the model of coalescing is in its initial state.
+    /// Returns true if [`OfoQueue::is_clear`] does and the model of coalescing is in its initial state.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.is_active())

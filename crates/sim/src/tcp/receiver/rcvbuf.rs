@@ -183,8 +183,8 @@ impl RcvBuf {
         (segments * u64::from(truesize(c, rcv_mss.into()))).min(u64::from(u32::MAX / 2)) as u32
     }
 
-    /// Memory of a segment of `len` bytes that fills a hole, and of the `queued` bytes behind it: those are coalesced, up to 17 segments in one
-    /// (MAX_SKB_FRAGS), because their sender has their SACK and has freed them (tcp_ofo_queue, skb_try_coalesce, tcp_shift_skb_data).
+    /// Memory of a segment of `len` bytes that fills a hole, and of the `queued` bytes behind it. The latter are coalesced, up to 17 segments in one
+    /// (MAX_SKB_FRAGS), because their sender received SACKs and freed them (tcp_ofo_queue, skb_try_coalesce, tcp_shift_skb_data).
     pub(super) fn truesize_of_run(&self, c: &TcpConfig, len: u64, queued: u64, rcv_mss: u16) -> u32 {
         let segments = queued.div_ceil(u64::from(rcv_mss.max(1))) as u32;
         let saved = HEAD * segments.saturating_sub(segments.div_ceil(u32::from(MAX_FRAGS)));
