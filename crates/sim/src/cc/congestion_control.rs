@@ -30,7 +30,7 @@ impl Window {
         if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
     }
 
-    /// Returns whether the window is below the slow start threshold.
+    /// Returns true if the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh.or_infinite()
@@ -365,13 +365,13 @@ pub trait CongestionControl: Sized {
         threshold
     }
 
-    /// Returns whether a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger; not for
-    /// those that react to both alike (RFC 3168 section 6.1.2: once per window).
+    /// Returns true if a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger;
+    /// not for those that react to both alike (RFC 3168 section 6.1.2: once per window).
     fn reduces_on_loss_after_ecn(&self) -> bool {
         false
     }
 
-    /// Returns whether the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
+    /// Returns true if the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
     /// (`cubictcp_acked`).
     fn ignores_delay(&self, _ack: &Ack) -> bool {
         false

@@ -109,7 +109,7 @@ impl Dctcp {
         Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, growth }
     }
 
-    /// Returns whether it computes in whole numbers throughout.
+    /// Returns true if it computes in whole numbers throughout.
     pub(super) fn is_fixed_point(&self) -> bool {
         self.growth != CwndGrowth::Fractional
     }

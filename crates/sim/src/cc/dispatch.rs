@@ -60,7 +60,7 @@ impl Hooks {
         self.0 >> 4 & 1 == 1
     }
 
-    /// Returns whether [`CongestionControl::Sent`] is not empty.
+    /// Returns true if [`CongestionControl::Sent`] is not empty.
     #[inline(always)]
     pub fn records(self) -> bool {
         self.0 >> 5 & 1 == 1

@@ -99,7 +99,7 @@ impl PartitionState {
         self.effects.push((from, effect));
     }
 
-    /// Returns whether the end of the window has anything to apply. Usually it has not.
+    /// Returns true if the end of the window has anything to apply. Usually it has not.
     #[inline]
     pub(super) fn has_effects(&self) -> bool {
         self.dropped.len() | self.effects.len() | self.requests.len() > 0

@@ -44,7 +44,7 @@ impl ProgressTimer {
         ProgressTimer { due }
     }
 
-    /// Returns whether progress is due after so many activations.
+    /// Returns true if progress is due after so many activations.
     #[inline(always)]
     pub(super) fn is_due(&self, activations: u64) -> bool {
         activations >= self.due.load(Relaxed)

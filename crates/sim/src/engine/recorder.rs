@@ -66,7 +66,7 @@ impl Recorder {
         self.timeouts.append(part.take_timeouts());
     }
 
-    /// Returns whether packets are recorded.
+    /// Returns true if packets are recorded.
     pub(super) fn records_packets(&self) -> bool {
         self.packets.is_some()
     }
@@ -107,7 +107,7 @@ impl Recorder {
         self.packets.take().unwrap_or_default()
     }
 
-    /// Returns whether any connection is sampled.
+    /// Returns true if any connection is sampled.
     #[inline]
     pub(super) fn samples(&self) -> bool {
         !self.series.is_empty()
@@ -118,7 +118,7 @@ impl Recorder {
         self.series.iter().find(|s| s.0 == conn_id).map(|s| s.1)
     }
 
-    /// Returns whether timeouts are recorded.
+    /// Returns true if timeouts are recorded.
     pub(super) fn records_timeouts(&self) -> bool {
         self.records_timeouts
     }

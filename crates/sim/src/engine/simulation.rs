@@ -250,12 +250,12 @@ impl Simulation {
         flow
     }
 
-    /// Returns whether results are the same on several cores.
+    /// Returns true if results are the same on several cores.
     fn can_be_divided(&mut self) -> bool {
         self.state.can_be_divided() && self.state.calendar().is_exact()
     }
 
-    /// Returns whether windows hold enough work for several cores.
+    /// Returns true if windows hold enough work for several cores.
     fn is_busy(&self) -> bool {
         self.hops_per_window >= BUSY_HOPS
     }
@@ -352,7 +352,7 @@ impl Simulation {
         self.next_stop = in_time(self.injection.min(self.schedule.next_stop()));
     }
 
-    /// Ends the window. Returns whether it was the last one.
+    /// Ends the window. Returns true if it was the last one.
     #[inline(always)]
     fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
         self.state.end_window();

@@ -109,7 +109,7 @@ impl Slab {
         (packet, self.release(handle))
     }
 
-    /// Frees the place of a packet. Returns whether it was counted as sent before the end of the warm-up.
+    /// Frees the place of a packet. Returns true if it was counted as sent before the end of the warm-up.
     #[inline]
     pub(super) fn release(&mut self, handle: Handle) -> bool {
         self.packet_mut(handle).seq = self.unused;
@@ -134,7 +134,7 @@ impl Slab {
         unsafe { self.packets.get_unchecked_mut(handle.0 as usize) }
     }
 
-    /// Returns whether no packet is stored.
+    /// Returns true if no packet is stored.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.stored == 0
@@ -185,7 +185,7 @@ impl Backlog {
         self.slab.before = before;
     }
 
-    /// Returns whether the backlog is empty.
+    /// Returns true if the backlog is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         debug_assert_eq!(self.discipline.len(), self.slab.stored as usize);

@@ -84,7 +84,7 @@ impl TagShim for Prin {
 }
 
 impl Prin {
-    /// Returns whether the block is cut into three pieces instead of full segments.
+    /// Returns true if the block is cut into three pieces instead of full segments.
     fn split(&self, m: &Message, mss: u64) -> bool {
         self.c.split_short && m.end - m.begin <= 2 * mss
     }

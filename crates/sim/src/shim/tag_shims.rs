@@ -27,7 +27,7 @@ macro_rules! tag_shims {
                 }
             }
 
-            /// Returns whether receivers send their ACKs in the most urgent class.
+            /// Returns true if receivers send their ACKs in the most urgent class.
             pub fn urgent_acks(&self) -> bool {
                 match self {
                     $(Config::$name(_) => <super::$module::$shim as TagShim>::URGENT_CONTROL),+

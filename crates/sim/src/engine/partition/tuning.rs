@@ -26,7 +26,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Adds a window that took `nanos` and ran `nodes` nodes. Returns whether the turn is over.
+    /// Adds a window that took `nanos` and ran `nodes` nodes. Returns true if the turn is over.
     fn note(&mut self, nanos: u64, nodes: u64) -> bool {
         if self.windows >= WARM_UP || self.total_nanos >= TURN_NANOS {
             self.nanos_per_node.push(nanos as f64 / nodes.max(1) as f64);
@@ -64,12 +64,12 @@ impl ThreadTuning {
         ThreadTuning { always, together: always, turns: Default::default(), turn: 0, pause: 0, factor: FIRST_PAUSE }
     }
 
-    /// Returns whether the next window uses all threads.
+    /// Returns true if the next window uses all threads.
     pub(in crate::engine) fn together(&self) -> bool {
         self.together != (self.pause == 0 && self.turn == 1)
     }
 
-    /// Returns whether all threads were faster at the last measurement.
+    /// Returns true if all threads were faster at the last measurement.
     pub(in crate::engine) fn is_faster_together(&self) -> bool {
         self.together
     }

@@ -315,7 +315,7 @@ impl Port {
         lost(packet);
     }
 
-    /// Returns whether a transmission can start before `until`.
+    /// Returns true if a transmission can start before `until`.
     #[inline(always)]
     pub(crate) fn starts_before(&self, until: Time) -> bool {
         self.busy_until < until && self.backlog().is_some_and(|b| !b.is_empty())
@@ -353,7 +353,7 @@ impl Port {
         first_arrival.or(self.enqueue_idle_slow(now, packet, extra, lost))
     }
 
-    /// Returns whether the transmitter is busy at `now`, up to which it has been served.
+    /// Returns true if the transmitter is busy at `now`, up to which it has been served.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.busy_until >= now

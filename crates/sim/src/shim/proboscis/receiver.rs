@@ -57,7 +57,7 @@ impl End<Proboscis> for ReceiverShim {
         ReceiverShim { peer, ..ReceiverShim::default() }
     }
 
-    /// Returns whether a SYN-ACK is held, so that ticks are wanted.
+    /// Returns true if a SYN-ACK is held, so that ticks are wanted.
     fn waiting(&self) -> bool {
         self.held.is_some()
     }

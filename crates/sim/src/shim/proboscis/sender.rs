@@ -72,7 +72,7 @@ impl End<Proboscis> for SenderShim {
         SenderShim { peer, ..SenderShim::default() }
     }
 
-    /// Returns whether the entry waits for a SYN-ACK and needs ticks.
+    /// Returns true if the entry waits for a SYN-ACK and needs ticks.
     fn waiting(&self) -> bool {
         self.state == State::SynSent
     }
