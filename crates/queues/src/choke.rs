@@ -76,7 +76,7 @@ impl Choke {
         Some(self.control.decide_above_min(port, packet.ecn))
     }
 
-    /// RngStream distinct packets. True if enough of them are of `flow`; these stay in `drawn`.
+    /// Draws distinct packets. Returns true if enough of them are of `flow`; these stay in `drawn`.
     #[inline(never)]
     fn matches(&mut self, flow: u64) -> bool {
         if self.samples == 1 {
@@ -274,7 +274,7 @@ mod tests {
     use crate::testing::{Effect, Port, packet};
     use crate::{Codepoint, QueueState};
 
-    /// A port whose average is just above `min`, where RED hardly ever signals, with these flows waiting behind a packet in service.
+    /// A port whose average is just above `min`, where RED rarely signals, with these flows waiting behind a packet in service.
     fn port(samples: usize, rule: Match, flows: &[u64], ecn: Codepoint) -> Port {
         let mut control = red::tests::example();
         control.avg = 30.5;

@@ -89,7 +89,7 @@ impl CodelControl {
         self.count = self.count.wrapping_add(drops);
     }
 
-    /// RFC 8289 section 5.6, `dodequeue`: the oldest packet, and whether it may be dropped.
+    /// RFC 8289 section 5.6, `dodequeue`: returns the oldest packet, and true if it may be dropped.
     fn take(&mut self, p: &Params, now: Time, queue: &mut impl Packets) -> (Option<Queued>, bool) {
         let Some(packet) = queue.take() else {
             self.first_above = None;

@@ -1,5 +1,5 @@
-//! The two kinds of disciplines. The order of a FIFO never changes, so its port knows on arrival when a packet will leave. A buffered discipline may
-//! change the order or drop packets of the backlog later, so the port takes the next packet from it after each transmission.
+//! The two kinds of disciplines. The order of a FIFO never changes, so its port computes the departure time of a packet on arrival. A buffered
+//! discipline may change the order or drop packets of the backlog later, so the port takes the next packet from it after each transmission.
 
 use crate::{Arrival, Effects, Handle, PortState, QueueState, Queued, RawParams, Verdict};
 use forebay_types::{QueueLen, Rate, Rng, Time};

@@ -2,7 +2,7 @@
 //!
 //! Order on an ACK:
 //!
-//! * `snd_una` advances, the RTT filter takes its sample, and the scoreboard, if there is one, counts what is delivered.
+//! * `snd_una` advances, the RTT filter takes its sample, and the scoreboard, if there is one, counts delivered segments.
 //! * [`in_ack_event`](CongestionControl::in_ack_event), on every ACK, duplicates included.
 //! * Loss recovery decides. If the ACK starts a reduction, the connection's state changes before [`ssthresh`](CongestionControl::ssthresh) is called.
 //! * Otherwise, when the ACK advanced, [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed,
@@ -365,8 +365,8 @@ pub trait CongestionControl: Sized {
         threshold
     }
 
-    /// Returns true if a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger;
-    /// not for those that react to both alike (RFC 3168 section 6.1.2: once per window).
+    /// Returns true if a loss reduces again in a window that ECE has reduced already: for congestion controls that react more strongly to a loss.
+    /// Others reduce once per window (RFC 3168 section 6.1.2).
     fn reduces_on_loss_after_ecn(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! Progress reports by time: every 50 ms a thread resets the count of activations at which each run reports next.
 //!
-//! A run compares its activations with this count after every window anyway, so that it does not read a clock. Results do not depend on the times of
+//! A run compares its activations with this count after every window, and so never reads a clock. Results do not depend on the times of
 //! progress reports, unless the callback ends the run.
 
 use std::process;

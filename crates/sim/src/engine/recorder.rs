@@ -14,7 +14,7 @@ use forebay_experiment::waits::Stalls;
 use forebay_types::{GroupId, Time};
 use std::collections::BTreeMap;
 
-/// The place of a message's row, its stalls, and its mean RTT, ps, less the delay of held-back ACKs.
+/// The place of a message's row, its stalls, and its mean RTT, ps, less the delay of delayed ACKs.
 pub(super) type Stalled = (usize, Stalls, Option<u64>);
 
 /// The rows so far, and the tables that are recorded.
@@ -138,7 +138,7 @@ impl Recorder {
         self.flows.shim(row)
     }
 
-    /// Records the stalls of the message that is recorded next, and its mean RTT without the delay of held-back ACKs.
+    /// Records the stalls of the message that is recorded next, and its mean RTT without the delay of delayed ACKs.
     pub(super) fn stalled(&mut self, stalls: Stalls, rtt_ps: Option<u64>) {
         self.stalled.push((self.flows.len(), stalls, rtt_ps));
     }

@@ -57,7 +57,7 @@ pub trait TagShim: std::fmt::Debug + Clone {
     /// True if packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
     const URGENT_CONTROL: bool;
 
-    /// The state of a new connection; `delayed_acks` says whether the peer delays ACKs.
+    /// The state of a new connection; `delayed_acks` is true if the peer delays ACKs.
     fn new(c: &Self::Config, delayed_acks: bool) -> Self;
 
     /// Class of the sender's own packets without data: SYN, FIN, and ACKs in the data direction.

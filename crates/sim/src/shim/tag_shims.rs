@@ -75,7 +75,7 @@ pub struct Tagger {
 }
 
 impl Tagger {
-    /// Creates a tagger, boxed, so that connections without one carry no more than a null pointer. `delayed_acks` says whether the peer delays ACKs.
+    /// Creates a tagger, boxed, so that connections without one carry no more than a null pointer. `delayed_acks` is true if the peer delays ACKs.
     pub fn new(config: Option<&Config>, delayed_acks: bool) -> Option<Box<Tagger>> {
         let c = config?;
         let state = c.start(delayed_acks);

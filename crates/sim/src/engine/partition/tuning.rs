@@ -9,8 +9,8 @@ const WARM_UP: usize = 4;
 /// Nanoseconds after which a turn ends if `MIN_MEASURED` windows have been measured after one of warm-up.
 const TURN_NANOS: u64 = 5_000_000;
 const MIN_MEASURED: usize = 3;
-/// First pause between trials, as a multiple of the time of the slower choice in the trial: trials cost at most a sixteenth of what that choice is
-/// slower by. The factor doubles whenever a trial confirms the one before.
+/// First pause between trials, as a multiple of the time of the slower choice in the trial: trials cost at most a sixteenth of the time that a wrong
+/// choice would cost. The factor doubles whenever a trial confirms the one before.
 const FIRST_PAUSE: u64 = 16;
 /// Longest pause.
 const MAX_PAUSE: u64 = 64;
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// A window that holds more and more, as at the start of a run, does not speak for what is tried first.
+    /// Windows of growing load, as at the start of a run, do not favour the choice that is tried first.
     #[test]
     fn growing_load_favours_neither() {
         let mut pace = ThreadTuning::new(false);

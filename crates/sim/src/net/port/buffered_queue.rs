@@ -5,8 +5,8 @@
 //! window, all that start before its end. A transmission that starts at the instant of an arrival starts after it (`ARCHITECTURE.md`, two decisions
 //! about time). A packet that starts in a window arrives after its end, because the window is not longer than the delay.
 //!
-//! The code of an arrival is compiled for each discipline separately (`forebay_queues::Operation`), so that facts that a discipline does not use are not
-//! computed.
+//! The code of an arrival is compiled for each discipline separately (`forebay_queues::Operation`), so that facts that a discipline does not use are
+//! not computed.
 
 mod transmit;
 
@@ -161,7 +161,7 @@ impl Port {
     }
 
     /// Performs the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns the
-    /// arrival of the first one at the far end, if nothing was on the way there.
+    /// arrival time of the first one at the far end, if no packet was on the link.
     #[inline(always)]
     pub fn serve(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;

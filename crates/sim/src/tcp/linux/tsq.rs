@@ -1,4 +1,4 @@
-//! TCP small queues (Linux `tcp_small_queue_check`): limit of the data of a connection in the interface of its own host. Without it the whole window
+//! TCP small queues (Linux `tcp_small_queue_check`): limit of the data of a connection in the interface of its host. Without it the whole window
 //! waits there if the link of the host is the bottleneck.
 
 use crate::cc::Window;
@@ -25,7 +25,7 @@ pub(in crate::tcp) struct SmallQueue {
     pub(in crate::tcp) bytes: u64,
     /// Pacing rate at this opportunity to send; `None` until it is needed.
     pub(in crate::tcp) rate: Option<Rate>,
-    /// Time at which sending continues; never while nothing is held back.
+    /// Time at which sending continues; never while no data waits for the interface.
     resume: TimeOrNever,
     /// End of the burst that the interface has accepted, a stream offset; only with segmentation offload.
     pub(in crate::tcp) burst: u64,

@@ -100,7 +100,7 @@ impl DelayedAck {
         now - self.last_arrival
     }
 
-    /// Returns true if `bytes` exceed what may wait for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
+    /// Returns true if `bytes` exceed the limit for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
     #[inline(always)]
     pub(super) fn exceeds_limit(&self, c: &TcpConfig, bytes: u64) -> bool {
         bytes > u64::from(c.ack_every - 1) * u64::from(self.rcv_mss)
@@ -129,7 +129,7 @@ impl DelayedAck {
         self.last_seg_size = 0;
     }
 
-    /// Updates the estimate of the segment size (tcp_measure_rcv_mss). True for a segment that looks like the end of a write.
+    /// Updates the estimate of the segment size (tcp_measure_rcv_mss). Returns true for a segment that seems to be the end of a write.
     pub(super) fn measure_rcv_mss(&mut self, mss: u32, len: u16, end_of_write: bool) -> bool {
         let last = std::mem::take(&mut self.last_seg_size);
         if len >= self.rcv_mss {

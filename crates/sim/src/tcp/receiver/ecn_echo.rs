@@ -70,7 +70,7 @@ impl EcnEcho {
         !self.continues_run(ce)
     }
 
-    /// The packets from now on have the CE value `ce`.
+    /// Notes that further packets have the CE value `ce`.
     #[inline]
     pub(super) fn start_run(&mut self, ce: bool) {
         if self.0 & PER_RUN != 0 {

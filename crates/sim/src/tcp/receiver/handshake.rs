@@ -16,7 +16,7 @@ impl Receiver {
             a.on_established(c, now, p);
         }
         if self.own_fin.is_sent() && self.stream.is_next(p) {
-            // The ACK of the own FIN; that of the handshake, which may arrive twice, has another number.
+            // The ACK of the receiver's own FIN; that of the handshake, which may arrive twice, has another number.
             self.end();
         }
         if p.has(flag::PROBE) {

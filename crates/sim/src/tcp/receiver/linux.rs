@@ -71,7 +71,7 @@ impl LinuxReceiver {
         }
     }
 
-    /// Returns true if a segment of `len` bytes has the estimated size and no duplicate ACK is held back.
+    /// Returns true if a segment of `len` bytes has the estimated size and no duplicate ACK is withheld.
     #[inline(always)]
     pub(super) fn expects(&self, len: u16) -> bool {
         len == self.delack.rcv_mss() && !self.comp.is_holding()
@@ -293,7 +293,7 @@ impl Receiver {
         exceeds && is_wide
     }
 
-    /// Sends the ACKs held back if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. None is
+    /// Sends the withheld ACKs if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. No ACK is
     /// scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
     pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, now: Time, start: i64, len: u64, out: &mut impl Wire) {
         let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());
@@ -359,7 +359,7 @@ impl Receiver {
         if let Some(coalescing) = self.stream.ofo_mut().coalescing() {
             coalescing.on_ack_sent(now);
         }
-        // The timer of the own FIN keeps running.
+        // The timer of the receiver's own FIN keeps running.
         let fin_timer = if self.own_fin.is_sent() { self.timer_due } else { TimeOrNever::NEVER };
         if let Some(a) = &mut self.linux {
             a.comp.on_ack_sent();
@@ -462,8 +462,8 @@ impl Receiver {
         self.send_fin(c, now, out);
     }
 
-    /// Sends the own FIN, for the first time or because the timer expired (tcp_send_fin, tcp_send_loss_probe, tcp_retransmit_timer). It acknowledges
-    /// what no ACK has covered yet.
+    /// Sends the receiver's own FIN, for the first time or because the timer expired (tcp_send_fin, tcp_send_loss_probe, tcp_retransmit_timer). It
+    /// acknowledges all data that no ACK has covered.
     #[cold]
     #[inline(never)]
     fn send_fin(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {

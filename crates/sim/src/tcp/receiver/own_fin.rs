@@ -11,7 +11,7 @@ const ON_ACKS: u8 = u8::MAX;
 pub(super) struct OwnFin(u8);
 
 impl OwnFin {
-    /// Linux sends a FIN of its own and retransmits it; in other stacks the ACK of the sender's FIN carries it.
+    /// Creates the initial state. Linux sends a separate FIN and retransmits it; in other stacks the ACK of the sender's FIN carries it.
     pub(super) fn new(c: &TcpConfig) -> OwnFin {
         OwnFin(if c.quickack { 0 } else { ON_ACKS })
     }
@@ -22,7 +22,7 @@ impl OwnFin {
         self.0 == ON_ACKS
     }
 
-    /// Returns true if it has been sent as a packet of its own.
+    /// Returns true if it has been sent as a separate packet.
     #[inline(always)]
     pub(super) fn is_sent(self) -> bool {
         self.0 > 0 && !self.is_on_acks()

@@ -189,7 +189,7 @@ impl Sender {
         self.stream.set_written(bytes);
     }
 
-    /// Statistics are those of this message from now on: its first byte, the byte behind its first window, and the byte behind its last.
+    /// Begins the statistics of a message, given its first byte, the byte behind its first window, and the byte behind its last.
     pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
         self.stats.start(window, end);
         if self.cc.hooks().gate() || self.cold.tag.is_some() {
@@ -310,7 +310,7 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
     //# Hence, for DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
     /// Packet of this endpoint without sequence number and flags. All packets of DCTCP are ECN-capable, also SYN, pure ACK and FIN (RFC 8257 section
-    /// 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
+    /// 3.6; Linux `tcp_ca_needs_ecn`): a port that drops packets that it cannot mark would drop them.
     #[inline]
     pub(in crate::tcp) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
