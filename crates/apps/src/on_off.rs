@@ -137,7 +137,7 @@ impl OnOff {
         drawn.unwrap_or_else(|| self.sizes.sample(&mut s.rng))
     }
 
-    /// A train begins.
+    /// Begins a train.
     pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let i = (tag & !LAST_TRAIN) as usize;
         if tag & LAST_TRAIN != 0 {

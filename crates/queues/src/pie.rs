@@ -65,7 +65,7 @@ struct DrainTime {
 }
 
 impl DrainTime {
-    /// A packet of `wire` bytes leaves at `now`, and `backlog` bytes remain.
+    /// Notes that a packet of `wire` bytes leaves at `now`, and `backlog` bytes remain.
     fn on_departure(&mut self, now: Time, wire: u64, backlog: u64) {
         if let Some((start, bytes)) = &mut self.running {
             *bytes += wire;

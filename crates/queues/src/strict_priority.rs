@@ -88,7 +88,7 @@ impl StrictPriority {
         if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port }
     }
 
-    /// A packet joins queue `q`.
+    /// Notes that a packet joins queue `q`.
     #[inline]
     fn join(&mut self, packet: &Queued, q: usize) {
         let queue = &mut self.queues[q];

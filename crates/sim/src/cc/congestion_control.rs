@@ -341,10 +341,10 @@ pub trait CongestionControl: Sized {
         Self::Sent::default()
     }
 
-    /// A segment has arrived; `sent` is the record of its last departure.
+    /// Called when a segment has arrived; `sent` is the record of its last departure.
     fn segment_arrived(&mut self, _sent: Self::Sent, _at: &Arrival) {}
 
-    /// A segment is marked lost. It may still arrive.
+    /// Called when a segment is marked lost. It may still arrive.
     fn segment_lost(&mut self, _sent: Self::Sent, _at: &Loss) {}
 
     /// On every ACK, duplicates included, before recovery. For counting marks.

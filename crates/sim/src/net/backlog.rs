@@ -103,7 +103,7 @@ impl Slab {
         if packet.has(flag::EXT) { self.extras.get(handle.0 as usize)?.as_ref() } else { None }
     }
 
-    /// Removes a packet. Returns it, and whether it was counted as sent before the end of the warm-up.
+    /// Removes a packet. Returns it, and true if it was counted as sent before the end of the warm-up.
     pub(super) fn remove(&mut self, handle: Handle) -> (Packet, bool) {
         let packet = *self.packet(handle);
         (packet, self.release(handle))
@@ -151,7 +151,7 @@ impl Slab {
         stored.into_iter().enumerate().filter(|(_, stored)| *stored).map(|(place, _)| Handle(place as u32))
     }
 
-    /// All stored packets, and whether each was counted as sent before the end of the warm-up.
+    /// All stored packets, each with true if it was counted as sent before the end of the warm-up.
     pub(super) fn live(&self) -> impl Iterator<Item = (&Packet, bool)> {
         self.handles().map(|handle| (self.packet(handle), self.before.get(handle.0 as usize).is_some_and(|before| *before)))
     }

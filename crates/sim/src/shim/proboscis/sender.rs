@@ -120,7 +120,7 @@ impl End<Proboscis> for SenderShim {
         true
     }
 
-    /// The timer, for entries that are waiting (3.3).
+    /// Handles the timer, for entries that are waiting (3.3).
     fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
         if self.state != State::SynSent {
             return;

@@ -260,7 +260,7 @@ impl SendStats {
         *self = SendStats { losses, ..SendStats::default() };
     }
 
-    /// A round trip took `rtt`.
+    /// Notes a round trip of `rtt`.
     #[inline(always)]
     pub fn note_rtt(&mut self, rtt: Time) {
         self.rtt_min = self.rtt_min.min(rtt.into());

@@ -77,7 +77,7 @@ impl Rack {
         self.fack
     }
 
-    /// A segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3), after data up to `beyond`.
+    /// Notes that a segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3), after data up to `beyond`.
     pub fn on_delivered(&mut self, seg: &Seg, now: Time, min_rtt: Option<Time>, beyond: u64) {
         let rtt = now - seg.sent();
         let retransmitted = seg.is(EVER_RETX);

@@ -55,7 +55,7 @@ impl Transmitter {
         self.last_tx
     }
 
-    /// A segment or SYN leaves now.
+    /// Notes that a segment or SYN leaves now.
     #[inline(always)]
     pub(in crate::tcp) fn set_last_tx(&mut self, now: Time) {
         self.last_tx = now.into();

@@ -34,7 +34,7 @@ impl EcnEcho {
         self.0 & (CLASSIC | PER_RUN) != 0
     }
 
-    /// The peer did not negotiate ECN.
+    /// Notes that the peer did not negotiate ECN.
     pub(super) fn disable(&mut self) {
         self.0 = 0;
     }

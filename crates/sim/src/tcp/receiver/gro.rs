@@ -65,7 +65,7 @@ impl Gro {
 }
 
 impl Receiver {
-    /// A packet of the data direction, but no SYN, arrived at a host with GRO.
+    /// Handles a packet of the data direction, but no SYN, at a host with GRO.
     #[cold]
     #[inline(never)]
     pub(super) fn gro_receive(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
@@ -99,7 +99,7 @@ impl Receiver {
         }
     }
 
-    /// The timer of a host with GRO expired: it passes the super-segment to TCP, or sends a delayed ACK for earlier segments.
+    /// Handles the expired timer of a host with GRO: passes the super-segment to TCP, or sends a delayed ACK for earlier segments.
     pub(super) fn on_gro_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         if gro.segments == 0 {

@@ -6,7 +6,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 
 impl Receiver {
-    /// A packet without sequence space: the ACK of a handshake, which requires no ACK, or a probe, which does.
+    /// Handles a packet without sequence space: the ACK of a handshake, which requires no ACK, or a probe, which does.
     #[cold]
     #[inline(never)]
     pub(super) fn on_empty_segment(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {

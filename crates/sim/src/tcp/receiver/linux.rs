@@ -55,7 +55,7 @@ impl LinuxReceiver {
         }
     }
 
-    /// A SYN-ACK leaves.
+    /// Notes that a SYN-ACK leaves.
     pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time) {
         if let Some(rcvbuf) = &mut self.rcvbuf {
             rcvbuf.rtt_mut().on_ack_sent(c, now);
@@ -77,7 +77,8 @@ impl LinuxReceiver {
         len == self.delack.rcv_mss() && !self.comp.is_holding()
     }
 
-    /// A segment that [`LinuxReceiver::expects`] arrived in order: the stream has grown to `rcv_nxt`. `first`: it is the first data of the stream.
+    /// Notes that a segment that [`LinuxReceiver::expects`] arrived in order: the stream has grown to `rcv_nxt`. `first`: it is the first data of the
+    /// stream.
     #[inline(always)]
     pub(super) fn on_expected(
         &mut self,
@@ -239,7 +240,7 @@ impl Receiver {
         self.quickacks.raise(quickacks);
     }
 
-    /// A duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
+    /// Notes that a duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
     pub(super) fn enter_quickack_mode(&mut self, c: &TcpConfig) {
         if let Some(a) = self.linux.as_mut().filter(|_| c.quickack && c.quickack_count > 0) {
             a.delack.reset_ato(c);
@@ -328,8 +329,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads everything, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end of
-    /// a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
+    /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end
+    /// of a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
         let (rcv_nxt, wscale, complete) = (self.stream.rcv_nxt(), self.window.wscale(), self.stream.ofo().is_empty());
         let Some(a) = &mut self.linux else { return };
@@ -382,7 +383,7 @@ impl Receiver {
         self.timer_due = fin_timer;
     }
 
-    /// An ACK leaves: counts it in quick-ACK mode, unless it acknowledges no segment (tcp_dec_quickack_mode).
+    /// Notes that an ACK leaves: counts it in quick-ACK mode, unless it acknowledges no segment (tcp_dec_quickack_mode).
     fn dec_quickack(&mut self, c: &TcpConfig) {
         if self.window.unacked_segments() > 0
             && self.quickacks.consume()
@@ -438,7 +439,7 @@ impl Receiver {
         }
     }
 
-    /// The timer of such a receiver expired.
+    /// Handles the expired timer of such a receiver.
     pub(super) fn on_linux_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.own_fin.is_sent() {
             return self.send_fin(c, now, out);
@@ -449,7 +450,7 @@ impl Receiver {
         self.send_ack(c, now, self.ofo_memory(c), out);
     }
 
-    /// The application has read everything and closes. `waiting`: memory of the out-of-order queue.
+    /// Notes that the application has read everything and closes. `waiting`: memory of the out-of-order queue.
     #[cold]
     #[inline(never)]
     fn close(&mut self, c: &TcpConfig, now: Time, waiting: u32, out: &mut impl Wire) {

@@ -215,7 +215,7 @@ impl Receiver {
         self.balance = self.balance.wrapping_add(1);
     }
 
-    /// A packet of the data direction arrived.
+    /// Handles a packet of the data direction.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.count_received();
@@ -246,7 +246,7 @@ impl Receiver {
         self.process_segment(c, now, p, 1, out);
     }
 
-    /// An ACK of the receiver's own FIN arrived.
+    /// Handles an ACK of the receiver's own FIN.
     pub fn end(&mut self) {
         self.timer_due = TimeOrNever::NEVER;
     }
@@ -257,7 +257,7 @@ impl Receiver {
         self.timer_due
     }
 
-    /// The timer is due.
+    /// Handles the timer, which is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.gro.is_some() {
             self.on_gro_timer(c, now, out);
@@ -265,7 +265,7 @@ impl Receiver {
         self.on_ack_timer(c, now, out);
     }
 
-    /// The delayed-ACK timer may have expired.
+    /// Handles the delayed-ACK timer, if it has expired.
     fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.timer_due.is_due(now) {
             if self.linux.is_some() {
@@ -321,7 +321,7 @@ impl Receiver {
         self.linux.as_ref().is_some_and(|a| a.delack().has_unregistered_slot())
     }
 
-    /// The engine is about to make an entry at `entry`. True if the slot has one already, which keeps its place.
+    /// Notes that the engine is about to make an entry at `entry`. Returns true if the slot has one already, which keeps its place.
     pub(crate) fn keeps_wheel_slot(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
         self.linux.as_mut().is_some_and(|a| a.delack_mut().keeps_wheel_slot(c, entry))
     }

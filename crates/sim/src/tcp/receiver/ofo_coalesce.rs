@@ -60,7 +60,7 @@ impl OfoCoalescing {
         false
     }
 
-    /// An ACK leaves.
+    /// Notes that an ACK leaves.
     #[inline]
     pub(super) fn on_ack_sent(&mut self, now: Time) {
         if self.unacked {

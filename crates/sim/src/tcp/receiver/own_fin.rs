@@ -28,8 +28,8 @@ impl OwnFin {
         self.0 > 0 && !self.is_on_acks()
     }
 
-    /// Counts a transmission. Doublings of the timeout that precedes the next: with RACK a tail loss probe comes first, a single packet no earlier
-    /// than a timeout, which it does not postpone (tcp_schedule_loss_probe).
+    /// Counts a transmission. Returns the number of doublings of the timeout before the next one: with RACK a tail loss probe comes first, a single
+    /// packet no earlier than a timeout, which it does not postpone (tcp_schedule_loss_probe).
     pub(super) fn count_transmission(&mut self, c: &TcpConfig) -> u8 {
         let doublings = self.0.saturating_sub(u8::from(c.recovery == Recovery::Rack)).min(32);
         self.0 = (self.0 + 1).min(ON_ACKS - 1);

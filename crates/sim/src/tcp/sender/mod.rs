@@ -179,7 +179,7 @@ impl Sender {
         self.stats.message_end()
     }
 
-    /// The message ends with the last byte written.
+    /// Ends the message with the last byte written.
     pub(crate) fn end_message(&mut self) {
         self.stats.set_message_end(self.stream.written());
     }
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// The oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
+    /// Notes that the oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
         self.start_message(next.unwrap_or((0, 0, u64::MAX)));
         self.stats.next(&mut self.cold, self.cc.window.cwnd);
