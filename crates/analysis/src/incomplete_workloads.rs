@@ -145,7 +145,7 @@ impl IncompleteWorkload {
         old as f64 > TAIL * self.of() as f64 || (self.running.len() > runs && self.many())
     }
 
-    /// True if so many are running that the median depends on them.
+    /// True if the number of running messages is large enough to affect the median.
     fn many(&self) -> bool {
         let all = |running: f64| {
             let mut all: Vec<f64> = self.done.iter().copied().chain(self.running.iter().map(|r| r.age.max(running))).collect();

@@ -5,7 +5,7 @@ use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, Rng, SizeDist, Time, TimeDist, split};
 
-/// Bit of a tag that stands for the last train.
+/// Bit of a tag that identifies the last train.
 const LAST_TRAIN: u64 = 1 << 63;
 
 struct Source {

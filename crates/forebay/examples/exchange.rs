@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Bytes for each other process. A window in which nothing crosses over takes some 50; a packet 36.
 const SIZES: [usize; 6] = [50, 400, 4_000, 40_000, 400_000, 4_000_000];
 
-/// About so many bytes go in a series of rounds, of which there are at the least, and at the most, so many.
+/// Approximate bytes sent in a series of rounds, and the minimum and maximum number of rounds.
 const VOLUME: usize = 400_000_000;
 const ROUNDS: (usize, usize) = (100, 20_000);
 

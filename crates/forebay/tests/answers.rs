@@ -1,4 +1,4 @@
-//! The first line that a person reads: one scenario each in `answers/`, and what it must say.
+//! The first line of the output: one scenario each in `answers/`, with the expected text.
 
 use crate::scratch::{Scratch, forebay, text};
 

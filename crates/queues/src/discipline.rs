@@ -189,7 +189,7 @@ macro_rules! disciplines {
                 each!(FifoDiscipline, self, d => d.fast_path_limit(), $($variant)*)
             }
 
-            /// Returns true if `on_arrival` may be omitted at `fast_path_limit` and above as well: an arrival that fits is marked if it is
+            /// Returns true if `on_arrival` may be omitted at `fast_path_limit` and above as well. A packet that fits is then marked if it is
             /// ECN-capable and accepted otherwise, and the discipline's state does not depend on the call.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)

@@ -1,7 +1,7 @@
 //! Strict priority: two to eight FIFOs, of which the most urgent non-empty one is served first.
 //!
-//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum of
-//! all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum
+//! of all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::class_queues::{CLASSES, map, pack_map, thresholds};
 use crate::raw_params::length;
@@ -158,7 +158,7 @@ impl Discipline for StrictPriority {
         }
         let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
-        // 0 stands for no limit.
+        // 0 means no limit.
         numbers.extend((0..CLASSES).map(|q| self.queues.get(q).and_then(|l| l.limit).map_or(0, length)));
         RawParams::new("strict-priority", numbers)
     }

@@ -121,8 +121,9 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
     );
 }
 
-/// The same input for the simulator's stack `linux` and for a kernel, to the end of every script. Compares the times of all packets to the nanosecond,
-/// and state, window, threshold, counters and back-off after each packet of the peer. Differences are in `stack-linux.csv`, with their causes.
+/// The same input for the simulator's stack `linux` and for a kernel, to the end of every script. Compares the times of all packets to the
+/// nanosecond, and state, window, threshold, counters and back-off after each packet of the peer. Differences are in `stack-linux.csv`, with their
+/// causes.
 #[test]
 fn stack_linux_equals_kernel() {
     let Some(release) = release() else { return };

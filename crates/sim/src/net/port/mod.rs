@@ -1,8 +1,8 @@
 //! An egress port: a queue, a transmitter and the link behind it.
 //!
 //! Most queues are FIFOs; the others have a backlog (`buffered_queue.rs`). At enqueue a FIFO port computes when the packet will have left and when it
-//! will arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed` separates
-//! the two.
+//! will arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed`
+//! separates the two.
 
 mod buffered_queue;
 mod counters;

@@ -329,7 +329,7 @@ impl Receiver {
         }
     }
 
-    /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end
+    /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg). The buffer follows, and an ACK leaves at the end
     /// of a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
         let (rcv_nxt, wscale, complete) = (self.stream.rcv_nxt(), self.window.wscale(), self.stream.ofo().is_empty());
