@@ -78,8 +78,8 @@ pub trait TagShim: std::fmt::Debug + Clone {
         None
     }
 
-    /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent: how long to wait for an ACK
-    /// that makes it unnecessary.
+    /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent. Returns the time to wait for
+    /// an ACK that makes it unnecessary.
     fn fast_retransmit_wait(&self, _messages: &Messages, _high: u64) -> Option<Time> {
         None
     }

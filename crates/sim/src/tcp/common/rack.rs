@@ -37,7 +37,7 @@ pub struct Rack {
     pub(crate) rtt: Time,
     /// Highest offset delivered.
     fack: u64,
-    /// Something was delivered since losses were looked for last (Linux `rack.advanced`).
+    /// True if data was delivered since the last search for losses (Linux `rack.advanced`).
     pub(in crate::tcp) advanced: bool,
     reordering_seen: bool,
     /// Degree of reordering in segments, if it was more than the duplicate ACK threshold (Linux `reordering`); else 0.

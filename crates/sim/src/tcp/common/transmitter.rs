@@ -6,7 +6,7 @@ use crate::tcp::linux::send_buffer::SendBuffer;
 use crate::tcp::linux::tsq::SmallQueue;
 use forebay_types::{Time, TimeOrNever};
 
-/// Packets of one sender on their way out.
+/// Outgoing packets of one sender.
 #[derive(Debug, Clone)]
 pub(in crate::tcp) struct Transmitter {
     /// Full segment of new data, but for the timestamp. Its sequence number is the initial one; `win` is the class of packets without data.

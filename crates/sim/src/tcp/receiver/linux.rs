@@ -415,8 +415,8 @@ impl Receiver {
         }
     }
 
-    /// Updates coalescing for segment `p`: whether it is coalesced with the segment before it, and the memory that is no longer saved because it
-    /// filled a hole.
+    /// Updates coalescing for segment `p`. Returns true if it is coalesced with the segment before it, and the memory that is no longer saved because
+    /// it filled a hole.
     fn update_coalescing(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) -> (bool, u32) {
         let (start, rcv_nxt) = (accepted.offset.max(0) as u64, self.stream.rcv_nxt());
         if !self.stream.has_sack() {

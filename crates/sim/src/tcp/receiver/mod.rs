@@ -60,7 +60,7 @@ pub struct Receiver {
     stream: ReceiveStream,
     window: AdvertisedWindow,
     ts_recent: TsRecent,
-    /// Time of a delayed ACK, a retransmission of the own FIN, or the end of joining by GRO.
+    /// Time of a delayed ACK, a retransmission of the receiver's own FIN, or the end of joining by GRO.
     timer_due: TimeOrNever,
     /// Time of the earliest timer entry that the engine holds for this endpoint.
     armed: TimeOrNever,
@@ -251,7 +251,7 @@ impl Receiver {
         self.timer_due = TimeOrNever::NEVER;
     }
 
-    /// Time of a delayed ACK, a retransmission of the own FIN, or the end of joining by GRO.
+    /// Time of a delayed ACK, a retransmission of the receiver's own FIN, or the end of joining by GRO.
     #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
         self.timer_due
