@@ -98,8 +98,8 @@ unit: setup
 	$(CARGO_TEST) --no-fail-fast --tests -- --skip $(REAL_TIME)
 	$(CARGO) test --locked --quiet --doc $(DOCUMENTED)
 
-# These tests take turns, because they look at everything that is attached on this machine, and most of their time they wait. What fails is repeated once
-# by the tests themselves, which print each attempt. Real time needs the processor at once: where this may be had, they precede what runs beside them.
+# These tests run one at a time, because they examine all programs attached on this machine; they mostly wait. The test programs repeat a failed check once
+# and print each attempt. Real time needs the processor without delay: where permitted, these tests have a higher priority than other processes.
 REAL_TIME := real_time::
 URGENT := $(shell nice -n -5 true 2>/dev/null && echo nice -n -5)
 test-hosts: setup ## tests of programs attached to the running kernel, in real time (Linux, root; five minutes)
@@ -229,7 +229,7 @@ peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renew
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench agree --out docs/internals/peers.md
 
-# SOAK="trim dctcp" picks laws, SOAK_SECONDS=60 is shorter.
+# SOAK="trim dctcp" selects congestion controls, SOAK_SECONDS=60 is shorter.
 SOAK_SECONDS ?= 600
 soak: setup ## ten minutes for each law over a link that loses, doubles and re-orders packets, with receivers that stop reading (root, Linux)
 	FOREBAY_SOAK=$(SOAK_SECONDS) FOREBAY_SOAK_LAWS="$(SOAK)" $(CARGO) test --locked -p forebay-hosts --features forebay-hosts/bpf --test kernel -- soak

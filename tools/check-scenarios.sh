@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks every example and runs its beginning, so that no file there is ever broken: 20 ms of those in scenarios/, 1 ms of the larger ones in
-# benches/scenarios/, but no longer than 20 s, which includes the set-up.
+# Checks every example scenario and runs its beginning: 20 ms of those in scenarios/, 1 ms of the larger ones in benches/scenarios/. A run takes at
+# most 20 s, set-up included.
 #
 #   tools/check-scenarios.sh FOREBAY
 set -euo pipefail

@@ -1,8 +1,10 @@
 #!/bin/bash
-# Other kernels than this machine's: boots Debian's under software emulation and lets each program be attached there.
+# Boots kernels of Debian under software emulation and attaches each program there.
+#
 #   tools/emulated-kernels.sh FOREBAY [PACKAGE...]      packages linux-image-*-unsigned; without any the newest of 6.1 and of 6.12
-# Prints a line a program: kernel, program, whether it was attached and carried a connection, and what was said if not.
-# Needs qemu-system-x86, busybox-static, cpio and iproute2 (apt). A kernel takes a minute or three on one core.
+#
+# Prints a line for each program: kernel, program, whether it was attached and carried a connection, and its error message if not.
+# Needs qemu-system-x86, busybox-static, cpio and iproute2 (apt). A kernel takes one to three minutes on one core.
 set -euo pipefail
 
 forebay=$(realpath "$1")
@@ -31,7 +33,7 @@ boot() {
   cp "$(command -v busybox)" "$root/bin/busybox"
   with_libraries "$forebay" "$root"
   with_libraries "$(realpath "$(command -v ip)")" "$root"
-  # What these kernels have as modules, in the order in which they are loaded.
+  # Modules of these kernels, in the order in which they are loaded.
   for module in veth sch_ingress cls_bpf inet_diag tcp_diag; do
     find "$work/package/lib/modules" -name "$module.ko*" -exec cp {} "$root/modules/" \;
   done

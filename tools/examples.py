@@ -11,10 +11,10 @@ An example is a fenced block:
 
 A comment on the line before the block changes that:
 
-    <!-- file: NAME -->          the block is also written to NAME in the scratch folder
-    <!-- part of: FILE -->       the block is a part of a scenario: it is merged into FILE and checked
-    <!-- needs: COMMAND -->      the block is run if this build has the command, such as attach
-    <!-- not run: REASON -->     the block is not run; the reason is listed
+    <!-- file: NAME -->          the block is also written to NAME in the scratch folder.
+    <!-- part of: FILE -->       the block is a part of a scenario: it is merged into FILE and checked.
+    <!-- needs: COMMAND -->      the block is run if this build has the command, such as attach.
+    <!-- not run: REASON -->     the block is not run; the reason is listed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether there is a libclang that can be loaded, where bindgen looks for one: it reads the headers of MPI.
+# Succeeds if bindgen, which reads the headers of MPI, can load a libclang from one of its search paths.
 set -euo pipefail
 
 compgen -G "${LIBCLANG_PATH:-/nowhere}/libclang*.so*" >/dev/null && exit

@@ -3,11 +3,12 @@
 
     tools/mutants.py [--keep] [NAME...]      all of them, or those called so; shell patterns will do
 
-Each patch is applied to a copy of the working tree in target/mutants/tree, which has a target directory of its own, so that cargo
-builds only what the patch touches. The tests run cheapest first, up to the first that fails, and tests of whole networks only on what no
-other has caught; `fingerprints` does not run, as a changed trajectory says nothing about what is wrong. Results go to target/mutants.csv
-as they come, each under the hash of its patch and of the sources: an interrupted run goes on where it was, and what has changed runs
-again (with --keep: only where the change itself has).
+Each patch is applied to a copy of the working tree in target/mutants/tree. The copy has its own target directory, so that cargo
+rebuilds only the crates that the patch touches. The tests run cheapest first, up to the first that fails; tests of whole networks run
+only for faults that no other test caught. `fingerprints` does not run, as a changed trajectory does not show that something is wrong.
+
+Each result is stored in target/mutants.csv at once, under the hash of its patch and of the sources, so that an interrupted run can
+continue. A patch runs again if it or the sources have changed; with --keep only if the lines that it adds or removes have changed.
 
 A fault counts as caught only by a test that passes without it. A patch that does not apply or compile is an error, and so is one
 whose tests do not end.
@@ -39,7 +40,7 @@ CONNECTIONS = ["peer_errors", "tcp_connections", "buffered_ports", "tcp_random"]
 # Of the networks, those that take longest.
 LAST = ["workloads", "matrix", "determinism", "fuzz", "groups"]
 NOT_A_TEST = ["fingerprints", "main"]
-# What the sources of a trajectory and of its tests are.
+# Sources of a trajectory and of its tests.
 SOURCES = ("crates/", "data/", "scenarios/", "Cargo.")
 # A fault may make a connection wait for ever.
 LIMIT_S = 1200
@@ -99,7 +100,7 @@ def run_tests(stage):
     """Names of the tests of a stage that fail in the copy as it is."""
     _, package, words = stage
     command = ["cargo", "test", "--quiet", "--locked", "-p", package, *words]
-    # Nobody debugs these programs.
+    # These programs are not debugged.
     build = {"CARGO_TARGET_DIR": str(TARGET / "mutants/build"), "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_TERM_COLOR": "never"}
     env = {**os.environ, **build}
     with subprocess.Popen(
@@ -201,7 +202,7 @@ def main():
     # All of them by the cheap tests first: what is left is few.
     for stages, before, otherwise in [(connections(), None, "open"), (networks(), "open", "survived")]:
         for patch in chosen:
-            # Anew for each: somebody may be at work on them.
+            # Read again for each patch, because files may change during the run.
             text, sources = patch.read_text(), hash_of_sources()
             key, change = hashlib.sha256((sources + text).encode()).hexdigest(), hash_of_change(text)
             row = results.rows.get(patch.stem, {})

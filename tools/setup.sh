@@ -67,7 +67,7 @@ with_browser() {
     fi
 }
 
-# What the feature `bpf` is built with, and iproute2 for its tests. The Makefile builds without it where one is missing.
+# Packages for the feature `bpf`, and iproute2 for its tests. The Makefile builds without the feature where one is missing.
 with_bpf() {
     [ "$(uname)" = Linux ] || return 0
     { command -v clang && command -v ip && pkg-config --exists libelf zlib; } >/dev/null 2>&1 && return
@@ -75,14 +75,14 @@ with_bpf() {
         echo "No clang, libelf or zlib headers here and no way to install them: forebay will be built without BPF programs."
 }
 
-# What the feature `mpi` is built with. The Makefile builds without it where one is missing.
+# Packages for the feature `mpi`. The Makefile builds without the feature where one is missing.
 with_mpi() {
     command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 && "$(dirname "$0")/has-libclang.sh" && return
     apt_install openmpi-bin libopenmpi-dev libclang-dev ||
         echo "No MPI or libclang here and no way to install them: forebay will be built without MPI, for runs on one machine."
 }
 
-# What a build of the guest kernel needs; "forebay doctor" looks more closely and knows other distributions.
+# Packages for a build of the guest kernel; "forebay doctor" checks in more detail and supports other distributions.
 kernel_tools() {
     local tool
     for tool in gcc ld make flex bison bc xz; do

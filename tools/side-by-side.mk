@@ -28,7 +28,7 @@ $(VENV)/report.installed: | $(VENV)/python.installed
 
 package: | style
 installed: | package
-# What it counts does not depend on what runs beside it.
+# Its counts do not depend on other processes.
 guard: | installed
 scenarios: | guard
 readme: | scenarios

@@ -31,7 +31,7 @@ pub(crate) fn available() -> Result<(), String> {
     }
 }
 
-/// Cache for the counts, whatever machine runs them: 48 KB in 12 ways of 64-byte lines, as in current server processors.
+/// Cache for the counts, regardless of the machine that runs them: 48 KB in 12 ways of 64-byte lines, as in current server processors.
 const CACHE: [&str; 4] = ["--cache-sim=yes", "--D1=49152,12,64", "--I1=32768,8,64", "--LL=2097152,16,64"];
 
 /// Counts of one run.

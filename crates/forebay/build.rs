@@ -1,5 +1,5 @@
-//! Which commit the program is built from, and its date, as far as git knows; "unknown" in an archive of the sources. Results do not depend on
-//! it: their keys are made of the sources themselves (`crates/runner/build.rs`).
+//! Commit from which the program is built, and its date, from git; "unknown" in an archive of the sources. Results do not depend on it: their
+//! keys are hashes of the sources themselves (`crates/runner/build.rs`).
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ fn main() {
     let commit = git(&["log", "-1", "--abbrev=12", "--format=%h, %cs"]).filter(|_| ours);
     println!("cargo::rustc-env=FOREBAY_BUILT={}", commit.as_deref().unwrap_or("unknown"));
     println!("cargo::rerun-if-changed=build.rs");
-    // What git writes at every commit, and at every change of branch.
+    // Git writes this file at every commit, and at every change of branch.
     if let Some(file) = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|_| ours) {
         let path = root.join(file);
         if path.exists() {

@@ -13,7 +13,7 @@ class Diagnostic(NamedTuple):
     """One error in a scenario."""
 
     message: str
-    """What is wrong."""
+    """Description of the error."""
     file: str | None
     """Name of the file, or ``--set`` for a change; None when the error has no place."""
     line: int | None

@@ -47,7 +47,7 @@ class Sweep:
 
     @cached_property
     def axes(self) -> list[Axis]:
-        """What was varied."""
+        """Varied keys, with their values."""
         keys = ("key", "values", "texts", "numbers", "number_column")
         return [Axis(*(a[k] for k in keys)) for a in self.manifest["axes"]]
 

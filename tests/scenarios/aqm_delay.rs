@@ -68,7 +68,7 @@ fn codel_single_flow_matches_sawtooth() {
     within("99 % of the waiting time under CUBIC", cubic.wait_99, 3.0, 7.5);
 }
 
-/// "Controlling queue delay" (Nichols and Jacobson, ACM Queue 10(5), 2012): with several flows the link is full and the usual waiting time
+/// "Controlling queue delay" (Nichols and Jacobson, ACM Queue 10(5), 2012): with several flows the link is full and the typical waiting time
 /// near the target or below.
 #[test]
 fn codel_keeps_delay_at_target() {
@@ -100,7 +100,7 @@ fn fq_codel_is_fair() {
     assert!(fair.0 > one_queue.0, "one queue for all is no fairer: {one_queue:?} against {fair:?}");
 }
 
-/// Pan et al. (HPSR 2013) and RFC 8033 section 4: PIE holds the waiting time near its target, here 15 ms, whatever the load.
+/// Pan et al. (HPSR 2013) and RFC 8033 section 4: PIE holds the waiting time near its target, here 15 ms, at any load.
 #[test]
 fn pie_keeps_delay_at_target() {
     for (cc, senders, full, least) in

@@ -131,7 +131,7 @@ proptest! {
             let r = execute(&v.config);
             for f in &r.flows {
                 prop_assert!(!f.end.is_never() && f.bytes_acked == f.size_bytes, "not done: {f:?}\n{text}");
-                // Sprayed packets overtake each other on slow links: several carry a message at a time, and the ideal knows one path. So they
+                // Sprayed packets overtake each other on slow links: several carry a message at a time, and the ideal time assumes one path. So they
                 // do after a failure, which moves the rest of a window to another path.
                 let faults = &v.config.network.faults;
                 let one_path = faults.balance != Balance::Packet && faults.failures.is_empty();

@@ -34,7 +34,7 @@ fn equal_shares_split_ten_senders() {
     let alternating: Vec<Vec<u32>> = (0..10).map(|n| vec![n % 2]).collect();
     for seed in ["seed=1", "seed=2"] {
         let o = one(&text(&share, "kind = \"incast\"\nblock = \"20KB\"\nrounds = 3\njitter = \"50us\""), &[seed]);
-        // Every message of a block stands under its own transport.
+        // Every message of a block is listed under its own transport.
         assert_eq!((by_sender(&o), o.report.flows.len()), (alternating.clone(), 30));
         assert_eq!(by_sender(&one(&text(&share, "kind = \"long\"\njitter = \"1ms\""), &[seed, "duration=5ms"])), alternating);
     }

@@ -74,7 +74,7 @@ fn senders(n: u32) -> String {
 }
 
 /// Specification 3.5, `protect`: PRIN keeps goodput while windows stay large, and no longer. Means over ten seeds: with eight senders NewReno
-/// times out in a fifth of the blocks, and three seeds of a hundred blocks each lie anywhere from 0.25 to 0.33.
+/// times out in a fifth of the blocks, and three seeds of a hundred blocks each give values from 0.25 to 0.33.
 #[test]
 fn goodput_of_the_specification() {
     // (senders, goodput and timeouts of PRIN, goodput of NewReno)

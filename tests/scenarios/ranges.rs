@@ -280,7 +280,7 @@ fn topology_table(kind: &str) -> Table {
     Table::of(text.trim_start_matches("[topology]\n"))
 }
 
-/// The ends of a link's own keys, each beside usual values of the others.
+/// The ends of a link's own keys, each with ordinary values of the others.
 fn link_ends() -> Vec<(&'static str, String)> {
     let usual = Table::of("rate = \"500Mbps\"\ndelay = \"5us\"\nbuffer = \"30pkt\"");
     let ends_of = |key: &'static str, kind: Kind| bounds(kind).into_iter().map(move |value| (key, value));
@@ -335,7 +335,7 @@ fn other_keys_at_both_ends() {
     let mut bench = Bench::default();
     let (least, most) = (forebay_experiment::faults::BIT_ERRORS.0, forebay_experiment::faults::BIT_ERRORS.1);
     let bits: Vec<String> = [least, most].iter().map(|b| format!("{b:e}")).collect();
-    // A key, its values, and the line that it stands in.
+    // A key, its values, and the line that contains it.
     let cases: [(&str, &[&str], &str); 10] = [
         ("duration", &["1ps", "1us", "4800h"], "duration = \"VALUE\""),
         ("warmup", &["0s", "1ps", "39999999999ps", "4800h"], "[observe]\nwarmup = \"VALUE\""),

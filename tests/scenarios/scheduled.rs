@@ -1,6 +1,6 @@
-//! Events take effect exactly at their times, whatever packets move then: the end of a warm-up, failures of links, starts and stops of workloads,
-//! samples. Therefore a datagram every microsecond in another rack does not change the measurements of a rack, on one core, on several, and with the
-//! nodes of each window in reverse order.
+//! Events take effect exactly at their times, regardless of packets that move then: the end of a warm-up, failures of links, starts and stops of
+//! workloads, samples. Therefore a datagram every microsecond in another rack does not change the measurements of a rack, on one core, on several,
+//! and with the nodes of each window in reverse order.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Cut;
@@ -32,8 +32,8 @@ rto-min = "5ms"
 cc = "dctcp"
 "#;
 
-/// 64 bytes a microsecond; the start follows. The source is there also where it starts after the end, so that connections have the same numbers: their
-/// ECMP hashes, and who goes first at one instant, depend on those.
+/// 64 bytes a microsecond; the start follows. The source is there also where it starts after the end, so that connections have the same numbers:
+/// their ECMP hashes, and who goes first at one instant, depend on those.
 const BEATS: &str = r#"
 [[workload]]
 kind = "udp"
@@ -316,7 +316,7 @@ fn nothing_happens_after_the_duration() {
     }
 }
 
-/// Without a duration a run ends with its last message, whatever is scheduled for later.
+/// Without a duration a run ends with its last message, regardless of events scheduled for later.
 #[test]
 fn run_without_duration_ends_with_traffic() {
     let text = LATE

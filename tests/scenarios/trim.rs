@@ -216,8 +216,8 @@ fn flows_converge() {
     }
 }
 
-/// Round trips below a microsecond round to 0 in the kernel's arithmetic, and the timer of the probes is set a fraction of a microsecond in the past. It
-/// expires at once, and the connection goes on; debug builds check that time does not go back.
+/// Round trips below a microsecond round to 0 in the kernel's arithmetic, and the timer of the probes is set a fraction of a microsecond in the past.
+/// It expires at once, and the connection continues; debug builds check that time does not go back.
 #[test]
 fn probe_timer_set_in_the_past() {
     let text = |delay: &str, trains: &str| {

@@ -2,10 +2,13 @@
 //
 //   agree key=value ...
 //
-// N senders, one switch, one receiver (host 0), as forebay's many-to-one:
+// N senders, one switch, one receiver (host 0), as forebay's many-to-one.
+//
 //   n=2 rate=1e9 arate=1e9 delay=50e-6 adelay=50e-6 buffer=100
 //   queue=tail | step | red   step: k=20   red: min=50 max=100 pmax=0.02 weight=0.002 gentle=0
+//
 //   tcp=NewReno | Cubic | Dctcp  ecn=0 minrto=1 window=1000 iw=10 delack=2 mss=1460 timestamps=0
+//
 //   end=1.0 warmup=0.1 seed=1
 //   starts=FILE  lines "connection seconds packets"; 0 packets: endless
 //   block=45 rounds=20  instead of starts: barrier rounds of that many packets a sender

@@ -115,7 +115,7 @@ int Run(int argc, char** argv)
         return flows.back().get();
     };
     auto permutation = [&](double jitter) {
-        // a random cycle (Sattolo's shuffle): nobody sends to itself
+        // a random cycle (Sattolo's shuffle): no host sends to itself
         uint32_t n = net->hosts.GetN();
         std::vector<uint32_t> p(n);
         for (uint32_t i = 0; i < n; ++i)

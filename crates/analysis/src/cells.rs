@@ -24,8 +24,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// True if the intervals overlap. For positive values the intervals of the logarithms are compared, because seeds vary times by a factor: a
-    /// long time can differ by more than a short one lasts and still be longer with every seed.
+    /// Returns true if the intervals overlap. For positive values the intervals of the logarithms are compared, because seeds vary times by a factor.
+    /// The spread of a long time may exceed a short time, although the long time is longer with every seed.
     pub(crate) fn meets(&self, other: &Cell) -> bool {
         let around = |(mean, half): (f64, f64)| (mean - half, mean + half);
         let (own, other) = match (self.log, other.log) {

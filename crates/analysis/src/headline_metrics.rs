@@ -19,7 +19,7 @@ const fn metric(metric: &'static str, better: Better, phrase: &'static str) -> H
 
 /// Metrics for each kind of traffic, in order of importance. The first metric of each list with a value is used.
 pub(crate) const BY_TRAFFIC: &[&[HeadlineMetric]] = &[
-    // A query of several groups ends for all of them at once: their own messages say more.
+    // A query of several groups ends for all of them at once: their own messages are more informative.
     &[
         metric("query_message_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
         metric("qct_p99_s", Better::Less, "99th percentile of query completion times"),

@@ -26,8 +26,8 @@ const FEW: usize = 3;
 pub(crate) const STARVED: f64 = 4.0;
 /// Minimum share of the other traffic in the link's rate. Our choice.
 pub(crate) const TAKEN: f64 = 0.5;
-/// A starved workload has waited this many times as long as the link needs for its bytes, so that half the link would have sufficed; or it got less
-/// than 1 / `STARVED` of what half the link would have carried. Our choice.
+/// Minimum waiting time of a starved workload, in multiples of the time that the link needs for its bytes: half the link would have sufficed. A
+/// workload is starved, too, if it got less than 1 / `STARVED` of the bytes that half the link would have carried. Our choice.
 const WAITED: f64 = 2.0;
 /// Minimum work of a starved workload, in seconds of the link: smaller work waits for timers or queues. Our choice.
 const LEAST_WORK_S: f64 = 1e-3;
@@ -145,7 +145,7 @@ impl IncompleteWorkload {
         old as f64 > TAIL * self.of() as f64 || (self.running.len() > runs && self.many())
     }
 
-    /// True if so many are running that the median depends on them.
+    /// True if the number of running messages is large enough to affect the median.
     fn many(&self) -> bool {
         let all = |running: f64| {
             let mut all: Vec<f64> = self.done.iter().copied().chain(self.running.iter().map(|r| r.age.max(running))).collect();

@@ -94,8 +94,8 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     out
 }
 
-/// A sentence about each workload in which the flows of some host pairs starve beside other flows of the same workload, over all seeds: because of
-/// a longer RTT, or of a congestion control that starves late flows.
+/// A sentence about each workload in which the flows of some host pairs starve beside other flows of the same workload, over all seeds. Causes are a
+/// longer RTT, or a congestion control that starves late flows.
 fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;

@@ -69,12 +69,12 @@ impl App {
         each!(&mut self.kind, a => a.start(host, self.id));
     }
 
-    /// The timer set with `tag` is due.
+    /// Handles the timer set with `tag`, which is due.
     pub fn on_wake(&mut self, host: &mut impl Host, now: Time, tag: u64) {
         each!(&mut self.kind, a => a.on_wake(host, self.id, now, tag));
     }
 
-    /// An event occurred on one of its connections.
+    /// Handles an event on one of its connections.
     pub fn on_notice(&mut self, host: &mut impl Host, now: Time, notice: Notice) {
         each!(&mut self.kind, a => a.on_notice(host, self.id, now, notice));
     }
@@ -94,7 +94,7 @@ impl App {
         }
     }
 
-    /// Whether it has written its last message.
+    /// Returns true if it has written its last message.
     pub fn finished(&self) -> bool {
         self.remaining() == 0 && self.next_arrival().is_none()
     }
@@ -125,7 +125,7 @@ impl App {
         timer.tag
     }
 
-    /// A host in another process wrote a message at `start` on the connection `tag`, which leads to a host in this process.
+    /// Handles a message that a host in another process wrote at `start` on the connection `tag`, which leads to a host in this process.
     pub fn on_remote_write(&mut self, tag: u64, start: Time) {
         if let Kind::Requests(a) = &mut self.kind {
             a.on_remote_request(tag, start);

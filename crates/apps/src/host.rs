@@ -42,13 +42,13 @@ pub trait Host {
     /// Creates a sender of datagrams, without TCP.
     fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot;
 
-    /// The sending host of `conn` writes a message at `now`.
+    /// Writes a message on `conn`, from its sending host, at `now`.
     fn write(&mut self, conn: ConnSlot, now: Time, job: Job);
 
-    /// The sending host of `conn`, which has endless data, stops at `now`.
+    /// Stops the endless data of `conn`, from its sending host, at `now`.
     fn stop(&mut self, conn: ConnSlot, now: Time);
 
-    /// The sending host of `conn` sends one datagram at `now`.
+    /// Sends one datagram on `conn`, from its sending host, at `now`.
     fn send_datagram(&mut self, conn: ConnSlot, now: Time);
 
     /// Sets a timer.

@@ -121,7 +121,7 @@ impl Incast {
         (tag != REQUEST).then(|| (self.conns[tag as usize], job))
     }
 
-    /// The receiver, in another process, began the round of this block.
+    /// Notes that the receiver, in another process, began the round of this block.
     pub(crate) fn import_timer(&mut self, job: &Job) {
         (self.query, self.due) = (job.query, job.deadline);
     }

@@ -5,7 +5,7 @@ use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, Rng, SizeDist, Time, TimeDist, split};
 
-/// Bit of a tag that stands for the last train.
+/// Bit of a tag that identifies the last train.
 const LAST_TRAIN: u64 = 1 << 63;
 
 struct Source {
@@ -137,7 +137,7 @@ impl OnOff {
         drawn.unwrap_or_else(|| self.sizes.sample(&mut s.rng))
     }
 
-    /// A train begins.
+    /// Begins a train.
     pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let i = (tag & !LAST_TRAIN) as usize;
         if tag & LAST_TRAIN != 0 {

@@ -17,7 +17,7 @@ struct Pair {
     down: ConnSlot,
     remaining: u32,
     ids: QuerySource,
-    /// When it sent its last request.
+    /// Time of its last request.
     requested_at: Time,
     client_rng: Rng,
     server_rng: Rng,
@@ -115,7 +115,7 @@ impl Requests {
         self.remaining.saturating_add(self.outstanding)
     }
 
-    /// A client in another process wrote a message at `start`: a request if the connection `tag` carries those.
+    /// Handles a message that a client in another process wrote at `start`: a request if the connection `tag` carries those.
     pub(crate) fn on_remote_request(&mut self, tag: u64, start: Time) {
         if tag & RESPONSE == 0 {
             self.pairs[tag as usize].requested_at = start;

@@ -1,5 +1,5 @@
-//! What an exchange at the end of a window costs: `mpirun -n 2 target/release/examples/exchange`. All processes give each other one so many bytes, again and
-//! again; the first one prints the median and the tenth and ninetieth percentile of a round, in microseconds.
+//! Cost of an exchange at the end of a window: `mpirun -n 2 target/release/examples/exchange`. In each round every process sends the same number of
+//! bytes to every other process. Process 0 prints the median, the tenth and the ninetieth percentile of the time of a round, in microseconds.
 
 #[path = "../src/mpi_exchange.rs"]
 mod mpi_exchange;
@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Bytes for each other process. A window in which nothing crosses over takes some 50; a packet 36.
 const SIZES: [usize; 6] = [50, 400, 4_000, 40_000, 400_000, 4_000_000];
 
-/// About so many bytes go in a series of rounds, of which there are at the least, and at the most, so many.
+/// Approximate bytes sent in a series of rounds, and the minimum and maximum number of rounds.
 const VOLUME: usize = 400_000_000;
 const ROUNDS: (usize, usize) = (100, 20_000);
 

@@ -152,7 +152,7 @@ pub(crate) fn commit() -> bool {
     results.committing
 }
 
-/// The results are complete in `dir` and stay, whatever happens.
+/// The results are complete in `dir` and are not removed in any case.
 pub(crate) fn kept(dir: &Path) {
     let mut results = results();
     results.kept = Some(dir.to_owned());

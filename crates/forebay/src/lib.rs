@@ -73,7 +73,7 @@ where
     run(args)
 }
 
-/// Commands of earlier versions, and the command lines in their place.
+/// Removed commands, and the command lines that replace them.
 const REMOVED: [(&str, &str); 3] =
     [("model", "forebay run FILE --world model"), ("sweep", "forebay run FILE"), ("helper", "forebay attach --daemon NAME")];
 

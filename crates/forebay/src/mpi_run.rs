@@ -103,7 +103,7 @@ pub(crate) fn digest(resolved: &Resolved) -> UnitKey {
     hash.key()
 }
 
-/// Divides the runs of a scenario among the processes, each on so many cores: the first one runs them in the returned world.
+/// Divides the runs of a scenario among the processes, each with this many cores: the first one runs them in the returned world.
 ///
 /// # Errors
 /// The world is not the simulator.

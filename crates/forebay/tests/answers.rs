@@ -1,4 +1,4 @@
-//! The first line that a person reads: one scenario each in `answers/`, and what it must say.
+//! The first line of the output: one scenario each in `answers/`, with the expected text.
 
 use crate::scratch::{Scratch, forebay, text};
 
@@ -11,8 +11,8 @@ fn answer(test: &str, name: &str, more: &[&str]) -> Vec<String> {
     text(&out.stdout).lines().map(str::to_owned).collect()
 }
 
-/// Each scenario in `answers/first/` says in its own first lines how it is run and how the answer begins: `# says:` what the first line must
-/// be, in which `*` stands for any text; `# also:` what must be somewhere, and `# never:` what must not; `# with:` arguments.
+/// Comments at the top of each scenario in `answers/first/` give its arguments (`# with:`) and the expected output. `# says:` is the first line, in
+/// which `*` stands for any text; `# also:` must occur in the output, and `# never:` must not.
 #[test]
 fn every_scenario_gets_the_answer_that_it_names() {
     let folder = format!("{}/tests/answers/first", env!("CARGO_MANIFEST_DIR"));
@@ -53,7 +53,7 @@ fn every_scenario_gets_the_answer_that_it_names() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Whether `text` is as `pattern`, in which `*` stands for any text.
+/// Returns true if `text` matches `pattern`, in which `*` stands for any text.
 fn fits(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|begin| text.strip_prefix(begin)) else { return false };
@@ -107,7 +107,7 @@ fn one_seed_is_called_so() {
     assert!(said.iter().any(|l| l == "Only one seed was run: differences may be due to chance."), "{said:#?}");
 }
 
-/// What the first line of a scenario's run says, and what any of its lines does.
+/// Checks the texts in the first line of a scenario's output, and the texts in any of its lines.
 fn says(name: &str, first: &[&str], anywhere: &[&str]) {
     let said = answer(name, name, &["--no-report"]);
     first.iter().for_each(|part| assert!(said[0].contains(part), "{name}: `{part}` is not in the first line: {said:#?}"));
@@ -232,7 +232,7 @@ fn a_sweep_says_what_is_best_and_what_it_costs() {
     let out = forebay(&scratch.0, &[&["run", &file, "--out", "out"], &sweep[..]].concat());
     assert!(out.status.success(), "{}", text(&out.stderr));
     let said = text(&out.stdout);
-    // What finished nothing is named, and is not the best because it has no time.
+    // A result without finished work is named, and is not the best although it has no time.
     assert!(said.starts_with("Nothing finished at 1 of 8 results: "), "{said}");
     assert!(
         said.lines().nth(1).is_some_and(|l| l.starts_with("Best: query completion p99") && l.contains("worst: at least 1 s")),

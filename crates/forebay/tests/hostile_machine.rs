@@ -76,7 +76,7 @@ fn full_disk() {
             out.status
         );
     }
-    assert!(s.0.join("r/manifest.json").is_file(), "the results are there all the same");
+    assert!(s.0.join("r/manifest.json").is_file(), "the results are written nevertheless");
 }
 
 /// A shell without job control starts background processes with SIGINT and SIGQUIT ignored, including these tests, and children inherit it (POSIX,

@@ -126,10 +126,10 @@ fn one_attachment(folder: &Path) {
     check(works(&lab, "tune fbt_cli shift_g=5").contains("shift_g = 5"), "tune says what it is then");
     check(works(&lab, "status").contains("shift_g 5"), "and so does status");
     fails(&lab, "tune fbt_cli shift_g=99", &["0 to 10"]);
-    fails(&lab, "tune nobody shift_g=4", &["nobody", "not attached", "fbt_cli"]);
+    fails(&lab, "tune absent shift_g=4", &["absent", "not attached", "fbt_cli"]);
     fails(&lab, "attach dctcp --name fbt_cli --dst 10.77.0.0/24", &["fbt_cli is attached already", "tune", "--name"]);
     fails(&lab, "attach rns --name fbt_two --dst 10.77.0.0/24", &["10.77.0.0/24 already has a route"]);
-    fails(&lab, "detach nobody", &["`nobody` is not attached", "fbt_cli"]);
+    fails(&lab, "detach absent", &["`absent` is not attached", "fbt_cli"]);
 
     let metrics = folder.join("forebay.prom");
     let lines = works(&lab, &format!("watch fbt_cli --seconds 2 --prometheus {}", metrics.display()));
@@ -190,7 +190,7 @@ fn lost_file() {
         works(&lab, attach);
         std::fs::remove_file("/run/forebay/fbt_cli.json").expect("the file of the attachment");
         check(works(&lab, "detach --all").contains("without a state file"), "detach --all says what it found");
-        // What it was before is lost with the file.
+        // The previous value of the sysctl is lost with the file.
         lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
         nothing_left(&lab, &before, attach);
     }

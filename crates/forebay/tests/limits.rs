@@ -142,7 +142,7 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
         ("timeouts", &f["timeouts"], rows("timeouts")),
     ] {
         let ratio = (printed.as_f64().unwrap() + 1.0) / (was + 1.0);
-        // Small numbers vary by chance; and "at least" so many also holds for more.
+        // Small numbers vary by chance; and an "at least" holds for more, too.
         let (least, most) = match what {
             "timeouts" if was < 1_000.0 => (0.0, f64::INFINITY),
             "timeouts" if f["timeouts_at_least"] == true => (0.0, 1.5),

@@ -23,7 +23,7 @@ fn world_model_predicts_or_refuses() {
         assert!(text(&out.stdout).contains(&format!("world: {world}, stack: ")), "{}", text(&out.stdout));
         assert!(manifest(world).contains(&format!("\"world\": \"{world}\"")), "{}", manifest(world));
     }
-    // One run, whatever the number of seeds: an exact number has no interval.
+    // One run, for any number of seeds: an exact number has no interval.
     let out = forebay(&scratch.0, &["run", "dctcp.toml", "--world", "model", "--runs", "3", "--out", "once"]);
     let printed = text(&out.stdout);
     assert!(printed.contains("queue max") && !printed.contains('±'), "{printed}");

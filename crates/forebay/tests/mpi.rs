@@ -59,7 +59,7 @@ fn folder(name: &str, text: &str) -> PathBuf {
     folder
 }
 
-/// `forebay` in `folder` on so many processes; 1: without mpirun.
+/// `forebay` in `folder` on this many processes; 1: without mpirun.
 fn forebay(folder: &Path, processes: u32, args: &[&str]) -> Command {
     let mut command = if processes == 1 {
         Command::new(FOREBAY)

@@ -298,7 +298,7 @@ fn checked_before_anything_runs() {
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
     let printed = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,utilization"]);
-    // Best and worst are ranked by goodput, whatever the columns are.
+    // Best and worst are ranked by goodput, regardless of the columns.
     let table = printed.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
         printed.contains("results: out/small-sweep")

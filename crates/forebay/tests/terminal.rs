@@ -53,7 +53,7 @@ fn lines_fit_columns() {
     let first = pipe.lines().next().unwrap();
     assert!(first.ends_with('.') && first.len() > 80, "{first}");
     assert_eq!(words(&run)[..words(first).len()], words(first)[..]);
-    // The table stands in blocks, each with its labels and its heads.
+    // The table is split into blocks, each with its labels and its heads.
     let heads = |text: &str| text.lines().filter(|l| l.starts_with("drops, all ports")).count();
     assert_eq!((heads(&pipe), heads(&run) > 1), (1, true), "{run}");
     let name = |name: &str| run.lines().any(|l| l.starts_with("      ") && l.split_whitespace().any(|w| w == name));

@@ -19,7 +19,7 @@ pub struct KInterval {
 }
 
 impl KInterval {
-    /// Whether no K satisfies both bounds: the buffer is too small (Eq. 27 fails).
+    /// Returns true if no K satisfies both bounds: the buffer is too small (Eq. 27 fails).
     pub fn is_empty(&self) -> bool {
         self.lower >= self.upper
     }
@@ -64,8 +64,8 @@ pub fn threshold(pipe: &Pipe, buffer: f64, guard: f64) -> Result<f64, ModelError
     Ok(k.max((pipe.bdp() + guard) / pipe.capacity()))
 }
 
-/// Smallest queue after a single reduction of `flows` (N, 1 to 1 000 000) synchronised flows at threshold `k` (s, above 0), packets; negative: the
-/// link idles (Eqs. 4 to 12; the sum itself, not its bound).
+/// Smallest queue, in packets, after a single reduction of `flows` (N, 1 to 1 000 000) synchronised flows at threshold `k` (s, above 0). Negative:
+/// the link idles (Eqs. 4 to 12; the sum itself, not its bound).
 ///
 /// # Errors
 /// Names `flows` or `k`.
@@ -89,8 +89,8 @@ pub struct AsWait {
     pub upper: f64,
 }
 
-/// Bounds of the AS wait when `flows` (N, 1 to 1e9, may be an estimate and so a fraction) senders have `window` packets (W, above 0, at
-/// most 1e9) each to send into a buffer of `buffer` packets (B, 0 or more).
+/// Bounds of the AS wait when `flows` senders (N, 1 to 1e9) have `window` packets each (W, above 0, at most 1e9) to send into a buffer of
+/// `buffer` packets (B, 0 or more). N may be an estimate, and so a fraction.
 ///
 /// # Errors
 /// Names `flows`, `window` or `buffer`.

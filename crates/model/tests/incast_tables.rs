@@ -6,7 +6,7 @@ use forebay_model::incast::{Branch, FirstWindow, NstarRule::First, TailMode};
 use forebay_types::{Rate, Time};
 
 /// N, W_m, N_m, W_m^{N_m}, Y_C, T_C ms, k(W_m - 1), k(W_m), q, P^O literal, P^O harmonic, A_b, D_b unclipped, N^O, G/C literal,
-/// G/C harmonic. 0 stands for an infinite k.
+/// G/C harmonic. 0 means an infinite k.
 type Row = (u64, [u64; 4], f64, [u64; 2], f64, [f64; 2], [f64; 3], [f64; 2]);
 
 const ROWS: &[Row] = &[

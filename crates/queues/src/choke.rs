@@ -26,7 +26,7 @@ const MATCH_WORDS: [&str; 3] = choices(MATCHES);
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Candidate {
     handle: Handle,
-    /// Whether it is ECN-capable.
+    /// True if it is ECN-capable.
     capable: bool,
     flow: u64,
 }
@@ -47,7 +47,7 @@ pub struct Choke {
     backlog: RingBuffer<Candidate>,
     /// Positions in the queue that were drawn.
     drawn: Vec<usize>,
-    /// Whether they match the packet of the last `try_push`.
+    /// True if they match the packet of the last `try_push`.
     matched: bool,
     rng: Rng,
 }
@@ -76,7 +76,7 @@ impl Choke {
         Some(self.control.decide_above_min(port, packet.ecn))
     }
 
-    /// RngStream distinct packets. True if enough of them are of `flow`; these stay in `drawn`.
+    /// Draws distinct packets. Returns true if enough of them are of `flow`; these stay in `drawn`.
     #[inline(never)]
     fn matches(&mut self, flow: u64) -> bool {
         if self.samples == 1 {
@@ -224,13 +224,13 @@ const fn multi_params() -> [Param; 12] {
             key: "match",
             kind: Kind::Choice(&MATCH_WORDS),
             default: Some("all"),
-            doc: "how many of the drawn packets must belong to the arriving packet's flow",
+            doc: "number of drawn packets that must belong to the arriving packet's flow",
         },
         Param {
             key: "victims",
             kind: Kind::Choice(&["samples", "none"]),
             default: Some("samples"),
-            doc: "whether the drawn packets of that flow are marked together with the arriving packet, or only the latter",
+            doc: "packets to mark: the drawn packets of that flow and the arriving packet, or only the latter",
         },
     ];
     let mut all = [samples[0]; 12];
@@ -274,7 +274,7 @@ mod tests {
     use crate::testing::{Effect, Port, packet};
     use crate::{Codepoint, QueueState};
 
-    /// A port whose average is just above `min`, where RED hardly ever signals, with these flows waiting behind a packet in service.
+    /// A port whose average is just above `min`, where RED rarely signals, with these flows waiting behind a packet in service.
     fn port(samples: usize, rule: Match, flows: &[u64], ecn: Codepoint) -> Port {
         let mut control = red::tests::example();
         control.avg = 30.5;

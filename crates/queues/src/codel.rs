@@ -63,7 +63,7 @@ impl Params {
 /// State of CoDel for one queue (RFC 8289 section 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct CodelControl {
-    /// When the sojourn time will have been above the target for an interval.
+    /// Time at which the sojourn time will have been above the target for an interval.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
@@ -83,13 +83,13 @@ pub(crate) trait Packets {
 }
 
 impl CodelControl {
-    /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Those of a single queue
-    /// do not (RFC 8289 section 5.4).
+    /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Drops of a single
+    /// queue do not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
 
-    /// RFC 8289 section 5.6, `dodequeue`: the oldest packet, and whether it may be dropped.
+    /// RFC 8289 section 5.6, `dodequeue`: returns the oldest packet, and true if it may be dropped.
     fn take(&mut self, p: &Params, now: Time, queue: &mut impl Packets) -> (Option<Queued>, bool) {
         let Some(packet) = queue.take() else {
             self.first_above = None;

@@ -28,7 +28,7 @@ impl DctcpStep {
         self.k
     }
 
-    /// Whether packets that are not ECN-capable are dropped from K on.
+    /// Returns true if packets that are not ECN-capable are dropped from K on.
     pub fn drops_non_ect(&self) -> bool {
         self.drop_non_ect
     }

@@ -1,5 +1,5 @@
-//! The two kinds of disciplines. The order of a FIFO never changes, so its port knows on arrival when a packet will leave. A buffered discipline may
-//! change the order or drop packets of the backlog later, so the port takes the next packet from it after each transmission.
+//! The two kinds of disciplines. The order of a FIFO never changes, so its port computes the departure time of a packet on arrival. A buffered
+//! discipline may change the order or drop packets of the backlog later, so the port takes the next packet from it after each transmission.
 
 use crate::{Arrival, Effects, Handle, PortState, QueueState, Queued, RawParams, Verdict};
 use forebay_types::{QueueLen, Rate, Rng, Time};
@@ -12,10 +12,10 @@ pub trait Discipline {
     /// Sets the defaults that depend on the network: `senders` hosts may send full packets of `packet` bytes.
     fn set_defaults(&mut self, _senders: u64, _packet: u64) {}
 
-    /// Whether it can set CE with its parameters.
+    /// Returns true if it can set CE with its parameters.
     fn marks(&self) -> bool;
 
-    /// Whether it uses classes of service or ranks.
+    /// Returns true if it uses classes of service or ranks.
     fn reads_priority(&self) -> bool {
         false
     }
@@ -58,10 +58,10 @@ pub trait Buffered: Discipline {
         None
     }
 
-    /// Whether `try_push` has a fast path.
+    /// True if `try_push` has a fast path.
     const HAS_FAST_PUSH: bool = false;
 
-    /// Whether `try_push` would take its fast path: enqueue the packet, marked or not, without allocating memory.
+    /// Returns true if `try_push` would take its fast path: enqueue the packet, marked or not, without allocating memory.
     fn takes_fast_push(&self, _port: &PortState, _packet: &Queued) -> bool {
         false
     }
@@ -72,13 +72,13 @@ pub trait Buffered: Discipline {
         None
     }
 
-    /// Whether a port may omit `push_idle`: every packet that arrives at an idle port with an empty backlog, and fits, is accepted unchanged, and
-    /// later decisions depend only on the idle time of [`Buffered::add_idle`].
+    /// Returns true if a port may omit `push_idle`: every fitting packet that arrives at an idle port with an empty backlog is accepted unchanged,
+    /// and later decisions depend only on the idle time of [`Buffered::add_idle`].
     fn accepts_idle(&self) -> bool {
         false
     }
 
-    /// Whether `accepts_idle` changes during a run, so that `add_idle` must be called.
+    /// True if `accepts_idle` changes during a run, so that `add_idle` must be called.
     const IDLE_VARIES: bool = false;
 
     /// Adds the time for which the port was idle before packets whose `push_idle` was omitted. Called before the next other call.
@@ -91,7 +91,7 @@ pub trait Buffered: Discipline {
     /// Packets in the backlog.
     fn len(&self) -> usize;
 
-    /// Whether the backlog is empty.
+    /// Returns true if the backlog is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -183,14 +183,14 @@ macro_rules! disciplines {
     (@type $type:ident $pointer:ident) => { $pointer<$type> };
     (@methods FifoDiscipline $($variant:ident)*) => {
         impl FifoDiscipline {
-            /// Queue length below which a port may omit `on_arrival`: an arrival at a queue with fewer packets and fewer bytes than this, which fits,
+            /// Queue length below which a port may omit `on_arrival`. With fewer packets and fewer bytes than this, every arriving packet that fits
             /// is accepted unchanged, and the discipline's state does not depend on the call.
             pub fn fast_path_limit(&self) -> QueueState {
                 each!(FifoDiscipline, self, d => d.fast_path_limit(), $($variant)*)
             }
 
-            /// Whether `on_arrival` may be omitted at `fast_path_limit` and above as well: an arrival that fits is marked if it is ECN-capable and
-            /// accepted otherwise, and the discipline's state does not depend on the call.
+            /// Returns true if `on_arrival` may be omitted at `fast_path_limit` and above as well. A packet that fits is then marked if it is
+            /// ECN-capable and accepted otherwise, and the discipline's state does not depend on the call.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)
             }
@@ -236,7 +236,7 @@ macro_rules! disciplines {
                 each!(BufferedDiscipline, self, d => d.len(), $($variant)*)
             }
 
-            /// Whether the backlog is empty.
+            /// Returns true if the backlog is empty.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -302,7 +302,7 @@ impl Queue {
         }
     }
 
-    /// Whether it can set CE with its parameters.
+    /// Returns true if it can set CE with its parameters.
     pub fn marks(&self) -> bool {
         match self {
             Queue::Fifo(d) => d.marks(),
@@ -310,12 +310,12 @@ impl Queue {
         }
     }
 
-    /// Whether it models packet loss: its early drops are not congestion signals.
+    /// Returns true if it models packet loss: its early drops are not congestion signals.
     pub fn has_random_loss(&self) -> bool {
         matches!(self, Queue::Fifo(FifoDiscipline::Lossy(_)))
     }
 
-    /// Whether it uses classes of service or ranks.
+    /// Returns true if it uses classes of service or ranks.
     pub fn reads_priority(&self) -> bool {
         match self {
             Queue::Fifo(d) => d.reads_priority(),

@@ -18,7 +18,7 @@ pub struct Dwrr {
     active: VecDeque<u8>,
     /// Bytes that each queue may still send in its turn.
     deficit: Vec<u64>,
-    /// Whether the first of the active queues has had its quantum for this turn.
+    /// True if the first of the active queues has had its quantum for this turn.
     has_quantum: bool,
     /// Bytes of a turn with weight 1; 0: not set.
     quantum: u64,
@@ -210,9 +210,9 @@ mod tests {
         ("quantum", Value::Bytes(Bytes(bytes)))
     }
 
-    /// The example of the publication, figures 2 and 3: quantum 500; the first queue's heads are 200, 750, 20; the second's 500, 500; the
-    /// third's 200, 600, 100; the fourth's 50, 700, 180. In the first round the first sends 200 (300 left over), the second 500, the
-    /// third 200 (300 left over), the fourth 50 (450 left over); in the second round the first has 800 and sends 750 and 20.
+    /// The example of the publication, figures 2 and 3. The quantum is 500. Packets of the first queue are 200, 750, 20; of the second 500, 500; of
+    /// the third 200, 600, 100; of the fourth 50, 700, 180. In the first round the queues send 200, 500, 200 and 50, and 300, 0, 300 and 450 are left
+    /// over. In the second round the first queue has 800 and sends 750 and 20.
     #[test]
     fn example_of_the_publication() {
         let mut p = port(&[("queues", Value::Int(4)), quantum(500)], 100);

@@ -23,9 +23,9 @@ struct Flow {
     bytes: u64,
     /// Bytes that it may send in this round.
     deficit: i64,
-    /// Whether it is in the list `new` or `old`.
+    /// True if it is in the list `new` or `old`.
     listed: bool,
-    /// Whether it has changed since the last overflow.
+    /// True if it has changed since the last overflow.
     changed: bool,
     control: CodelControl,
 }
@@ -140,8 +140,8 @@ impl FqCodel {
         self.fattest.first()
     }
 
-    /// Drops packets from the head of the queue with the most bytes until half of its bytes are dropped (Linux, `fq_codel_drop`; the RFC counts half
-    /// of its packets), and at most a batch (RFC 8290 section 4.1).
+    /// Drops packets from the head of the queue with the most bytes until half of its bytes are dropped, but at most a batch (RFC 8290 section 4.1).
+    /// Bytes are counted as in Linux (`fq_codel_drop`); the RFC drops half of the packets.
     fn drop_from_fattest(&mut self, effects: &mut impl Effects, mut dropped: impl FnMut(&Queued)) -> bool {
         let Some(fattest) = self.fattest() else { return false };
         let half = self.flows[fattest as usize].bytes / 2;

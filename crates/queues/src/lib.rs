@@ -1,5 +1,5 @@
-//! Queue disciplines, sans-IO: for an arriving packet and the state of its port they decide whether to accept, mark or drop. Those that hold the
-//! backlog also choose the next packet. The simulator uses them, and a software switch can.
+//! Queue disciplines, sans-IO: for an arriving packet and the state of its port they decide whether to accept, mark or drop. Disciplines that hold
+//! the backlog also choose the next packet. The simulator uses them, and a software switch can.
 //!
 //! To add a discipline, create a file with its implementation and `ENTRY`, add `mod` and a line of [`REGISTRY`] here, and add a line to
 //! [`FifoDiscipline`] or [`BufferedDiscipline`] in `discipline.rs`.
@@ -40,7 +40,7 @@ use port_state::PacketRef;
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param, QueueValue, Values};
 
-/// Whether a discipline sets CE, which some congestion controls require.
+/// Conditions under which a discipline sets CE, which some congestion controls require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marking {
     /// For any parameters.
@@ -71,7 +71,7 @@ impl QueueError {
 pub struct QueueEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether it can set CE. For a built queue see [`Queue::marks`].
+    /// True if it can set CE. For a built queue see [`Queue::marks`].
     pub marking: Marking,
     /// Parameters that are compared with the queue, and so must not exceed the buffer.
     pub thresholds: &'static [&'static str],

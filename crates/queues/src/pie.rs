@@ -48,14 +48,14 @@ struct Params {
     mark_up_to: f64,
     derandomize: bool,
     cap: bool,
-    /// Whether the queueing delay is estimated from the departure rate.
+    /// True if the queueing delay is estimated from the departure rate.
     from_rate: bool,
     /// A queue of two packets of this size gets no signals.
     mean_packet: Option<u64>,
 }
 
-/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B: it starts at a departure, which
-/// does not count, and the end of one measurement may start the next).
+/// Measurement of the time in which `DQ_THRESHOLD` bytes leave (RFC 8033 section 5.2, in the order of appendix B). It starts at a departure, which
+/// does not count; the end of one measurement may start the next.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct DrainTime {
     /// Start of the running measurement, and bytes that have left since.
@@ -65,7 +65,7 @@ struct DrainTime {
 }
 
 impl DrainTime {
-    /// A packet of `wire` bytes leaves at `now`, and `backlog` bytes remain.
+    /// Notes that a packet of `wire` bytes leaves at `now`, and `backlog` bytes remain.
     fn on_departure(&mut self, now: Time, wire: u64, backlog: u64) {
         if let Some((start, bytes)) = &mut self.running {
             *bytes += wire;
@@ -201,7 +201,7 @@ impl Pie {
         next.clamp(0.0, 1.0)
     }
 
-    /// Whether an arriving packet gets a congestion signal (RFC 8033 section 4.1, `drop_early`).
+    /// Returns true if an arriving packet gets a congestion signal (RFC 8033 section 4.1, `drop_early`).
     fn signals(&mut self) -> bool {
         let p = self.params;
         let half = |t: Time| t < Time(p.target.0 / 2);

@@ -249,7 +249,7 @@ fn late_updates_round_ties_to_even() {
     }
 }
 
-/// The work for any number of updates is bounded, whatever the parameters are: 2^63 single updates would take centuries.
+/// The work for any number of updates is bounded, for all parameters: 2^63 single updates would take centuries.
 #[test]
 fn many_late_updates_take_bounded_work() {
     for alpha in [0.0, 5e-324, 1e-310, 1e-300, 1e-20, 1e-9, 0.125, 1e6] {

@@ -28,13 +28,13 @@ impl QueueState {
         }
     }
 
-    /// Whether the queue is at or above `threshold` in either unit.
+    /// Returns true if the queue is at or above `threshold` in either unit.
     #[inline]
     pub fn reaches(self, threshold: QueueState) -> bool {
         self.packets >= threshold.packets || self.bytes >= threshold.bytes
     }
 
-    /// Whether a packet of `wire` bytes may join this queue under `limit`.
+    /// Returns true if a packet of `wire` bytes may join this queue under `limit`.
     #[inline]
     pub fn fits(self, wire: u32, limit: QueueState) -> bool {
         self.packets < limit.packets && self.bytes + u64::from(wire) <= limit.bytes
@@ -81,7 +81,7 @@ impl Codepoint {
         }
     }
 
-    /// Whether the packet may be marked instead of dropped; so may one that is marked already (RFC 3168 section 5).
+    /// Returns true if the packet may be marked instead of dropped; so may one that is marked already (RFC 3168 section 5).
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Codepoint::NotEct)
@@ -116,19 +116,19 @@ pub struct PortState {
     pub memory: Option<u64>,
     /// Wire bytes of the packet in service, 0 when the port is idle.
     pub serving: u32,
-    /// When the port became idle; valid while it is idle.
+    /// Time at which the port became idle; valid while it is idle.
     pub idle_since: Time,
 }
 
 impl PortState {
-    /// Whether a packet of `wire` bytes would fit without the packets of `freed`.
+    /// Returns true if a packet of `wire` bytes would fit without the packets of `freed`.
     #[inline]
     pub fn fits_without(&self, freed: QueueState, wire: u32) -> bool {
         let left = QueueState { packets: self.queue.packets - freed.packets, bytes: self.queue.bytes - freed.bytes };
         left.fits(wire, self.limit) && self.memory.is_none_or(|limit| left.bytes + u64::from(wire) <= limit)
     }
 
-    /// Whether a packet of `wire` bytes fits.
+    /// Returns true if a packet of `wire` bytes fits.
     #[inline]
     pub fn fits(&self, wire: u32) -> bool {
         self.fits_without(QueueState::default(), wire)

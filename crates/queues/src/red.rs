@@ -27,7 +27,7 @@ pub(crate) struct RedControl {
     /// Thresholds on the average, packets or bytes.
     min: f64,
     max: f64,
-    /// Whether they are bytes. The probability does not depend on the packet's size (RFC 7141 section 2.2; Linux sch_red), unlike in the byte mode of
+    /// True if they are bytes. The probability does not depend on the packet's size (RFC 7141 section 2.2; Linux sch_red), unlike in the byte mode of
     /// the publication.
     bytes: bool,
     p_max: f64,
@@ -92,13 +92,13 @@ impl RedControl {
         self.decay * self.avg + self.weight * now
     }
 
-    /// Whether the average is below `min` and stays there after an arrival, without decay for idle time.
+    /// Returns true if the average is below `min` and stays there after an arrival, without decay for idle time.
     #[inline(always)]
     pub(crate) fn stays_below_min(&self, port: &PortState) -> bool {
         self.idle == Time::ZERO && !self.is_min(self.avg) && port.serving > 0 && !self.is_min(self.next(port))
     }
 
-    /// Whether an average is `min` or more.
+    /// Returns true if an average is `min` or more.
     #[inline(always)]
     fn is_min(&self, avg: f64) -> bool {
         avg >= self.min
@@ -110,13 +110,13 @@ impl RedControl {
         self.idle += time;
     }
 
-    /// Whether a packet that arrives at an idle port is accepted without a change of state.
+    /// Returns true if a packet that arrives at an idle port is accepted without a change of state.
     #[inline(always)]
     pub(crate) fn is_idle_safe(&self) -> bool {
         self.avg < self.min && self.count == -1
     }
 
-    /// Whether the average is `min` or more.
+    /// Returns true if the average is `min` or more.
     #[inline(always)]
     pub(crate) fn reaches_min(&mut self) -> bool {
         // Idle time only lowers the average.
@@ -329,14 +329,9 @@ pub(crate) const PARAMS: [Param; 9] = [
         key: "count",
         kind: Kind::Choice(&COUNT_WORDS),
         default: Some("on"),
-        doc: "whether packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
+        doc: "packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
     },
-    Param {
-        key: "in-service",
-        kind: Kind::Bool,
-        default: Some("false"),
-        doc: "whether the average includes the packet in service",
-    },
+    Param { key: "in-service", kind: Kind::Bool, default: Some("false"), doc: "the average includes the packet in service" },
     Param {
         key: "mean-packet",
         kind: Kind::Bytes,

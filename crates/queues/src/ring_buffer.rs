@@ -25,7 +25,7 @@ impl<T: Copy + Default> RingBuffer<T> {
         self.head == self.tail
     }
 
-    /// Whether another element fits without allocating memory.
+    /// Returns true if another element fits without allocating memory.
     #[inline(always)]
     pub(crate) fn has_capacity(&self) -> bool {
         self.len() != self.slots.len()

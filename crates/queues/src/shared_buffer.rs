@@ -25,7 +25,7 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Whether a packet of `wire` bytes may join a port that holds `port_bytes`, while all ports together hold `used`.
+    /// Returns true if a packet of `wire` bytes may join a port that holds `port_bytes`, while all ports together hold `used`.
     #[inline]
     pub fn admits(&self, used: u64, port_bytes: u64, wire: u64) -> bool {
         if used + wire > self.total {

@@ -1,7 +1,7 @@
 //! Strict priority: two to eight FIFOs, of which the most urgent non-empty one is served first.
 //!
-//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum of
-//! all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+//! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum
+//! of all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::class_queues::{CLASSES, map, pack_map, thresholds};
 use crate::raw_params::length;
@@ -39,7 +39,7 @@ pub struct StrictPriority {
     k_of_queue: bool,
     buffer_of_queue: bool,
     tail_drop: bool,
-    /// Whether only the sum of all queues matters.
+    /// True if only the sum of all queues matters.
     common: bool,
 }
 
@@ -88,7 +88,7 @@ impl StrictPriority {
         if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port }
     }
 
-    /// A packet joins queue `q`.
+    /// Notes that a packet joins queue `q`.
     #[inline]
     fn join(&mut self, packet: &Queued, q: usize) {
         let queue = &mut self.queues[q];
@@ -158,7 +158,7 @@ impl Discipline for StrictPriority {
         }
         let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
-        // 0 stands for no limit.
+        // 0 means no limit.
         numbers.extend((0..CLASSES).map(|q| self.queues.get(q).and_then(|l| l.limit).map_or(0, length)));
         RawParams::new("strict-priority", numbers)
     }
@@ -289,7 +289,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "buffer-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether the link's `buffer` limits the sum of all queues or each queue",
+                doc: "scope of the link's `buffer`: it limits the sum of all queues, or each queue",
             },
             Param {
                 key: "limits",
@@ -308,7 +308,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "k-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
-                doc: "whether `k` is compared with the sum of all queues or with the packet's own queue",
+                doc: "length compared with `k`: the sum of all queues, or the packet's own queue",
             },
             Param {
                 key: "ks",

@@ -40,7 +40,7 @@ impl Wfq {
         }
     }
 
-    /// A packet has been appended to queue `q`.
+    /// Notes that a packet has been appended to queue `q`.
     #[inline]
     fn on_joined(&mut self, q: usize) {
         if self.queues.packets(q) == 1 {

@@ -44,8 +44,8 @@ fn syn_ack_lost() {
     all("SYN-ACK", SIZES, 10 * SECONDS, |p| if p.number == 0 && !p.data { LOSE } else { PASS });
 }
 
-/// SYN-ACKs are lost until the third SYN: Linux learns from the fourth answer that the first SYN had arrived, and begins with its whole window; if no
-/// SYN arrived before the third it begins with one segment.
+/// All SYN-ACKs before the fourth SYN are lost: the fourth SYN-ACK shows Linux that the first SYN had arrived, and it begins with its whole window.
+/// If no SYN arrived before the third, it begins with one segment.
 #[test]
 fn first_window_after_spurious_syn_timeouts() {
     for (answers, window) in [(true, 10), (false, 1)] {

@@ -72,7 +72,7 @@ pub(crate) struct Connection {
     /// Times at which the SYN left and its timer fired, ps: an endpoint with other options than expected starts again with them.
     syns: Vec<u64>,
     syn: Segment,
-    /// The peer's timestamps, each with the one of the simulator's clock that stands for it.
+    /// The peer's timestamps, each with the corresponding timestamp of the simulator's clock.
     stamps: Vec<(u32, u32)>,
     /// Latest timestamp of the peer, if it came without data, which would give it to the receiver.
     echo: Option<u32>,

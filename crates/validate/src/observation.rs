@@ -32,8 +32,8 @@ pub fn difference<'a>(
     (at < one.len() || at < other.len()).then(|| (one.get(at), other.get(at)))
 }
 
-/// The script with the stack `linux` and a kernel's window arithmetic, whatever stack it names. DCTCP's alpha is left as in the script: in a kernel
-/// it begins after the handshake, in the endpoint of a script with its last packet.
+/// The script with the stack `linux` and a kernel's window arithmetic, in place of the stack that it names. DCTCP's alpha is left as in the script:
+/// in a kernel it begins after the handshake, in the endpoint of a script with its last packet.
 pub fn as_linux(text: &str) -> String {
     const LINUX: &str = "--stack=linux\n--set=arithmetic=linux";
     if text.contains(LINUX) {

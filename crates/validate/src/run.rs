@@ -27,7 +27,7 @@ pub fn run_text(text: &str, options: &Options) -> Outcome {
     }
 }
 
-/// Records the behaviour of the endpoint with the packets and calls of the script, whatever the script expects.
+/// Records the behaviour of the endpoint with the packets and calls of the script, regardless of its expectations.
 ///
 /// # Errors
 /// It could not run, or ended in a way that no script expects.
@@ -274,7 +274,7 @@ impl<E: Endpoint> Runner<E> {
             return Err(failure(line, wanted(), until));
         };
         let mut whole = first;
-        // A segment longer than the MSS stands for consecutive ones, as a host with segmentation offload would show them.
+        // A segment longer than the MSS represents consecutive ones, as a host with segmentation offload would show them.
         while whole.segment.len > 0 && whole.segment.len < expected.len && whole.segment.flags & flag::FIN == 0 {
             let more = self.next_sent(latest).map_err(|f| failure(line, wanted(), f.got))?;
             let Some(next) = more else { return Err(failure(line, wanted(), format!("no more than {}", self.describe(&whole)))) };

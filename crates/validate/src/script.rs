@@ -71,7 +71,7 @@ pub struct Options {
 /// A TCP segment of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// ECN field, if the script says one.
+    /// ECN field, if the script specifies one.
     pub ecn: Option<EcnField>,
     /// See [`flag`].
     pub flags: u8,
@@ -81,7 +81,7 @@ pub struct Segment {
     pub len: u32,
     /// Acknowledgement number.
     pub ack: u32,
-    /// Window field, if the script says one.
+    /// Window field, if the script specifies one.
     pub win: Option<u16>,
     /// Options; `None` (`<...>`) is any.
     pub options: Option<Options>,

@@ -199,7 +199,7 @@ impl Settings {
             ("tcp_cubic.parameters.hystart_detect", Some(3)) | ("tcp_cubic.parameters.hystart", Some(1)) => {}
             ("tcp_mtu_probing", Some(0)) | ("tcp_notsent_lowat", Some(4_294_967_295)) => {}
             ("tcp_wmem", Some(_)) if numbers.get(1).is_some_and(|&b| b >= 200_000) => {}
-            // Segments leave one by one and unpaced, whatever the value.
+            // Segments leave one by one and unpaced, for any value.
             (
                 "tcp_min_tso_segs" | "tcp_tso_win_divisor" | "tcp_tso_rtt_log" | "tcp_pacing_ss_ratio" | "tcp_pacing_ca_ratio",
                 _,

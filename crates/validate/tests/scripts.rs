@@ -117,12 +117,13 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
     let differs = current.lines().zip(new.lines()).find(|(a, b)| a != b);
     assert!(
         current == new,
-        "tests/conform/{file} is not {what}: FOREBAY_UPDATE=1 writes it anew, if that is right\n{differs:#?}"
+        "tests/conform/{file} is not {what}: set FOREBAY_UPDATE=1 to rewrite it if the difference is right\n{differs:#?}"
     );
 }
 
-/// The same input for the simulator's stack `linux` and for a kernel: every packet at its nanosecond and what either knows after each packet of the peer
-/// (state, window, threshold, counts, back-off), to the end of every script. Where they part is in `stack-linux.csv`, with the cause.
+/// The same input for the simulator's stack `linux` and for a kernel, to the end of every script. Compares the times of all packets to the
+/// nanosecond, and state, window, threshold, counters and back-off after each packet of the peer. Differences are in `stack-linux.csv`, with their
+/// causes.
 #[test]
 fn stack_linux_equals_kernel() {
     let Some(release) = release() else { return };

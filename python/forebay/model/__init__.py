@@ -11,11 +11,11 @@ serialisation included. Results are frozen dataclasses. An argument outside the 
 :func:`first_round`    flows that lose their whole first window
 :func:`trim`           TCP-TRIM's interval of K and its buffers; :func:`trim_queue`, :func:`trim_wait`,
                        :func:`trim_flows` for queue, waits after probing and the senders' estimate
-:func:`dctcp`          DCTCP's queue and windows in steady state, and how large K must be
+:func:`dctcp`          DCTCP's queue and windows in steady state, and bounds of K
 :class:`Aimd`          a congestion control as additive increase, multiplicative decrease; :func:`throughput_ratio` (T_r),
                        :func:`shares`, :func:`random_marks`
-:func:`ceilings`       what headers, windows and pipes allow at best
-:func:`evaluate`       what all of them say about a scenario
+:func:`ceilings`       upper bounds from headers, windows and pipes
+:func:`evaluate`       all models, evaluated for a scenario
 =====================  =====================================================================================
 
 Many points are a comprehension; :func:`columns` converts the results to NumPy arrays:

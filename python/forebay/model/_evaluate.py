@@ -15,7 +15,7 @@ class Value:
     """One predicted value."""
 
     name: str
-    """What it is."""
+    """Name of the value."""
     unit: str
     """``bit/s``, ``s``, ``packets`` or ``1``."""
     value: float | None
@@ -33,7 +33,7 @@ class Section:
     inputs: dict[str, str]
     """Its arguments, derived from the scenario, as text."""
     values: list[Value]
-    """What it gives."""
+    """Predicted values."""
     notes: list[str]
     """Differences between the scenario and the model's assumptions."""
 

@@ -30,9 +30,9 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
     """Draw the goodput of every long flow, with Jain's index of each transport group and the ratio between groups.
 
     Each dot is a flow of one seed, over the time in which it was active after the warm-up; the bar is the mean, and
-    with several seeds its 95 % confidence interval. Over each group: Jain's index J of its flows (1 when all are
-    equal, 1/n when one has everything; mean over the seeds), where it has several, and its goodput per flow over that
-    of the first group of the variant, where groups share a network.
+    with several seeds its 95 % confidence interval. The text over each group is Jain's index J of its flows, if it has
+    several (1 when all are equal, 1/n when one has everything; mean over the seeds). Where groups share a network, the
+    ratio of the group's goodput per flow to that of the variant's first group follows.
 
     Parameters
     ----------

@@ -55,12 +55,12 @@ def incast_curve(
         Name of the axis of the sweep to the right; left out: the first one whose values are numbers or quantities.
         Every combination of the others is a line.
     model
-        Whether the incast goodput model (:func:`forebay.model.incast`) is drawn beside the lines that it applies to, and N*,
-        where it collapses. Where the model exceeds what the link carries it is cut, and the point is a triangle.
+        True draws the incast goodput model (:func:`forebay.model.incast`) beside the lines that it applies to, and N*, where
+        it collapses. Where the model exceeds the capacity of the link it is cut, and the point is a triangle.
     beside
         Curves to compare with, such as measured ones: by name x and y, in the units of the columns.
     logx
-        Whether x is logarithmic; left out: where its values span more than a factor of 40.
+        True for a logarithmic x axis; left out: where its values span more than a factor of 40.
 
     Returns
     -------

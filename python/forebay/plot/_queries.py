@@ -44,13 +44,13 @@ def queries(
     ax
         Where to draw; left out: a new figure.
     show
-        `"times"`: what part of the queries completed within a time, all seeds together (unfinished ones never did,
-        and keep the line below 1). `"timeouts"`: what part of them had how many timeouts, counted at the sender that
-        had most; mean over the seeds with its 95 % confidence interval.
+        `"times"`: fraction of the queries that completed within a time, all seeds together (unfinished ones keep the line
+        below 1). `"timeouts"`: distribution of the number of timeouts of a query, counted at the sender with most; mean
+        over the seeds with its 95 % confidence interval.
     classes
         Names of workloads; left out: all.
     tail
-        For times the other way round, on logarithmic axes: what part takes longer.
+        For times, the complement on logarithmic axes: the fraction that takes longer.
 
     Returns
     -------

@@ -29,7 +29,7 @@ class Estimate(NamedTuple):
 
     @property
     def reach(self) -> tuple[float, float]:
-        """How far the interval reaches below and above the mean; 0 without one."""
+        """Extent of the interval below and above the mean; 0 without one."""
         return (self.mean - self.low, self.high - self.mean) if math.isfinite(self.half_width) else (0.0, 0.0)
 
 

@@ -62,9 +62,9 @@ def time_series(
     overlay
         All variants in the same panels, instead of beside each other.
     rug
-        Whether to draw the ticks.
+        True to draw the ticks.
     sharey
-        Whether panels beside each other have the same axis upward.
+        True if panels beside each other share their vertical axis.
 
     Returns
     -------

@@ -63,7 +63,7 @@ class Runs(Protocol):
 
 
 class Simulator(Protocol):
-    """What runs scenarios."""
+    """Interface of the programs that run scenarios."""
 
     #: Its name.
     version: str

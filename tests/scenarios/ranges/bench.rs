@@ -21,7 +21,7 @@ pub(super) const MOST_LOOKS: u32 = 40;
 pub(super) const LARGE: usize = 20_000;
 /// Wall time of one run that never reaches the callback. Runs take milliseconds.
 pub(super) const LONGEST: Duration = Duration::from_secs(300);
-/// Duration of runs that would take too long with the usual one.
+/// Duration of runs that would take too long with the default one.
 pub(super) const SHORT: &str = "duration = \"10us\"";
 
 /// Result of a scenario.
@@ -163,7 +163,7 @@ impl Bench {
                 self.failures.push(format!("{name}: does not end, even in {SHORT}\n{text}"));
                 return Next::Key;
             }
-            // A rate is so high that a run of the usual length has too much to do.
+            // A rate is so high that a run of the default length takes too long.
             Outcome::Long => return self.named(name, keys, &text.replacen(USUAL, SHORT, 1)),
             Outcome::Hangs => {
                 self.failures.push(format!("{name}: not over after {LONGEST:?}\n{text}"));
@@ -244,7 +244,7 @@ impl Bench {
         if next != Next::Other {
             return next;
         }
-        // Another key of the example may say the same thing, or exclude the value: without it the value may run.
+        // Another key of the example may have the same effect, or exclude the value: without it the value may run.
         for other in keys.iter().filter(|k| *k != "kind" && *k != key) {
             let mut without = changed.clone();
             let table = without.table(place);

@@ -92,7 +92,7 @@ pub(crate) fn render_under(
         let row: Vec<Option<Mean>> = seeds.iter().map(|of| mean(&m, of)).collect();
         let here = if !m.shared || m.label.contains(", all") { "" } else { port.unwrap_or("") };
         let label = [&m.label.replace("{first}", first), here].join(if here.is_empty() { "" } else { ", " });
-        // The network is shared by the groups of a variant: its numbers stand in the first column only.
+        // The network is shared by the groups of a variant: its numbers are in the first column only.
         lines.extend(line(label, m.unit, m.if_any, &row).map(|mut l| {
             l.cells.iter_mut().zip(&columns).filter(|(_, c)| m.shared && c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
             l
@@ -118,7 +118,7 @@ pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool
     if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
 }
 
-/// Heads of the columns: the variant's name, and below it the group's if a variant has several. Groups of the only variant stand alone.
+/// Heads of the columns: the variant's name, and below it the group's if a variant has several. Groups of the only variant have no variant's name.
 fn heads(variants: &[Variant], columns: &[Source]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
     let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
@@ -143,7 +143,8 @@ fn mean(m: &Metric, of: &BTreeMap<&str, Vec<f64>>) -> Option<Mean> {
     cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
 }
 
-/// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
+/// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a
+/// glance.
 pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<Mean>]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
     let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;

@@ -80,7 +80,7 @@ fn several_seeds_and_groups() {
     // t(1) = 12.706 times 0.01 Gbps.
     assert!(lines[1].contains("0.91 ± 0.13") || lines[1].contains("0.910 ± 0.127"), "{text}");
     let cells = |label: &str| lines.iter().find_map(|l| l.strip_prefix(label)).map(|l| l.split_whitespace().collect::<Vec<_>>());
-    // The ratio names its reference; a value of only one group is missing in the other, and shared values stand once.
+    // The ratio names its reference; a value of only one group is missing in the other, and shared values occur once.
     assert_eq!(cells("goodput per long flow / dctcp"), Some(vec!["1.00", "±", "0.00", "0.25", "±", "0.00"]), "{text}");
     assert_eq!(cells("FCT small (<= 100 KB) p50"), Some(vec!["us", "100", "±", "0", "-"]), "{text}");
     assert_eq!(cells("queue max, bottleneck"), Some(vec!["pkt", "100", "±", "0"]), "{text}");

@@ -64,7 +64,7 @@ pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Opt
     keys.iter_mut().last().into_iter().for_each(|last| last.gap = 2);
     let numbers: Vec<(&Metric, Option<Line>)> = metrics.iter().map(|m| (m, number(m, shown))).collect();
     let lines = || numbers.iter().filter_map(|(_, line)| line.as_ref());
-    // Units stand below the names, if there are some.
+    // Units are below the names, if there are any.
     let units = lines().any(|line| !line.unit.is_empty());
     let column = |(m, line): &(&Metric, Option<Line>)| {
         let unit = units.then(|| line.as_ref().map_or("", |l| l.unit).to_owned());
@@ -134,7 +134,7 @@ fn of(r: &Row, name: &str) -> Vec<f64> {
     column.map_or_else(Vec::new, |at| r.seeds.iter().filter_map(|s| s.value(r.group, at)).collect())
 }
 
-/// `goodput_bps` shown in Gbps is called `goodput`: the unit stands below.
+/// `goodput_bps` shown in Gbps is called `goodput`: the unit is below.
 fn title(name: &str) -> &str {
     ["_bps", "_s", "_pkts"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }

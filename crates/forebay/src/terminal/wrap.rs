@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn long_words_whole_colours_without_width() {
-        let path = "results: /a/very/long/path/that/nobody/can/break/anywhere/at/all";
-        assert_eq!(wrap(path, Some(30)), "results:\n  /a/very/long/path/that/nobody/can/break/anywhere/at/all");
+        let path = "results: /a/very/long/path/that/people/can/break/anywhere/at/all";
+        assert_eq!(wrap(path, Some(30)), "results:\n  /a/very/long/path/that/people/can/break/anywhere/at/all");
         let bold = "\x1b[1mdctcp\x1b[0m has the lowest tail";
         assert_eq!(wrap(bold, Some(25)), bold);
     }

@@ -44,7 +44,7 @@ pub(crate) fn later() {
         lab.bottleneck(100, 400);
         let before = traces(&lab);
         let stream = Transfer::start(&lab, u64::MAX);
-        // At least so long that the stream fills the path.
+        // Long enough for the stream to fill the path.
         std::thread::sleep(Duration::from_millis(500));
         works(&lab, "attach rns --name fbt_cli --default --live");
         lab.bottleneck(rate, queue);

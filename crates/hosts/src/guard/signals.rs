@@ -83,7 +83,7 @@ impl AsRawFd for Signals {
     }
 }
 
-/// Name of a signal, with its usual cause.
+/// Name of a signal, with its most frequent cause.
 pub(super) fn name(signal: i32) -> String {
     match signal {
         libc::SIGHUP => "SIGHUP (the terminal was closed)".into(),

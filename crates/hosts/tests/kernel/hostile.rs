@@ -242,7 +242,7 @@ fn socket() {
     let took = begin.elapsed();
     assert!(done.iter().any(|l| l.contains("holds the lock of a socket")), "{done:?}");
     assert!(took < Duration::from_secs(60), "{took:?}");
-    // SAFETY: the descriptor is open and used by nothing else. Faults are handled as usual from here on.
+    // SAFETY: the descriptor is open and used by nothing else. The kernel handles faults again from here on.
     unsafe { libc::close(faults) };
     assert_eq!(sending.join().expect("it ends"), SIZE as isize);
 }

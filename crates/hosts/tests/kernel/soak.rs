@@ -1,5 +1,5 @@
-//! Every congestion control for a while over a bad path: packets are lost, doubled, overtaken and marked by chance, and the receiver stops reading until
-//! its window is zero. FOREBAY_SOAK=600 takes ten minutes a congestion control (`make soak`), FOREBAY_SOAK_LAWS picks congestion controls; a few seconds otherwise.
+//! Every congestion control over a bad path, for a few seconds: packets are lost, duplicated, reordered and marked at random, and the receiver stops
+//! reading until its window is zero. FOREBAY_SOAK=600 runs each congestion control for ten minutes (`make soak`); FOREBAY_SOAK_LAWS selects some.
 
 use crate::capture::{Script, script, script_arrivals};
 use crate::check::check;
@@ -122,14 +122,14 @@ pub(crate) fn soak() {
             wrong == 0 && got.iter().all(|g| g.load(Relaxed) > 0),
             &format!("{what}: every connection's bytes arrive as they were sent"),
         );
-        // A kernel that skips programs has windows that no congestion control set (law_mend in mend.bpf.h): few, and only then. Read as a signed
-        // number, like in the kernel (tcp_snd_cwnd_set).
+        // Only a kernel that skips programs has windows that no congestion control set (`law_mended` in `law.bpf.h`), and few. Read as a signed
+        // number, as in the kernel (tcp_snd_cwnd_set).
         let count = |what| counter(&lab.left, &format!("fbs_{}_l", cc.name), what);
         let mended = count("mended");
         check(
             below == 0 || (mended > 0 && below * 100 < looks),
             &format!(
-                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {mended} mended)"
+                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {mended} repaired)"
             ),
         );
         // Counted where the congestion control itself answers, so that this holds whatever the kernel skips.

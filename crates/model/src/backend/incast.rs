@@ -104,7 +104,7 @@ fn assumptions(tcp: &Transport) -> Result<FirstWindow, String> {
     }
 }
 
-/// Whether the transport gives the last packets of a block priority.
+/// Returns true if the transport gives the last packets of a block priority.
 fn protected(tcp: &Transport) -> bool {
     matches!(&tcp.shims[..], [s] if s.name == "prin" && s.values.bool("priority") && s.values.bool("halve"))
 }

@@ -74,7 +74,7 @@ pub struct Section {
     pub notes: Vec<String>,
 }
 
-/// Whether a model applies.
+/// Values of a model, or the reason why it does not apply.
 pub enum Applicability {
     /// It applies.
     Applies(Section),

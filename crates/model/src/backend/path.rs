@@ -151,7 +151,7 @@ impl Bottleneck {
         ]
     }
 
-    /// Whether its queue protects packets of high priority from drops, and is drop-tail for others.
+    /// Returns true if its queue protects packets of high priority from drops, and is drop-tail for others.
     pub(crate) fn has_reserve(&self, v: &Experiment) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::Protect(_)) => true,
@@ -160,7 +160,7 @@ impl Bottleneck {
         }
     }
 
-    /// Whether its queue is drop-tail for packets of `tcp`: drop-tail, or marking of packets that are not ECN-capable.
+    /// Returns true if its queue is drop-tail for packets of `tcp`: drop-tail, or marking of packets that are not ECN-capable.
     pub(crate) fn is_drop_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::DropTail(_)) => true,

@@ -58,9 +58,9 @@ impl Incast {
         self.goodput_from(n, mode, self.crossing(FirstWindow::Inherited, rule, n))
     }
 
-    /// Goodput of `n` senders with PRIN, which halves the first windows: the last packets of a block are protected, so that no period ends in a
-    /// block-tail timeout, and N* is that of the halved windows. Timeouts in the middle of blocks, which PRIN does not prevent, are not modelled: the
-    /// value is an upper bound if windows at overflow are small.
+    /// Goodput of `n` senders with PRIN, which halves the first windows and protects the last packets of a block: no period ends in a block-tail
+    /// timeout, and N* is that of the halved windows. Timeouts in the middle of blocks, which PRIN does not prevent, are not modelled: the value is
+    /// an upper bound if windows at overflow are small.
     ///
     /// # Errors
     /// Names `n` outside 1 to the buffer, or the floor of the halved windows.

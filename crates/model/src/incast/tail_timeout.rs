@@ -55,8 +55,8 @@ fn gcd_and_inverse(a: i128, b: i128) -> (i128, i128) {
     (r0, s0)
 }
 
-/// k_alpha (Eq. 13): periods of congestion avoidance of `ca` packets, in blocks of `block` packets, until a lost packet with `alpha`
-/// delivered packets behind it is one of a block's last three (Eq. 11: k Y_C - alpha = h Y_B - beta, beta in 0, 1, 2). `None`: never.
+/// k_alpha (Eq. 13): number of periods of congestion avoidance until a lost packet is one of a block's last three. A period has `ca` packets, a
+/// block has `block`; `alpha` packets after the lost one are delivered. Eq. 11: k Y_C - alpha = h Y_B - beta, beta in 0, 1, 2. `None`: never.
 ///
 /// # Errors
 /// Names `ca` (1 to 2^62) or `block` (1 to 2^40).

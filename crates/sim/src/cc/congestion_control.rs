@@ -2,7 +2,7 @@
 //!
 //! Order on an ACK:
 //!
-//! * `snd_una` advances, the RTT filter takes its sample, and the scoreboard, if there is one, counts what is delivered.
+//! * `snd_una` advances, the RTT filter takes its sample, and the scoreboard, if there is one, counts delivered segments.
 //! * [`in_ack_event`](CongestionControl::in_ack_event), on every ACK, duplicates included.
 //! * Loss recovery decides. If the ACK starts a reduction, the connection's state changes before [`ssthresh`](CongestionControl::ssthresh) is called.
 //! * Otherwise, when the ACK advanced, [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed,
@@ -30,7 +30,7 @@ impl Window {
         if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
     }
 
-    /// Returns whether the window is below the slow start threshold.
+    /// Returns true if the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh.or_infinite()
@@ -341,10 +341,10 @@ pub trait CongestionControl: Sized {
         Self::Sent::default()
     }
 
-    /// A segment has arrived; `sent` is the record of its last departure.
+    /// Called when a segment has arrived; `sent` is the record of its last departure.
     fn segment_arrived(&mut self, _sent: Self::Sent, _at: &Arrival) {}
 
-    /// A segment is marked lost. It may still arrive.
+    /// Called when a segment is marked lost. It may still arrive.
     fn segment_lost(&mut self, _sent: Self::Sent, _at: &Loss) {}
 
     /// On every ACK, duplicates included, before recovery. For counting marks.
@@ -365,13 +365,13 @@ pub trait CongestionControl: Sized {
         threshold
     }
 
-    /// Returns whether a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger; not for
-    /// those that react to both alike (RFC 3168 section 6.1.2: once per window).
+    /// Returns true if a loss reduces again in a window that ECE has reduced already: for congestion controls that react more strongly to a loss.
+    /// Others reduce once per window (RFC 3168 section 6.1.2).
     fn reduces_on_loss_after_ecn(&self) -> bool {
         false
     }
 
-    /// Returns whether the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
+    /// Returns true if the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
     /// (`cubictcp_acked`).
     fn ignores_delay(&self, _ack: &Ack) -> bool {
         false

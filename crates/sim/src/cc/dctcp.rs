@@ -109,7 +109,7 @@ impl Dctcp {
         Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, growth }
     }
 
-    /// Returns whether it computes in whole numbers throughout.
+    /// Returns true if it computes in whole numbers throughout.
     pub(super) fn is_fixed_point(&self) -> bool {
         self.growth != CwndGrowth::Fractional
     }
@@ -136,8 +136,8 @@ impl Dctcp {
     fn update_alpha(&mut self) {
         let g = self.g;
         if self.fixed_point {
-            // Linux dctcp_update_alpha: alpha is an integer of 1/1024. Where the shift leaves nothing, all of it goes
-            // (min_not_zero), so that it can reach 0.
+            // Linux dctcp_update_alpha: alpha is an integer of 1/1024. If the shifted value is 0, all of alpha is subtracted (min_not_zero), so that
+            // it can reach 0.
             let old = (self.alpha * 1024.0) as u64;
             let decay = match (old as f64 * g) as u64 {
                 0 => old,

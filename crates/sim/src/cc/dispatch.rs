@@ -60,7 +60,7 @@ impl Hooks {
         self.0 >> 4 & 1 == 1
     }
 
-    /// Returns whether [`CongestionControl::Sent`] is not empty.
+    /// Returns true if [`CongestionControl::Sent`] is not empty.
     #[inline(always)]
     pub fn records(self) -> bool {
         self.0 >> 5 & 1 == 1
@@ -141,8 +141,8 @@ macro_rules! recorded {
     };
 }
 
-/// Makes the registry and the enums from the list of congestion controls: `module::Type`, `in Box` if it is larger than the common ones, so that
-/// other connections stay small, `in WithSentRecords` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
+/// Generates the registry and the enums from the list of congestion controls. A row is `module::Type`, and in brackets the modules whose `ENTRY`
+/// names it in scenarios. `in Box` keeps connections of others small if its state is larger than most; `in WithSentRecords` records segments.
 macro_rules! congestion_controls {
     ($($(#[$doc:meta])* $module:ident::$cc:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
         $(pub use $module::$cc;)+

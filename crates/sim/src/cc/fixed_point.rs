@@ -118,7 +118,7 @@ impl CwndGrowth {
         w.cwnd = f64::from(cwnd.saturating_add(growth));
     }
 
-    /// A reduction begins (Linux `tcp_init_cwnd_reduction`, `tcp_enter_loss`).
+    /// Begins a reduction (Linux `tcp_init_cwnd_reduction`, `tcp_enter_loss`).
     #[inline]
     pub(super) fn reduced(&mut self) {
         if *self != CwndGrowth::Fractional {

@@ -95,8 +95,8 @@ impl CcConfig {
 
 /// Calls of the hooks, as [`CongestionControl`] describes them.
 ///
-/// Hooks of every ACK get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers; a reference would
-/// put all of them into memory (4 to 11 instructions per transmission in s2 and s3).
+/// Hooks of every ACK get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers. A reference would
+/// put all of them into memory (4 to 11 instructions per transmission in the benchmark cases s2 and s3).
 #[allow(missing_docs, reason = "described in the trait")]
 impl Cc {
     #[inline(always)]

@@ -21,7 +21,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Returns whether the application limited the sender when the segment left.
+    /// Returns true if the application limited the sender when the segment left.
     pub fn app_limited(&self) -> bool {
         self.app_limited
     }
@@ -87,7 +87,7 @@ impl DeliveryRate {
         self.lost
     }
 
-    /// Returns whether the application limits the outstanding data.
+    /// Returns true if the application limits the outstanding data.
     pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited > 0
     }

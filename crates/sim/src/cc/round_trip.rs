@@ -10,7 +10,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Returns whether the round ends with this ACK; if so the next one begins.
+    /// Returns true if the round ends with this ACK; if so the next one begins.
     #[inline]
     pub fn ends(&mut self, ack: &Ack) -> bool {
         let ends = ack.snd_una > self.end;

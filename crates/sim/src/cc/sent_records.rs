@@ -45,7 +45,7 @@ impl<L: CongestionControl> Inner<L> {
 pub(super) trait SegmentHooks {
     /// Segment `number` left, new or retransmitted.
     fn note_sent(&mut self, _number: u64, _at: &Departure) {}
-    /// The arrival of segment `number` has become known.
+    /// Notes the arrival of segment `number`.
     fn note_arrival(&mut self, _number: u64, _at: &Arrival) {}
     /// Segment `number` is marked lost.
     fn note_loss(&mut self, _number: u64, _at: &Loss) {}

@@ -39,7 +39,7 @@ pub(super) struct Line<L> {
     pub(crate) w: Window,
     /// The clock.
     pub(crate) now: Time,
-    /// Returns whether segment `n` is lost.
+    /// Returns true if segment `n` is lost.
     pub(crate) loses: fn(u64) -> bool,
     /// Growth of the path's delay per ps.
     pub(crate) drift: f64,

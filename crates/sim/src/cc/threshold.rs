@@ -28,7 +28,7 @@ impl Threshold {
         self.0
     }
 
-    /// Returns whether it is not set.
+    /// Returns true if it is not set.
     #[inline]
     pub fn is_unlimited(self) -> bool {
         self.0.is_infinite()

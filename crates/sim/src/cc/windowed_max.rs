@@ -36,7 +36,7 @@ impl WindowedMax {
         self.get()
     }
 
-    /// Removes expired values; parts of the window get a best of their own.
+    /// Removes expired values; each part of the window gets its own maximum.
     fn grow_old(&mut self, window: u64, new: Point) {
         let age = new.at - self.best[0].at;
         if age > window {

@@ -47,7 +47,7 @@ pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: st
 /// port, would give one sender every free place in a full queue (phase effects, Floyd and Jacobson 1992).
 ///
 /// The link that has been idle for longest comes first, as with a round-robin arbiter. A sender that sends one packet more than its link carries
-/// loses that packet, because it arrives right behind another of its own, and other senders lose nothing.
+/// loses that packet, because it arrives directly after another of its packets, and other senders lose nothing.
 ///
 /// Links with the same previous arrival are ordered by a hash of connection and time. The hash uses the high bits of the time only: two senders that
 /// transmit back to back keep their order in every packet time until their clocks have drifted apart.

@@ -192,7 +192,7 @@ impl Calendar {
         Position { window: self.window, end: self.end, full_end: self.window_end() }
     }
 
-    /// Returns whether marks are exact.
+    /// Returns true if marks are exact.
     pub(super) fn is_exact(&self) -> bool {
         self.length > Time(1) && self.length < EXACT
     }

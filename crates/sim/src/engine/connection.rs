@@ -151,7 +151,7 @@ impl OutgoingMessages {
         }
     }
 
-    /// Returns whether a row is due at `now`. If so, the next one is due an interval later.
+    /// Returns true if a row is due at `now`. If so, the next one is due an interval later.
     pub(super) fn sample_is_due(&mut self, now: Time) -> bool {
         let Some(s) = self.rest.as_mut().and_then(|m| m.sampling.as_mut()).filter(|s| now >= s.next) else { return false };
         if s.every > Time::ZERO {
@@ -160,7 +160,7 @@ impl OutgoingMessages {
         true
     }
 
-    /// Returns whether no message is outstanding.
+    /// Returns true if no message is outstanding.
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
     }

@@ -29,7 +29,7 @@ impl ConnectionSlots {
         (self.free.pop().unwrap_or(fresh), self.opened - 1)
     }
 
-    /// RngStream an initial sequence number.
+    /// Draws an initial sequence number.
     pub(super) fn sequence_number(&mut self) -> u32 {
         self.rng.next_u64() as u32
     }

@@ -24,7 +24,7 @@ impl<'a> Bytes<'a> {
         Bytes(all)
     }
 
-    /// Returns whether everything has been decoded.
+    /// Returns true if everything has been decoded.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

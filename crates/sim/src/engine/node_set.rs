@@ -16,7 +16,7 @@ impl NodeSet {
         NodeSet { word: word as u32, bits }
     }
 
-    /// Returns whether the set is empty.
+    /// Returns true if the set is empty.
     #[inline(always)]
     pub(super) fn is_empty(self) -> bool {
         self.bits == 0

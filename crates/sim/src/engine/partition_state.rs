@@ -22,7 +22,7 @@ pub(super) enum DeferredEffect {
     Delivered { conn: ConnSlot, time: Time },
     /// The shim of the receiving host completes a row about a message of `conn`; `first`: the connection's first.
     Row { conn: ConnSlot, row: usize, first: bool },
-    /// The receiver of `conn` sent an ACK at `time` that it had held back for `held`.
+    /// The receiver of `conn` sent an ACK at `time` that it had delayed for `held`.
     LateAck { conn: ConnSlot, time: Time, held: Time },
     /// The sender of `conn`, to which `written` bytes were written, has finished.
     Closed { conn: ConnSlot, written: u64 },
@@ -99,7 +99,7 @@ impl PartitionState {
         self.effects.push((from, effect));
     }
 
-    /// Returns whether the end of the window has anything to apply. Usually it has not.
+    /// Returns true if there are effects to apply at the end of the window, which is rare.
     #[inline]
     pub(super) fn has_effects(&self) -> bool {
         self.dropped.len() | self.effects.len() | self.requests.len() > 0

@@ -58,7 +58,7 @@ impl Processes {
         self.left = self.undivided.clone();
     }
 
-    /// Returns whether no application will write anything more on its own.
+    /// Returns true if no application will write anything more on its own.
     pub(super) fn finished(&self, apps: &Apps) -> bool {
         self.left.iter().all(|left| *left == 0) && apps.iter().all(|a| lock_app(a).next_arrival().is_none())
     }

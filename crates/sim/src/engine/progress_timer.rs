@@ -1,6 +1,6 @@
 //! Progress reports by time: every 50 ms a thread resets the count of activations at which each run reports next.
 //!
-//! A run compares its activations with this count after every window anyway, so that it does not read a clock. Results do not depend on the times of
+//! A run compares its activations with this count after every window, and so never reads a clock. Results do not depend on the times of
 //! progress reports, unless the callback ends the run.
 
 use std::process;
@@ -44,7 +44,7 @@ impl ProgressTimer {
         ProgressTimer { due }
     }
 
-    /// Returns whether progress is due after so many activations.
+    /// Returns true if progress is due after so many activations.
     #[inline(always)]
     pub(super) fn is_due(&self, activations: u64) -> bool {
         activations >= self.due.load(Relaxed)

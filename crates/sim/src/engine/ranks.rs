@@ -28,7 +28,7 @@ impl Ranks {
         self.exchange.ranks()
     }
 
-    /// Returns whether this process gets the report.
+    /// Returns true if this process gets the report.
     pub(super) fn is_first(&self) -> bool {
         self.own() == 0
     }
@@ -61,7 +61,7 @@ impl Ranks {
         self.receive(|_, from| numbers.iter_mut().for_each(|n| *n = n.wrapping_add(u64::get(from))));
     }
 
-    /// Sends `piece` to the first process, which passes those of the others to `take`. Returns whether any process sent something: then all call this
+    /// Sends `piece` to the first process, which passes those of the others to `take`. Returns true if any process sent something: then all call this
     /// again.
     pub(super) fn pass(&mut self, piece: &[u8], mut take: impl FnMut(usize, &mut Bytes<'_>)) -> bool {
         let own = !piece.is_empty();

@@ -14,7 +14,7 @@ use forebay_experiment::waits::Stalls;
 use forebay_types::{GroupId, Time};
 use std::collections::BTreeMap;
 
-/// The place of a message's row, its stalls, and its mean RTT, ps, less the delay of held-back ACKs.
+/// The place of a message's row, its stalls, and its mean RTT, ps, less the delay of delayed ACKs.
 pub(super) type Stalled = (usize, Stalls, Option<u64>);
 
 /// The rows so far, and the tables that are recorded.
@@ -66,7 +66,7 @@ impl Recorder {
         self.timeouts.append(part.take_timeouts());
     }
 
-    /// Returns whether packets are recorded.
+    /// Returns true if packets are recorded.
     pub(super) fn records_packets(&self) -> bool {
         self.packets.is_some()
     }
@@ -107,7 +107,7 @@ impl Recorder {
         self.packets.take().unwrap_or_default()
     }
 
-    /// Returns whether any connection is sampled.
+    /// Returns true if any connection is sampled.
     #[inline]
     pub(super) fn samples(&self) -> bool {
         !self.series.is_empty()
@@ -118,7 +118,7 @@ impl Recorder {
         self.series.iter().find(|s| s.0 == conn_id).map(|s| s.1)
     }
 
-    /// Returns whether timeouts are recorded.
+    /// Returns true if timeouts are recorded.
     pub(super) fn records_timeouts(&self) -> bool {
         self.records_timeouts
     }
@@ -138,7 +138,7 @@ impl Recorder {
         self.flows.shim(row)
     }
 
-    /// Records the stalls of the message that is recorded next, and its mean RTT without the delay of held-back ACKs.
+    /// Records the stalls of the message that is recorded next, and its mean RTT without the delay of delayed ACKs.
     pub(super) fn stalled(&mut self, stalls: Stalls, rtt_ps: Option<u64>) {
         self.stalled.push((self.flows.len(), stalls, rtt_ps));
     }

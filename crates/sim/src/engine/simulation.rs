@@ -39,7 +39,7 @@ const FIRST_REPORT: u64 = ACTIVATIONS_PER_REPORT / 10;
 const BUSY_HOPS: u64 = 200;
 
 /// Maximum average number of messages or datagrams of one workload that begin in a window, which bounds its memory and time. Our choice: more than
-/// the shortest link delay allows in any usual scenario.
+/// the shortest link delay allows in realistic scenarios.
 const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// A simulation ready to run.
@@ -250,12 +250,12 @@ impl Simulation {
         flow
     }
 
-    /// Returns whether results are the same on several cores.
+    /// Returns true if results are the same on several cores.
     fn can_be_divided(&mut self) -> bool {
         self.state.can_be_divided() && self.state.calendar().is_exact()
     }
 
-    /// Returns whether windows hold enough work for several cores.
+    /// Returns true if windows hold enough work for several cores.
     fn is_busy(&self) -> bool {
         self.hops_per_window >= BUSY_HOPS
     }
@@ -345,14 +345,14 @@ impl Simulation {
 
     /// Updates the times of the next events outside the calendar.
     fn update_due(&mut self) {
-        // Nothing takes effect at or after the end of the run. The last window may end before such a time and contain it all the same; it would be
-        // run forever.
+        // Nothing takes effect at or after the end of the run. The last window is cut short there: with an event in the part cut off it would be run
+        // forever.
         let in_time = |time: TimeOrNever| if self.duration.is_some_and(|d| time >= d.into()) { TimeOrNever::NEVER } else { time };
         self.next_due = in_time(self.injection.min(self.schedule.next()));
         self.next_stop = in_time(self.injection.min(self.schedule.next_stop()));
     }
 
-    /// Ends the window. Returns whether it was the last one.
+    /// Ends the window. Returns true if it was the last one.
     #[inline(always)]
     fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
         self.state.end_window();

@@ -27,7 +27,7 @@ impl WindowShims {
         WindowShims { any: self.any, hosts: unsafe { self.hosts.share() } }
     }
 
-    /// Returns whether some transport has such a shim.
+    /// Returns true if some transport has such a shim.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
         self.any

@@ -52,7 +52,7 @@ impl<I: Id, T> Arena<I, T> {
         Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
     }
 
-    /// Returns whether the arena owns the items.
+    /// Returns true if the arena owns the items.
     fn owns_memory(&self) -> bool {
         self.memory.len() == self.len
     }

@@ -103,13 +103,13 @@ impl Slab {
         if packet.has(flag::EXT) { self.extras.get(handle.0 as usize)?.as_ref() } else { None }
     }
 
-    /// Removes a packet. Returns it, and whether it was counted as sent before the end of the warm-up.
+    /// Removes a packet. Returns it, and true if it was counted as sent before the end of the warm-up.
     pub(super) fn remove(&mut self, handle: Handle) -> (Packet, bool) {
         let packet = *self.packet(handle);
         (packet, self.release(handle))
     }
 
-    /// Frees the place of a packet. Returns whether it was counted as sent before the end of the warm-up.
+    /// Frees the place of a packet. Returns true if it was counted as sent before the end of the warm-up.
     #[inline]
     pub(super) fn release(&mut self, handle: Handle) -> bool {
         self.packet_mut(handle).seq = self.unused;
@@ -134,7 +134,7 @@ impl Slab {
         unsafe { self.packets.get_unchecked_mut(handle.0 as usize) }
     }
 
-    /// Returns whether no packet is stored.
+    /// Returns true if no packet is stored.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.stored == 0
@@ -151,7 +151,7 @@ impl Slab {
         stored.into_iter().enumerate().filter(|(_, stored)| *stored).map(|(place, _)| Handle(place as u32))
     }
 
-    /// All stored packets, and whether each was counted as sent before the end of the warm-up.
+    /// All stored packets, each with true if it was counted as sent before the end of the warm-up.
     pub(super) fn live(&self) -> impl Iterator<Item = (&Packet, bool)> {
         self.handles().map(|handle| (self.packet(handle), self.before.get(handle.0 as usize).is_some_and(|before| *before)))
     }
@@ -185,7 +185,7 @@ impl Backlog {
         self.slab.before = before;
     }
 
-    /// Returns whether the backlog is empty.
+    /// Returns true if the backlog is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         debug_assert_eq!(self.discipline.len(), self.slab.stored as usize);

@@ -27,7 +27,7 @@ impl BitErrors {
         damaged
     }
 
-    /// Returns whether `arrived` is true for the position of the oldest damaged packet, which is then removed.
+    /// Returns true if `arrived` is true for the position of the oldest damaged packet, which is then removed.
     pub fn take(&mut self, arrived: impl Fn(u32) -> bool) -> bool {
         let found = self.places.front().is_some_and(|p| arrived(*p));
         if found {

@@ -33,7 +33,7 @@ impl Generation {
         Generation(self.0 | Self::SHIM)
     }
 
-    /// Returns whether the endpoint has a shim.
+    /// Returns true if the endpoint has a shim.
     #[inline(always)]
     pub fn has_shim(self) -> bool {
         self.0 & Self::SHIM != 0
@@ -45,13 +45,13 @@ impl Generation {
         self.0 & 0x3F
     }
 
-    /// Returns whether a packet with `number` belongs to this endpoint, without a shim in between.
+    /// Returns true if a packet with `number` belongs to this endpoint, without a shim in between.
     #[inline(always)]
     pub fn receives(self, number: u8) -> bool {
         self.0 == number
     }
 
-    /// Returns whether a packet with `number` belongs to this endpoint, which has a shim.
+    /// Returns true if a packet with `number` belongs to this endpoint, which has a shim.
     #[inline(always)]
     pub fn receives_through_shim(self, number: u8) -> bool {
         self.0 == number | Self::SHIM

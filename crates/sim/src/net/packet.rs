@@ -117,7 +117,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Returns whether all bits of `mask` are set.
+    /// Returns true if all bits of `mask` are set.
     #[inline]
     pub fn has(&self, mask: u8) -> bool {
         self.flags & mask == mask

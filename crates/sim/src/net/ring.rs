@@ -56,7 +56,7 @@ impl Ring {
         self.tail
     }
 
-    /// Returns whether no packet waits or is in flight.
+    /// Returns true if no packet waits or is in flight.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -125,7 +125,7 @@ impl Ring {
         self.tail = position;
     }
 
-    /// Returns whether a packet with SACK blocks fits. If not, call [`Ring::make_room`].
+    /// Returns true if a packet with SACK blocks fits. If not, call [`Ring::make_room`].
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.tail != self.stop

@@ -62,7 +62,7 @@ pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Defaul
     /// Handles a packet to the endpoint, which may be changed. Returns false if the packet was for the shim only.
     fn ingress(&mut self, rules: &S::Rules, host: &mut S::Host, now: Time, packet: &mut Packet) -> bool;
 
-    /// Returns whether this end needs the host's timer.
+    /// Returns true if this end needs the host's timer.
     fn waiting(&self) -> bool;
 
     /// Handles a tick of the host's timer while this end is waiting.

@@ -143,7 +143,7 @@ impl<S: EndpointShim> EndpointState<S> {
         Some(now + period - (now + period - host.phase) % period)
     }
 
-    /// Handles a tick of host `node` for the ends on one side. `current` says whether a slot's endpoint still has a generation.
+    /// Handles a tick of host `node` for the ends on one side. `current` returns true if a slot's endpoint still has a generation.
     pub fn tick(
         &mut self,
         side: Side,

@@ -127,7 +127,7 @@ pub struct Share {
 
 /// Adjustments with a mostly unused window before it shrinks.
 const ROUNDS: u32 = 3;
-/// A connection that was idle for this many RTTs starts slowly again; our choice, the publication says "long".
+/// A connection that was idle for this many RTTs starts slowly again. Our choice: the publication only says "long".
 const LONG_IDLE: u64 = 100;
 
 impl WindowShim for Share {

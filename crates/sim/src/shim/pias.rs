@@ -151,7 +151,7 @@ mod tests {
         let m = Message { begin: 10_000, end: 20_000 };
         let class = |offset, high| p.class(&m, &Segment { offset, una: 0, high, mss: 1_000, again: offset < high });
         assert_eq!([10_000, 10_999, 11_000, 12_999, 13_000, 19_000].map(|o| class(o, o)), [7, 7, 6, 6, 5, 5]);
-        // A retransmission has the current class, and does not count what later messages have sent.
+        // A retransmission has the current class, and does not count the bytes of later messages.
         assert_eq!(class(10_000, 12_000), 6);
         assert_eq!(class(10_000, 50_000), 5);
         // Of a whole connection, the bytes of later messages count.

@@ -84,7 +84,7 @@ impl TagShim for Prin {
 }
 
 impl Prin {
-    /// Returns whether the block is cut into three pieces instead of full segments.
+    /// Returns true if the block is cut into three pieces instead of full segments.
     fn split(&self, m: &Message, mss: u64) -> bool {
         self.c.split_short && m.end - m.begin <= 2 * mss
     }
@@ -174,7 +174,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "tail-reorder-wait",
                 kind: Kind::Time,
                 default: Some(""),
-                doc: "after the whole message has been sent, fast retransmit waits this long for an ACK that makes it unnecessary, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
+                doc: "delay of fast retransmit after the whole message has been sent, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
             },
         ],
     },

@@ -1,5 +1,5 @@
-//! A class of service for everything that a transport's senders send, as an operator sets a DSCP for an application, so that a new transport has its
-//! own queue beside old ones.
+//! A class of service for all packets of a transport's senders, as an operator sets a DSCP for an application. A new transport can so have a
+//! separate queue.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;

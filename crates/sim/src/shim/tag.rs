@@ -57,7 +57,7 @@ pub trait TagShim: std::fmt::Debug + Clone {
     /// True if packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
     const URGENT_CONTROL: bool;
 
-    /// The state of a new connection; `delayed_acks` says whether the peer delays ACKs.
+    /// The state of a new connection; `delayed_acks` is true if the peer delays ACKs.
     fn new(c: &Self::Config, delayed_acks: bool) -> Self;
 
     /// Class of the sender's own packets without data: SYN, FIN, and ACKs in the data direction.
@@ -78,8 +78,8 @@ pub trait TagShim: std::fmt::Debug + Clone {
         None
     }
 
-    /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent: how long to wait for an ACK
-    /// that makes it unnecessary.
+    /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent. Returns the time to wait for
+    /// an ACK that makes it unnecessary.
     fn fast_retransmit_wait(&self, _messages: &Messages, _high: u64) -> Option<Time> {
         None
     }

@@ -27,7 +27,7 @@ macro_rules! tag_shims {
                 }
             }
 
-            /// Returns whether receivers send their ACKs in the most urgent class.
+            /// Returns true if receivers send their ACKs in the most urgent class.
             pub fn urgent_acks(&self) -> bool {
                 match self {
                     $(Config::$name(_) => <super::$module::$shim as TagShim>::URGENT_CONTROL),+
@@ -75,7 +75,7 @@ pub struct Tagger {
 }
 
 impl Tagger {
-    /// Creates a tagger, boxed, so that connections without one carry no more than a null pointer. `delayed_acks` says whether the peer delays ACKs.
+    /// Creates a tagger, boxed, so that connections without one carry no more than a null pointer. `delayed_acks` is true if the peer delays ACKs.
     pub fn new(config: Option<&Config>, delayed_acks: bool) -> Option<Box<Tagger>> {
         let c = config?;
         let state = c.start(delayed_acks);

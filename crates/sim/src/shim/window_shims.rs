@@ -72,14 +72,14 @@ macro_rules! window_shims {
                 }
             }
 
-            /// A packet of `wire` bytes reached the host at `now`.
+            /// Notes that a packet of `wire` bytes reached the host at `now`.
             pub fn packet_arrived(&mut self, now: Time, wire: u64) {
                 $(if let Some(host) = &mut self.$module {
                     <super::$module::$shim as WindowShim>::packet_arrived(host, now, wire);
                 })+
             }
 
-            /// Data of `len` bytes reached the connection with this window at `now`, which took `forward` from the sender.
+            /// Notes that data of `len` bytes reached the connection with this window at `now`, after `forward` from the sender.
             pub fn data_arrived(&mut self, window: &mut Window, now: Time, len: u64, forward: Time) {
                 match window {
                     $(Window::$name(w) => if let Some(host) = &mut self.$module { w.data_arrived(host, now, len, forward); })+

@@ -1,4 +1,4 @@
-//! Datagrams on the endpoints of a connection: the sender counts what it sends, the receiver what arrives, and neither ever answers.
+//! Datagrams on the endpoints of a connection: the sender counts sent packets, the receiver counts arrivals, and neither replies.
 
 pub use forebay_experiment::traffic::Datagram;
 

@@ -15,7 +15,7 @@ pub struct Counts {
     pub sacked: u32,
     /// Of those, deemed lost.
     pub lost: u32,
-    /// Retransmissions under way.
+    /// Retransmissions in flight.
     pub retrans: u32,
 }
 
@@ -52,7 +52,7 @@ impl Sender {
     /// Counts the segments of the scoreboard again, for tests.
     ///
     /// # Panics
-    /// When a counter is wrong, or the scoreboard does not cover exactly what is outstanding.
+    /// If a counter is wrong, or the scoreboard does not cover exactly the outstanding data.
     pub fn audit(&self) {
         let Some(s) = &self.loss.sack else {
             assert!(

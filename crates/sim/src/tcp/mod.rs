@@ -10,7 +10,7 @@
 //! | `common/` | state and rules of a connection: sequence space, RTT estimator, scoreboard, RACK, PRR, pacer, timers, statistics |
 //! | `rfc/` | steps by the RFCs: NewReno, SACK, RACK and tail loss probes |
 //! | `linux/` | steps of Linux: ACK processing, timers, recovery without SACK, small queues, segmentation offload, send buffer, path metrics |
-//! | `fast_path.rs` | fast paths: when they apply, what they skip and what they are worth |
+//! | `fast_path.rs` | fast paths: conditions, skipped checks, and savings |
 
 mod common;
 pub mod config;

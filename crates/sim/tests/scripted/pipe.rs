@@ -368,7 +368,7 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
         assert!(s.snd_max() <= most + 1, "{} beyond the receive window: {s:?}", s.snd_max() - most);
     }
 
-    /// Returns whether the sender has a scoreboard.
+    /// Returns true if the sender has a scoreboard.
     fn sack(&self) -> bool {
         matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
     }

@@ -86,7 +86,7 @@ fn unwritten(e: io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Connections from the SYN to the last ACK are identical if the table says so.
+    /// Connections from the SYN to the last ACK are identical where the table requires it.
     #[test]
     fn identical_rows_are_identical() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {

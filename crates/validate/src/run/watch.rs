@@ -1,4 +1,4 @@
-//! Scripts as input only: packets and calls come at the script's times, whatever it expects of the endpoint.
+//! Scripts as input only: packets and calls come at the script's times, regardless of its expectations of the endpoint.
 
 use super::{BEGIN, Failure, Runner, broken};
 use crate::command::{Effect, effects};

@@ -204,7 +204,7 @@ impl Bbr {
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: the window, and whether it is one of packet conservation.
+    /// `bbr_set_cwnd_to_recover_or_restore`: the window, and true if it is one of packet conservation.
     fn recover_or_restore(&mut self, cwnd: u64, ack: &Ack, o: &Outcome, in_flight: u64) -> (u64, bool) {
         let acked = u64::from(o.segments);
         let mut cwnd = cwnd.saturating_sub(u64::from(ack.lost)).max(1);

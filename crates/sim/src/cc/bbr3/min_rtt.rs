@@ -32,12 +32,12 @@ impl MinRtt {
         self.rtt
     }
 
-    /// The RTT of the handshake.
+    /// Takes the RTT of the handshake.
     pub(super) fn set(&mut self, rtt: Time) {
         self.rtt = Some(rtt);
     }
 
-    /// The first segment leaves (OnInit).
+    /// Handles the departure of the first segment (OnInit).
     pub(super) fn begin(&mut self, now: Time) {
         if !self.begun {
             (self.begun, self.stamp, self.probe_stamp) = (true, now, now);

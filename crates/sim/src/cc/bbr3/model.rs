@@ -42,7 +42,7 @@ impl Bbr3 {
         }
     }
 
-    /// AdvanceMaxBwFilter: of two cycles, the older one is forgotten. One without samples is none.
+    /// AdvanceMaxBwFilter: discards the older of two cycles. A cycle without samples does not count.
     pub(super) fn advance_max_bw(&mut self) {
         if self.max_bw[1] > 0 {
             self.max_bw = [self.max_bw[1], 0];

@@ -22,7 +22,7 @@ pub(super) struct FullPipe {
     rounds: u32,
     /// BBR.drain_start_round.
     drain_start: u64,
-    /// BBR.round_count when the fast recovery at work began.
+    /// BBR.round_count at the start of the current fast recovery.
     recovery_start: Option<u64>,
 }
 

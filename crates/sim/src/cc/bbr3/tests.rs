@@ -146,7 +146,7 @@ fn lossy_probe_bounds_inflight() {
     assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
 }
 
-/// LossLowerBounds: a round with losses while cruising takes at most 30 % off both short-term bounds; REFILL forgets them.
+/// LossLowerBounds: a round with losses while cruising takes at most 30 % off both short-term bounds; REFILL clears them.
 #[test]
 fn cruise_losses_set_short_term_bounds() {
     let mut l = until(State::Cruise);

@@ -130,7 +130,7 @@ impl CongestionControl for Cubic {
 
 //= https://www.rfc-editor.org/rfc/rfc9438#section-5.8
 //# CUBIC does not increase its congestion window if a flow is application limited.
-/// The stack `linux` has its own rules, and HyStart. The RFC's windows do not grow unused; ns-2's do.
+/// The stack `linux` has its own rules, and HyStart. Unused windows do not grow under the RFC, but do in ns-2.
 fn adjust(c: &mut Transport) {
     match c.profile {
         Profile::Linux => {

@@ -111,7 +111,7 @@ impl Cubic {
         s.cwnd_prior = w.cwnd;
         // Section 4.7, fast convergence: a window that shrinks from event to event yields more.
         s.w_max = if self.c.fast_convergence && w.cwnd < s.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
-        // Section 4.6: of the data in flight, for losses and marks alike.
+        // Section 4.6: of the data in flight, for losses and for marks.
         (cut.from * self.c.beta).max(2.0)
     }
 

@@ -65,7 +65,7 @@ impl FixedPoint {
         self.smooth = new.max(1);
     }
 
-    /// Returns whether `pause` is longer than the smoothed RTT.
+    /// Returns true if `pause` is longer than the smoothed RTT.
     pub(super) fn is_outlasted_by(&self, pause: Time) -> bool {
         self.smooth > 0 && pause.as_us() << 4 > self.smooth
     }

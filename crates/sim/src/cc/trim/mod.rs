@@ -240,7 +240,7 @@ impl CongestionControl for Trim {
     }
 
     fn reduces_on_loss_after_ecn(&self) -> bool {
-        // TRIM does not use marks; if a scenario has them, a halving answers mark and loss alike, once per window.
+        // TRIM does not use marks; if a scenario has them, marks and losses both halve the window, once per window.
         false
     }
 

@@ -60,7 +60,7 @@ impl Default for Episode {
 }
 
 impl Trim {
-    /// Returns whether an episode is in progress.
+    /// Returns true if an episode is in progress.
     pub(super) fn suspended(&self) -> bool {
         self.episode.state != State::Normal
     }
@@ -119,7 +119,7 @@ impl Trim {
         }
     }
 
-    /// Returns whether too much time has passed since the last transmission on this connection (TRIM A5, A27).
+    /// Returns true if too much time has passed since the last transmission on this connection (TRIM A5, A27).
     fn gap(&self, at: &Opportunity) -> bool {
         let Some(last_tx) = at.last_tx else { return false };
         let pause = at.now.saturating_sub(last_tx.max(self.episode.resumed));

@@ -91,7 +91,7 @@ impl Fabric {
         }
     }
 
-    /// Returns whether a switch has shared memory, buffered disciplines, or links that damage packets.
+    /// Returns true if a switch has shared memory, buffered disciplines, or links that damage packets.
     pub(in crate::engine) fn is_special(&self, node: NodeId) -> bool {
         self.nodes[node].special
     }
@@ -115,7 +115,7 @@ impl Fabric {
         self.serve_waiting(partition, node, end)
     }
 
-    /// Returns whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
+    /// Returns true if a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
         if !self.nodes[node].corrupting_inputs.is_empty() && self.is_damaged(partition, node, m) {
@@ -152,8 +152,8 @@ impl Fabric {
         next
     }
 
-    /// Returns whether a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch checks
-    /// every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
+    /// Returns true if a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch
+    /// checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]
     fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {

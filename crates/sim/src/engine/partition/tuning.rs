@@ -9,8 +9,8 @@ const WARM_UP: usize = 4;
 /// Nanoseconds after which a turn ends if `MIN_MEASURED` windows have been measured after one of warm-up.
 const TURN_NANOS: u64 = 5_000_000;
 const MIN_MEASURED: usize = 3;
-/// First pause between trials, as a multiple of the time of the slower choice in the trial: trials cost at most a sixteenth of what that choice is
-/// slower by. The factor doubles whenever a trial confirms the one before.
+/// First pause between trials, as a multiple of the time of the slower choice in the trial: trials cost at most a sixteenth of the time that a wrong
+/// choice would cost. The factor doubles whenever a trial confirms the one before.
 const FIRST_PAUSE: u64 = 16;
 /// Longest pause.
 const MAX_PAUSE: u64 = 64;
@@ -26,7 +26,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Adds a window that took `nanos` and ran `nodes` nodes. Returns whether the turn is over.
+    /// Adds a window that took `nanos` and ran `nodes` nodes. Returns true if the turn is over.
     fn note(&mut self, nanos: u64, nodes: u64) -> bool {
         if self.windows >= WARM_UP || self.total_nanos >= TURN_NANOS {
             self.nanos_per_node.push(nanos as f64 / nodes.max(1) as f64);
@@ -64,12 +64,12 @@ impl ThreadTuning {
         ThreadTuning { always, together: always, turns: Default::default(), turn: 0, pause: 0, factor: FIRST_PAUSE }
     }
 
-    /// Returns whether the next window uses all threads.
+    /// Returns true if the next window uses all threads.
     pub(in crate::engine) fn together(&self) -> bool {
         self.together != (self.pause == 0 && self.turn == 1)
     }
 
-    /// Returns whether all threads were faster at the last measurement.
+    /// Returns true if all threads were faster at the last measurement.
     pub(in crate::engine) fn is_faster_together(&self) -> bool {
         self.together
     }
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// A window that holds more and more, as at the start of a run, does not speak for what is tried first.
+    /// Windows of growing load, as at the start of a run, do not favour the choice that is tried first.
     #[test]
     fn growing_load_favours_neither() {
         let mut pace = ThreadTuning::new(false);

@@ -270,8 +270,8 @@ impl ConnectionTable {
         (&mut self.incoming[conn], &mut self.receivers[conn])
     }
 
-    /// Returns whether a timer at host `node` belongs to the current sender of `conn`. Generations repeat after 64 connections in a slot, so that a late
-    /// timer may have the generation of a connection at another host.
+    /// Returns true if a timer at host `node` belongs to the current sender of `conn`. Generations repeat after 64 connections in a slot, so that a
+    /// late timer may have the generation of a connection at another host.
     #[inline]
     pub(super) fn is_of_sender(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
         let own = self.generations[conn] == generation && self.identities[conn].src == node;

@@ -137,7 +137,7 @@ impl SimState {
             "conservation: a connection closed before its bytes arrived"
         );
         let shim = self.endpoint_shims.balance(sender.group(), conn);
-        // A remote endpoint has sent and received nothing here. A packet that the shim still holds goes with its entry.
+        // A remote endpoint has sent and received nothing here. A packet that the shim still holds is freed with its entry.
         let sent = sender.balance().wrapping_add(receiver.balance()).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
         self.connections.close(conn, if receives { written } else { 0 }, sent);
     }

@@ -65,7 +65,7 @@ record!(PortRow {
 });
 
 impl Ranks {
-    /// Collects the results in the first process. Returns whether this is it. `is_local` is true for ports of this process.
+    /// Collects the results in the first process. Returns true if this is it. `is_local` is true for ports of this process.
     pub(super) fn gather(&mut self, all: &mut RunResults, is_local: impl Fn(PortId) -> bool) -> bool {
         let RunResults { flows, stalled, waits, arrived, delivered, ports, queries, timeouts, tcp, queue, hops, fingerprints } =
             all;

@@ -45,7 +45,7 @@ impl HostTable {
         self.hosts.set_running(node);
     }
 
-    /// Returns whether `node` is a host.
+    /// Returns true if `node` is a host.
     #[inline]
     pub(super) fn is_host(&self, node: NodeId) -> bool {
         self.bits[node.get() >> 6] >> (node.get() & 63) & 1 == 1

@@ -33,7 +33,7 @@ impl Measurement {
         Measurement { active: self.active, since: self.since, arrived_before: IndexVec::new(), deliveries: Deliveries::default() }
     }
 
-    /// Payload that arrived after the warm-up, per transport, of what has `arrived` in total.
+    /// Payload that arrived after the warm-up, per transport; `arrived` is the total.
     pub(super) fn measured(&self, arrived: &IndexVec<GroupId, u64>) -> IndexVec<GroupId, u64> {
         arrived.iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect()
     }

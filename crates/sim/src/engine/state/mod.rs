@@ -143,7 +143,7 @@ impl SimState {
         self.recorder.bytes_of_rows()
     }
 
-    /// Returns whether everything that was written has been acknowledged.
+    /// Returns true if everything that was written has been acknowledged.
     #[inline(always)]
     pub(super) fn all_acknowledged(&self) -> bool {
         self.partition.open == 0

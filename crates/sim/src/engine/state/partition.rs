@@ -29,8 +29,8 @@ impl Default for PartitionResult {
 }
 
 impl SimState {
-    /// Returns whether the run can be divided among several cores. Links that fail or damage packets are accessed from both ends, and in the table of packets
-    /// the numbers of a connection count from the first packet seen by any host.
+    /// Returns true if the run can be divided among several cores. Links that fail or damage packets are accessed from both ends, and in the table of
+    /// packets the numbers of a connection count from the first packet seen by any host.
     pub(in crate::engine) fn can_be_divided(&self) -> bool {
         self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.records_packets()
     }
@@ -78,7 +78,7 @@ impl SimState {
         }
     }
 
-    /// Returns whether connections were added or the warm-up ended since the last call.
+    /// Returns true if connections were added or the warm-up ended since the last call.
     pub(in crate::engine) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }

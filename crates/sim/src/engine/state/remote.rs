@@ -57,13 +57,13 @@ mod kind {
 }
 
 impl Remote {
-    /// Returns whether this process runs `node`.
+    /// Returns true if this process runs `node`.
     #[inline]
     pub(super) fn is_local(&self, node: NodeId) -> bool {
         self.rank_of.as_ref().is_none_or(|rank_of| rank_of[node] == self.own)
     }
 
-    /// Returns whether process `rank`, another one, runs `node`.
+    /// Returns true if process `rank`, another one, runs `node`.
     fn runs_on(&self, rank: usize, node: NodeId) -> bool {
         self.rank_of.as_ref().is_some_and(|rank_of| usize::from(rank_of[node]) == rank)
     }

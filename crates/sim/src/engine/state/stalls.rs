@@ -71,7 +71,7 @@ impl SimState {
         *of(self.connections.outgoing_mut(conn).stalls(begin)) += held.min(since).0;
     }
 
-    /// Records that the receiver of `conn` sent an ACK at `time` that it had held back for `held`. The sender has not received the ACK yet: this
+    /// Records that the receiver of `conn` sent an ACK at `time` that it had delayed for `held`. The sender has not received the ACK yet: this
     /// is called at the end of the window in which the ACK left.
     #[cold]
     pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
@@ -151,8 +151,8 @@ impl SimState {
                 None => (Stalls::default(), flow.rtt_mean.ps()),
             };
             let c = &self.tcp[flow.group];
-            // The port with the longest wait on the path, and the time of a full segment and of an ACK on the empty path. The way back is assumed to
-            // have equal links.
+            // The port with the longest wait on the path, and the time of a full segment and of an ACK on the empty path. The return path is
+            // assumed to have equal links.
             let (mut longest, mut data, mut small): (Option<PortId>, _, _) = (None, 0, 0);
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
                 if longest.is_none_or(|l| waits[port] > waits[l]) {

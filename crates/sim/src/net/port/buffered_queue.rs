@@ -5,8 +5,8 @@
 //! window, all that start before its end. A transmission that starts at the instant of an arrival starts after it (`ARCHITECTURE.md`, two decisions
 //! about time). A packet that starts in a window arrives after its end, because the window is not longer than the delay.
 //!
-//! The code of an arrival is compiled for each discipline separately (`forebay_queues::Operation`), so that facts that a discipline does not use are not
-//! computed.
+//! The code of an arrival is compiled for each discipline separately (`forebay_queues::Operation`), so that facts that a discipline does not use are
+//! not computed.
 
 mod transmit;
 
@@ -161,7 +161,7 @@ impl Port {
     }
 
     /// Performs the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns the
-    /// arrival of the first one at the far end, if nothing was on the way there.
+    /// arrival time of the first one at the far end, if no packet was on the link.
     #[inline(always)]
     pub fn serve(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
@@ -315,7 +315,7 @@ impl Port {
         lost(packet);
     }
 
-    /// Returns whether a transmission can start before `until`.
+    /// Returns true if a transmission can start before `until`.
     #[inline(always)]
     pub(crate) fn starts_before(&self, until: Time) -> bool {
         self.busy_until < until && self.backlog().is_some_and(|b| !b.is_empty())
@@ -327,9 +327,9 @@ impl Port {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
     }
 
-    /// Queues or drops a packet that is completely at the port at `now`, after the transmissions that start earlier; `memory` is the maximum number
-    /// of bytes that the port may hold because of a shared memory. `lost` receives every dropped packet. Returns the arrival of the first transmitted
-    /// packet at the far end, if nothing was on the way.
+    /// Queues or drops a packet whose last bit reaches the port at `now`, after the transmissions that start earlier. `memory` limits the bytes that
+    /// the port may hold because of a shared memory. `lost` receives every dropped packet. Returns the arrival time of the first transmitted packet
+    /// at the far end, if no packet was on the link.
     pub fn admit(
         &mut self,
         now: Time,
@@ -353,7 +353,7 @@ impl Port {
         first_arrival.or(self.enqueue_idle_slow(now, packet, extra, lost))
     }
 
-    /// Returns whether the transmitter is busy at `now`, up to which it has been served.
+    /// Returns true if the transmitter is busy at `now`, up to which it has been served.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.busy_until >= now

@@ -246,7 +246,7 @@ impl Port {
         self.errors.as_deref()
     }
 
-    /// Returns whether the next packet can be sent without a recorder, bit errors, and growth of the ring.
+    /// Returns true if the next packet can be sent without a recorder, bit errors, and growth of the ring.
     #[inline(always)]
     pub(in crate::net) fn sends_fast(&self) -> bool {
         self.observer.is_none() && self.errors.is_none() && self.ring.has_room()
@@ -270,7 +270,7 @@ impl Port {
         }
     }
 
-    /// Returns whether `packet`, which the far end has just taken out of the ring, was damaged on the link. Called once for each packet, in order.
+    /// Returns true if `packet`, which the far end has just taken out of the ring, was damaged on the link. Called once for each packet, in order.
     pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
         let ring = &self.ring;
         self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))

@@ -1,8 +1,8 @@
 //! An egress port: a queue, a transmitter and the link behind it.
 //!
 //! Most queues are FIFOs; the others have a backlog (`buffered_queue.rs`). At enqueue a FIFO port computes when the packet will have left and when it
-//! will arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed` separates
-//! the two.
+//! will arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed`
+//! separates the two.
 
 mod buffered_queue;
 mod counters;
@@ -195,7 +195,7 @@ impl Port {
         far
     }
 
-    /// Adds a packet that another port has sent. Returns whether the ring was empty.
+    /// Adds a packet that another port has sent. Returns true if the ring was empty.
     #[inline]
     pub(crate) fn deliver_to_half(&mut self, packet: &Packet, extra: Option<&Extra>) -> bool {
         if !self.ring.has_room() {
@@ -241,8 +241,8 @@ impl Port {
         self.backlog.as_deref()
     }
 
-    /// Returns whether a packet that finds an idle port at `now` may bypass the discipline; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow. For a
-    /// port with an empty backlog.
+    /// Returns true if a packet that finds an idle port at `now` may bypass the discipline; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow.
+    /// For a port with an empty backlog.
     #[inline(always)]
     pub(crate) fn allows_bypass(&mut self, now: Time) -> bool {
         let allows_bypass = self.threshold.packets > 0;

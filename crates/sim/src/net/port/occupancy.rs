@@ -35,7 +35,7 @@ impl OccupancyTimes {
         occupancy
     }
 
-    /// Returns whether the queue is counted.
+    /// Returns true if the queue is counted.
     #[inline(always)]
     pub(super) fn is_on(&self) -> bool {
         !self.words.is_null()

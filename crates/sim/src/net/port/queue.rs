@@ -139,7 +139,7 @@ impl Port {
         }
     }
 
-    /// Returns whether the time at each length is counted.
+    /// Returns true if the time at each length is counted.
     #[inline(always)]
     pub(crate) fn counts(&self) -> bool {
         self.occupancy.is_on()
@@ -196,7 +196,7 @@ impl Port {
         }
     }
 
-    /// Returns whether one more packet concerns a recorder, or the maximum length.
+    /// Returns true if one more packet concerns a recorder, or the maximum length.
     #[inline(always)]
     pub(in crate::net) fn updates_records(&self) -> bool {
         self.observer.is_some() || self.occupancy.is_on() || self.queue.packets >= self.events.max_pkts

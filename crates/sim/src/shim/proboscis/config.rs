@@ -131,7 +131,7 @@ impl Rules {
     }
 }
 
-// What the words of the parameters stand for.
+// Values of the parameters.
 const HOLD_ON: &[(&str, HoldOn)] = &[("insufficient", HoldOn::Insufficient), ("any", HoldOn::Any)];
 const RELEASE: &[(&str, Release)] = &[("newest", Release::Newest), ("original", Release::Original)];
 const ECN_MODE: &[(&str, EcnMode)] = &[("shim", EcnMode::Shim), ("guest", EcnMode::Guest)];

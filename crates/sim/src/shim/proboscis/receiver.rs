@@ -57,7 +57,7 @@ impl End<Proboscis> for ReceiverShim {
         ReceiverShim { peer, ..ReceiverShim::default() }
     }
 
-    /// Returns whether a SYN-ACK is held, so that ticks are wanted.
+    /// Returns true if a SYN-ACK is held, so that ticks are wanted.
     fn waiting(&self) -> bool {
         self.held.is_some()
     }
@@ -215,7 +215,7 @@ impl ReceiverShim {
         if unprobed { Verdict::Unprobed } else { self.train.verdict(&r.c) }
     }
 
-    /// Keeps the estimate of a judged train, and says so in the SYN-ACK, whose window scale leaves half of its field free.
+    /// Caches the estimate of a judged train, and announces this in the SYN-ACK, in the unused half of the window scale field.
     fn announce_cached(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut Packet) {
         if TrainCache::keeps(r) && !self.announced && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
             self.announced = true;

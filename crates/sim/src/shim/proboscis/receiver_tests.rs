@@ -159,7 +159,7 @@ fn peer_without_shim() {
     let mut t = Script::new(Config::default());
     assert_eq!(t.syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
-    // With probes it is judged as usual.
+    // Probes that arrive are judged as those of a peer with a shim.
     let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
     assert_eq!(t.probes(0, 10, 1, 0).syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);

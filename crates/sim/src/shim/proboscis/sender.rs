@@ -72,7 +72,7 @@ impl End<Proboscis> for SenderShim {
         SenderShim { peer, ..SenderShim::default() }
     }
 
-    /// Returns whether the entry waits for a SYN-ACK and needs ticks.
+    /// Returns true if the entry waits for a SYN-ACK and needs ticks.
     fn waiting(&self) -> bool {
         self.state == State::SynSent
     }
@@ -120,7 +120,7 @@ impl End<Proboscis> for SenderShim {
         true
     }
 
-    /// The timer, for entries that are waiting (3.3).
+    /// Handles the timer, for entries that are waiting (3.3).
     fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
         if self.state != State::SynSent {
             return;

@@ -19,7 +19,7 @@ pub struct TrainCache {
 }
 
 impl TrainCache {
-    /// Returns whether the accepting end keeps the results of judged trains.
+    /// Returns true if the accepting end keeps the results of judged trains.
     pub(super) fn keeps(r: &Rules) -> bool {
         r.c.recent > Time::ZERO && r.c.ends == Ends::Both
     }
@@ -49,7 +49,7 @@ impl TrainCache {
         }
     }
 
-    /// Returns whether a SYN to `peer` needs no train.
+    /// Returns true if a SYN to `peer` needs no train.
     pub(super) fn spares(&self, r: &Rules, now: Time, peer: NodeId) -> bool {
         let found = self.kept.binary_search_by_key(&peer, |k| k.0);
         r.c.recent > Time::ZERO && found.is_ok_and(|i| now <= self.kept[i].1)

@@ -3,7 +3,7 @@
 
 use super::config::{Config, Rules};
 
-/// Returns whether sequence number `a` is after `b` (modulo 2^32).
+/// Returns true if sequence number `a` is after `b` (modulo 2^32).
 #[inline]
 pub fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0

@@ -8,7 +8,7 @@ pub trait Initial: Default + 'static {
     const INITIAL: &'static Self;
 }
 
-/// State that is created when it is first changed, and kept from then on. Until then it reads as its initial value.
+/// State that is allocated at its first change, and never freed. Before, it reads as its initial value.
 #[derive(Debug, Clone)]
 pub struct Cold<T>(Option<Box<T>>);
 

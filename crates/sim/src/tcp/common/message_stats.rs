@@ -59,7 +59,7 @@ impl MessageStats {
         (self.first_window_end, self.message_end) = (first_window_end, message_end);
     }
 
-    /// Goes on with the counters of the next message, if there are any yet. The window has `cwnd` segments.
+    /// Continues with the counters of the next message, if there are any. The window has `cwnd` segments.
     pub(in crate::tcp) fn next(&mut self, cold: &mut Cold<ColdState>, cwnd: f64) {
         match cold.made().and_then(|cold| cold.pending.0.as_mut()?.pop_front()) {
             Some(next) => self.current = next.stats,

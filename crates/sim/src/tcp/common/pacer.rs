@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(p.due(), (US * 11).into());
         assert!(!p.holds_back(US * 11));
         assert_eq!(p.due(), TimeOrNever::NEVER);
-        // 4 us late: the next pause is so much shorter. After a long silence it is half as long.
+        // 4 us late: the next pause is shorter by 4 us. After a long silence it is half as long.
         p.sent(US * 15, 1250, rate);
         // A timer that is set now allows for it, in whole ticks.
         assert_eq!([Time(1), US * 4].map(|tick| p.delay(US * 15, tick)), [US * 6, US * 4]);

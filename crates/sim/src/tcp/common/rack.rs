@@ -37,7 +37,7 @@ pub struct Rack {
     pub(crate) rtt: Time,
     /// Highest offset delivered.
     fack: u64,
-    /// Something was delivered since losses were looked for last (Linux `rack.advanced`).
+    /// True if data was delivered since the last search for losses (Linux `rack.advanced`).
     pub(in crate::tcp) advanced: bool,
     reordering_seen: bool,
     /// Degree of reordering in segments, if it was more than the duplicate ACK threshold (Linux `reordering`); else 0.
@@ -77,7 +77,7 @@ impl Rack {
         self.fack
     }
 
-    /// A segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3), after data up to `beyond`.
+    /// Notes that a segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3), after data up to `beyond`.
     pub fn on_delivered(&mut self, seg: &Seg, now: Time, min_rtt: Option<Time>, beyond: u64) {
         let rtt = now - seg.sent();
         let retransmitted = seg.is(EVER_RETX);

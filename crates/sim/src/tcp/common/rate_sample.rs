@@ -61,8 +61,8 @@ impl AckedSegments<'_> {
         if !again && seg.end() < beyond {
             self.late = Some(self.late.map_or(seg.start, |late| late.min(seg.start)));
         }
-        // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. Of what is SACKed a kernel
-        // (tcp_sacktag_one, tcp_rack_advance) has only the test by the smallest RTT.
+        // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. For SACKed segments, a kernel
+        // (tcp_sacktag_one, tcp_rack_advance) only tests against the smallest RTT.
         let earlier =
             again && !(sacked && self.linux) && self.echo.is_some_and(|(echo, tick)| older(Some(echo), Some(seg.sent()), tick));
         self.rack.on_delivered(seg, self.now, self.min_rtt.filter(|_| !earlier), beyond);

@@ -293,7 +293,8 @@ mod tests {
         // 100 us + 200 ms, rounded up to a millisecond.
         assert_eq!(r.base_rto, Time::from_ms(201));
     }
-    /// tcp_rtt_estimator: the deviation that bounds the timeout is the largest of a round trip, and falls by a quarter of the way a round trip.
+    /// tcp_rtt_estimator: the deviation that bounds the timeout is the largest of a round trip; it falls by a quarter of the difference each round
+    /// trip.
     #[test]
     fn linux_deviation_falls_each_round_trip() {
         let mut c = config("linux", "newreno");

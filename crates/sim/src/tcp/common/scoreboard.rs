@@ -30,7 +30,7 @@ pub struct Scoreboard {
     pub(crate) base: u64,
     /// Bytes of SACKed segments.
     pub(crate) sacked: u64,
-    /// Number of SACKed segments; without SACK, number of duplicate ACKs, each of which stands for one.
+    /// Number of SACKed segments; without SACK, number of duplicate ACKs, each of which represents one.
     pub(crate) sacked_segs: u32,
     /// Number of outstanding retransmissions.
     pub(crate) retx_segs: u32,
@@ -69,7 +69,7 @@ impl Scoreboard {
         self.segs.len()
     }
 
-    /// Returns true if there is no segment, and no duplicate ACK stands for one.
+    /// Returns true if there is no segment, and no duplicate ACK represents one.
     pub fn is_clear(&self) -> bool {
         self.segs.is_empty() && self.sacked_segs == 0
     }

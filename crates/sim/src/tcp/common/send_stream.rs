@@ -180,7 +180,7 @@ impl SendStream {
         self.snd_wscale = shift;
     }
 
-    /// The next `len` of sequence space are sent.
+    /// Notes that the next `len` of sequence space are sent.
     #[inline(always)]
     pub(in crate::tcp) fn advance_nxt(&mut self, len: u64) {
         self.snd_nxt += len;
@@ -192,24 +192,24 @@ impl SendStream {
         self.snd_nxt = next;
     }
 
-    /// Everything outstanding is sent again (go-back-N).
+    /// Goes back to `snd_una`: all outstanding data is sent again (go-back-N).
     pub(in crate::tcp) fn go_back(&mut self) {
         self.snd_nxt = self.snd_una;
     }
 
-    /// A segment that ends at `end` was sent.
+    /// Notes that a segment that ends at `end` was sent.
     #[inline(always)]
     pub(in crate::tcp) fn sent_up_to(&mut self, end: u64) {
         self.snd_max = self.snd_max.max(end);
     }
 
-    /// Everything up to the next offset was sent for the first time.
+    /// Notes that everything up to the next offset was sent for the first time.
     #[inline(always)]
     pub(in crate::tcp) fn sent_new(&mut self) {
         self.snd_max = self.snd_nxt;
     }
 
-    /// A datagram with `bytes` of payload was sent.
+    /// Notes that a datagram with `bytes` of payload was sent.
     #[inline(always)]
     pub(in crate::tcp) fn sent_datagram(&mut self, bytes: u64) {
         self.snd_max += bytes;
@@ -225,7 +225,7 @@ impl SendStream {
         self.plain &= as_configured;
     }
 
-    /// The application writes `bytes`.
+    /// Notes that the application writes `bytes`.
     pub(in crate::tcp) fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
@@ -235,17 +235,17 @@ impl SendStream {
         self.written = bytes;
     }
 
-    /// The application has closed if `closing`; the FIN waits until the send buffer has taken all data.
+    /// Sets the state of the application: it has closed if `closing`; the FIN waits until the send buffer has taken all data.
     pub(in crate::tcp) fn set_closing(&mut self, closing: bool) {
         self.closing = closing;
     }
 
-    /// A FIN follows the last byte if `fin`.
+    /// Sets the end of the stream: a FIN follows the last byte if `fin`.
     pub(in crate::tcp) fn close_if(&mut self, fin: bool) {
         self.fin |= fin;
     }
 
-    /// The send buffer has taken all data: the FIN follows if the application has closed.
+    /// Notes that the send buffer has taken all data: the FIN follows if the application has closed.
     pub(in crate::tcp) fn close(&mut self) {
         self.fin |= std::mem::take(&mut self.closing);
     }

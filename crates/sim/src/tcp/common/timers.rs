@@ -65,12 +65,12 @@ impl Timers {
         self.run(Timer::Idle, TimeOrNever::NEVER);
     }
 
-    /// The timer has expired. The next segment that is sent starts it.
+    /// Notes that the timer has expired. The next segment that is sent starts it.
     pub(in crate::tcp) fn set_idle(&mut self) {
         self.kind = Timer::Idle;
     }
 
-    /// The running timer keeps its expiry and becomes a probe timer.
+    /// Turns the running timer into a probe timer with the same expiry.
     pub(in crate::tcp) fn turn_into_probe(&mut self) {
         self.kind = Timer::Probe;
     }
@@ -110,7 +110,7 @@ impl Timers {
         self.generation
     }
 
-    /// The connection has ended: no timer runs, and no packet belongs to the endpoint any more.
+    /// Notes the end of the connection: no timer runs, and no packet belongs to the endpoint any more.
     pub(in crate::tcp) fn retire(&mut self) {
         self.generation = Generation::RETIRED;
         self.due = TimeOrNever::NEVER;
@@ -130,7 +130,7 @@ impl Timers {
         self.timed_segment.take(ack)
     }
 
-    /// No segment is timed any more (Karn's algorithm, RFC 6298 section 3).
+    /// Stops timing of a segment (Karn's algorithm, RFC 6298 section 3).
     #[inline(always)]
     pub(in crate::tcp) fn forget_timed(&mut self) {
         self.timed_segment = TimedSegment::NONE;

@@ -6,7 +6,7 @@ use crate::tcp::common::seq::Numbers;
 use crate::tcp::common::small_queue::SmallQueue;
 use forebay_types::{Time, TimeOrNever};
 
-/// Packets of one sender on their way out.
+/// Outgoing packets of one sender.
 #[derive(Debug, Clone)]
 pub(in crate::tcp) struct Transmitter {
     /// Full segment of new data, but for the timestamp. Its sequence number is the initial one; `win` is the class of packets without data.
@@ -55,7 +55,7 @@ impl Transmitter {
         self.last_tx
     }
 
-    /// A segment or SYN leaves now.
+    /// Notes that a segment or SYN leaves now.
     #[inline(always)]
     pub(in crate::tcp) fn set_last_tx(&mut self, now: Time) {
         self.last_tx = now.into();

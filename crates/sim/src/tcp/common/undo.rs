@@ -8,7 +8,7 @@ use forebay_types::Time;
 pub struct Undo {
     /// The episode may be undone (Linux `undo_marker`).
     pub(in crate::tcp) open: bool,
-    /// Window and threshold before the episode; `None`: the reduction stands, whatever becomes of the episode (Linux `prior_ssthresh`).
+    /// Window and threshold before the episode; `None`: the reduction is final, even if the episode is undone (Linux `prior_ssthresh`).
     pub(in crate::tcp) prior: Option<(f64, Threshold)>,
     /// `snd_una` at its start: duplicates reported below it are not of its retransmissions.
     pub(in crate::tcp) from: u64,
@@ -51,7 +51,7 @@ impl Undo {
         self.first.get_or_insert(now);
     }
 
-    /// Forbids the undo: a reduction for marks or a probe stands.
+    /// Forbids the undo: a reduction for marks or a probe is final.
     pub fn forbid(&mut self) {
         (self.open, self.prior) = (false, None);
     }

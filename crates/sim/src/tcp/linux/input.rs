@@ -73,7 +73,7 @@ impl Sender {
             self.cc.in_ack_event(ack);
         }
         if probe_lost && self.loss.ca_state() < CaState::Recovery {
-            // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
+            // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the current window of a reduction in progress.
             self.on_probe_loss(c);
         }
         let partial = self.loss.ca_state() == CaState::Recovery && self.stream.snd_una() < self.cold.recover;

@@ -1,5 +1,5 @@
-//! Segmentation offload (Linux tcp_write_xmit): the interface takes new data in bursts, whose segments follow each other at line rate. All that the
-//! window allows leaves at one instant here anyway. With offload a sender also waits for a larger burst rather than use every ACK
+//! Segmentation offload (Linux tcp_write_xmit): the interface takes new data in bursts, whose segments follow each other at line rate. All data that
+//! the window allows leaves at one instant here even without offload. With offload a sender also waits for a larger burst rather than use every ACK
 //! (tcp_tso_should_defer), and its interface holds whole bursts (tcp_small_queue_check).
 
 use crate::tcp::config::TcpConfig;

@@ -1,4 +1,4 @@
-//! TCP small queues (Linux `tcp_small_queue_check`): limit of the data of a connection in the interface of its own host. Without it the whole window
+//! TCP small queues (Linux `tcp_small_queue_check`): limit of the data of a connection in the interface of its host. Without it the whole window
 //! waits there if the link of the host is the bottleneck.
 
 use crate::cc::Window;

@@ -86,12 +86,12 @@ impl DelayedAck {
         Time::from_ns(self.rto.into())
     }
 
-    /// A SYN-ACK leaves.
+    /// Notes that a SYN-ACK leaves.
     pub(super) fn on_syn(&mut self, now: Time) {
         self.last_arrival = now;
     }
 
-    /// The first packet after the SYN-ACK has arrived, and with it an RTT sample. Returns the RTT.
+    /// Takes the RTT sample of the first packet after the SYN-ACK. Returns the RTT.
     pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) -> Time {
         let sample = Time::from_us(now.as_us() - self.last_arrival.as_us());
         let mut rtt = Rtt::new(c);
@@ -100,7 +100,7 @@ impl DelayedAck {
         now - self.last_arrival
     }
 
-    /// Whether `bytes` exceed what may wait for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
+    /// Returns true if `bytes` exceed the limit for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
     #[inline(always)]
     pub(super) fn exceeds_limit(&self, c: &TcpConfig, bytes: u64) -> bool {
         bytes > u64::from(c.ack_every - 1) * u64::from(self.rcv_mss)
@@ -116,20 +116,20 @@ impl DelayedAck {
         self.ato = c.ack_delay.into();
     }
 
-    /// The timer expired without another segment: the next delay is longer (tcp_delack_timer_handler).
+    /// Notes that the timer expired without another segment: the next delay is longer (tcp_delack_timer_handler).
     pub(super) fn inflate_ato(&mut self) {
         if let Some(ato) = self.ato.get() {
             self.ato = (ato * 2).min(self.rto()).min(DELACK_MAX).into();
         }
     }
 
-    /// A segment of the estimated size has arrived.
+    /// Notes that a segment of the estimated size has arrived.
     #[inline(always)]
     pub(super) fn on_full_segment(&mut self) {
         self.last_seg_size = 0;
     }
 
-    /// Updates the estimate of the segment size (tcp_measure_rcv_mss). True for a segment that looks like the end of a write.
+    /// Updates the estimate of the segment size (tcp_measure_rcv_mss). Returns true for a segment that seems to be the end of a write.
     pub(super) fn measure_rcv_mss(&mut self, mss: u32, len: u16, end_of_write: bool) -> bool {
         let last = std::mem::take(&mut self.last_seg_size);
         if len >= self.rcv_mss {
@@ -216,12 +216,13 @@ impl DelayedAck {
         self.slot_state |= IN_SLOT;
     }
 
-    /// Whether the engine has no entry for the slot of the timer.
+    /// Returns true if the engine has no entry for the slot of the timer.
     pub(super) fn has_unregistered_slot(&self) -> bool {
         self.slot_state & (IN_SLOT | HAS_ENTRY) == IN_SLOT
     }
 
-    /// The engine is about to make an entry at `entry`. True if that is the timer's slot and has an entry already, which keeps its place.
+    /// Notes that the engine is about to make an entry at `entry`. Returns true if that is the timer's slot and has an entry already, which keeps its
+    /// place.
     pub(super) fn keeps_wheel_slot(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
         let tick = c.rto_granularity;
         let slot = entry.get().is_some_and(|at| at % tick == Time::ZERO && (at / tick) as u8 == self.slot);

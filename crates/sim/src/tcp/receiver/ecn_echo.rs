@@ -29,23 +29,23 @@ impl EcnEcho {
         })
     }
 
-    /// Whether ECN is negotiated, or still may be.
+    /// Returns true if ECN is negotiated, or still may be.
     pub(super) fn is_on(self) -> bool {
         self.0 & (CLASSIC | PER_RUN) != 0
     }
 
-    /// The peer did not negotiate ECN.
+    /// Notes that the peer did not negotiate ECN.
     pub(super) fn disable(&mut self) {
         self.0 = 0;
     }
 
-    /// Whether ACKs carry ECE.
+    /// Returns true if ACKs carry ECE.
     #[inline(always)]
     pub(super) fn is_echoing(self) -> bool {
         self.0 & ECE != 0
     }
 
-    /// Whether a packet with CE or without (`ce`) leaves DCTCP's echo as it is.
+    /// Returns true if a packet with CE or without (`ce`) leaves DCTCP's echo as it is.
     #[inline(always)]
     pub(super) fn continues_run(self, ce: bool) -> bool {
         self.0 & PER_RUN == 0 || self.is_echoing() == ce
@@ -70,7 +70,7 @@ impl EcnEcho {
         !self.continues_run(ce)
     }
 
-    /// The packets from now on have the CE value `ce`.
+    /// Notes that further packets have the CE value `ce`.
     #[inline]
     pub(super) fn start_run(&mut self, ce: bool) {
         if self.0 & PER_RUN != 0 {
@@ -83,8 +83,8 @@ impl EcnEcho {
         self.0 = self.0 & !ECE | if ece { ECE } else { 0 };
     }
 
-    /// Whether a segment with this ECN field changes nothing: neither the echo nor the assumption that the sender's segments are ECN-capable, which
-    /// retransmissions of classic ECN are not (__tcp_ecn_check_ce).
+    /// Returns true if a segment with this ECN field changes nothing: neither the echo nor the assumption that the sender's segments are ECN-capable,
+    /// which retransmissions of classic ECN are not (__tcp_ecn_check_ce).
     #[inline(always)]
     pub(super) fn expects(self, ecn: Codepoint) -> bool {
         let ce = ecn == Codepoint::Ce;
@@ -108,8 +108,8 @@ impl EcnEcho {
         self.0 = self.0 & !SEEN | if ecn == Codepoint::NotEct { 0 } else { SEEN };
     }
 
-    /// Whether `p`, for which the echo has been updated, makes Linux acknowledge immediately (__tcp_ecn_check_ce): an echo begins, or the sender
-    /// retransmits, in classic ECN with segments that are not ECN-capable.
+    /// Returns true if `p`, for which the echo has been updated, makes Linux acknowledge immediately (__tcp_ecn_check_ce): an echo begins, or the
+    /// sender retransmits, in classic ECN with segments that are not ECN-capable.
     pub(super) fn demands_quickack(&mut self, p: &Packet) -> bool {
         let latched = self.0 & CLASSIC != 0 && self.is_echoing();
         // A segment with CWR ends one echo (tcp_ecn_accept_cwr), and begins another if it is marked.

@@ -41,7 +41,7 @@ impl FastPath {
 }
 
 impl Receiver {
-    /// Whether `p` takes the path [`Receiver::receive_fast`].
+    /// Returns true if `p` takes the path [`Receiver::receive_fast`].
     #[inline(always)]
     pub(crate) fn takes_fast_path(&self, p: &Packet) -> bool {
         self.is_plain_data(p)
@@ -50,13 +50,13 @@ impl Receiver {
             && u32::from(p.len) <= self.window.rcv_wnd()
     }
 
-    /// Whether `p` takes the path [`Receiver::receive_fast_unordered`].
+    /// Returns true if `p` takes the path [`Receiver::receive_fast_unordered`].
     #[inline(always)]
     pub(crate) fn takes_unordered_fast_path(&self, p: &Packet) -> bool {
         self.is_plain_data(p) && !self.stream.has_sack() && self.stream.is_new(p, self.stream.offset(p))
     }
 
-    /// Whether `p` is data that ends no DCTCP run, while no FIN has arrived, in a stack that acknowledges every segment.
+    /// Returns true if `p` is data that ends no DCTCP run, while no FIN has arrived, in a stack that acknowledges every segment.
     #[inline(always)]
     fn is_plain_data(&self, p: &Packet) -> bool {
         self.fast_path == FastPath::AckEvery
@@ -87,7 +87,7 @@ impl Receiver {
         self.acknowledge_fast(out);
     }
 
-    /// Whether `p` takes the path [`Receiver::receive_fast_linux`].
+    /// Returns true if `p` takes the path [`Receiver::receive_fast_linux`].
     #[inline(always)]
     pub(super) fn takes_linux_fast_path(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
         let Some(a) = self.linux.as_ref().filter(|_| self.fast_path == FastPath::Linux) else { return false };

@@ -22,9 +22,9 @@ pub(super) struct Gro {
     segments: u32,
     /// Payload of the first.
     size: u16,
-    /// When it is passed to TCP.
+    /// Time at which it is passed to TCP.
     flush: TimeOrNever,
-    /// When a delayed ACK is due; meanwhile the timer of the receiver is set to the earlier of the two.
+    /// Time at which a delayed ACK is due; meanwhile the timer of the receiver is set to the earlier of the two.
     ack: TimeOrNever,
 }
 
@@ -36,8 +36,8 @@ impl Gro {
         })
     }
 
-    /// Whether `p` can join the super-segment (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first segment, with the same ECN
-    /// field, the same CWR and the same tick in the timestamp.
+    /// Returns true if `p` can join the super-segment (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first segment, with the
+    /// same ECN field, the same CWR and the same tick in the timestamp.
     fn can_join(&self, c: &TcpConfig, p: &Packet) -> bool {
         let held = &self.held;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
@@ -65,7 +65,7 @@ impl Gro {
 }
 
 impl Receiver {
-    /// A packet of the data direction, but no SYN, arrived at a host with GRO.
+    /// Handles a packet of the data direction, but no SYN, at a host with GRO.
     #[cold]
     #[inline(never)]
     pub(super) fn gro_receive(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
@@ -99,7 +99,7 @@ impl Receiver {
         }
     }
 
-    /// The timer of a host with GRO expired: it passes the super-segment to TCP, or sends a delayed ACK for earlier segments.
+    /// Handles the expired timer of a host with GRO: passes the super-segment to TCP, or sends a delayed ACK for earlier segments.
     pub(super) fn on_gro_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         if gro.segments == 0 {

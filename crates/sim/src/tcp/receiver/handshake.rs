@@ -6,7 +6,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 
 impl Receiver {
-    /// A packet without sequence space: the ACK of a handshake, which requires no ACK, or a probe, which does.
+    /// Handles a packet without sequence space: the ACK of a handshake, which requires no ACK, or a probe, which does.
     #[cold]
     #[inline(never)]
     pub(super) fn on_empty_segment(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
@@ -16,7 +16,7 @@ impl Receiver {
             a.on_established(c, now, p);
         }
         if self.own_fin.is_sent() && self.stream.is_next(p) {
-            // The ACK of the own FIN; that of the handshake, which may arrive twice, has another number.
+            // The ACK of the receiver's own FIN; that of the handshake, which may arrive twice, has another number.
             self.end();
         }
         if p.has(flag::PROBE) {

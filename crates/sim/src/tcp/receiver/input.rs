@@ -21,7 +21,8 @@ impl Receiver {
             return self.drop_and_acknowledge(c, now, p, out);
         }
         if c.quickack && offset + i64::from(p.len) + i64::from(fin) < self.window.rcv_wup() as i64 {
-            // tcp_validate_incoming, tcp_sequence: it ends before the window that was advertised last, so neither its timestamp nor its ECN field counts.
+            // tcp_validate_incoming, tcp_sequence: it ends before the window that was advertised last, so neither its timestamp nor its ECN field
+            // counts.
             return self.drop_and_acknowledge(c, now, p, out);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
@@ -44,7 +45,7 @@ impl Receiver {
         let (before, queued) = (self.stream.rcv_nxt(), self.stream.ofo().bytes());
         if self.linux.is_some() {
             self.flush_compressed_acks(c, now, offset, p.len.into(), out);
-            // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been held back (tcp_data_queue).
+            // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been withheld (tcp_data_queue).
             self.stream.ofo_mut().take_dsack();
         }
         let in_order = self.stream.accept(offset, u64::from(p.len), fin, self.window.rcv_wnd(), self.linux.is_some());

@@ -43,7 +43,7 @@ impl LinuxReceiver {
         &mut self.delack
     }
 
-    /// Whether the connection tunes its window.
+    /// Returns true if the connection tunes its window.
     pub(super) fn has_autotuning(&self) -> bool {
         self.rcvbuf.is_some()
     }
@@ -55,7 +55,7 @@ impl LinuxReceiver {
         }
     }
 
-    /// A SYN-ACK leaves.
+    /// Notes that a SYN-ACK leaves.
     pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time) {
         if let Some(rcvbuf) = &mut self.rcvbuf {
             rcvbuf.rtt_mut().on_ack_sent(c, now);
@@ -71,13 +71,14 @@ impl LinuxReceiver {
         }
     }
 
-    /// Whether a segment of `len` bytes has the estimated size and no duplicate ACK is held back.
+    /// Returns true if a segment of `len` bytes has the estimated size and no duplicate ACK is withheld.
     #[inline(always)]
     pub(super) fn expects(&self, len: u16) -> bool {
         len == self.delack.rcv_mss() && !self.comp.is_holding()
     }
 
-    /// A segment that [`LinuxReceiver::expects`] arrived in order: the stream has grown to `rcv_nxt`. `first`: it is the first data of the stream.
+    /// Notes that a segment that [`LinuxReceiver::expects`] arrived in order: the stream has grown to `rcv_nxt`. `first`: it is the first data of the
+    /// stream.
     #[inline(always)]
     pub(super) fn on_expected(
         &mut self,
@@ -239,7 +240,7 @@ impl Receiver {
         self.quickacks.raise(quickacks);
     }
 
-    /// A duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
+    /// Notes that a duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
     pub(super) fn enter_quickack_mode(&mut self, c: &TcpConfig) {
         if let Some(a) = self.linux.as_mut().filter(|_| c.quickack && c.quickack_count > 0) {
             a.delack.reset_ato(c);
@@ -254,7 +255,7 @@ impl Receiver {
         }
     }
 
-    /// Whether an ACK leaves immediately (__tcp_ack_snd_check).
+    /// Returns true if an ACK leaves immediately (__tcp_ack_snd_check).
     fn acks_immediately(&mut self, c: &TcpConfig, p: &Packet, accepted: &Accepted, used: u32) -> bool {
         if c.ack_every == 1 {
             // Such a route is always in quick-ACK mode (RTAX_QUICKACK, tcp_in_quickack_mode), and compresses no ACKs.
@@ -276,7 +277,7 @@ impl Receiver {
             || !(self.stream.has_sack() || (accepted.in_order && complete))
     }
 
-    /// Whether the data received since the last ACK requires one (__tcp_ack_snd_check).
+    /// Returns true if the data received since the last ACK requires one (__tcp_ack_snd_check).
     #[inline(always)]
     pub(super) fn is_ack_due(&mut self, c: &TcpConfig, used: u32) -> bool {
         let Some(a) = &self.linux else { return true };
@@ -293,7 +294,7 @@ impl Receiver {
         exceeds && is_wide
     }
 
-    /// Sends the ACKs held back if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. None is
+    /// Sends the withheld ACKs if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. No ACK is
     /// scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
     pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, now: Time, start: i64, len: u64, out: &mut impl Wire) {
         let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());
@@ -328,8 +329,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads everything, of which the first packet ends at `first` (tcp_recvmsg): the buffer follows, and an ACK leaves at the end of
-    /// a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
+    /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg). The buffer follows, and an ACK leaves at the end
+    /// of a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
         let (rcv_nxt, wscale, complete) = (self.stream.rcv_nxt(), self.window.wscale(), self.stream.ofo().is_empty());
         let Some(a) = &mut self.linux else { return };
@@ -359,7 +360,7 @@ impl Receiver {
         if let Some(coalescing) = self.stream.ofo_mut().coalescing() {
             coalescing.on_ack_sent(now);
         }
-        // The timer of the own FIN keeps running.
+        // The timer of the receiver's own FIN keeps running.
         let fin_timer = if self.own_fin.is_sent() { self.timer_due } else { TimeOrNever::NEVER };
         if let Some(a) = &mut self.linux {
             a.comp.on_ack_sent();
@@ -382,7 +383,7 @@ impl Receiver {
         self.timer_due = fin_timer;
     }
 
-    /// An ACK leaves: counts it in quick-ACK mode, unless it acknowledges no segment (tcp_dec_quickack_mode).
+    /// Notes that an ACK leaves: counts it in quick-ACK mode, unless it acknowledges no segment (tcp_dec_quickack_mode).
     fn dec_quickack(&mut self, c: &TcpConfig) {
         if self.window.unacked_segments() > 0
             && self.quickacks.consume()
@@ -414,8 +415,8 @@ impl Receiver {
         }
     }
 
-    /// Updates coalescing for segment `p`: whether it is coalesced with the segment before it, and the memory that is no longer saved because it
-    /// filled a hole.
+    /// Updates coalescing for segment `p`. Returns true if it is coalesced with the segment before it, and the memory that is no longer saved because
+    /// it filled a hole.
     fn update_coalescing(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) -> (bool, u32) {
         let (start, rcv_nxt) = (accepted.offset.max(0) as u64, self.stream.rcv_nxt());
         if !self.stream.has_sack() {
@@ -438,7 +439,7 @@ impl Receiver {
         }
     }
 
-    /// The timer of such a receiver expired.
+    /// Handles the expired timer of such a receiver.
     pub(super) fn on_linux_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.own_fin.is_sent() {
             return self.send_fin(c, now, out);
@@ -449,7 +450,7 @@ impl Receiver {
         self.send_ack(c, now, self.ofo_memory(c), out);
     }
 
-    /// The application has read everything and closes. `waiting`: memory of the out-of-order queue.
+    /// Notes that the application has read everything and closes. `waiting`: memory of the out-of-order queue.
     #[cold]
     #[inline(never)]
     fn close(&mut self, c: &TcpConfig, now: Time, waiting: u32, out: &mut impl Wire) {
@@ -462,8 +463,8 @@ impl Receiver {
         self.send_fin(c, now, out);
     }
 
-    /// Sends the own FIN, for the first time or because the timer expired (tcp_send_fin, tcp_send_loss_probe, tcp_retransmit_timer). It acknowledges
-    /// what no ACK has covered yet.
+    /// Sends the receiver's own FIN, for the first time or because the timer expired (tcp_send_fin, tcp_send_loss_probe, tcp_retransmit_timer). It
+    /// acknowledges all data that no ACK has covered.
     #[cold]
     #[inline(never)]
     fn send_fin(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {

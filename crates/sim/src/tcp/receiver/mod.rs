@@ -60,7 +60,7 @@ pub struct Receiver {
     stream: ReceiveStream,
     window: AdvertisedWindow,
     ts_recent: TsRecent,
-    /// Time of a delayed ACK, a retransmission of the own FIN, or the end of joining by GRO.
+    /// Time of a delayed ACK, a retransmission of the receiver's own FIN, or the end of joining by GRO.
     timer_due: TimeOrNever,
     /// Time of the earliest timer entry that the engine holds for this endpoint.
     armed: TimeOrNever,
@@ -133,7 +133,7 @@ impl Receiver {
         self.stream.delivered()
     }
 
-    /// Whether the stream has ended with a FIN.
+    /// Returns true if the stream has ended with a FIN.
     pub fn finished(&self) -> bool {
         self.stream.finished()
     }
@@ -186,7 +186,7 @@ impl Receiver {
         self.generation
     }
 
-    /// Whether the connection tunes its window, which requires the latency of ACKs.
+    /// Returns true if the connection tunes its window, which requires the latency of ACKs.
     pub fn autotunes_window(&self) -> bool {
         self.linux.as_ref().is_some_and(|a| a.has_autotuning())
     }
@@ -215,7 +215,7 @@ impl Receiver {
         self.balance = self.balance.wrapping_add(1);
     }
 
-    /// A packet of the data direction arrived.
+    /// Handles a packet of the data direction.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.count_received();
@@ -246,18 +246,18 @@ impl Receiver {
         self.process_segment(c, now, p, 1, out);
     }
 
-    /// An ACK of the receiver's own FIN arrived.
+    /// Handles an ACK of the receiver's own FIN.
     pub fn end(&mut self) {
         self.timer_due = TimeOrNever::NEVER;
     }
 
-    /// Time of a delayed ACK, a retransmission of the own FIN, or the end of joining by GRO.
+    /// Time of a delayed ACK, a retransmission of the receiver's own FIN, or the end of joining by GRO.
     #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
         self.timer_due
     }
 
-    /// The timer is due.
+    /// Handles the timer, which is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.gro.is_some() {
             self.on_gro_timer(c, now, out);
@@ -265,7 +265,7 @@ impl Receiver {
         self.on_ack_timer(c, now, out);
     }
 
-    /// The delayed-ACK timer may have expired.
+    /// Handles the delayed-ACK timer, if it has expired.
     fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.timer_due.is_due(now) {
             if self.linux.is_some() {
@@ -295,7 +295,7 @@ impl Receiver {
         self.armed = entry;
     }
 
-    /// Whether the timer expires in slots of a timer wheel.
+    /// Returns true if the timer expires in slots of a timer wheel.
     pub(crate) fn uses_timer_wheel(&self) -> bool {
         self.linux.is_some()
     }
@@ -315,13 +315,13 @@ impl Receiver {
         if self.has_unregistered_slot() || self.armed.is_never() { self.timer_entry(config, now) } else { self.timer_due }
     }
 
-    /// Whether the engine has no entry for the slot that holds the timer.
+    /// Returns true if the engine has no entry for the slot that holds the timer.
     #[inline]
     pub(crate) fn has_unregistered_slot(&self) -> bool {
         self.linux.as_ref().is_some_and(|a| a.delack().has_unregistered_slot())
     }
 
-    /// The engine is about to make an entry at `entry`. True if the slot has one already, which keeps its place.
+    /// Notes that the engine is about to make an entry at `entry`. Returns true if the slot has one already, which keeps its place.
     pub(crate) fn keeps_wheel_slot(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
         self.linux.as_mut().is_some_and(|a| a.delack_mut().keeps_wheel_slot(c, entry))
     }

@@ -27,7 +27,7 @@ pub(super) struct OfoCoalescing {
 }
 
 impl OfoCoalescing {
-    /// Whether the queue has a run.
+    /// Returns true if the queue has a run.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
         self.buffers > 0
@@ -60,7 +60,7 @@ impl OfoCoalescing {
         false
     }
 
-    /// An ACK leaves.
+    /// Notes that an ACK leaves.
     #[inline]
     pub(super) fn on_ack_sent(&mut self, now: Time) {
         if self.unacked {
@@ -68,8 +68,8 @@ impl OfoCoalescing {
         }
     }
 
-    /// The stream has grown to `next` by `segments` of the queue; `remains`: the queue is not empty. Returns the memory that is no longer saved.
-    /// Which of the runs below the highest the saved heads belong to is not stored: at most one for each segment but the first is released.
+    /// Notes that the stream has grown to `next` by `segments` of the queue; `remains`: the queue is not empty. Returns the memory that is no longer
+    /// saved. The runs of the saved heads below the highest run are not stored: at most one head is released for each segment but the first.
     pub(super) fn advance(&mut self, next: u64, segments: u32, remains: bool) -> u32 {
         if remains && self.end.wrapping_sub(next as u32).cast_signed() > 0 {
             let released = u32::from(self.saved_below).min(segments.saturating_sub(1));

@@ -22,19 +22,19 @@ struct Interval {
 pub(super) struct OfoQueue(Option<Box<Intervals>>);
 
 impl OfoQueue {
-    /// Whether no data is out of order.
+    /// Returns true if no data is out of order.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
     }
 
-    /// Whether no data is out of order and no D-SACK is to be sent.
+    /// Returns true if no data is out of order and no D-SACK is to be sent.
     #[inline]
     pub(super) fn is_clear(&self) -> bool {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.dsack.is_none())
     }
 
-    /// Whether, moreover, the model of coalescing is in its initial state.
+    /// Returns true if [`OfoQueue::is_clear`] does and the model of coalescing is in its initial state.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.is_active())
@@ -45,7 +45,7 @@ impl OfoQueue {
         self.0.get_or_insert_default().dsack = Some(numbers);
     }
 
-    /// Whether a D-SACK is to be sent.
+    /// Returns true if a D-SACK is to be sent.
     pub(super) fn has_dsack(&self) -> bool {
         self.0.as_ref().is_some_and(|i| i.dsack.is_some())
     }
@@ -71,7 +71,7 @@ impl OfoQueue {
         self.0.iter().flat_map(|i| i.sack_list.iter())
     }
 
-    /// Whether [start, end) belongs to none of the recent blocks of the SACK list: see [`SackList::misses_recent_blocks`].
+    /// Returns true if [start, end) belongs to none of the recent blocks of the SACK list: see [`SackList::misses_recent_blocks`].
     pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
         self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
     }

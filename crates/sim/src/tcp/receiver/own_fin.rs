@@ -11,25 +11,25 @@ const ON_ACKS: u8 = u8::MAX;
 pub(super) struct OwnFin(u8);
 
 impl OwnFin {
-    /// Linux sends a FIN of its own and retransmits it; in other stacks the ACK of the sender's FIN carries it.
+    /// Creates the initial state. Linux sends a separate FIN and retransmits it; in other stacks the ACK of the sender's FIN carries it.
     pub(super) fn new(c: &TcpConfig) -> OwnFin {
         OwnFin(if c.quickack { 0 } else { ON_ACKS })
     }
 
-    /// Whether every ACK of the sender's FIN carries a FIN.
+    /// Returns true if every ACK of the sender's FIN carries a FIN.
     #[inline(always)]
     pub(super) fn is_on_acks(self) -> bool {
         self.0 == ON_ACKS
     }
 
-    /// Whether it has been sent as a packet of its own.
+    /// Returns true if it has been sent as a separate packet.
     #[inline(always)]
     pub(super) fn is_sent(self) -> bool {
         self.0 > 0 && !self.is_on_acks()
     }
 
-    /// Counts a transmission. Doublings of the timeout that precedes the next: with RACK a tail loss probe comes first, a single packet no earlier
-    /// than a timeout, which it does not postpone (tcp_schedule_loss_probe).
+    /// Counts a transmission. Returns the number of doublings of the timeout before the next one: with RACK a tail loss probe comes first, a single
+    /// packet no earlier than a timeout, which it does not postpone (tcp_schedule_loss_probe).
     pub(super) fn count_transmission(&mut self, c: &TcpConfig) -> u8 {
         let doublings = self.0.saturating_sub(u8::from(c.recovery == Recovery::Rack)).min(32);
         self.0 = (self.0 + 1).min(ON_ACKS - 1);

@@ -15,7 +15,7 @@ const PAWS_WINDOW: u64 = 1;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TsRecent {
     value: u32,
-    /// When it arrived.
+    /// Time at which it arrived.
     arrived: Time,
 }
 
@@ -42,7 +42,7 @@ impl TsRecent {
         self.value = ts;
     }
 
-    /// Whether `p` has an older timestamp than the stored one, unless the clock has wrapped: see [`TsRecent::is_older`].
+    /// Returns true if `p` has an older timestamp than the stored one, unless the clock has wrapped: see [`TsRecent::is_older`].
     #[inline(always)]
     pub(super) fn may_be_older(&self, now: Time, p: &Packet) -> bool {
         now.since(p.ts) > now.since(self.value)
@@ -51,8 +51,8 @@ impl TsRecent {
     //= https://www.rfc-editor.org/rfc/rfc7323#section-4.3
     //# If more than one Timestamps option is received before a reply segment is sent, the TCP must choose only one of
     //# the TSvals to echo, ignoring the others.
-    /// RFC 7323 section 4.3: stores the timestamp of the segment at `offset` if it contains the left edge `rcv_wup` of the next ACK, unless it left
-    /// before the segment of the stored one (rule 2; tcp_replace_ts_recent): a late duplicate would be echoed for data that arrived since.
+    /// Stores the timestamp of the segment at `offset` if it contains the left edge `rcv_wup` of the next ACK (RFC 7323 section 4.3). A segment that
+    /// left before that of the stored timestamp is skipped (rule 2; tcp_replace_ts_recent): a late duplicate would be echoed for newer data.
     #[inline(always)]
     pub(super) fn update(&mut self, now: Time, p: &Packet, offset: i64, rcv_wup: u64, may_be_older: bool) {
         if offset <= rcv_wup as i64 && !(may_be_older && self.is_older(now, p)) {
@@ -66,7 +66,7 @@ impl TsRecent {
         (left(now, p.ts), left(self.arrived, self.value))
     }
 
-    /// Whether `p`, which arrives now, left before the segment with the stored timestamp.
+    /// Returns true if `p`, which arrives now, left before the segment with the stored timestamp.
     #[cold]
     #[inline(never)]
     fn is_older(&self, now: Time, p: &Packet) -> bool {
@@ -77,7 +77,7 @@ impl TsRecent {
     //= https://www.rfc-editor.org/rfc/rfc7323#section-5.3
     //# If there is a Timestamps option in the arriving segment, SEG.TSval < TS.Recent, TS.Recent is valid (see later
     //# discussion), and if the RST bit is not set, then treat the arriving segment as not acceptable:
-    /// Whether PAWS drops `p`, by the ticks of the timestamp clock (RFC 7323 section 5.3 R1, tcp_paws_check).
+    /// Returns true if PAWS drops `p`, by the ticks of the timestamp clock (RFC 7323 section 5.3 R1, tcp_paws_check).
     #[cold]
     #[inline(never)]
     pub(super) fn fails_paws(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {

@@ -12,7 +12,7 @@ impl QuickAcks {
         QuickAcks(if c.quickack { 0 } else { c.quickack_count.min(u32::from(u16::MAX)) as u16 })
     }
 
-    /// Whether the mode is on.
+    /// Returns true if the mode is on.
     #[inline(always)]
     pub(super) fn is_on(self) -> bool {
         self.0 > 0

@@ -40,14 +40,14 @@ impl RcvRtt {
         self.ack_latency = ns(latency);
     }
 
-    /// An ACK leaves.
+    /// Notes that an ACK leaves.
     #[inline(always)]
     pub(super) fn on_ack_sent(&mut self, c: &TcpConfig, now: Time) {
         self.ack_times.on_ack_sent(c, now);
     }
 
-    /// The handshake took `rtt` from SYN-ACK to ACK, of which the ACK's latency is `forward`. `pure`: the packet had no data. Data that arrives
-    /// because the ACK was lost may have left later than the arrival of the SYN-ACK, and gives no sample.
+    /// Notes that the handshake took `rtt` from SYN-ACK to ACK, of which the ACK's latency is `forward`. `pure`: the packet had no data. Data that
+    /// arrives because the ACK was lost may have left later than the arrival of the SYN-ACK, and gives no sample.
     pub(super) fn on_established(&mut self, rtt: Time, forward: Time, pure: bool) {
         if pure || self.ack_latency == u32::MAX {
             self.ack_latency = ns(rtt.saturating_sub(forward));
@@ -72,8 +72,8 @@ impl RcvRtt {
         }
     }
 
-    /// The stream has grown to `rcv_nxt`, before the application reads and before out-of-order data joins it (tcp_rcv_rtt_measure). A window of data
-    /// takes at least an RTT, so the smallest such time counts. `first`: this is the first data of the stream.
+    /// Notes that the stream has grown to `rcv_nxt`, before the application reads and before out-of-order data joins it (tcp_rcv_rtt_measure). A
+    /// window of data takes at least an RTT, so the smallest such time counts. `first`: this is the first data of the stream.
     pub(super) fn measure_by_window(&mut self, now: Time, rcv_nxt: u64, rcv_wnd: u32, first: bool) {
         if !first && (rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
             return;

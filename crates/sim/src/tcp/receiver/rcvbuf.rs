@@ -64,13 +64,13 @@ impl RcvBuf {
         &mut self.rtt
     }
 
-    /// The first packet after the SYN-ACK: see [`RcvRtt::on_established`].
+    /// Handles the first packet after the SYN-ACK: see [`RcvRtt::on_established`].
     pub(super) fn on_established(&mut self, now: Time, rtt: Time, forward: Time, pure: bool) {
         self.rtt.on_established(rtt, forward, pure);
         self.count_began = us(now);
     }
 
-    /// The estimated segment size has changed (tcp_measure_rcv_mss), and with it the ratio of payload to memory.
+    /// Notes that the estimated segment size has changed (tcp_measure_rcv_mss), and with it the ratio of payload to memory.
     pub(super) fn on_new_rcv_mss(&mut self, c: &TcpConfig, len: u32) {
         let ratio = NonZeroU16::new((len * 256 / truesize(c, len)) as u16).unwrap_or(NonZeroU16::MIN);
         if ratio != self.ratio {
@@ -118,8 +118,8 @@ impl RcvBuf {
         true
     }
 
-    /// The application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount read in that
-    /// time (tcp_rcv_space_adjust).
+    /// Notes that the application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount
+    /// read in that time (tcp_rcv_space_adjust).
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, read: u64, rcv_nxt: u64) {
         let rtt_us8 = self.rtt.rtt_us8();
         if rtt_us8 == 0 || us(now).wrapping_sub(self.count_began) < rtt_us8 / 8 {
@@ -143,7 +143,7 @@ impl RcvBuf {
         (self.count_start, self.count_began) = (read as u32, us(now));
     }
 
-    /// Window that an ACK could advertise while `used` bytes of the buffer are occupied (__tcp_select_window), and whether memory is so scarce that
+    /// Window that an ACK could advertise while `used` bytes of the buffer are occupied (__tcp_select_window), and true if memory is so scarce that
     /// quick-ACK mode ends.
     pub(super) fn select_window(&self, c: &TcpConfig, wscale: u8, rcv_mss: u16, used: u32) -> (u32, bool) {
         let unit = 1 << wscale;
@@ -166,7 +166,7 @@ impl RcvBuf {
         (window.min(65_535 << wscale), scarce)
     }
 
-    /// Whether a window of which `remaining` bytes are left could double once the application has read everything (tcp_cleanup_rbuf).
+    /// Returns true if a window of which `remaining` bytes are left could double once the application has read everything (tcp_cleanup_rbuf).
     pub(super) fn may_double(&self, remaining: u32) -> bool {
         2 * remaining <= self.window_clamp
     }
@@ -183,8 +183,8 @@ impl RcvBuf {
         (segments * u64::from(truesize(c, rcv_mss.into()))).min(u64::from(u32::MAX / 2)) as u32
     }
 
-    /// Memory of a segment of `len` bytes that fills a hole, and of the `queued` bytes behind it: those are coalesced, up to 17 segments in one
-    /// (MAX_SKB_FRAGS), because their sender has their SACK and has freed them (tcp_ofo_queue, skb_try_coalesce, tcp_shift_skb_data).
+    /// Memory of a segment of `len` bytes that fills a hole, and of the `queued` bytes behind it. The latter are coalesced, up to 17 segments in one
+    /// (MAX_SKB_FRAGS), because their sender received SACKs and freed them (tcp_ofo_queue, skb_try_coalesce, tcp_shift_skb_data).
     pub(super) fn truesize_of_run(&self, c: &TcpConfig, len: u64, queued: u64, rcv_mss: u16) -> u32 {
         let segments = queued.div_ceil(u64::from(rcv_mss.max(1))) as u32;
         let saved = HEAD * segments.saturating_sub(segments.div_ceil(u32::from(MAX_FRAGS)));

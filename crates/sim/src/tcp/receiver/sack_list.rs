@@ -24,7 +24,7 @@ impl SackList {
         self.iter().position(|(s, e)| start <= e && s <= end)
     }
 
-    /// Whether [start, end) extends none of the two most recent blocks, where there are others.
+    /// Returns true if [start, end) extends none of the two most recent blocks, where there are others.
     pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
         self.count > 0 && self.touched(start, end).unwrap_or(self.count) >= EXPECTED
     }

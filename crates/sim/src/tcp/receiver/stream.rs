@@ -72,19 +72,19 @@ impl ReceiveStream {
         &mut self.deliver_at
     }
 
-    /// Whether the stream has ended with a FIN.
+    /// Returns true if the stream has ended with a FIN.
     #[inline(always)]
     pub(super) fn finished(&self) -> bool {
         self.rcv_nxt > self.fin
     }
 
-    /// Whether a FIN has arrived, in order or not.
+    /// Returns true if a FIN has arrived, in order or not.
     #[inline(always)]
     pub(super) fn has_fin(&self) -> bool {
         self.fin != u64::MAX
     }
 
-    /// Whether `len` more bytes neither end the stream nor reach the offset at which the application is notified.
+    /// Returns true if `len` more bytes neither end the stream nor reach the offset at which the application is notified.
     #[inline(always)]
     pub(super) fn stays_below_events(&self, len: u16) -> bool {
         self.rcv_nxt + u64::from(len) < self.deliver_at.min(self.fin)
@@ -96,7 +96,7 @@ impl ReceiveStream {
         self.numbers.wire(self.rcv_nxt)
     }
 
-    /// Whether `p` begins at the next byte expected.
+    /// Returns true if `p` begins at the next byte expected.
     #[inline(always)]
     pub(super) fn is_next(&self, p: &Packet) -> bool {
         p.seq == self.ack_number()
@@ -113,13 +113,13 @@ impl ReceiveStream {
         (self.offset(p) + i64::from(p.len)).max(0) as u64
     }
 
-    /// Whether `p` at `offset` has data or a FIN beyond the data in order.
+    /// Returns true if `p` at `offset` has data or a FIN beyond the data in order.
     #[inline(always)]
     pub(super) fn is_new(&self, p: &Packet, offset: i64) -> bool {
         offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) > self.rcv_nxt as i64
     }
 
-    /// Whether ACKs carry SACK blocks.
+    /// Returns true if ACKs carry SACK blocks.
     #[inline(always)]
     pub(super) fn has_sack(&self) -> bool {
         self.max_sack_blocks > 0
@@ -137,12 +137,12 @@ impl ReceiveStream {
         &mut self.ofo
     }
 
-    /// Whether a SYN has been answered.
+    /// Returns true if a SYN has been answered.
     pub(super) fn has_answered_syn(&self) -> bool {
         self.handshake != Handshake::Listen
     }
 
-    /// Whether no packet has arrived since the SYN-ACK.
+    /// Returns true if no packet has arrived since the SYN-ACK.
     #[inline(always)]
     pub(super) fn is_syn_received(&self) -> bool {
         self.handshake == Handshake::SynReceived

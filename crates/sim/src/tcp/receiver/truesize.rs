@@ -7,8 +7,8 @@ use forebay_types::Time;
 const SKB: u32 = 256;
 const SHARED_INFO: u32 = 320;
 const PAD: u32 = 64;
-/// Part of that which is not counted where segments may be coalesced (truesize_adjust): the head that the sender's stack allocates for headers, as
-/// drivers that split packets do.
+/// Part of this memory that is not counted where segments may be coalesced (truesize_adjust): the head that the sender's stack allocates for headers,
+/// as drivers that split packets do.
 pub(super) const HEAD: u32 = 832;
 /// MAX_SKB_FRAGS.
 pub(super) const MAX_FRAGS: u8 = 17;

@@ -179,7 +179,7 @@ impl Sender {
         self.stats.message_end()
     }
 
-    /// The message ends with the last byte written.
+    /// Ends the message with the last byte written.
     pub(crate) fn end_message(&mut self) {
         self.stats.set_message_end(self.stream.written());
     }
@@ -189,7 +189,7 @@ impl Sender {
         self.stream.set_written(bytes);
     }
 
-    /// Statistics are those of this message from now on: its first byte, the byte behind its first window, and the byte behind its last.
+    /// Begins the statistics of a message, given its first byte, the byte behind its first window, and the byte behind its last.
     pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
         self.stats.start(window, end);
         if self.cc.hooks().gate() || self.cold.tag.is_some() {
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// The oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
+    /// Notes that the oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
         self.start_message(next.unwrap_or((0, 0, u64::MAX)));
         self.stats.next(&mut self.cold, self.cc.window.cwnd);
@@ -310,7 +310,7 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
     //# Hence, for DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
     /// Packet of this endpoint without sequence number and flags. All packets of DCTCP are ECN-capable, also SYN, pure ACK and FIN (RFC 8257 section
-    /// 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
+    /// 3.6; Linux `tcp_ca_needs_ecn`): a port that drops packets that it cannot mark would drop them.
     #[inline]
     pub(in crate::tcp) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {

@@ -57,8 +57,8 @@ impl Sender {
         }
         //= https://www.rfc-editor.org/rfc/rfc6675#section-5
         //# Retransmit the first data segment presumed dropped -- the segment starting with sequence number HighACK + 1.
-        // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. In Linux the window of the reduction decides, which
-        // has space for one (tcp_cwnd_reduction).
+        // RFC 6675 section 5, (4.3): the first lost segment leaves at once, regardless of the pipe. In Linux the window of the reduction decides,
+        // which has space for one (tcp_cwnd_reduction).
         let at_once = !(c.prr && c.ssthresh_from == SsthreshFrom::Cwnd);
         if at_once
             && let Some(index) = self.loss.sack.as_mut().and_then(|s| s.board.next_lost())

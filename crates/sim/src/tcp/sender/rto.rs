@@ -201,8 +201,8 @@ impl Sender {
         s.episode.rescued = false;
         self.report_losses(now);
         let Some(s) = &mut self.loss.sack else { return };
-        // The first segment leaves, whatever RACK considers outstanding (as Linux tcp_enter_loss; 1 by RFC 6675, which considers everything
-        // lost).
+        // The first segment leaves, regardless of the segments that RACK considers outstanding (as Linux tcp_enter_loss; 1 by RFC 6675, which
+        // considers everything lost).
         self.cc.window.cwnd = match c.ssthresh_from {
             SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1),
             SsthreshFrom::Window | SsthreshFrom::Flight => {

@@ -37,8 +37,8 @@ impl Sender {
         // Our choice: where the congestion control limits new data, the probe is a retransmission.
         let fresh = len > 0 && self.stream.snd_nxt() + len <= self.stream.snd_wnd_edge() && !self.cc.hooks().gate();
         if fresh && self.pacing_check(now) {
-            // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check). Without a probe the timeout
-            // runs. Retransmissions are not held back.
+            // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer delays it (tcp_pacing_check). Without a probe the timeout runs.
+            // Retransmissions are not delayed.
             match self.uses_linux_timers(c) {
                 true => self.rearm_rto(c, now),
                 false => {

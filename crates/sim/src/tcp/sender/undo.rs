@@ -19,7 +19,7 @@ impl Sender {
             ssthresh = ssthresh.raised_to(f64::from(cwnd as u32 / 2 + cwnd as u32 / 4));
         }
         let reducing = self.reducing() && !(linux && state == CaState::Cwr);
-        // tcp_enter_recovery: a reduction for marks stands.
+        // tcp_enter_recovery: a reduction for marks is not undone.
         let stands = linux && (marks || state == CaState::Cwr);
         let Some(s) = &mut self.loss.sack else { return };
         if !reducing {
@@ -50,8 +50,8 @@ impl Sender {
     pub(in crate::tcp) fn start_frto(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
         let first_or_repeated = self.loss.ca_state() < CaState::Recovery || repeated;
         if !fresh && self.loss.ca_state() < CaState::Recovery {
-            // Marks have reduced the window already. That reduction stands, but the effect of the timeout can be undone. In the middle of a reduction
-            // Linux drops all (tcp_enter_cwr).
+            // Marks have reduced the window already. That reduction is not undone, but the effect of the timeout can be. In the middle of a reduction
+            // Linux discards all undo state (tcp_enter_cwr).
             self.init_undo(c, false);
         }
         let in_cwr = self.loss.ca_state() == CaState::Cwr && self.reducing();
@@ -96,7 +96,7 @@ impl Sender {
             return false;
         }
         if original {
-            // RFC 5682 section 3.1 step 3.b. An earlier reduction may stand: then only the timeout is undone.
+            // RFC 5682 section 3.1 step 3.b. If an earlier reduction cannot be undone, only the timeout is.
             return self.undo(true) || self.reset_to_open(true);
         }
         if self.stream.snd_nxt() > self.cold.recover {

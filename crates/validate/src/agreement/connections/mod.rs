@@ -58,7 +58,7 @@ fn first_difference(d: &Drawn) -> Result<Option<(String, String)>, String> {
     Ok(Some((line, grown.text)))
 }
 
-/// RngStream `COUNT` connections with the seeds from `SEED` on, and prints those that differ.
+/// Draws `COUNT` connections with the seeds from `SEED` on, and prints those that differ.
 pub(super) fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     let arguments = Arguments::parse(args)?;
     crate::kernel()?;

@@ -70,7 +70,7 @@ impl Receiver {
         self.held.insert(0, (start, end));
     }
 
-    /// The blocks of an ACK, at most so many: first the duplicate (RFC 2883 section 4), if there is one, then the stored blocks.
+    /// The blocks of an ACK, up to the maximum number: first the duplicate (RFC 2883 section 4), if there is one, then the stored blocks.
     pub(super) fn blocks(&self, duplicate: Option<Range>, most: usize) -> Vec<Range> {
         duplicate.into_iter().chain(self.held.iter().copied()).take(most).collect()
     }

@@ -4,7 +4,7 @@ use super::Scoreboard;
 use super::segment::{LOST, RETX, SACKED, Seg};
 
 impl Scoreboard {
-    /// Compares all counters with the segments; see `Sender::audit`. `counted`: duplicate ACKs stand for segments.
+    /// Compares all counters with the segments; see `Sender::audit`. `counted`: duplicate ACKs represent segments.
     pub fn audit(&self, counted: bool) {
         let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
         assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");

@@ -10,7 +10,7 @@ pub(in crate::tcp) const LOST: u8 = 2;
 pub(in crate::tcp) const RETX: u8 = 4;
 /// Retransmitted at least once: gives no RTT sample and no evidence of reordering.
 pub(in crate::tcp) const EVER_RETX: u8 = 8;
-/// Deemed lost by its age, and not sent again since. Its age does not count again, whatever becomes of the loss (tcp_rack_detect_loss takes it off
+/// Deemed lost by its age, and not sent again since. Its age does not count again, even if the loss is undone (tcp_rack_detect_loss removes it from
 /// `tsorted_sent_queue`).
 pub(in crate::tcp) const GIVEN_UP: u8 = 16;
 

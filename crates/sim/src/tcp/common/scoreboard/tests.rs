@@ -1,4 +1,4 @@
-//! The scoreboard by itself, and against one that looks at every segment each time.
+//! The scoreboard by itself, and compared with one that scans all segments each time.
 
 mod plain;
 

@@ -1,4 +1,4 @@
-//! The scoreboard's rules with nothing remembered: every question looks at all segments.
+//! The scoreboard's rules without stored results: every query scans all segments.
 
 use super::super::{EVER_RETX, LOST, RETX, SACKED, Seg};
 use forebay_types::Time;
