@@ -1,6 +1,6 @@
 //! Scenario that a command works on: a file, and the changes on the command line.
 
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use forebay_scenario::Scenario;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Early ends of the process. The first SIGINT, SIGTERM or SIGHUP requests the work to stop; a second one ends the process at once. A
 //! violated assertion of the engine also ends it, and no result is kept then.
 
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::progress::event;
 use serde_json::json;
 use std::fs;

@@ -2,13 +2,14 @@
 //! turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
 mod closed_forms;
-mod failure;
+
 mod input;
 mod interrupt;
 mod limits;
 mod mpi_run;
 mod python;
 pub mod report;
+mod sweep_progress;
 mod terminal;
 mod verbs;
 

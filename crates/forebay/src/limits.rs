@@ -1,6 +1,6 @@
 //! Limits of runs: a forecast before they start, and the checks that end runs beyond a limit.
 
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::style::{BOLD, paint};
 use crate::terminal::summary_table::scaled;
 use forebay_runner::memory::{self, Limit};

@@ -1,9 +1,9 @@
 //! `forebay run` on several processes that `mpirun` started together. Each run is divided among all of them, one run after the other. The first
 //! process does everything else; the others print nothing but their own errors.
 
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Limits;
+use crate::terminal::failure::Failure;
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};

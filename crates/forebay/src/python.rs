@@ -1,7 +1,7 @@
 //! Parts of the program in Python, started as a process of their own.
 
-use crate::failure::Failure;
 use crate::interrupt;
+use crate::terminal::failure::Failure;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! Standard output, which may be a pipe that closes early.
 
-use crate::failure::Failure;
 use crate::terminal::escape::escape;
+use crate::terminal::failure::Failure;
 use crate::terminal::style;
 use crate::terminal::wrap::{self, wrap};
 use std::io::{self, Write};

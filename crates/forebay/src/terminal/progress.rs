@@ -1,7 +1,7 @@
 //! Progress of runs: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/reference/results.md`), or nothing.
 
-use crate::failure::Failure;
 use crate::terminal::escape::escape;
+use crate::terminal::failure::Failure;
 use crate::terminal::style;
 use crate::terminal::summary_table::{decimals, scaled};
 use forebay_runner::{Job, Outcome, State};

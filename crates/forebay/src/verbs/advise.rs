@@ -1,10 +1,10 @@
 //! `forebay advise`: changes to a network that improve an objective, their cost for other traffic, and the commands that install them.
 
 use super::check::TextFormat;
-use crate::failure::Failure;
 use crate::input::resolve_path;
 use crate::interrupt::{self, Forced};
 use crate::report;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, paint};
 use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};

@@ -1,9 +1,9 @@
 //! `forebay check`: reads a scenario and explains it, without running it.
 
-use crate::failure::Failure;
 use crate::input::resolve_path;
 use crate::interrupt;
 use crate::limits;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style;
 use forebay_runner::sweep::explain;

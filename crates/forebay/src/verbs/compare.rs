@@ -1,10 +1,10 @@
 //! `forebay compare`: one scenario in several worlds and on several stacks, side by side; and packet by packet.
 
 use crate::closed_forms::ClosedForms;
-use crate::failure::Failure;
 use crate::input::resolve_path;
 use crate::interrupt::{self, Forced};
 use crate::terminal::escape;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data};
 use crate::terminal::progress::{Display, ProgressFormat};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};

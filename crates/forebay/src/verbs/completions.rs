@@ -1,7 +1,7 @@
 //! `forebay completions`: a script for the shell.
 
 use crate::Cli;
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print_data;
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -1,6 +1,6 @@
 //! `forebay conform`: packet scripts against the simulated endpoints, and against those of a Linux kernel.
 
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use forebay_experiment::profile::PROFILES;
 use forebay_validate::{Case, Outcome, RunOptions, Stack, as_linux, cases, difference, watch_text};

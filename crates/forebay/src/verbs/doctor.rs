@@ -1,7 +1,7 @@
 //! `forebay doctor`: missing parts of this machine, with the commands that install them.
 
 use super::check::TextFormat;
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::style::{self, BOLD, DIM, ERROR, NAME, paint};
 use forebay_platform::doctor::{Finding, Fix, Package, Part, install};

@@ -2,7 +2,7 @@
 
 use super::check::TextFormat;
 use super::reference::{self, Entry, everything};
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use forebay_runner::{ExplainError, MessageSelector, explain};

@@ -1,7 +1,7 @@
 //! `forebay kernel`: builds, lists and removes the kernels of the world `linux`.
 
-use crate::failure::Failure;
 use crate::terminal::escape::escape;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::style;
 use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel, known, parse_sha256};

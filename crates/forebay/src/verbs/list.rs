@@ -1,7 +1,7 @@
 //! `forebay list`: names that a scenario can use, from the registries.
 
 use super::check::TextFormat;
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use forebay_scenario::{Section, describe};

@@ -1,7 +1,7 @@
 //! `forebay man`: manual pages, generated from the descriptions of `--help`.
 
 use crate::Cli;
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use clap::CommandFactory;
 use std::fs;

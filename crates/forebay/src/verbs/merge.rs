@@ -1,11 +1,11 @@
 //! `forebay merge`: joins the shards of a sweep.
 
 use super::run::{FormatArg, Summary, conclude};
-use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::Limits;
+use crate::sweep_progress::Display;
+use crate::terminal::failure::Failure;
 use crate::terminal::progress::ProgressFormat;
-use crate::terminal::sweep_progress::Display;
 use forebay_runner::sweep::{Request, merge};
 use forebay_scenario::Scenario;
 use forebay_store::Host;

@@ -1,6 +1,6 @@
 //! `forebay new`: a commented scenario to start from, with the switch and the speed of the operator.
 
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::style::{self, NAME, paint};
 use clap::builder::PossibleValuesParser;

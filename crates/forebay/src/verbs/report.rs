@@ -1,7 +1,7 @@
 //! `forebay report`: the report of finished results, or a comparison of several.
 
-use crate::failure::Failure;
 use crate::report::{self, Written};
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::wrap;
 use crate::terminal::{grid, sentences, style};

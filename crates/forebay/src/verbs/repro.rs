@@ -4,8 +4,8 @@
 //! checks the arguments and passes them on. The package runs its own simulator, and refuses to if that was not built from the sources of this
 //! program.
 
-use crate::failure::Failure;
 use crate::python::Python;
+use crate::terminal::failure::Failure;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 mod guard;
 
-use crate::failure::Failure;
 use crate::interrupt;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data, warn};
 use crate::verbs::check::TextFormat;
 use crate::verbs::{attach, detach, record, status, tune, watch};

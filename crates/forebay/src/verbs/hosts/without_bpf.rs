@@ -1,6 +1,6 @@
 //! A build without BPF.
 
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::verbs::{attach, detach, record, status, tune, watch};
 use forebay_platform::doctor::{Check, Finding, Part};
 

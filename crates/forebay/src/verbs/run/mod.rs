@@ -6,10 +6,10 @@ mod sweep;
 
 pub(super) use sweep::{Summary, conclude};
 
-use crate::failure::Failure;
 use crate::input::Input;
 use crate::limits::Limits;
 use crate::mpi_run;
+use crate::terminal::failure::Failure;
 use crate::terminal::progress::ProgressFormat;
 use clap::builder::PossibleValuesParser;
 use forebay_runner::sweep::Shard;

@@ -1,10 +1,10 @@
 //! Steps before the first run: the scenario, progress, the time limit; warnings about results.
 
 use super::Args;
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::mpi_run;
 use crate::report::Written;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::warn;
 use crate::terminal::progress::{ProgressFormat, as_event, event};
 use forebay_scenario::Scenario;

@@ -3,11 +3,11 @@
 use super::setup::{SetupGuard, report_or_warning, warn_of_unnamed};
 use super::{Args, FormatArg};
 use crate::closed_forms::ClosedForms;
-use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::{Files, Watch};
 use crate::mpi_run;
 use crate::report::{self, Written};
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data, remark, warn};
 use crate::terminal::progress::{Display, ProgressFormat, as_event, event};
 use crate::terminal::summary_table::{self, scaled};

@@ -2,17 +2,17 @@
 
 use super::setup::{SetupGuard, report_or_warning, warn_of_unnamed};
 use super::{Args, FormatArg};
-use crate::failure::Failure;
 use crate::input::resolve_path;
 use crate::interrupt;
 use crate::interrupt::Forced;
 use crate::limits::Files;
 use crate::python::Python;
 use crate::report::{self, Written};
+use crate::sweep_progress::Display;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::progress::{ProgressFormat, event};
 use crate::terminal::summary_table::scaled;
-use crate::terminal::sweep_progress::Display;
 use crate::terminal::wrap;
 use crate::terminal::{sentences, style, sweep_table};
 use forebay_runner::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};

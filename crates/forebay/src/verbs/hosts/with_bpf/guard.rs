@@ -2,7 +2,7 @@
 //! for ever and this process must notice when the guard hangs.
 
 use super::{MEASURED, line, report};
-use crate::failure::Failure;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, warn};
 use crate::verbs::{attach, watch};
 use forebay_hosts::attach::Request;

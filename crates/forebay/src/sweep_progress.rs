@@ -1,8 +1,8 @@
 //! Progress of a sweep: one bar, or events.
 
-use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Watch;
+use crate::terminal::failure::Failure;
 use crate::terminal::output::remark;
 use crate::terminal::progress::{JSON_EVERY, LogSchedule, ProgressFormat, STEPS, as_event, clock, event, log_line};
 use crate::terminal::style;
