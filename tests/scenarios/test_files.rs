@@ -17,13 +17,17 @@ fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Checks that the program `main` of a package lists all files in `folder`; `manifest` may declare further programs.
+/// Checks that each file in `folder` is a test program of `manifest`, or a module of one.
 fn check(manifest: &str, folder: &Path) {
-    let main = fs::read_to_string(folder.join("main.rs")).expect("main.rs");
+    let text = |name: String| {
+        let text = fs::read_to_string(folder.join(format!("{name}.rs"))).unwrap_or_default();
+        (name, text)
+    };
+    let programs: Vec<(String, String)> = files(folder).into_iter().chain(["main".to_owned()]).map(text).collect();
     for name in files(folder) {
-        let module = main.lines().any(|line| line == format!("mod {name};"));
-        let program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
-        assert!(module || program, "{name}.rs is not compiled: {} has no line for it", folder.join("main.rs").display());
+        let program = |name: &str| manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+        let module = programs.iter().any(|(of, text)| program(of) && text.lines().any(|line| line == format!("mod {name};")));
+        assert!(module || program(&name), "{name}.rs is not compiled: no program in {} has a line for it", folder.display());
     }
 }
 

@@ -41,7 +41,7 @@ fn one_change_one_error() {
         ("mss = 1460", "reduce = \"flight\"", &["unknown key `reduce`", "this key is now `ssthresh-from`"], 13),
         ("mss = 1460", "cwr-on-any = true", &["this key is now `cwr-on-retransmit`"], 13),
         ("senders = 8", "senders = 8\nfar = \"s0: 1ms\"", &["this key is now `extra-delay`"], 8),
-        ("k = \"20pkt\"", "k = \"20pkt\", far = 1", &["unknown key `extra-delay`", "unknown key"], 9),
+        ("k = \"20pkt\"", "k = \"20pkt\", far = 1", &["unknown key `far`", "unknown key"], 9),
         ("mss = 1460", "frto = true", &["`frto` needs `recovery`", "no effect"], 13),
         ("mss = 1460", "eifel = true", &["`eifel` needs `recovery`", "and `timestamps`"], 13),
         ("mss = 1460", "shim = \"pias\"", &["one of `demotion-thresholds` and `table` must be given"], 13),

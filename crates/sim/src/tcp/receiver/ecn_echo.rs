@@ -10,7 +10,7 @@ const CLASSIC: u8 = 1;
 const PER_RUN: u8 = 2;
 /// ACKs carry ECE.
 const ECE: u8 = 4;
-/// The last segment was ECN-capable (TCP_ECN_SEEN).
+/// An ECN-capable segment has arrived (TCP_ECN_SEEN).
 const SEEN: u8 = 8;
 /// The echo had been latched when the last segment was processed (TCP_ECN_DEMAND_CWR).
 const DEMAND_CWR: u8 = 16;
@@ -105,7 +105,7 @@ impl EcnEcho {
 
     #[inline(always)]
     fn note_capable(&mut self, ecn: Codepoint) {
-        self.0 = self.0 & !SEEN | if ecn == Codepoint::NotEct { 0 } else { SEEN };
+        self.0 |= if ecn == Codepoint::NotEct { 0 } else { SEEN };
     }
 
     /// Returns true if `p`, for which the echo has been updated, makes Linux acknowledge immediately (__tcp_ecn_check_ce): an echo begins, or the
