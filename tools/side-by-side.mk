@@ -32,7 +32,8 @@ installed: | package
 guard: | installed
 scenarios: | guard
 readme: | scenarios
-python: | readme
+docs: | readme
+python: | docs
 repro: | python
 # Of what is built for development, but a browser is what takes the time.
 report: | repro tests

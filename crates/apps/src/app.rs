@@ -1,7 +1,7 @@
 //! Applications at run time, one file for each kind. [`App::new`] maps kinds of workloads to them.
 
 use crate::{Host, Notice, QueryIds, RemoteTimer};
-use crate::{arrivals, incast, long, on_off, queries, requests, udp};
+use crate::{arrivals, incast, long_flows, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
@@ -15,7 +15,7 @@ pub struct App {
 
 enum Kind {
     /// One flow per pair.
-    Long(long::Long),
+    Long(long_flows::Long),
     /// Barrier-synchronised blocks.
     Incast(incast::Incast),
     /// Open-loop flows: Poisson or replayed.
@@ -51,7 +51,7 @@ impl App {
         let w = &experiment.workloads[workload];
         let rng = |tag: u64| RngStream::Workload.stream(seed, &[u64::from(workload.get()), tag]);
         let kind = match &w.kind {
-            WorkloadKind::Long { .. } => Kind::Long(long::Long::new(w, rng(0))),
+            WorkloadKind::Long { .. } => Kind::Long(long_flows::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, rng(0), ids.source())),
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
                 Kind::Arrivals(arrivals::Arrivals::new(w, experiment.duration, arrivals::stream(seed, workload)))

@@ -5,7 +5,7 @@ mod app;
 mod arrivals;
 mod host;
 mod incast;
-mod long;
+mod long_flows;
 mod message;
 mod on_off;
 mod queries;

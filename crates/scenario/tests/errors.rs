@@ -154,7 +154,7 @@ fn one_change_one_error() {
         ),
         ("[transport]", "host-queue = \"fq-codel\"\n[transport]\nsend-jitter = \"1us\"", &["`host-queue`", "`send-jitter`"], 10),
         (STEP, "{ kind = \"strict-priority\", limits = [\"0pkt\"] }", &["limit of zero"], 9),
-        (STEP, "{ kind = \"strict-priority\", k-scope = \"queue\" }", &["`k` is not set"], 9),
+        (STEP, "{ kind = \"strict-priority\", k-scope = \"queue\" }", &["requires `k`"], 9),
         (STEP, "{ kind = \"strict-priority\", k = \"101pkt\" }", &["`k` = 101pkt is above the buffer"], 9),
         (STEP, "{ kind = \"protect\", reserve = \"30KB\" }", &["`reserve` 30KB and the buffer of 100pkt", "same unit"], 9),
         ("\"ns2\"", "\"ns3\"", &["`stack` `ns3` does not exist", "did you mean `ns2`"], 11),

@@ -5,7 +5,7 @@ use crate::code;
 use crate::command::{Effect, effects};
 use crate::info::NAMES;
 use crate::lexer::{Token, tokens};
-use crate::script::{Arg, Call, Script, Segment, What, flag};
+use crate::script::{Action, Arg, Call, Script, Segment, flag};
 use crate::settings::{Settings, Support};
 use crate::socket::{CALLS, SOCKET_OPTIONS};
 
@@ -78,11 +78,11 @@ fn of_script(script: &Script, stack: &str, add: &mut impl FnMut(String)) {
     let mut sockets = Sockets::default();
     let mut defined = Vec::new();
     for event in &script.events {
-        match &event.what {
-            What::In(segment) => of_arrival(segment, &mut sockets, add),
-            What::Out(segment) => of_segment(segment, add),
-            What::Call(call) => of_call(call, &mut sockets, add),
-            What::Code(text) => {
+        match &event.action {
+            Action::In(segment) => of_arrival(segment, &mut sockets, add),
+            Action::Out(segment) => of_segment(segment, add),
+            Action::Call(call) => of_call(call, &mut sockets, add),
+            Action::Code(text) => {
                 match code::used(text) {
                     Err(code::Fault::Syntax(what)) => add(format!("Python beyond the subset: {what}")),
                     Err(_) => {}
@@ -92,7 +92,7 @@ fn of_script(script: &Script, stack: &str, add: &mut impl FnMut(String)) {
                 }
                 defined.extend(code::assigned(text));
             }
-            What::Command(text) => {
+            Action::Command(text) => {
                 for effect in effects(text) {
                     match effect {
                         Effect::None => {}

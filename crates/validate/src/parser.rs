@@ -1,7 +1,7 @@
 //! Grammar of the script language (packetdrill's, by its manual), limited to TCP segments and socket calls.
 
 use crate::lexer::{Token, tokens};
-use crate::script::{Arg, Call, EcnField, Event, Options, Problem, Script, Segment, Setting, What, When, flag};
+use crate::script::{Action, Arg, Call, EcnField, Event, Options, Problem, Script, Segment, Setting, When, flag};
 
 /// The script that `text` is.
 pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
@@ -15,8 +15,8 @@ pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
                 p.at += 1;
             }
             Token::Command(text) => {
-                let what = What::Command(text.clone());
-                script.events.push(Event { line: *line, when: When::Relative(0, 0), what });
+                let action = Action::Command(text.clone());
+                script.events.push(Event { line: *line, when: When::Relative(0, 0), action });
                 p.at += 1;
             }
             _ => script.events.push(p.event()?),
@@ -93,27 +93,27 @@ impl Parser<'_> {
     fn event(&mut self) -> Result<Event, Problem> {
         let when = self.when()?;
         let line = self.line();
-        let what = match self.peek() {
+        let action = match self.peek() {
             Some(Token::Mark(m @ ('<' | '>'))) => {
                 let inbound = *m == '<';
                 self.at += 1;
                 let segment = self.segment()?;
-                if inbound { What::In(segment) } else { What::Out(segment) }
+                if inbound { Action::In(segment) } else { Action::Out(segment) }
             }
             Some(Token::Code(text)) => {
                 let text = text.clone();
                 self.at += 1;
-                What::Code(text)
+                Action::Code(text)
             }
             Some(Token::Command(text)) => {
                 let text = text.clone();
                 self.at += 1;
-                What::Command(text)
+                Action::Command(text)
             }
-            Some(Token::Word(_) | Token::Ellipsis) => What::Call(self.call()?),
+            Some(Token::Word(_) | Token::Ellipsis) => Action::Call(self.call()?),
             _ => return Err(self.wrong("a packet, a call, code or a command")),
         };
-        Ok(Event { line, when, what })
+        Ok(Event { line, when, action })
     }
 
     /// The time before an event; none is the time of the event before.
@@ -347,14 +347,14 @@ mod tests {
         .unwrap();
         assert_eq!(script.settings[0].value, "500");
         assert_eq!(script.events.len(), 7);
-        let What::In(syn) = &script.events[2].what else { panic!() };
+        let Action::In(syn) = &script.events[2].action else { panic!() };
         assert_eq!((syn.ecn, syn.flags, syn.win), (Some(EcnField::Ce), flag::SYN | flag::ECE | flag::CWR, Some(100)));
         assert_eq!(syn.options.as_ref().unwrap().wscale, Some(7));
         assert_eq!(script.events[3].when, When::Any);
-        let What::Out(data) = &script.events[4].what else { panic!() };
+        let Action::Out(data) = &script.events[4].action else { panic!() };
         assert_eq!(data.options.as_ref().unwrap().sack, [(1, 2), (3, 4)]);
         assert_eq!(script.events[4].when, When::Relative(0, 200_000_000));
-        let What::Call(read) = &script.events[5].what else { panic!() };
+        let Action::Call(read) = &script.events[5].action else { panic!() };
         assert_eq!((read.until, read.errno.as_deref()), (Some(When::Absolute(500_000_000, 500_000_000)), Some("EAGAIN")));
     }
 

@@ -13,7 +13,7 @@ use crate::kernel::{self, Kernel};
 use crate::observation::Observation;
 use crate::outcome::{Options, Outcome, Stack};
 use crate::parser::parse;
-use crate::script::{Arg, Call, Event, Problem, Script, Segment, What, When, flag};
+use crate::script::{Action, Arg, Call, Event, Problem, Script, Segment, When, flag};
 use crate::settings::Settings;
 use crate::socket::Sockets;
 use stamps::Stamps;
@@ -176,7 +176,7 @@ impl<E: Endpoint> Runner<E> {
     }
 
     fn event(&mut self, event: &Event, base: i64, range: (i64, i64)) -> Result<(), Failure> {
-        if let What::Out(segment) = &event.what {
+        if let Action::Out(segment) = &event.action {
             return match self.seen {
                 None => self.expect(event.line, range, segment),
                 Some(_) => self.await_packet(event.line, (event.when != When::Any).then(|| ps(range.0)), segment),
@@ -189,17 +189,17 @@ impl<E: Endpoint> Runner<E> {
             return self.act(event, base);
         }
         self.no_more(event.line)?;
-        match &event.what {
-            What::Out(_) => {}
-            What::In(segment) => {
+        match &event.action {
+            Action::Out(_) => {}
+            Action::In(segment) => {
                 let now = self.now;
                 let segment = self.stamps.translate(segment, now);
                 let arrived = self.endpoint.arrive(now, &segment);
                 arrived.map_err(|e| failure(event.line, "a segment that the endpoint can receive", e))?;
             }
-            What::Call(call) => self.call(event.line, call, base, event.when)?,
-            What::Code(text) => self.code(event.line, text)?,
-            What::Command(text) => {
+            Action::Call(call) => self.call(event.line, call, base, event.when)?,
+            Action::Code(text) => self.code(event.line, text)?,
+            Action::Command(text) => {
                 for effect in effects(text) {
                     if let Effect::Set(name, value) = effect {
                         self.endpoint.set(&name, &value);

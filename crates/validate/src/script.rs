@@ -121,7 +121,7 @@ pub struct Call {
 
 /// Action of an event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum Action {
     /// A packet arrives at our endpoint.
     In(Segment),
     /// Our endpoint sends a packet.
@@ -142,7 +142,7 @@ pub struct Event {
     /// Time.
     pub when: When,
     /// Action.
-    pub what: What,
+    pub action: Action,
 }
 
 /// An option line, `--name=value`.

@@ -2,7 +2,7 @@
 
 use crate::code;
 use crate::command::{Effect, effects};
-use crate::script::{Script, What};
+use crate::script::{Action, Script};
 use crate::settings::Settings;
 
 /// Parameters of a namespace, which a script may set to any value; others have no effect here.
@@ -36,7 +36,7 @@ pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Ve
     };
     let mut defined = Vec::new();
     for event in &script.events {
-        let What::Code(text) = &event.what else { continue };
+        let Action::Code(text) = &event.action else { continue };
         for name in code::used(text).unwrap_or_default() {
             if !watched && ["exact_cwnd", "exact_ssthresh"].contains(&name.as_str()) && !defined.contains(&name) {
                 all.push(format!("the value {name}, which a kernel does not tell"));
@@ -52,7 +52,7 @@ pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Ve
 pub(crate) fn parameters(script: &Script, settings: &mut Settings) -> Vec<(String, String)> {
     let mut own = Vec::new();
     for event in &script.events {
-        let What::Command(text) = &event.what else { continue };
+        let Action::Command(text) = &event.action else { continue };
         for effect in effects(text) {
             if let Effect::Set(name, value) = effect {
                 settings.parameter(&name, &value);

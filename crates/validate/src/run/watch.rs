@@ -5,7 +5,7 @@ use crate::command::{Effect, effects};
 use crate::endpoint::Endpoint;
 use crate::format::show;
 use crate::observation::Observation;
-use crate::script::{Event, Segment, What, flag};
+use crate::script::{Action, Event, Segment, flag};
 
 /// Time to wait for a packet that a script expects at any time, ps.
 const MAX_WAIT: u64 = 10_000_000_000_000;
@@ -46,9 +46,9 @@ impl<E: Endpoint> Runner<E> {
 
     /// Carries out the script's event, without its expectations.
     pub(super) fn act(&mut self, event: &Event, base: i64) -> Result<(), Failure> {
-        match &event.what {
-            What::Out(_) | What::Code(_) => {}
-            What::In(segment) => {
+        match &event.action {
+            Action::Out(_) | Action::Code(_) => {}
+            Action::In(segment) => {
                 self.note(event.line, None);
                 let segment = self.stamps.translate(segment, self.now);
                 // A packet that the endpoint cannot receive does not arrive.
@@ -62,12 +62,12 @@ impl<E: Endpoint> Runner<E> {
                     self.add(event.line, self.now, texts.join(", "), None);
                 }
             }
-            What::Call(call) => {
+            Action::Call(call) => {
                 self.open = self.open && call.name != "close" || ["accept", "connect"].contains(&call.name.as_str());
                 // Another result than the script's does not change its other calls.
                 let _ = self.call(event.line, call, base, event.when);
             }
-            What::Command(text) => {
+            Action::Command(text) => {
                 for effect in effects(text) {
                     if let Effect::Set(name, value) = effect {
                         self.endpoint.set(&name, &value);

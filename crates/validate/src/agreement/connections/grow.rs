@@ -4,9 +4,9 @@
 //! and those of its new ACKs are kept that nothing can change any more. The endpoint's answer to the first of them is acknowledged a round trip later
 //! at the earliest, so all ACKs within a round trip after the first are kept.
 
-use super::drawn::Drawn;
 use super::path::{MS, Sent, US};
 use super::peer::{Ack, acks};
+use super::random_connection::RandomConnection;
 use super::script::text;
 use crate::{Observation, Outcome, RunOptions, Stack, as_linux, watch_text};
 
@@ -39,7 +39,7 @@ pub(super) fn watch(text: &str, of: Stack) -> Result<Vec<Observation>, String> {
 }
 
 /// Simulates the connection with the simulator's endpoint.
-pub(super) fn grow(d: &Drawn) -> Result<Grown, String> {
+pub(super) fn grow(d: &RandomConnection) -> Result<Grown, String> {
     let mut kept: Vec<Ack> = Vec::new();
     let begin = d.close.into_iter().chain(d.writes.iter().map(|w| w.0)).max().unwrap_or(0);
     let last = |kept: &[Ack]| kept.last().map_or(0, |a| a.time).max(begin);
@@ -74,11 +74,11 @@ mod tests {
         {
             let kind = Kind::parse(words).unwrap();
             for seed in 1..=12 {
-                let d = Drawn::new(kind, seed);
+                let d = RandomConnection::new(kind, seed);
                 let grown = grow(&d).unwrap_or_else(|why| panic!("{words} {seed}: {why}"));
                 let bytes: u64 = d.writes.iter().map(|w| w.1).sum();
                 assert_eq!(grown.acknowledged, 1 + bytes + u64::from(d.close.is_some()), "{words} {seed}\n{}", grown.text);
-                assert_eq!(grow(&Drawn::new(kind, seed)).unwrap(), grown, "{words} {seed}");
+                assert_eq!(grow(&RandomConnection::new(kind, seed)).unwrap(), grown, "{words} {seed}");
             }
         }
     }
@@ -86,7 +86,7 @@ mod tests {
     /// Different kinds and seeds give different connections.
     #[test]
     fn another_seed_is_another_connection() {
-        let text = |words, seed| grow(&Drawn::new(Kind::parse(words).unwrap(), seed)).unwrap().text;
+        let text = |words, seed| grow(&RandomConnection::new(Kind::parse(words).unwrap(), seed)).unwrap().text;
         let all = [text("sack", 1), text("sack", 2), text("timestamps", 1), text("dctcp", 1)];
         for (i, one) in all.iter().enumerate() {
             assert!(all[..i].iter().all(|other| other.lines().skip(1).ne(one.lines().skip(1))), "{one}");

@@ -5,21 +5,21 @@
 //! `linux` and of a Linux kernel in virtual time. Both get the same calls and packets at the same times, and must act at the same nanoseconds and
 //! have the same state after each packet.
 
-mod drawn;
 mod echo;
 mod grow;
 mod kind;
 mod path;
 mod peer;
+mod random_connection;
 mod receiver;
 mod script;
 mod window;
 
 use super::unwritten;
 use crate::{Stack, difference};
-use drawn::Drawn;
 use grow::{grow, watch};
 use kind::Kind;
+use random_connection::RandomConnection;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Arguments {
 }
 
 /// First difference between the simulator's endpoint and the kernel's, as a line, and the script; `None` without a difference.
-fn first_difference(d: &Drawn) -> Result<Option<(String, String)>, String> {
+fn first_difference(d: &RandomConnection) -> Result<Option<(String, String)>, String> {
     let grown = grow(d)?;
     let theirs = watch(&grown.text, Stack::Linux)?;
     let Some((one, other)) = difference(&grown.seen, &theirs) else { return Ok(None) };
@@ -67,7 +67,7 @@ pub(super) fn execute(args: &[String], print: &mut dyn Write) -> Result<(), Stri
     }
     let (mut alike, mut broken) = (0, 0);
     for seed in arguments.seed..arguments.seed.saturating_add(arguments.count) {
-        match first_difference(&Drawn::new(arguments.kind, seed)) {
+        match first_difference(&RandomConnection::new(arguments.kind, seed)) {
             Ok(None) => alike += 1,
             Ok(Some((line, text))) => {
                 writeln!(print, "{seed}: {line}").map_err(unwritten)?;

@@ -1,9 +1,9 @@
 //! The peer: the ACKs that it sends for arrived segments, and their arrival at the endpoint.
 
 use super::super::random_choice::by_chance;
-use super::drawn::{Drawn, Stream};
 use super::echo::Echo;
 use super::path::{Arrival, MS, Sent};
+use super::random_connection::{RandomConnection, Stream};
 use super::receiver::{Range, Receiver};
 use super::window::{Window, first};
 use forebay_types::Rng;
@@ -28,7 +28,7 @@ pub(super) struct Ack {
 const LATER: u64 = 400 * MS;
 
 struct Peer<'a> {
-    d: &'a Drawn,
+    d: &'a RandomConnection,
     receiver: Receiver,
     echo: Echo,
     window: Window,
@@ -50,7 +50,7 @@ struct Peer<'a> {
 }
 
 /// The ACKs for `sent` if the endpoint sends nothing else, in the order of their arrival.
-pub(super) fn acks(d: &Drawn, sent: &[Sent]) -> Vec<Ack> {
+pub(super) fn acks(d: &RandomConnection, sent: &[Sent]) -> Vec<Ack> {
     let echo = match (d.kind.marks(), d.rules.each_mark) {
         (false, _) => Echo::Never,
         (true, false) => Echo::UntilCwr(false),
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
 
     /// A connection over a path with a delay of 10 ms each way, with an ACK for every second segment.
-    fn plain(words: &str) -> Drawn {
-        let mut d = Drawn::new(Kind::parse(words).unwrap(), 1);
+    fn plain(words: &str) -> RandomConnection {
+        let mut d = RandomConnection::new(Kind::parse(words).unwrap(), 1);
         (d.path.delay, d.path.gap, d.path.bad) = (10 * MS, 0, 0);
         (d.rules.every, d.rules.behaviour, d.rules.each_mark) = (2, Behaviour::Open, false);
         d

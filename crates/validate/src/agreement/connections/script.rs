@@ -1,8 +1,8 @@
 //! The connection as a packet script that is only input: actions of the application, and arriving packets.
 
-use super::drawn::Drawn;
 use super::path::MS;
 use super::peer::Ack;
+use super::random_connection::RandomConnection;
 use super::window::{SCALE, UNIT, first};
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 const CLOCKS: (u64, u64) = (1000, 100);
 
 /// The script of `d` in which `acks` arrive, up to `end`, ns.
-pub(super) fn text(d: &Drawn, acks: &[Ack], end: u64) -> String {
+pub(super) fn text(d: &RandomConnection, acks: &[Ack], end: u64) -> String {
     let socket = if d.kind.active { 3 } else { 4 };
     let mut events: Vec<(u64, String)> =
         d.writes.iter().map(|(time, n)| (*time, format!("write({socket}, ..., {n}) = {n}"))).collect();
@@ -31,7 +31,7 @@ fn seconds(ns: u64) -> String {
 }
 
 /// The settings of the endpoint, and the handshake, which takes a round trip and loses nothing.
-fn handshake(d: &Drawn) -> String {
+fn handshake(d: &RandomConnection) -> String {
     let (kind, window) = (d.kind, d.rules.window);
     let mut text = format!(
         "// forebay-bench linux --connections {kind} {} 1\n--stack=linux\n--set=arithmetic=linux\n\
@@ -78,7 +78,7 @@ fn peers_clock(time: u64) -> u64 {
     CLOCKS.0 + time / MS
 }
 
-fn arriving(d: &Drawn, a: &Ack) -> String {
+fn arriving(d: &RandomConnection, a: &Ack) -> String {
     let mut options = Vec::new();
     if d.kind.timestamps {
         options.push(format!("nop,nop,TS val {} ecr {}", peers_clock(a.left + d.path.delay), CLOCKS.1 + a.echoed));

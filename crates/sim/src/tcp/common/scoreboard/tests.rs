@@ -1,10 +1,10 @@
 //! The scoreboard by itself, and compared with one that scans all segments each time.
 
-mod plain;
+mod reference_model;
 
 use super::*;
 use forebay_types::{Rng, Time};
-use plain::Plain;
+use reference_model::Plain;
 
 fn board(n: u64) -> Scoreboard {
     let mut b = Scoreboard::default();

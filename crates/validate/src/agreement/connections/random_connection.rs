@@ -8,7 +8,7 @@ use forebay_types::Rng;
 
 /// A drawn connection. Times are ns.
 #[derive(Debug, Clone)]
-pub(super) struct Drawn {
+pub(super) struct RandomConnection {
     pub(super) seed: u64,
     pub(super) kind: Kind,
     /// The congestion control of the endpoint.
@@ -49,9 +49,9 @@ pub(super) enum Stream {
     Window,
 }
 
-impl Drawn {
+impl RandomConnection {
     /// The connection of this kind with this seed.
-    pub(super) fn new(kind: Kind, seed: u64) -> Drawn {
+    pub(super) fn new(kind: Kind, seed: u64) -> RandomConnection {
         let mut rng = numbers(seed, Stream::Connection);
         let rng = &mut rng;
         let path = path(rng, kind);
@@ -69,7 +69,7 @@ impl Drawn {
             },
             window: one(rng, &[262_144, 262_144, 20_480, 10_240]),
         };
-        Drawn { seed, kind, cc: if kind.dctcp { "dctcp" } else { cc }, path, rules, writes, close }
+        RandomConnection { seed, kind, cc: if kind.dctcp { "dctcp" } else { cc }, path, rules, writes, close }
     }
 
     /// Random numbers from the start of a stream.
