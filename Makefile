@@ -20,7 +20,7 @@ MPI := $(shell command -v mpicc >/dev/null && tools/has-libclang.sh && echo mpi)
 FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/mpi)
 ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf)
 
-# Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/src/required.rs).
+# Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/required.rs).
 comma := ,
 REQUIRED := $(subst $(comma), ,$(FOREBAY_REQUIRE))
 $(if $(BPF),,$(if $(filter bpf,$(REQUIRED)),$(error FOREBAY_REQUIRE contains bpf, and clang or the headers of libelf and zlib are missing)))

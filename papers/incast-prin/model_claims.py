@@ -91,7 +91,9 @@ def _(x: dict[str, Any]) -> Measured:
     theirs = [found["N*, collapse from"] for found in x["model-cli"]["1 Gbit/s"].values()]
     fast = [Incast.base(b, gbps=10).nstar for b in x["model-cli"]["10 Gbit/s"]]
     also = fast == [found["N*, collapse from"] for found in x["model-cli"]["10 Gbit/s"].values()]
-    return exact(ours, "B = 32, 64, .. 256", {"forebay run --world model says the same": ours == theirs, "also at 10 Gbit/s": also})
+    return exact(
+        ours, "B = 32, 64, .. 256", {"forebay run --world model says the same": ours == theirs, "also at 10 Gbit/s": also}
+    )
 
 
 @paper.claim("model-nstar-depends-on-cd-and-b")

@@ -1,7 +1,7 @@
 """Simulations of a reproduction, with the plans, the thread pool and the store of sweeps.
 
-A finished run is stored under a hash of all its inputs (docs/reference/results.md, "What a run is known by"), so that an interrupted
-reproduction continues where it stopped, and two at once do no harm.
+A finished run is stored under a hash of all its inputs (docs/reference/results.md), so that an
+interrupted reproduction continues where it stopped, and two at once do no harm.
 """
 
 from __future__ import annotations
