@@ -184,7 +184,7 @@ def test_no_variant_of_that_name(small: dict[str, Any]) -> None:
 def test_what_there_is(cli: Cli) -> None:
     kinds = fb.registry()
     for kind in ("congestion controls", "queues", "topologies", "workloads"):
-        names = [line.split()[0] for line in cli("list", kind).stdout.splitlines()]
+        names = [line.split()[0] for line in cli("list", kind.replace(" ", "-")).stdout.splitlines()]
         assert list(kinds[kind]) == names
     g = kinds["congestion controls"]["dctcp"].parameters["g"]
     assert g.default is not None

@@ -189,7 +189,7 @@ def test_where_and_filter(result: fb.Result) -> None:
     slow = flows.filter(flows["fct_ns"] > np.median(flows["fct_ns"]))
     assert 0 < len(slow) < len(flows)
     assert slow["fct_ns"].min() > np.median(flows["fct_ns"])
-    with pytest.raises(KeyError, match="no column 'congestion control'; it has variant, run"):
+    with pytest.raises(KeyError, match="no column 'cc'; it has variant, run"):
         flows.where(cc="dctcp")
     with pytest.raises(ValueError, match="the mask has 1 values"):
         flows.filter(np.array([True]))
