@@ -92,7 +92,7 @@ tests: setup
 	$(CARGO_TEST) --no-run
 
 # Crates with examples in their documentation: rustdoc would read the others for nothing.
-DOCUMENTED := $(addprefix -p path+file://$(CURDIR)/,$(shell grep -rlE '//[/!] *```(compile_fail|should_panic|no_run|$$)' crates/*/src | cut -d/ -f1,2 | sort -u))
+DOCUMENTED := $(addprefix -p ,$(subst forebay-forebay,forebay,$(addprefix forebay-,$(shell grep -rlE '//[/!] *```(compile_fail|should_panic|no_run|$$)' crates/*/src | cut -d/ -f2 | sort -u))))
 # Names of tests are printed where one fails. Tests that wait for the running kernel are in "make test-hosts".
 unit: setup
 	$(CARGO_TEST) --no-fail-fast --tests -- --skip $(REAL_TIME)

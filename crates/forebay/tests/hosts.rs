@@ -340,6 +340,9 @@ fn main() -> ExitCode {
         println!("{}: test", check::full_name("verbs-of-real-hosts"));
         return ExitCode::SUCCESS;
     }
+    // Children inherit an ignored SIGHUP, as below nohup, and the topics of guards send it.
+    // SAFETY: a plain system call before any thread starts.
+    unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let topics: [(&str, &dyn Fn()); 20] = [
         ("one attachment", &|| one_attachment(&folder)),

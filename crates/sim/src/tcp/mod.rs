@@ -7,9 +7,9 @@
 //! |---|---|
 //! | `sender/` | the sending endpoint, and steps that both stacks share |
 //! | `receiver/` | the receiving endpoint |
-//! | `common/` | state and rules of a connection: sequence space, RTT estimator, scoreboard, RACK, PRR, pacer, timers, statistics |
+//! | `common/` | state and rules of a connection: sequence space, RTT estimator, scoreboard, RACK, PRR, pacer, timers, send buffer, statistics |
 //! | `rfc/` | steps by the RFCs: NewReno, SACK, RACK and tail loss probes |
-//! | `linux/` | steps of Linux: ACK processing, timers, recovery without SACK, small queues, segmentation offload, send buffer, path metrics |
+//! | `linux/` | steps of Linux: ACK processing, timers, recovery without SACK, small queues, segmentation offload, path metrics |
 //! | `fast_path.rs` | fast paths: conditions, skipped checks, and savings |
 
 mod common;
