@@ -9,7 +9,7 @@ use forebay_runner::sweep::{Counts, Session, SweepError, Ticket, UnitStore};
 use forebay_scenario::{Errors, Goal, Objective, Resolved, Scenario};
 use forebay_store::StoreError;
 use forebay_types::WorkloadId;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -323,12 +323,5 @@ impl Trial<'_> {
             out.push(measure::classes(&self.classes, record, &flows, &queries));
         }
         Ok(out)
-    }
-}
-
-impl Advice {
-    /// Path of its report page.
-    pub fn page_path(&self) -> PathBuf {
-        Path::new(&self.dir).join("report.html")
     }
 }
