@@ -9,7 +9,8 @@
 //! | new data, Linux with SACK | full segments, sent for the first time, no tags | segment length, FIN, ECN fields, packet tags | `fast_transmit.rs` | |
 //! | data segment | next in order, nothing missing | reassembly | `receiver/` | 12 % |
 //!
-//! An endpoint has at most one fast path, by its stack and its congestion control ([`FastPath`]). `Sender::new` and `Receiver::new` choose it.
+//! `Sender::new` chooses at most one fast path, by the stack and the congestion control ([`FastPath`]). The fast paths of receivers are in
+//! `receiver/fast_path.rs`.
 
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::common::state::FastPath;

@@ -1,4 +1,4 @@
-//! States of an endpoint: connection, recovery, timer and fast path.
+//! States of a sender: connection, recovery, timer and fast path.
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +54,13 @@ pub(in crate::tcp) enum ReductionCause {
     EcnAtOneSegment,
 }
 
-/// Fast path of an endpoint.
+/// Fast path of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tcp) enum FastPath {
     /// There is none.
     None,
-    /// Sender without a scoreboard, or receiver that acknowledges each segment.
+    /// For stacks without a scoreboard.
     Plain,
-    /// Linux: sender with a scoreboard, or receiver that delays ACKs and tunes its window.
+    /// For Linux with a scoreboard.
     Linux,
 }
