@@ -232,7 +232,7 @@ peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renew
 # SOAK="trim dctcp" selects congestion controls, SOAK_SECONDS=60 is shorter.
 SOAK_SECONDS ?= 600
 soak: setup ## ten minutes for each law over a link that loses, doubles and re-orders packets, with receivers that stop reading (root, Linux)
-	FOREBAY_SOAK=$(SOAK_SECONDS) FOREBAY_SOAK_LAWS="$(SOAK)" $(CARGO) test --locked -p forebay-hosts --features forebay-hosts/bpf --test kernel -- soak
+	FOREBAY_SOAK=$(SOAK_SECONDS) FOREBAY_SOAK_CC="$(SOAK)" $(CARGO) test --locked -p forebay-hosts --features forebay-hosts/bpf --test kernel -- soak
 
 emulated: build ## attach every program in Debian's Linux 6.1 and 6.12 under emulation (qemu-system-x86, busybox-static, cpio; minutes)
 	tools/emulated-kernels.sh $(TARGET)/release/forebay

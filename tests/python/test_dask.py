@@ -112,9 +112,9 @@ def test_the_command_on_workers(tmp_path: Path, client: Any, cli: Cli) -> None:
     assert summary(tmp_path / "there") == summary(tmp_path / "here")
     said = [line for line in here.stdout.splitlines() if line.startswith("fingerprint: ")]
     assert said[0] in there.stdout
-    nobody = cli("run", file, *SETS, "--out", tmp_path / "nobody", "--dask", "tcp://127.0.0.1:9")
-    assert nobody.returncode != 0
-    assert "no Dask scheduler at tcp://127.0.0.1:9" in nobody.stderr
+    unreachable = cli("run", file, *SETS, "--out", tmp_path / "unreachable", "--dask", "tcp://127.0.0.1:9")
+    assert unreachable.returncode != 0
+    assert "no Dask scheduler at tcp://127.0.0.1:9" in unreachable.stderr
 
 
 def test_parts_that_are_put_together(tmp_path: Path, cli: Cli) -> None:

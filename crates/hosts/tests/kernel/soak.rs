@@ -1,5 +1,5 @@
 //! Every congestion control over a bad path, for a few seconds: packets are lost, duplicated, reordered and marked at random, and the receiver stops
-//! reading until its window is zero. FOREBAY_SOAK=600 runs each congestion control for ten minutes (`make soak`); FOREBAY_SOAK_LAWS selects some.
+//! reading until its window is zero. FOREBAY_SOAK=600 runs each congestion control for ten minutes (`make soak`); FOREBAY_SOAK_CC selects some.
 
 use crate::capture::{Script, script, script_arrivals};
 use crate::check::check;
@@ -69,7 +69,7 @@ fn receive(mut socket: TcpStream, got: &AtomicU64) -> u64 {
 pub(crate) fn soak() {
     let time =
         std::env::var("FOREBAY_SOAK").ok().and_then(|s| s.parse().ok()).map_or(Duration::from_secs(3), Duration::from_secs);
-    let words = std::env::var("FOREBAY_SOAK_LAWS").unwrap_or_default();
+    let words = std::env::var("FOREBAY_SOAK_CC").unwrap_or_default();
     let wanted = |name: &str| words.trim().is_empty() || words.split_whitespace().any(|w| w == name);
     for cc in PROGRAMS.iter().filter(|p| p.kind == Kind::CongestionControl && wanted(p.name)) {
         let lab = Lab::new();
@@ -125,11 +125,11 @@ pub(crate) fn soak() {
         // Only a kernel that skips programs has windows that no congestion control set (`law_mended` in `law.bpf.h`), and few. Read as a signed
         // number, as in the kernel (tcp_snd_cwnd_set).
         let count = |what| counter(&lab.left, &format!("fbs_{}_l", cc.name), what);
-        let mended = count("mended");
+        let repaired = count("mended");
         check(
-            below == 0 || (mended > 0 && below * 100 < looks),
+            below == 0 || (repaired > 0 && below * 100 < looks),
             &format!(
-                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {mended} repaired)"
+                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {repaired} repaired)"
             ),
         );
         // Counted where the congestion control itself answers, so that this holds whatever the kernel skips.
