@@ -2,7 +2,7 @@
 
 use crate::registry::CcEntry;
 use crate::transport::{
-    Chosen, Ecn, Flavor, Growth, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack, Transport,
+    Chosen, Ecn, Flavor, Growth, HostProfile, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack, Transport,
 };
 use forebay_types::Time;
 use forebay_types::param::{Kind, Param, Values, choices};
@@ -38,8 +38,16 @@ const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dc
 const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];
 const PROFILE: &[(&str, Profile)] = &[("ns2", Profile::Ns2), ("linux", Profile::Linux), ("rfc", Profile::Rfc)];
 
+const HOST: &[(&str, HostProfile)] =
+    &[("linux-server", HostProfile::LinuxServer), ("bare", HostProfile::Bare), ("ns2", HostProfile::Ns2)];
+
 /// Keys of `[transport]` beside `stack`, `cc` and `name`. The default of each, the empty text, is the value of the profile.
 pub const PARAMS: &[Param] = &[
+    p(
+        "host",
+        Kind::Choice(&choices::<3, _>(HOST)),
+        "defaults of the host below TCP: a Linux server as distributions install it (Ethernet framing, segmentation and receive offload); no offloads and a FIFO at the interface; or a node of ns-2; default: ns2 with `stack = \"ns2\"`, otherwise bare",
+    ),
     p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
     p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
     p("ack-size", Kind::Int(1, 1_500), "wire bytes of pure ACKs, SYNs and FINs"),
@@ -149,7 +157,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "tso",
         Kind::Bytes,
-        "segmentation offload (Linux): new data is sent in bursts of up to this size (at most 64 KB), depending on the pacing rate; a sender waits for further ACKs to send a full burst; default: off",
+        "segmentation offload (Linux): new data is sent in bursts of up to this size (at most 64 KB), depending on the pacing rate; a sender waits for further ACKs to send a full burst; 0: off",
     ),
     p(
         "gro",
@@ -190,6 +198,32 @@ impl Profile {
     }
 }
 
+/// Bytes of Ethernet around an IP packet: preamble and start delimiter 8, header 14, frame check sequence 4, inter-packet gap 12 (IEEE 802.3 clauses
+/// 3.1.1 and 4.4.2).
+const ETHERNET: u32 = 38;
+/// Moderation of receive interrupts that the kernel's network cards begin with (`NET_DIM_DEF_PROFILE_EQE`, lib/dim/net_dim.c).
+const INTERRUPT_MODERATION: Time = Time::from_us(8);
+
+impl Stack {
+    /// Takes the defaults of `host`.
+    fn on(&mut self, host: HostProfile) {
+        self.host = host;
+        if host == HostProfile::LinuxServer {
+            self.header += ETHERNET;
+            self.ack_size += ETHERNET;
+            self.tso = Some(LARGEST_BURST as u32);
+            self.gro = Some(INTERRUPT_MODERATION);
+        }
+    }
+}
+
+impl HostProfile {
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        HOST[self as usize].0
+    }
+}
+
 /// Transport with the stack of `profile`, the congestion control `entry` with its parameters, and the overrides in `values` (keys of [`PARAMS`]).
 pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Values) -> Transport {
     let mut c = Transport { stack: defaults(profile), cc: Chosen { name: entry.entry.name, values: cc }, shims: Vec::new() };
@@ -203,6 +237,9 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     }
     if let Some(adjust) = entry.adjust {
         adjust(&mut c);
+    }
+    if let Some(host) = values.opt_choice("host", HOST) {
+        c.stack.on(host);
     }
     let int = |key: &str, old: u32| values.opt_int(key).map_or(old, |v| v as u32);
     let time = |key: &str, old: Time| values.opt_time(key).unwrap_or(old);
@@ -242,7 +279,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.idle = values.opt_choice("slow-start-after-idle", IDLE).unwrap_or(c.idle);
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
     c.tsq = flag("tsq", c.tsq);
-    c.tso = values.opt_bytes("tso").map_or(c.tso, |b| Some(b.0.min(LARGEST_BURST) as u32));
+    c.tso = values.opt_bytes("tso").map_or(c.tso, |b| (b.0 > 0).then_some(b.0.min(LARGEST_BURST) as u32));
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
     c.metrics = values.opt_choice("tcp-metrics", METRICS).unwrap_or(c.metrics);
     c.handshake = flag("handshake", c.handshake);
@@ -262,6 +299,7 @@ pub fn defaults(profile: Profile) -> Stack {
     let ns2 = Stack {
         profile: Profile::Ns2,
         flavor: Flavor::Rfc,
+        host: HostProfile::Ns2,
         mss: 1460,
         header: 40,
         ack_size: 40,
@@ -309,6 +347,7 @@ pub fn defaults(profile: Profile) -> Stack {
         Profile::Linux => Stack {
             profile: Profile::Linux,
             flavor: Flavor::Linux,
+            host: HostProfile::Bare,
             mss: 1448,
             header: 52,
             ack_size: 52,
@@ -342,6 +381,7 @@ pub fn defaults(profile: Profile) -> Stack {
         },
         Profile::Rfc => Stack {
             profile: Profile::Rfc,
+            host: HostProfile::Bare,
             init_cwnd: 10,
             ack_every: 2,
             ack_delay: Time::from_ms(100),

@@ -95,6 +95,17 @@ pub enum Profile {
     Rfc,
 }
 
+/// A documented set of defaults for the host below TCP: offloads, interface queue, framing and timing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostProfile {
+    /// A server as distributions install it.
+    LinuxServer,
+    /// No offloads, a FIFO at the interface, headers without Ethernet framing, no processing time.
+    Bare,
+    /// A node of the ns-2 simulator.
+    Ns2,
+}
+
 /// ECN mode of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {
@@ -209,6 +220,8 @@ pub struct Stack {
     pub profile: Profile,
     /// Behaviour where no other property decides.
     pub flavor: Flavor,
+    /// Host profile the defaults below TCP came from.
+    pub host: HostProfile,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// Bytes added to the payload on the wire, all layers.

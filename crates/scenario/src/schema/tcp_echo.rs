@@ -40,6 +40,7 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         Metrics::All => "all",
     };
     let values: Vec<(&str, Json)> = vec![
+        ("host", c.host.name().into()),
         ("mss", c.mss.into()),
         ("header", c.header.into()),
         ("ack-size", c.ack_size.into()),
