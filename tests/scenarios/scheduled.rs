@@ -266,10 +266,12 @@ fn idle_failure_keeps_queue_percentiles() {
         let text = format!("{LATE}warmup = \"{warmup}\"").replace("[[workload]]", &format!("{failure}[[workload]]"));
         one(&text, &[]).port("bottleneck").queue_percentiles.unwrap()
     };
-    for warmup in ["0s", "5ms", "12ms", "20ms", "480ms"] {
+    for warmup in ["0s", "5ms", "12ms", "20ms", "480ms", "500ms"] {
         assert_eq!(percentiles(failure, warmup), percentiles("", warmup), "{warmup}");
     }
-    assert_eq!(percentiles(failure, "500ms"), [45, 50, 50]);
+    // From the first packet on the flows keep the buffer full.
+    let [median, high, largest] = percentiles(failure, "500ms");
+    assert!(median > 40 && (high, largest) == (50, 50), "{median} {high} {largest}");
 }
 
 /// A failure and a repair in idle time are in the table `events`, also after all traffic.

@@ -10,11 +10,16 @@ use forebay_types::param::Value;
 
 const SECONDS: u64 = 1_000_000_000_000;
 
-/// DCTCP on `stack`, with at most 40 segments outstanding so that windows stay comparable.
+/// DCTCP on `stack` in real numbers, as RFC 8257 writes it, with at most 40 segments outstanding so that windows stay comparable.
 fn dctcp(stack: &str) -> TcpConfig {
-    let mut c = config(stack, "dctcp");
+    let mut c = config_with(stack, "dctcp", &[], &real());
     c.rcv_wnd = 40_000;
     c
+}
+
+/// Real numbers on every stack, for the formulas of the RFCs.
+fn real() -> [(&'static str, Value); 1] {
+    [("arithmetic", Value::Text("paper".into()))]
 }
 
 /// Runs a transfer of `segments` and returns the trace of the sender.
@@ -257,7 +262,7 @@ fn spec_one_reaction_to_both_signals() {
 #[test]
 fn classic_marks_then_loss_halve_once() {
     for stack in PROFILES {
-        let mut c = config_with(stack, "newreno", &[("ecn", Value::Text("classic".into()))], &[]);
+        let mut c = config_with(stack, "newreno", &[("ecn", Value::Text("classic".into()))], &real());
         c.rcv_wnd = 40_000;
         let lose = |p: &PipePacket| p.data && p.offset == 190_000 && p.again == 0;
         let (trace, _) = run(c, 1000, |p| if lose(p) { LOSE } else { mark(|n| n == 180)(p) });
@@ -273,8 +278,8 @@ fn spec_not_negotiated() {
     for stack in PROFILES {
         let off = [("ecn", Value::Text("off".into()))];
         let judge = |p: &PipePacket| if p.data && p.number % 97 == 50 { LOSE } else { MARK };
-        let (_, dctcp) = run(config_with(stack, "dctcp", &off, &[]), 2000, judge);
-        let (_, newreno) = run(config_with(stack, "newreno", &off, &[]), 2000, judge);
+        let (_, dctcp) = run(config_with(stack, "dctcp", &off, &real()), 2000, judge);
+        let (_, newreno) = run(config_with(stack, "newreno", &off, &real()), 2000, judge);
         let packets = |log: &[PipePacket]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
         assert_eq!(packets(&dctcp.log), packets(&newreno.log), "{stack}");
         assert_eq!(

@@ -171,7 +171,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_sack: false,
     ecn: Ecn::Dctcp,
     recovery: None,
-    adjust: None,
+    adjust: Some(fixed_point::by_stack),
     build: |v| {
         let d_max = v.float("d-max");
         CcConfig::D2tcp(Config {

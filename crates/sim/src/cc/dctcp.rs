@@ -37,7 +37,7 @@ impl Config {
 
     /// Configuration from the parameters [`G`], [`ALPHA`] and [`fixed_point::ARITHMETIC`].
     pub(super) fn of(v: &Values) -> Config {
-        Config::estimate(v.float("g"), v.float("alpha"), v.choice("arithmetic", fixed_point::WORDS))
+        Config::estimate(v.float("g"), v.float("alpha"), Arithmetic::of(v))
     }
 }
 
@@ -237,7 +237,8 @@ impl CongestionControl for Dctcp {
 
 /// The stack `linux` has whole windows.
 fn adjust(c: &mut Transport) {
-    let linux = c.profile == Profile::Linux && c.cc.values.choice("arithmetic", fixed_point::WORDS) == Arithmetic::Linux;
+    fixed_point::by_stack(c);
+    let linux = c.profile == Profile::Linux && Arithmetic::of(&c.cc.values) == Arithmetic::Linux;
     c.cc.fill("whole-windows", Value::Bool(linux));
 }
 
@@ -273,8 +274,8 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             Param {
                 key: "arithmetic",
                 kind: fixed_point::ARITHMETIC.kind,
-                default: Some("paper"),
-                doc: "real numbers, or the kernel's fixed point with alpha in 1/1024",
+                default: Some(""),
+                doc: "real numbers, or the kernel's fixed point with alpha in 1/1024; default: linux with stack = \"linux\", otherwise paper",
             },
             optional(
                 "whole-windows",
@@ -290,7 +291,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     recovery: None,
     adjust: Some(adjust),
     build: |v| {
-        let fixed_point = v.choice("arithmetic", fixed_point::WORDS) == Arithmetic::Linux;
+        let fixed_point = Arithmetic::of(v) == Arithmetic::Linux;
         let rules = Rules {
             g: v.float("g"),
             min_cwnd: v.float("min-cwnd"),

@@ -2,7 +2,8 @@
 //! `arithmetic = "linux"` uses it, and equals the C core of the same name (`crates/kernel/bpf`) to the bit.
 
 use super::Window;
-use forebay_types::param::{Kind, Param, choices, optional};
+use forebay_experiment::transport::{Profile, Transport};
+use forebay_types::param::{Kind, Param, Value, Values, choices, optional};
 use std::num::NonZeroU32;
 
 /// Numbers that a congestion control computes with.
@@ -15,16 +16,29 @@ pub(super) enum Arithmetic {
     Linux,
 }
 
-/// Values of the parameter.
-pub(super) const WORDS: &[(&str, Arithmetic)] = &[("paper", Arithmetic::Paper), ("linux", Arithmetic::Linux)];
+/// Names in scenarios.
+const WORDS: &[(&str, Arithmetic)] = &[("paper", Arithmetic::Paper), ("linux", Arithmetic::Linux)];
 
 /// The parameter of most congestion controls.
 pub(super) const ARITHMETIC: Param = optional(
     "arithmetic",
     Kind::Choice(&choices::<2, _>(WORDS)),
-    "paper",
-    "real numbers, or the kernel's integers: windows of whole segments, fixed point",
+    "",
+    "real numbers, or the kernel's integers: windows of whole segments, fixed point; default: linux with stack = \"linux\", otherwise paper",
 );
+
+impl Arithmetic {
+    /// The parameter [`ARITHMETIC`] in `v`.
+    pub(super) fn of(v: &Values) -> Arithmetic {
+        v.opt_choice("arithmetic", WORDS).unwrap_or_default()
+    }
+}
+
+/// Fills in the arithmetic that the scenario leaves open: the stack `linux` computes as the kernel.
+pub(super) fn by_stack(c: &mut Transport) {
+    let name = if c.profile == Profile::Linux { "linux" } else { "paper" };
+    c.cc.fill("arithmetic", Value::Text(name.into()));
+}
 
 /// One in fixed point with 16 bits behind the point.
 pub(super) const ONE: u32 = 1 << 16;

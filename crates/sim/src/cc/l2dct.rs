@@ -150,7 +150,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_sack: false,
     ecn: Ecn::Dctcp,
     recovery: None,
-    adjust: None,
+    adjust: Some(fixed_point::by_stack),
     build: |v| {
         CcConfig::L2dct(Config {
             marks: dctcp::Config::of(v),

@@ -61,7 +61,7 @@ pub(super) fn halve(cut: Reduction) -> f64 {
 
 /// Builds an entry with the parameter [`fixed_point::ARITHMETIC`] only.
 pub(super) fn build(v: &Values) -> CcConfig {
-    CcConfig::NewReno(Config { arithmetic: v.choice("arithmetic", fixed_point::WORDS) })
+    CcConfig::NewReno(Config { arithmetic: Arithmetic::of(v) })
 }
 
 pub(super) const ENTRY: CcEntry = CcEntry {
@@ -74,6 +74,6 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_sack: false,
     ecn: Ecn::Off,
     recovery: None,
-    adjust: None,
+    adjust: Some(fixed_point::by_stack),
     build,
 };

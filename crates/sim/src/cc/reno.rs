@@ -15,6 +15,6 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_sack: false,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Reno),
-    adjust: None,
+    adjust: Some(fixed_point::by_stack),
     build: newreno::build,
 };

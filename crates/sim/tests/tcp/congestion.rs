@@ -63,7 +63,12 @@ fn threshold_reached_within_an_ack() {
     let mut t = Script::new(c, 100);
     t.s.window_mut().ssthresh = (10.0).into();
     t.ack(4);
-    assert_eq!(t.cwnd(), 10.0 + 2.0 / 10.0);
+    assert_eq!(t.cwnd(), 10.0);
+    // The kernel counts the other two segments (snd_cwnd_cnt); eight more complete the window.
+    t.ack(11);
+    assert_eq!(t.cwnd(), 10.0);
+    t.ack(12);
+    assert_eq!(t.cwnd(), 11.0);
 }
 
 /// The papers' stack grows also when the application keeps the window empty; Linux does not (RFC 7661's premise).

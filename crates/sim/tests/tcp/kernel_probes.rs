@@ -1,8 +1,9 @@
 //! Tail loss probes of stack linux: what they do to the window.
 
-use crate::scripted::config;
+use crate::scripted::{config, config_with};
 use crate::scripted::sender::Script;
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_types::param::Value;
 
 fn linux(window: u32) -> TcpConfig {
     let mut c = config("linux", "newreno");
@@ -30,13 +31,17 @@ fn repaired_tail_reduces_by_alpha() {
     t.ack(10);
     let alpha = t.s.cc().alpha().unwrap();
     assert!(alpha < 0.9, "{alpha}");
-    assert_eq!(t.ssthresh(), cwnd * (1.0 - alpha / 2.0));
+    // dctcp_ssthresh: in whole segments, cwnd - ((cwnd * alpha) >> 11) with alpha in 1/1024.
+    assert_eq!(t.ssthresh(), cwnd - (cwnd * alpha / 2.0).floor());
 }
 
 /// tcp_write_xmit, also when it sends a probe: the window is in use that the probe fills, as long as that is not acknowledged (tcp_cwnd_validate).
 #[test]
 fn probe_with_new_data_uses_window() {
-    let mut t = Script::new(linux(10), 10);
+    // In real numbers each ACK that grows the window shows.
+    let mut c = config_with("linux", "newreno", &[], &[("arithmetic", Value::Text("paper".into()))]);
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 10);
     t.at(200).sack(0, &[(1, 4)]);
     t.at(300).ack(10);
     let window = t.cwnd() as u64;

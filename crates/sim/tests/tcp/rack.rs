@@ -247,9 +247,14 @@ fn proportional_rate_reduction() {
     t.at(300).ack(22);
     assert_eq!(
         (t.s.ca_state(), t.ssthresh(), t.cwnd()),
-        (CaState::Open, 10.0, 10.3),
-        "0, 20 and 21 are news and count as growth"
+        (CaState::Open, 10.0, 10.0)
     );
+    // 0, 20 and 21 are newly delivered and count as growth (snd_cwnd_cnt): seven more complete a window of ten.
+    t.sent();
+    t.at(400).ack(28);
+    assert_eq!(t.cwnd(), 10.0);
+    t.ack(29);
+    assert_eq!(t.cwnd(), 11.0);
 }
 
 /// Heavy losses: below ssthresh the window builds up again by slow start (the reduction bound of section 3), not at once.

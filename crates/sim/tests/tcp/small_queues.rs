@@ -1,10 +1,11 @@
 //! TCP small queues (Linux tcp_small_queue_check): a sender and its host's interface, a FIFO of 100 Mbit/s.
 
-use crate::scripted::{US, addresses, config};
+use crate::scripted::{US, addresses, config, config_with};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
+use forebay_types::param::Value;
 use forebay_types::{ConnSlot, Time};
 
 const ISN: u32 = 1;
@@ -43,7 +44,8 @@ struct Host {
 impl Host {
     /// Ten of many segments are sent at time 0.
     fn new(tsq: bool) -> Host {
-        let mut c = config("linux", "newreno");
+        // In real numbers each ACK that grows the window shows.
+        let mut c = config_with("linux", "newreno", &[], &[("arithmetic", Value::Text("paper".into()))]);
         c.handshake = false;
         c.tsq = tsq;
         let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };

@@ -132,6 +132,7 @@ impl CongestionControl for Cubic {
 //# CUBIC does not increase its congestion window if a flow is application limited.
 /// The stack `linux` has its own rules, and HyStart. Unused windows do not grow under the RFC, but do in ns-2.
 fn adjust(c: &mut Transport) {
+    fixed_point::by_stack(c);
     match c.profile {
         Profile::Linux => {
             c.slow_start = slow_start::Kind::Hystart;
@@ -178,9 +179,9 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             optional(
                 "arithmetic",
                 fixed_point::ARITHMETIC.kind,
-                "paper",
+                "",
                 "with `rules = \"linux\"`: exact cube roots and the connection's smallest RTT, or the kernel's approximate roots and its \
-                 smallest delay",
+                 smallest delay; default: linux with stack = \"linux\", otherwise paper",
             ),
             optional(
                 "hz",
@@ -202,7 +203,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             beta: v.float("beta"),
             fast_convergence: v.bool("fast-convergence"),
             reno_friendly: v.bool("reno-friendly"),
-            arithmetic: v.choice("arithmetic", fixed_point::WORDS),
+            arithmetic: Arithmetic::of(v),
             hz: v.int("hz") as u32,
         })
     },

@@ -151,7 +151,10 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
     ecn: Ecn::Off,
     recovery: None,
     // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.
-    adjust: Some(|c| c.timestamps = true),
+    adjust: Some(|c| {
+        fixed_point::by_stack(c);
+        c.timestamps = true;
+    }),
     build: |v| CcConfig::Trim(build(v)),
 };
 
@@ -172,6 +175,6 @@ fn build(v: &Values) -> Config {
         ad,
         wait_after,
         at_start: v.bool("at-start"),
-        arithmetic: v.choice("arithmetic", fixed_point::WORDS),
+        arithmetic: Arithmetic::of(v),
     }
 }
