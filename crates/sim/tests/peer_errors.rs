@@ -1,7 +1,7 @@
 //! Errors of other simulators in DCTCP, and the corner cases of its specification: one test each, on whole connections, over every stack.
 
 use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, PipePacket, Point};
-use crate::scripted::{US, config, config_with};
+use crate::scripted::{US, config_with};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::PROFILES;

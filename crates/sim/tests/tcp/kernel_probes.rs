@@ -1,15 +1,8 @@
 //! Tail loss probes of stack linux: what they do to the window.
 
-use crate::scripted::{config, config_with};
 use crate::scripted::sender::Script;
-use forebay_sim::tcp::config::TcpConfig;
+use crate::scripted::{config, config_with};
 use forebay_types::param::Value;
-
-fn linux(window: u32) -> TcpConfig {
-    let mut c = config("linux", "newreno");
-    c.init_cwnd = window;
-    c
-}
 
 /// tcp_process_tlp_ack reduces by the threshold of the congestion control. DCTCP counts a loss where a recovery begins (dctcp_state): it reduces by
 /// alpha.

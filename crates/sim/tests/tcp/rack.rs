@@ -245,10 +245,7 @@ fn proportional_rate_reduction() {
     // 17 of the 22 outstanding were delivered in recovery and ssthresh is 10: ceil(17 * 10 / 22).
     assert_eq!(out, 8);
     t.at(300).ack(22);
-    assert_eq!(
-        (t.s.ca_state(), t.ssthresh(), t.cwnd()),
-        (CaState::Open, 10.0, 10.0)
-    );
+    assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd()), (CaState::Open, 10.0, 10.0));
     // 0, 20 and 21 are newly delivered and count as growth (snd_cwnd_cnt): seven more complete a window of ten.
     t.sent();
     t.at(400).ack(28);

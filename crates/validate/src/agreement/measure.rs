@@ -1,5 +1,6 @@
 //! One scenario in both worlds.
 
+use super::scenarios::Case;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{PacketRow, TcpRow};
@@ -124,10 +125,11 @@ fn flags(p: &PacketRow) -> String {
         .collect()
 }
 
-/// Runs `text` in both worlds, and prints `around` packets before and after the first difference.
-pub(crate) fn both(name: &str, text: &str, around: Option<usize>, print: &mut dyn Write) -> Result<Row, String> {
+/// Runs `case` in both worlds, and prints `around` packets before and after the first difference.
+pub(crate) fn both(case: &Case, around: Option<usize>, print: &mut dyn Write) -> Result<Row, String> {
+    let (name, text) = (case.name.as_str(), case.text.as_str());
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];
-    let found = align(&report, &other, Time::ZERO);
+    let found = align(&report, &other, case.within);
     if let Some(around) = around {
         show(&found, [&report, &other], around, print).map_err(super::unwritten)?;
     }

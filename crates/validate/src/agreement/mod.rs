@@ -53,7 +53,7 @@ pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     let chosen: Vec<Case> = match word {
         Some(file) if file.ends_with(".toml") => {
             let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
-            vec![Case { name: file, text, cause: "" }]
+            vec![Case::of(file, text)]
         }
         word => all().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect(),
     };
@@ -62,7 +62,7 @@ pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
         if around.is_some() {
             writeln!(print, "{}", case.text).map_err(unwritten)?;
         }
-        match measure::both(&case.name, &case.text, around, print) {
+        match measure::both(case, around, print) {
             Ok(row) => {
                 writeln!(print, "{}", table::line(case, &row)).map_err(unwritten)?;
                 rows.push((case, row));
@@ -98,7 +98,7 @@ mod tests {
             table.lines().filter(|l| l.split(',').nth(3) == Some("all")).filter_map(|l| l.split(',').next()).collect();
         assert!(whole.len() >= 10, "{whole:?}");
         for case in cases().iter().filter(|c| whole.contains(&c.name.as_str())) {
-            let row = measure::both(&case.name, &case.text, None, &mut io::sink()).unwrap();
+            let row = measure::both(case, None, &mut io::sink()).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
         }
     }
