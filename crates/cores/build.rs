@@ -9,7 +9,7 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={DRIVER}");
     println!("cargo::rerun-if-changed={SHIM}");
     println!("cargo::rerun-if-changed=../kernel/bpf/proboscis/window_core.bpf.h");
-    println!("cargo::rerun-if-changed=../kernel/bpf/law.h");
+    println!("cargo::rerun-if-changed=../kernel/bpf/cc.h");
     let mut build = cc::Build::new();
     // The kernel's dialect. Contraction would join a product and a sum in one rounding, which Rust never does.
     build

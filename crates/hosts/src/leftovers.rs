@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Time that the kernel has to free a link after its last pin was removed, which it does asynchronously.
 const FREEING: Duration = Duration::from_secs(3);
 /// Name of the map of every congestion control in `crates/kernel/bpf`.
-const MAP: &str = "law";
+const MAP: &str = "cc";
 /// Names of the programs that are attached to cgroups.
 const AT_CGROUPS: [&str; 2] = ["choose", "option"];
 

@@ -26,7 +26,7 @@ fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, p
     if program.kind == Kind::CongestionControl {
         let mut cc = open
             .maps_mut()
-            .find(|m| m.name() == "law")
+            .find(|m| m.name() == "cc")
             .ok_or_else(|| Error::new(format!("`{}` has no map `cc`", program.name)))?;
         rename(cc.initial_value_mut().unwrap_or_default(), program, name, open_to_all)?;
     }
@@ -101,7 +101,7 @@ pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<(), Error> 
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         // Not `cc` itself, and not the sections of variables (.rodata, .bss).
-        if name != "law" && !name.contains('.') {
+        if name != "cc" && !name.contains('.') {
             let path = folder.join(&name);
             map.pin(&path).map_err(|e| Error::bpf(path.display(), &e))?;
         }
@@ -144,7 +144,7 @@ pub(crate) fn take_option(object: &Object, cgroup: &Path, pin: &Path) -> Result<
 /// Registers the congestion control and pins the link, which from then on is what keeps it.
 pub(crate) fn register(object: &mut Object, name: &str, folder: &Path) -> Result<(), Error> {
     let mut cc: MapMut<'_> =
-        object.maps_mut().find(|m| m.name() == "law").ok_or_else(|| Error::new(format!("{name}: the object has no map `cc`")))?;
+        object.maps_mut().find(|m| m.name() == "cc").ok_or_else(|| Error::new(format!("{name}: the object has no map `cc`")))?;
     let mut link = cc.attach_struct_ops().map_err(|e| match e.kind() {
         libbpf_rs::ErrorKind::AlreadyExists => taken(name),
         _ => Error::bpf(format!("registering {name}"), &e),

@@ -1,79 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between the cores of the laws and the kernel: facts and windows out of a tcp_sock, and parameters of a connection. */
+/* Between the cores of the congestion controls and the kernel: facts and windows out of a tcp_sock, and parameters of a connection. */
 #ifndef FOREBAY_BUILTIN_H
 #define FOREBAY_BUILTIN_H
 
 #include <linux/version.h>
 #include <net/tcp.h>
-#include "law.h"
+#include "cc.h"
 
-/* Numbers of a law as the program outside gives them (FB_PARAMS of the protocol); the first two are the same for all laws. */
+/* Numbers of a congestion control as the program outside gives them (FB_PARAMS of the protocol); the first two are the same for all congestion controls. */
 enum {
-	LAW_PARAM_GIVEN,    /* 0: the law's own defaults, and none of the others is looked at */
-	LAW_PARAM_VALIDATE, /* whether only a window that is in use grows (tcp_is_cwnd_limited, RFC 7661 section 4.1) */
-	LAW_PARAM_OWN,	    /* from here on the law's own */
+	CC_PARAM_GIVEN,    /* 0: the congestion control's own defaults, and none of the others is looked at */
+	CC_PARAM_VALIDATE, /* whether only a window that is in use grows (tcp_is_cwnd_limited, RFC 7661 section 4.1) */
+	CC_PARAM_OWN,	    /* from here on the congestion control's own */
 };
-#define LAW_PARAMS 24
+#define CC_PARAMS 24
 
-/* What is common to the parameters of all laws; each law's begin with it. */
-struct law_common {
+/* Common beginning of the parameters of all congestion controls. */
+struct cc_common {
 	u32 validate;
 };
 
-/* A law as the kernel has it. */
-struct law_builtin {
+/* A congestion control as the kernel has it. */
+struct cc_builtin {
 	struct tcp_congestion_ops ops;
 	size_t params; /* size of its parameters */
-	/* Fills in parameters from the numbers from LAW_PARAM_OWN on; without `number` the defaults. */
+	/* Fills in parameters from the numbers from CC_PARAM_OWN on; without `number` the defaults. */
 	void (*read)(void *params, const u64 *number);
 	/* A message of the application: sequence numbers of its first byte and behind its last, deadline in us of tcp_mstamp or U64_MAX. */
 	void (*message)(struct sock *sk, u32 begin, u32 end, u64 deadline);
 };
 
-/* What a connection's state begins with. */
-struct law_private {
-	const struct law_common *params;
+/* Common beginning of a connection's state. */
+struct cc_private {
+	const struct cc_common *params;
 };
 
-/* Where the messages end that have been written so far: for laws that know of messages. */
-struct law_stream {
+/* Where the messages end that have been written so far: for congestion controls that know of messages. */
+struct cc_stream {
 	u32 end;
 	bool known;
 };
 
-extern struct law_builtin law_rns, law_dctcp, law_l2dct, law_d2tcp, law_trim, law_prin;
+extern struct cc_builtin cc_rns, cc_dctcp, cc_l2dct, cc_d2tcp, cc_trim, cc_prin;
 
-/* The parameters of a connection: those it was given, or the law's defaults. */
-const void *law_params(struct sock *sk, const struct law_builtin *law);
+/* The parameters of a connection: those it was given, or the congestion control's defaults. */
+const void *cc_params(struct sock *sk, const struct cc_builtin *cc);
 
-static inline struct law_window law_window_of(const struct tcp_sock *tp)
+static inline struct cc_window cc_window_of(const struct tcp_sock *tp)
 {
-	return (struct law_window){ .cwnd = tcp_snd_cwnd(tp), .ssthresh = tp->snd_ssthresh, .counted = tp->snd_cwnd_cnt };
+	return (struct cc_window){ .cwnd = tcp_snd_cwnd(tp), .ssthresh = tp->snd_ssthresh, .counted = tp->snd_cwnd_cnt };
 }
 
-static inline void law_window_set(struct tcp_sock *tp, const struct law_window *w)
+static inline void cc_window_set(struct tcp_sock *tp, const struct cc_window *w)
 {
 	tcp_snd_cwnd_set(tp, clamp(w->cwnd, 1U, tp->snd_cwnd_clamp));
 	tp->snd_ssthresh = w->ssthresh;
 	tp->snd_cwnd_cnt = w->counted;
 }
 
-static inline struct law_ack law_ack_of(const struct tcp_sock *tp)
+static inline struct cc_ack cc_ack_of(const struct tcp_sock *tp)
 {
-	return (struct law_ack){
+	return (struct cc_ack){
 		.now = tp->tcp_mstamp,
 		.una = tp->snd_una,
 		.nxt = tp->snd_nxt,
 		.delivered = tp->delivered,
 		.delivered_ce = tp->delivered_ce,
-		.rtt = LAW_NONE,
+		.rtt = CC_NONE,
 		.srtt = tp->srtt_us >> 3,
 		.mss = tp->mss_cache,
 	};
 }
 
-/* Whether the window may grow. */
-static inline bool law_may_grow(struct sock *sk, const struct law_common *c)
+/* True if the window may grow. */
+static inline bool cc_may_grow(struct sock *sk, const struct cc_common *c)
 {
 	return !c->validate || tcp_is_cwnd_limited(sk);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Drives the cores from a pipe, for the test that holds them against the laws of the simulator (tests/laws.rs). Reads batches: the number of
+ * Drives the cores from a pipe, for the test that holds them against the congestion controls of the simulator (tests/congestion controls.rs). Reads batches: the number of
  * bytes, then sequences, each a `struct sequence` and its events; answers a batch with a `struct outcome` for every event.
  */
 #include "cores_test.h"
 
 int main(void)
 {
-	law_u32 size;
+	cc_u32 size;
 
 	while (fread(&size, sizeof(size), 1, stdin) == 1) {
 		char *batch = malloc(size), *at = batch;
@@ -17,7 +17,7 @@ int main(void)
 		while (at < batch + size) {
 			const struct sequence *q = (const void *)at;
 			const struct event *e = (const void *)(at + sizeof(*q));
-			law_u32 i;
+			cc_u32 i;
 
 			begin(q);
 			for (i = 0; i < q->events; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The cores of all laws behind one set of events: what tests drive. */
+/* The cores of all congestion controls behind one set of events: what tests drive. */
 #ifndef FOREBAY_CORES_TEST_H
 #define FOREBAY_CORES_TEST_H
 
@@ -12,45 +12,45 @@
 #include "rns/rns_core.h"
 #include "trim/trim_probe.h"
 
-enum law { RNS, DCTCP, L2DCT, D2TCP, TRIM, PRIN };
+enum cc { RNS, DCTCP, L2DCT, D2TCP, TRIM, PRIN };
 
 struct sequence {
-	law_u32 law;
-	law_u32 events;
-	law_u64 seed; /* of the law's random numbers */
-	law_u32 nxt;  /* sequence number of the first byte */
-	law_u32 pad;
-	law_u64 param[24];
+	cc_u32 cc;
+	cc_u32 events;
+	cc_u64 seed; /* of the congestion control's random numbers */
+	cc_u32 nxt;  /* sequence number of the first byte */
+	cc_u32 pad;
+	cc_u64 param[24];
 };
 
 enum kind { ACK, LOSS, RECOVERED, TIMEOUT, MESSAGE, SEND, STACK, ESTABLISHED };
 
-/* What an ACK does beside being one. */
+/* Additional effects of an ACK. */
 enum { ADVANCES = 1, CUTS = 2, RECOVERING = 4 };
 
 struct event {
-	law_u32 kind;
-	law_u32 flags;
-	struct law_ack ack;
+	cc_u32 kind;
+	cc_u32 flags;
+	struct cc_ack ack;
 	/* MESSAGE: sequence numbers of its first byte and behind it, deadline. STACK: the window. SEND: bytes that would leave. */
-	law_u32 from;
-	law_u32 to;
-	law_u64 time; /* deadline, or the last transmission */
-	law_u32 flight;
-	law_u32 unsent;
+	cc_u32 from;
+	cc_u32 to;
+	cc_u64 time; /* deadline, or the last transmission */
+	cc_u32 flight;
+	cc_u32 unsent;
 };
 
 struct outcome {
-	law_u32 cwnd;
-	law_u32 ssthresh;
-	law_u64 due;
-	law_u32 more; /* alpha, K, or segments that may leave */
-	law_u32 k;
+	cc_u32 cwnd;
+	cc_u32 ssthresh;
+	cc_u64 due;
+	cc_u32 more; /* alpha, K, or segments that may leave */
+	cc_u32 k;
 };
 
 static struct {
-	enum law law;
-	struct law_window w;
+	enum cc cc;
+	struct cc_window w;
 	union {
 		struct dctcp_params dctcp;
 		struct l2dct_params l2dct;
@@ -65,22 +65,22 @@ static struct {
 		struct trim trim;
 		struct prin prin;
 	} s;
-	struct law_ack last;
+	struct cc_ack last;
 	struct fb_random random;
-	law_u64 drawn;
+	cc_u64 drawn;
 	int waiting; /* `drawn` has not been used */
 } c;
 
 static void begin(const struct sequence *q)
 {
-	const law_u64 *param = q->param + 2;
+	const cc_u64 *param = q->param + 2;
 
-	c.law = q->law;
-	c.w = (struct law_window){ .cwnd = 10, .ssthresh = LAW_NO_THRESHOLD };
+	c.cc = q->cc;
+	c.w = (struct cc_window){ .cwnd = 10, .ssthresh = CC_NO_THRESHOLD };
 	c.random = fb_stream(q->seed, 0);
 	c.waiting = 0;
 	c.s.d2tcp.count = 0;
-	switch (c.law) {
+	switch (c.cc) {
 	case DCTCP:
 		dctcp_read(&c.p.dctcp, param);
 		dctcp_init(&c.s.dctcp, &c.p.dctcp, q->nxt, 0, 0);
@@ -106,12 +106,12 @@ static void begin(const struct sequence *q)
 	}
 }
 
-static law_u32 threshold(enum law_trigger trigger)
+static cc_u32 threshold(enum cc_trigger trigger)
 {
-	law_u32 cwnd = c.w.cwnd;
+	cc_u32 cwnd = c.w.cwnd;
 
 	c.w.counted = 0;
-	switch (c.law) {
+	switch (c.cc) {
 	case DCTCP:
 		return dctcp_ssthresh(&c.s.dctcp, &c.p.dctcp, cwnd, trigger);
 	case L2DCT:
@@ -121,16 +121,16 @@ static law_u32 threshold(enum law_trigger trigger)
 	case TRIM:
 		return trim_ssthresh(&c.s.trim, cwnd, trigger);
 	case PRIN:
-		return law_halve(cwnd);
+		return cc_halve(cwnd);
 	case RNS:
 		break;
 	}
 	return rns_ssthresh(cwnd);
 }
 
-static void grow(const struct law_ack *a)
+static void grow(const struct cc_ack *a)
 {
-	switch (c.law) {
+	switch (c.cc) {
 	case DCTCP:
 		dctcp_grow(&c.p.dctcp, &c.w, a);
 		break;
@@ -144,7 +144,7 @@ static void grow(const struct law_ack *a)
 		trim_grow(&c.s.trim, &c.p.trim, &c.w, a->acked);
 		break;
 	case PRIN:
-		law_reno(&c.w, a->acked);
+		cc_reno(&c.w, a->acked);
 		break;
 	case RNS:
 		rns_grow(&c.w, a->acked);
@@ -154,31 +154,31 @@ static void grow(const struct law_ack *a)
 
 static void on_ack(const struct event *e)
 {
-	const struct law_ack *a = &e->ack;
+	const struct cc_ack *a = &e->ack;
 
 	c.last = *a;
-	if (c.law == DCTCP)
+	if (c.cc == DCTCP)
 		dctcp_ack(&c.s.dctcp, &c.p.dctcp, a);
-	else if (c.law == L2DCT)
+	else if (c.cc == L2DCT)
 		l2dct_ack(&c.s.l2dct, &c.p.l2dct, a);
-	else if (c.law == D2TCP)
+	else if (c.cc == D2TCP)
 		d2tcp_ack(&c.s.d2tcp, &c.p.d2tcp, a);
-	else if (c.law == TRIM)
+	else if (c.cc == TRIM)
 		trim_sample(&c.s.trim, &c.p.trim, a, e->flags & ADVANCES);
 	if (e->flags & CUTS) {
-		c.w.ssthresh = threshold(LAW_MARK);
-		c.w.cwnd = law_min(c.w.cwnd, c.w.ssthresh);
-		if (c.law == TRIM)
+		c.w.ssthresh = threshold(CC_MARK);
+		c.w.cwnd = cc_min(c.w.cwnd, c.w.ssthresh);
+		if (c.cc == TRIM)
 			trim_recovered(&c.s.trim);
 	} else if (e->flags & ADVANCES) {
-		if (c.law == TRIM)
+		if (c.cc == TRIM)
 			trim_acked(&c.s.trim, &c.p.trim, &c.w, a);
 		if (!(e->flags & RECOVERING))
 			grow(a);
 	}
 }
 
-static law_u32 on_send(const struct event *e)
+static cc_u32 on_send(const struct event *e)
 {
 	struct trim_opportunity at = {
 		.now = e->ack.now,
@@ -188,11 +188,11 @@ static law_u32 on_send(const struct event *e)
 		.recovering = e->flags & RECOVERING,
 		.mss = e->ack.mss,
 	};
-	law_u32 allowed = LAW_NONE;
+	cc_u32 allowed = CC_NONE;
 
-	if (c.law == PRIN)
+	if (c.cc == PRIN)
 		prin_send(&c.s.prin, &c.p.prin, &c.w, e->ack.nxt, e->flight);
-	if (c.law != TRIM)
+	if (c.cc != TRIM)
 		return allowed;
 	if (!c.waiting)
 		c.drawn = fb_next(&c.random);
@@ -202,9 +202,9 @@ static law_u32 on_send(const struct event *e)
 	if (at.drawn)
 		c.waiting = 0;
 	if (allowed && e->to != e->from) {
-		law_u32 most = allowed == LAW_NONE ? LAW_NONE : allowed * at.mss;
+		cc_u32 most = allowed == CC_NONE ? CC_NONE : allowed * at.mss;
 
-		trim_sent(&c.s.trim, e->from, e->from + law_min(e->to - e->from, most), &at);
+		trim_sent(&c.s.trim, e->from, e->from + cc_min(e->to - e->from, most), &at);
 	}
 	return allowed;
 }
@@ -218,25 +218,25 @@ static struct outcome on_event(const struct event *e)
 		on_ack(e);
 		break;
 	case LOSS:
-		if (c.law == TRIM)
+		if (c.cc == TRIM)
 			trim_recovery(&c.s.trim);
-		c.w.ssthresh = threshold(LAW_LOSS);
+		c.w.ssthresh = threshold(CC_LOSS);
 		c.w.cwnd = c.w.ssthresh;
 		break;
 	case RECOVERED:
-		if (c.law == TRIM)
+		if (c.cc == TRIM)
 			trim_recovered(&c.s.trim);
 		break;
 	case TIMEOUT:
-		c.w.ssthresh = threshold(LAW_TIMEOUT);
+		c.w.ssthresh = threshold(CC_TIMEOUT);
 		c.w.cwnd = 1;
-		if (c.law == TRIM)
+		if (c.cc == TRIM)
 			trim_timeout(&c.s.trim);
 		break;
 	case MESSAGE:
-		if (c.law == D2TCP)
+		if (c.cc == D2TCP)
 			d2tcp_message(&c.s.d2tcp, e->to, e->time);
-		else if (c.law == PRIN)
+		else if (c.cc == PRIN)
 			prin_block(&c.s.prin, e->from);
 		break;
 	case SEND:
@@ -246,24 +246,24 @@ static struct outcome on_event(const struct event *e)
 		c.w.cwnd = e->from;
 		break;
 	case ESTABLISHED:
-		if (c.law == TRIM)
+		if (c.cc == TRIM)
 			trim_established(&c.s.trim, &c.p.trim, e->ack.rtt);
 		break;
 	}
 	o.cwnd = c.w.cwnd;
 	o.ssthresh = c.w.ssthresh;
-	if (c.law == DCTCP)
+	if (c.cc == DCTCP)
 		o.more = c.s.dctcp.alpha;
-	else if (c.law == L2DCT)
+	else if (c.cc == L2DCT)
 		o.more = c.s.l2dct.marks.alpha;
-	else if (c.law == D2TCP)
+	else if (c.cc == D2TCP)
 		o.more = c.s.d2tcp.marks.alpha;
-	if (c.law == TRIM) {
+	if (c.cc == TRIM) {
 		o.due = c.s.trim.due;
 		o.k = c.s.trim.k;
 	}
 	if (!c.w.cwnd) {
-		fprintf(stderr, "law %d left no window\n", c.law);
+		fprintf(stderr, "law %d left no window\n", c.cc);
 		exit(1);
 	}
 	return o;

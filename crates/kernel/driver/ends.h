@@ -180,8 +180,8 @@ void fb_want_datagram(const struct fb_datagram *datagram);
 /* What our own congestion controls offer; the driver has empty ones (weak symbols) where there are none. In softirq context. */
 
 /* Parameters of the law of this socket, in the order that its core names. The law has begun (its `init` has been called). */
-void forebay_law_set(struct sock *sk, const u64 *param, unsigned int count);
+void forebay_cc_set(struct sock *sk, const u64 *param, unsigned int count);
 /* The next message of this socket is `bytes` long (0: without end), and is wanted by `deadline` (ps since the start of the run). */
-void forebay_law_message(struct sock *sk, u64 bytes, u64 deadline);
+void forebay_cc_message(struct sock *sk, u64 bytes, u64 deadline);
 
 #endif

@@ -4,7 +4,7 @@
 #include <net/tcp.h>
 #include "ends.h"
 
-void __weak forebay_law_message(struct sock *sk, u64 bytes, u64 deadline)
+void __weak forebay_cc_message(struct sock *sk, u64 bytes, u64 deadline)
 {
 }
 
@@ -13,7 +13,7 @@ void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write)
 	if (!conn->sender)
 		return;
 	local_bh_disable();
-	forebay_law_message(conn->sender->sk, write->bytes, write->deadline);
+	forebay_cc_message(conn->sender->sk, write->bytes, write->deadline);
 	local_bh_enable();
 }
 

@@ -23,7 +23,7 @@ static struct fb_listener *listeners; /* interface * groups + group */
 static u32 *opened;		      /* connections that each interface has opened */
 static struct kvec *data;	      /* one page again and again */
 
-void __weak forebay_law_set(struct sock *sk, const u64 *param, unsigned int count)
+void __weak forebay_cc_set(struct sock *sk, const u64 *param, unsigned int count)
 {
 }
 
@@ -83,7 +83,7 @@ static void sender_changed(struct sock *sk)
 		return;
 	if (sk->sk_state == TCP_ESTABLISHED && !conn->established) {
 		conn->established = true;
-		forebay_law_set(sk, fb_setup.groups[conn->group].param, FB_PARAMS);
+		forebay_cc_set(sk, fb_setup.groups[conn->group].param, FB_PARAMS);
 		fb_event(conn->number, FB_ESTABLISHED, 0);
 		fb_todo(conn, FB_TODO_WRITE);
 	}
@@ -255,7 +255,7 @@ void fb_tcp_accept(struct fb_listener *listener)
 		sk->sk_destruct = receiver_destroyed;
 		write_unlock_bh(&sk->sk_callback_lock);
 		local_bh_disable();
-		forebay_law_set(sk, fb_setup.groups[conn->group].param, FB_PARAMS);
+		forebay_cc_set(sk, fb_setup.groups[conn->group].param, FB_PARAMS);
 		local_bh_enable();
 		fb_todo(conn, FB_TODO_READ);
 	}

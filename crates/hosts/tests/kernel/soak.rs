@@ -122,7 +122,7 @@ pub(crate) fn soak() {
             wrong == 0 && got.iter().all(|g| g.load(Relaxed) > 0),
             &format!("{what}: every connection's bytes arrive as they were sent"),
         );
-        // Only a kernel that skips programs has windows that no congestion control set (`law_mended` in `law.bpf.h`), and few. Read as a signed
+        // Only a kernel that skips programs has windows that no congestion control set (`cc_sanitized` in `cc.bpf.h`), and few. Read as a signed
         // number, as in the kernel (tcp_snd_cwnd_set).
         let count = |what| counter(&lab.left, &format!("fbs_{}_l", cc.name), what);
         let repaired = count("mended");

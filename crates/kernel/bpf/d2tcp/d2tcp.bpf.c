@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* D2TCP as a BPF program; the arithmetic is d2tcp_core.h. Messages and their deadlines come by socket option (include/messages.bpf.h) and are kept
- * beside the socket, not in it: an ACK without a cut costs what it costs DCTCP, because they are only looked at when a window is cut. */
+ * in a socket storage. Only reductions read them, so that any other ACK costs as much as with DCTCP. */
 #define OWN_COUNTERS                                                                                                           \
 	/* Messages that were announced, and of those the ones with a deadline. */                                             \
 	u64 messages;                                                                                                          \
@@ -35,21 +35,21 @@ struct state {
 };
 
 struct talk {
-	struct law_stream stream;
+	struct cc_stream stream;
 	/* Its estimate of marks is not used: the socket's is. */
-	struct d2tcp law;
+	struct d2tcp cc;
 };
 TALK_MAP
 
 MARKS_OF_PARAMS
 
-static __always_inline struct d2tcp_params law_of(const struct params *p)
+static __always_inline struct d2tcp_params cc_of(const struct params *p)
 {
 	return (struct d2tcp_params){
 		.marks = marks_of(p),
-		.d_min = (p ? p->d_min : 500) * (u64)LAW_ONE / 1000,
-		.d_max = (p ? p->d_max : 2000) * (u64)LAW_ONE / 1000,
-		.missed = (p ? p->missed : 2000) * (u64)LAW_ONE / 1000,
+		.d_min = (p ? p->d_min : 500) * (u64)CC_ONE / 1000,
+		.d_max = (p ? p->d_max : 2000) * (u64)CC_ONE / 1000,
+		.missed = (p ? p->missed : 2000) * (u64)CC_ONE / 1000,
 	};
 }
 
@@ -58,10 +58,10 @@ void BPF_PROG(d2tcp_init_sock, struct sock *sk)
 {
 	struct state *s = inet_csk_ca(sk);
 	struct dctcp_params p = marks_of(parameters());
-	struct law_ack a = law_ack_of(tcp_sk(sk));
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
 	dctcp_init(&s->marks, &p, a.nxt, a.delivered, a.delivered_ce);
 	dctcp_echo_init(tcp_sk(sk), &s->echo);
-	/* Where there is no memory for it the connection is one of DCTCP. */
+	/* Without memory for it the connection uses DCTCP. */
 	bpf_sk_storage_get(&messages, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
@@ -81,8 +81,8 @@ int option(struct bpf_sockopt *ctx)
 		bpf_set_retval(-EINVAL);
 		return OPTION_REFUSED;
 	}
-	d2tcp_retire(&t->law, w.una);
-	d2tcp_message(&t->law, w.end, w.deadline);
+	d2tcp_retire(&t->cc, w.una);
+	d2tcp_message(&t->cc, w.end, w.deadline);
 	COUNT(messages, 1);
 	if (w.deadline != D2TCP_NEVER)
 		COUNT(deadlines, 1);
@@ -96,19 +96,19 @@ u32 BPF_PROG(d2tcp_recalc_ssthresh, struct sock *sk)
 {
 	struct state *s = inet_csk_ca(sk);
 	struct talk *t = bpf_sk_storage_get(&messages, sk, 0, 0);
-	struct d2tcp_params p = law_of(parameters());
-	struct law_ack a = law_ack_of(tcp_sk(sk));
-	u32 cwnd = tcp_sk(sk)->snd_cwnd, d = LAW_ONE, to;
+	struct d2tcp_params p = cc_of(parameters());
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
+	u32 cwnd = tcp_sk(sk)->snd_cwnd, d = CC_ONE, to;
 
 	s->echo.loss_cwnd = cwnd;
 	if (t) {
-		d2tcp_retire(&t->law, a.una);
-		d = d2tcp_imminence(&t->law, &p, cwnd, &a);
-		if (t->law.count && t->law.deadline[0] <= a.now)
+		d2tcp_retire(&t->cc, a.una);
+		d = d2tcp_imminence(&t->cc, &p, cwnd, &a);
+		if (t->cc.count && t->cc.deadline[0] <= a.now)
 			COUNT(cuts_late, 1);
-		else if (d > LAW_ONE)
+		else if (d > CC_ONE)
 			COUNT(cuts_urgent, 1);
-		else if (d < LAW_ONE)
+		else if (d < CC_ONE)
 			COUNT(cuts_relaxed, 1);
 	}
 	to = d2tcp_cut(&s->marks, &p, cwnd, d);

@@ -4,66 +4,66 @@
 #include "d2tcp_core.h"
 
 struct d2tcp_all {
-	struct law_common common;
-	struct d2tcp_params law;
+	struct cc_common common;
+	struct d2tcp_params cc;
 };
 
 struct d2tcp_private {
 	const struct d2tcp_all *params;
-	struct law_stream stream;
+	struct cc_stream stream;
 	struct d2tcp state;
 	struct dctcp_echo echo;
 };
 
 static void d2tcp_read_all(void *params, const u64 *number)
 {
-	d2tcp_read(&((struct d2tcp_all *)params)->law, number);
+	d2tcp_read(&((struct d2tcp_all *)params)->cc, number);
 }
 
 static const struct d2tcp_all *d2tcp_params_of(struct sock *sk)
 {
-	return law_params(sk, &law_d2tcp);
+	return cc_params(sk, &cc_d2tcp);
 }
 
 static void d2tcp_start(struct sock *sk)
 {
 	const struct d2tcp_all *p = d2tcp_params_of(sk);
 	struct d2tcp_private *c = inet_csk_ca(sk);
-	struct law_ack a = law_ack_of(tcp_sk(sk));
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
 
 	BUILD_BUG_ON(sizeof(*c) > ICSK_CA_PRIV_SIZE);
-	d2tcp_init(&c->state, &p->law, a.nxt, a.delivered, a.delivered_ce);
+	d2tcp_init(&c->state, &p->cc, a.nxt, a.delivered, a.delivered_ce);
 	dctcp_echo_init(sk, &c->echo);
 }
 
 static void d2tcp_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct d2tcp_private *c = inet_csk_ca(sk);
-	struct law_ack a = law_ack_of(tcp_sk(sk));
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
 
-	d2tcp_ack(&c->state, &d2tcp_params_of(sk)->law, &a);
+	d2tcp_ack(&c->state, &d2tcp_params_of(sk)->cc, &a);
 }
 
 static void d2tcp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct law_window w = law_window_of(tp);
-	struct law_ack a = { .acked = acked };
+	struct cc_window w = cc_window_of(tp);
+	struct cc_ack a = { .acked = acked };
 
-	if (!law_may_grow(sk, &d2tcp_params_of(sk)->common))
+	if (!cc_may_grow(sk, &d2tcp_params_of(sk)->common))
 		return;
-	dctcp_grow(&d2tcp_params_of(sk)->law.marks, &w, &a);
-	law_window_set(tp, &w);
+	dctcp_grow(&d2tcp_params_of(sk)->cc.marks, &w, &a);
+	cc_window_set(tp, &w);
 }
 
 static u32 d2tcp_recalc_ssthresh(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct d2tcp_private *c = inet_csk_ca(sk);
-	struct law_ack a = law_ack_of(tp);
+	struct cc_ack a = cc_ack_of(tp);
 
 	c->echo.loss_cwnd = tcp_snd_cwnd(tp);
-	return d2tcp_ssthresh(&c->state, &d2tcp_params_of(sk)->law, tcp_snd_cwnd(tp), LAW_MARK, &a);
+	return d2tcp_ssthresh(&c->state, &d2tcp_params_of(sk)->cc, tcp_snd_cwnd(tp), CC_MARK, &a);
 }
 
 static void d2tcp_set_state(struct sock *sk, u8 state)
@@ -71,7 +71,7 @@ static void d2tcp_set_state(struct sock *sk, u8 state)
 	struct d2tcp_private *c = inet_csk_ca(sk);
 
 	if (state == TCP_CA_Recovery && state != inet_csk(sk)->icsk_ca_state)
-		dctcp_react_to_loss(sk, &c->echo, &d2tcp_params_of(sk)->law.marks);
+		dctcp_react_to_loss(sk, &c->echo, &d2tcp_params_of(sk)->cc.marks);
 }
 
 static void d2tcp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
@@ -79,7 +79,7 @@ static void d2tcp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 	struct d2tcp_private *c = inet_csk_ca(sk);
 
 	if (event == CA_EVENT_LOSS)
-		dctcp_react_to_loss(sk, &c->echo, &d2tcp_params_of(sk)->law.marks);
+		dctcp_react_to_loss(sk, &c->echo, &d2tcp_params_of(sk)->cc.marks);
 	else
 		dctcp_echo_event(sk, &c->echo, event);
 }
@@ -105,7 +105,7 @@ static void d2tcp_written(struct sock *sk, u32 begin, u32 end, u64 deadline)
 	d2tcp_message(&c->state, end, deadline);
 }
 
-struct law_builtin law_d2tcp = {
+struct cc_builtin cc_d2tcp = {
 	.ops = {
 		.name = "forebay_d2tcp",
 		.flags = TCP_CONG_NEEDS_ECN | TCP_CONG_NON_RESTRICTED,

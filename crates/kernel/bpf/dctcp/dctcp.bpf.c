@@ -21,7 +21,7 @@ void BPF_PROG(dctcp_init_sock, struct sock *sk)
 {
 	struct state *s = inet_csk_ca(sk);
 	struct dctcp_params p = marks_of(parameters());
-	struct law_ack a = law_ack_of(tcp_sk(sk));
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
 	dctcp_init(&s->marks, &p, a.nxt, a.delivered, a.delivered_ce);
 	dctcp_echo_init(tcp_sk(sk), &s->echo);
 }
@@ -36,7 +36,7 @@ u32 BPF_PROG(dctcp_recalc_ssthresh, struct sock *sk)
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	s->echo.loss_cwnd = cwnd;
 	COUNT(cuts, 1);
-	return GIVEN(dctcp_ssthresh(&s->marks, &p, cwnd, LAW_MARK));
+	return GIVEN(dctcp_ssthresh(&s->marks, &p, cwnd, CC_MARK));
 }
 
 DCTCP_HOOKS(dctcp)

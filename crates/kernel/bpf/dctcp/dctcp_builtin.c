@@ -3,8 +3,8 @@
 #include "../dctcp/dctcp_builtin.h"
 
 struct dctcp_all {
-	struct law_common common;
-	struct dctcp_params law;
+	struct cc_common common;
+	struct dctcp_params cc;
 };
 
 struct dctcp_private {
@@ -16,45 +16,45 @@ struct dctcp_private {
 
 static void dctcp_read_all(void *params, const u64 *number)
 {
-	dctcp_read(&((struct dctcp_all *)params)->law, number);
+	dctcp_read(&((struct dctcp_all *)params)->cc, number);
 }
 
 static const struct dctcp_all *dctcp_params_of(struct sock *sk)
 {
-	return law_params(sk, &law_dctcp);
+	return cc_params(sk, &cc_dctcp);
 }
 
 static void dctcp_start(struct sock *sk)
 {
 	const struct dctcp_all *p = dctcp_params_of(sk);
 	struct dctcp_private *c = inet_csk_ca(sk);
-	struct law_ack a = law_ack_of(tcp_sk(sk));
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
 
 	BUILD_BUG_ON(sizeof(*c) > ICSK_CA_PRIV_SIZE);
-	dctcp_init(&c->state, &p->law, a.nxt, a.delivered, a.delivered_ce);
+	dctcp_init(&c->state, &p->cc, a.nxt, a.delivered, a.delivered_ce);
 	dctcp_echo_init(sk, &c->echo);
 }
 
 static void dctcp_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct dctcp_private *c = inet_csk_ca(sk);
-	struct law_ack a = law_ack_of(tcp_sk(sk));
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
 
 	c->ece = flags & CA_ACK_ECE;
-	dctcp_ack(&c->state, &dctcp_params_of(sk)->law, &a);
+	dctcp_ack(&c->state, &dctcp_params_of(sk)->cc, &a);
 }
 
 static void dctcp_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp_private *c = inet_csk_ca(sk);
-	struct law_window w = law_window_of(tp);
-	struct law_ack a = { .acked = acked, .ece = c->ece };
+	struct cc_window w = cc_window_of(tp);
+	struct cc_ack a = { .acked = acked, .ece = c->ece };
 
-	if (!law_may_grow(sk, &dctcp_params_of(sk)->common))
+	if (!cc_may_grow(sk, &dctcp_params_of(sk)->common))
 		return;
-	dctcp_grow(&dctcp_params_of(sk)->law, &w, &a);
-	law_window_set(tp, &w);
+	dctcp_grow(&dctcp_params_of(sk)->cc, &w, &a);
+	cc_window_set(tp, &w);
 }
 
 static u32 dctcp_recalc_ssthresh(struct sock *sk)
@@ -63,7 +63,7 @@ static u32 dctcp_recalc_ssthresh(struct sock *sk)
 	struct dctcp_private *c = inet_csk_ca(sk);
 
 	c->echo.loss_cwnd = tcp_snd_cwnd(tp);
-	return dctcp_ssthresh(&c->state, &dctcp_params_of(sk)->law, tcp_snd_cwnd(tp), LAW_MARK);
+	return dctcp_ssthresh(&c->state, &dctcp_params_of(sk)->cc, tcp_snd_cwnd(tp), CC_MARK);
 }
 
 static void dctcp_set_state(struct sock *sk, u8 state)
@@ -71,7 +71,7 @@ static void dctcp_set_state(struct sock *sk, u8 state)
 	struct dctcp_private *c = inet_csk_ca(sk);
 
 	if (state == TCP_CA_Recovery && state != inet_csk(sk)->icsk_ca_state)
-		dctcp_react_to_loss(sk, &c->echo, &dctcp_params_of(sk)->law);
+		dctcp_react_to_loss(sk, &c->echo, &dctcp_params_of(sk)->cc);
 }
 
 static void dctcp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
@@ -79,7 +79,7 @@ static void dctcp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 	struct dctcp_private *c = inet_csk_ca(sk);
 
 	if (event == CA_EVENT_LOSS)
-		dctcp_react_to_loss(sk, &c->echo, &dctcp_params_of(sk)->law);
+		dctcp_react_to_loss(sk, &c->echo, &dctcp_params_of(sk)->cc);
 	else
 		dctcp_echo_event(sk, &c->echo, event);
 }
@@ -98,7 +98,7 @@ static size_t dctcp_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_i
 	return dctcp_info(&c->state, &c->echo, ext, attr, info);
 }
 
-struct law_builtin law_dctcp = {
+struct cc_builtin cc_dctcp = {
 	.ops = {
 		.name = "forebay_dctcp",
 		.flags = TCP_CONG_NEEDS_ECN | TCP_CONG_NON_RESTRICTED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the congestion controls built on DCTCP's estimate share in the kernel: the receiver's echo (RFC 8257 section 3.2) and what diag shows. */
+/* Common parts of the congestion controls built on DCTCP's estimate: the receiver's echo (RFC 8257 section 3.2) and the diag information. */
 #ifndef FOREBAY_DCTCP_BUILTIN_H
 #define FOREBAY_DCTCP_BUILTIN_H
 
@@ -28,7 +28,7 @@ static inline bool dctcp_has_ecn(const struct tcp_sock *tp)
 static inline void dctcp_echo_init(struct sock *sk, struct dctcp_echo *echo)
 {
 	*echo = (struct dctcp_echo){ .prior_rcv_nxt = tcp_sk(sk)->rcv_nxt };
-	/* The peer has no ECN: without marks the law halves on losses, and its packets say that they cannot be marked. */
+	/* The peer has no ECN: without marks the congestion control halves on losses, and its packets are not ECN-capable. */
 	if (!dctcp_has_ecn(tcp_sk(sk)) && sk->sk_state != TCP_LISTEN && sk->sk_state != TCP_CLOSE)
 		INET_ECN_dontxmit(sk);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the laws on DCTCP's estimate share: the receiver's echo (RFC 8257, section 3.2), and what a loss does. */
+/* Common parts of the congestion controls built on DCTCP's estimate: the receiver's echo (RFC 8257, section 3.2), and the reaction to a loss. */
 #ifndef FOREBAY_DCTCP_BPF_H
 #define FOREBAY_DCTCP_BPF_H
 
-#include "law.bpf.h"
+#include "cc.bpf.h"
 #include "../dctcp/dctcp_core.h"
 
-/* What a law counts beside the rest. */
+/* Additional counters of a congestion control. */
 #ifndef OWN_COUNTERS
 #define OWN_COUNTERS
 #endif
-/* What a law does beside counting when a socket leaves it. */
+/* Additional work when a socket leaves its congestion control. */
 #ifndef OWN_RELEASE
 #define OWN_RELEASE(SK)
 #endif
@@ -30,7 +30,7 @@ struct counters {
 	u64 cuts;
 	u64 cuts_by_loss;
 	u64 timeouts;
-	LAW_COUNTERS
+	CC_COUNTERS
 	/* The receiver's half: changes of the CE state, and ACKs sent at once because of them. */
 	u64 ce_changes;
 	u64 acks_at_once;
@@ -56,7 +56,7 @@ static __always_inline void dctcp_echo_init(const struct tcp_sock *tp, struct dc
 static __always_inline void dctcp_count(const struct dctcp *before, const struct dctcp *now, u32 una)
 {
 	COUNT(acks, 1);
-	if (law_before(una, before->window_end))
+	if (cc_before(una, before->window_end))
 		return;
 	COUNT(windows, 1);
 	COUNT(alpha_sum, now->alpha);
@@ -114,30 +114,30 @@ static __always_inline void dctcp_event(struct sock *sk, struct dctcp_echo *echo
 
 static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dctcp_echo *echo)
 {
-	return law_max(tp->snd_cwnd, echo->loss_cwnd);
+	return cc_max(tp->snd_cwnd, echo->loss_cwnd);
 }
 
-/* marks_of(): the law's numbers for DCTCP's estimate, or those of tcp_dctcp.c where there are none (`p` is NULL). Behind `struct params`. */
+/* marks_of(): the congestion control's numbers for DCTCP's estimate, or those of tcp_dctcp.c where there are none (`p` is NULL). Behind `struct params`. */
 #define MARKS_OF_PARAMS                                                                                                        \
 	static __always_inline struct dctcp_params marks_of(const struct params *p)                                            \
 	{                                                                                                                      \
 		return (struct dctcp_params){                                                                                  \
 			.shift_g = p ? p->shift_g : 4,                                                                         \
-			.alpha = p ? p->alpha_on_init : LAW_ALPHA_ONE,                                                         \
+			.alpha = p ? p->alpha_on_init : CC_ALPHA_ONE,                                                         \
 			.min_cwnd = p ? p->min_cwnd : 2,                                                                       \
 		};                                                                                                             \
 	}
 
-/* What ACKs do under a law that grows as DCTCP and has `struct state { struct dctcp_echo echo; struct dctcp marks; }`. */
+/* ACK processing of a congestion control that grows as DCTCP and has `struct state { struct dctcp_echo echo; struct dctcp marks; }`. */
 #define DCTCP_ACK_HOOKS(NAME)                                                                                                  \
 	SEC("struct_ops")                                                                                                      \
 	void BPF_PROG(NAME##_in_ack_event, struct sock *sk, u32 flags)                                                         \
 	{                                                                                                                      \
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		struct dctcp_params p = marks_of(parameters());                                                                \
-		struct law_ack a = law_ack_of(tcp_sk(sk));                                                                     \
+		struct cc_ack a = cc_ack_of(tcp_sk(sk));                                                                     \
 		struct dctcp before = s->marks;                                                                                \
-		if (!law_begun(tcp_sk(sk)))                                                                                    \
+		if (!cc_begun(tcp_sk(sk)))                                                                                    \
 			return;                                                                                                \
 		MEND(tcp_sk(sk));                                                                                              \
 		dctcp_ack(&s->marks, &p, &a);                                                                                  \
@@ -148,17 +148,17 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		struct tcp_sock *tp = tcp_sk(sk);                                                                              \
 		struct dctcp_params p = marks_of(parameters());                                                                \
-		struct law_window w;                                                                                           \
-		struct law_ack a = { .acked = acked };                                                                         \
+		struct cc_window w;                                                                                           \
+		struct cc_ack a = { .acked = acked };                                                                         \
 		MEND(tp);                                                                                                      \
-		w = law_window_of(tp);                                                                                         \
-		if (!law_may_grow(tp))                                                                                         \
+		w = cc_window_of(tp);                                                                                         \
+		if (!cc_may_grow(tp))                                                                                         \
 			return;                                                                                                \
 		dctcp_grow(&p, &w, &a);                                                                                        \
-		law_window_set(tp, &w);                                                                                        \
+		cc_window_set(tp, &w);                                                                                        \
 	}
 
-/* The hooks of such a law, which has `struct state { struct dctcp_echo echo; ... }`, marks_of() and hooks of its own for the rest. */
+/* The hooks of such a congestion control, which has `struct state { struct dctcp_echo echo; ... }`, marks_of() and hooks of its own for the rest. */
 #define DCTCP_HOOKS(NAME)                                                                                                      \
 	SEC("struct_ops")                                                                                                      \
 	void BPF_PROG(NAME##_release, struct sock *sk)                                                                         \
@@ -188,9 +188,9 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		return dctcp_undo(tcp_sk(sk), &s->echo);                                                                       \
 	}                                                                                                                      \
-	LAW_MENDS_BEFORE_SENDING(NAME)                                                                                         \
+	CC_SANITIZES_BEFORE_SENDING(NAME)                                                                                         \
 	SEC(".struct_ops.link")                                                                                                \
-	struct tcp_congestion_ops law = {                                                                                      \
+	struct tcp_congestion_ops cc = {                                                                                      \
 		.init = (void *)NAME##_init_sock,                                                                              \
 		.release = (void *)NAME##_release,                                                                             \
 		.in_ack_event = (void *)NAME##_in_ack_event,                                                                   \

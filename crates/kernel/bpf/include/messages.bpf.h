@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages of applications: where they begin and end in the stream, and when they are wanted. An application says that it is about to write one by a
- * socket option, immediately before it writes (SOL_FOREBAY, FOREBAY_MESSAGE, struct forebay_message); a program of the law at its cgroup takes
- * the option, and the kernel never sees it. A socket that does not use the law gets the kernel's answer: ENOPROTOOPT.
+ * Messages of applications: their extents in the stream and their deadlines. An application announces a message by a socket option immediately before
+ * it writes (SOL_FOREBAY, FOREBAY_MESSAGE, struct forebay_message). A program of the congestion control at its cgroup handles the option, which does
+ * not reach the kernel. A socket that does not use the congestion control gets the kernel's answer: ENOPROTOOPT.
  */
 #ifndef FOREBAY_MESSAGES_BPF_H
 #define FOREBAY_MESSAGES_BPF_H
@@ -11,7 +11,7 @@
 
 enum { SOL_FOREBAY = 0x4642, FOREBAY_MESSAGE = 1 };
 
-/* What the application says: the bytes of the message, and in how many us from now it is to have arrived; 0: no matter when. */
+/* Value of the option: the size of the message in bytes, and its deadline in us from now; 0: no deadline. */
 struct forebay_message {
 	u32 bytes;
 	u32 deadline_us;
@@ -28,14 +28,14 @@ struct bpf_sockopt {
 	s32 optlen;
 	s32 retval;
 };
-/* What the program answers: done, or on to the kernel with it; or an error. */
+/* Results of the program: handled, passed on to the kernel, or an error. */
 enum { OPTION_PASSES = 1, OPTION_REFUSED = 0 };
 enum { EINVAL = 22 };
 
 extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym;
 
-/* Where the last message ends that was announced. */
-struct law_stream {
+/* End of the last announced message. */
+struct cc_stream {
 	u32 end;
 	u32 known;
 };
@@ -46,7 +46,7 @@ struct written {
 	u64 deadline;
 };
 
-/* The table of a law: `struct talk` is the law's own and begins with a struct law_stream. Its sockets have an entry from init to release. */
+/* The table of a congestion control: `struct talk` is the congestion control's own and begins with a struct cc_stream. Its sockets have an entry from init to release. */
 #define TALK_MAP                                                                                                               \
 	struct {                                                                                                               \
 		__uint(type, BPF_MAP_TYPE_SK_STORAGE);                                                                         \
@@ -61,7 +61,7 @@ static __always_inline bool is_message(const struct bpf_sockopt *ctx)
 }
 
 /* Reads the option; false where its value is none. */
-static __always_inline bool read_message(struct bpf_sockopt *ctx, struct law_stream *stream, struct written *w)
+static __always_inline bool read_message(struct bpf_sockopt *ctx, struct cc_stream *stream, struct written *w)
 {
 	struct forebay_message *m = ctx->optval;
 	struct tcp_sock *tp;
@@ -69,7 +69,7 @@ static __always_inline bool read_message(struct bpf_sockopt *ctx, struct law_str
 	if ((void *)(m + 1) > ctx->optval_end || ctx->optlen != sizeof(*m) || !m->bytes || m->bytes >> 31)
 		return false;
 	tp = bpf_rdonly_cast(ctx->sk, bpf_core_type_id_kernel(struct tcp_sock));
-	/* Behind what was announced and is not written yet; bytes that nobody announced belong to no message. */
+	/* After announced bytes that are not written yet; other bytes belong to no message. */
 	w->begin = tp->write_seq;
 	if (stream->known && before(w->begin, stream->end))
 		w->begin = stream->end;

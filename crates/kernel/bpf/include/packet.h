@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a shim sees at an interface: packets of TCP over IPv4 in Ethernet frames. Anything else passes unchanged. */
+/* Packets for a shim at an interface: TCP over IPv4 in Ethernet frames. Others pass unchanged. */
 #ifndef FOREBAY_PACKET_H
 #define FOREBAY_PACKET_H
 
@@ -133,7 +133,7 @@ static __always_inline void set_tcp16(struct __sk_buff *skb, u32 at, __be16 old,
 	bpf_skb_store_bytes(skb, ETHERNET + IPV4 + at, &new, 2, 0);
 }
 
-/* Whether the shim is for connections with this other end. */
+/* True if the shim handles connections with this peer. */
 #define PREFIXES_MAP                                                                                                           \
 	struct prefix_key {                                                                                                    \
 		u32 length;                                                                                                    \

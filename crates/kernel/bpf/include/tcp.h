@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a congestion control sees of the kernel's TCP: the fields used here of its structures, and its functions that a program may call. */
+/* The kernel's TCP for congestion controls: fields of its structures that are used here, and functions that a program may call. */
 #ifndef FOREBAY_TCP_H
 #define FOREBAY_TCP_H
 
@@ -127,7 +127,7 @@ static __always_inline void *inet_csk_ca(struct sock *sk)
 {
 	return inet_csk(sk)->icsk_ca_priv;
 }
-/* Whether sequence number a is before b, across the wrap at 2^32 (RFC 9293, section 3.4). */
+/* True if sequence number a is before b, across the wrap at 2^32 (RFC 9293, section 3.4). */
 static __always_inline bool before(u32 a, u32 b)
 {
 	return (s32)(a - b) < 0;

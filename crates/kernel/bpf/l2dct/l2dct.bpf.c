@@ -17,17 +17,17 @@ PARAMS_MAP
 
 struct state {
 	struct dctcp_echo echo;
-	struct l2dct law;
+	struct l2dct cc;
 };
 
 MARKS_OF_PARAMS
 
-static __always_inline struct l2dct_params law_of(const struct params *p)
+static __always_inline struct l2dct_params cc_of(const struct params *p)
 {
 	return (struct l2dct_params){
 		.marks = marks_of(p),
-		.w_max = (p ? p->w_max : 2500) * (u64)LAW_ONE / 1000,
-		.w_min = (p ? p->w_min : 125) * (u64)LAW_ONE / 1000,
+		.w_max = (p ? p->w_max : 2500) * (u64)CC_ONE / 1000,
+		.w_min = (p ? p->w_min : 125) * (u64)CC_ONE / 1000,
 		.light = p ? p->light : 200000,
 		.heavy = p ? p->heavy : 1000000,
 	};
@@ -37,9 +37,9 @@ SEC("struct_ops")
 void BPF_PROG(l2dct_init_sock, struct sock *sk)
 {
 	struct state *s = inet_csk_ca(sk);
-	struct l2dct_params p = law_of(parameters());
-	struct law_ack a = law_ack_of(tcp_sk(sk));
-	l2dct_init(&s->law, &p, a.nxt, a.delivered, a.delivered_ce);
+	struct l2dct_params p = cc_of(parameters());
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
+	l2dct_init(&s->cc, &p, a.nxt, a.delivered, a.delivered_ce);
 	dctcp_echo_init(tcp_sk(sk), &s->echo);
 }
 
@@ -47,14 +47,14 @@ SEC("struct_ops")
 void BPF_PROG(l2dct_in_ack_event, struct sock *sk, u32 flags)
 {
 	struct state *s = inet_csk_ca(sk);
-	struct l2dct_params p = law_of(parameters());
-	struct law_ack a = law_ack_of(tcp_sk(sk));
-	struct dctcp before = s->law.marks;
-	if (!law_begun(tcp_sk(sk)))
+	struct l2dct_params p = cc_of(parameters());
+	struct cc_ack a = cc_ack_of(tcp_sk(sk));
+	struct dctcp before = s->cc.marks;
+	if (!cc_begun(tcp_sk(sk)))
 		return;
 	MEND(tcp_sk(sk));
-	l2dct_ack(&s->law, &p, &a);
-	dctcp_count(&before, &s->law.marks, a.una);
+	l2dct_ack(&s->cc, &p, &a);
+	dctcp_count(&before, &s->cc.marks, a.una);
 }
 
 SEC("struct_ops")
@@ -62,26 +62,26 @@ void BPF_PROG(l2dct_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
-	struct l2dct_params p = law_of(parameters());
-	struct law_window w;
+	struct l2dct_params p = cc_of(parameters());
+	struct cc_window w;
 
 	MEND(tp);
-	w = law_window_of(tp);
-	if (!law_may_grow(tp))
+	w = cc_window_of(tp);
+	if (!cc_may_grow(tp))
 		return;
-	l2dct_grow(&s->law, &p, &w, acked);
-	law_window_set(tp, &w);
+	l2dct_grow(&s->cc, &p, &w, acked);
+	cc_window_set(tp, &w);
 }
 
 SEC("struct_ops")
 u32 BPF_PROG(l2dct_recalc_ssthresh, struct sock *sk)
 {
 	struct state *s = inet_csk_ca(sk);
-	struct l2dct_params p = law_of(parameters());
+	struct l2dct_params p = cc_of(parameters());
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	s->echo.loss_cwnd = cwnd;
 	COUNT(cuts, 1);
-	return GIVEN(l2dct_ssthresh(&s->law, &p, cwnd, LAW_MARK));
+	return GIVEN(l2dct_ssthresh(&s->cc, &p, cwnd, CC_MARK));
 }
 
 DCTCP_HOOKS(l2dct)

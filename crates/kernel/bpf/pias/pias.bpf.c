@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* PIAS (Bai et al., NSDI 2015): packets of a connection begin in the highest class and sink as it sends more. The class is written as DSCP,
  * which switches map to their priority queues. Bytes are counted by sequence number: a retransmission has the class of the bytes sent by now and
- * is not counted again, as in the simulator. After a silence a connection begins anew: what it sends then is another message. */
+ * is not counted again, as in the simulator. After an idle time a connection starts again with a new message. */
 #include "../include/packet.h"
 
 struct params {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* PRIN as BPF programs: the window is halved before each block (prin_core.h), and at the interface the last three segments of a block are
  * marked (DSCP), so that switches prefer them or drop them last. A block is a message that the application announces by socket option
- * (include/messages.bpf.h). Whether a packet belongs to a tail follows from its sequence number: retransmissions are marked, too. */
-#include "../include/law.bpf.h"
+ * (include/messages.bpf.h). The sequence number decides if a packet belongs to a tail, so that retransmissions are marked too. */
+#include "../include/cc.bpf.h"
 #include "../include/messages.bpf.h"
 #include "../include/packet.h"
 #include "prin_core.h"
@@ -26,7 +26,7 @@ struct counters {
 	u64 acks;
 	u64 cuts;
 	u64 timeouts;
-	LAW_COUNTERS
+	CC_COUNTERS
 	/* Blocks that were announced, and windows that were halved for one. */
 	u64 blocks;
 	u64 halved;
@@ -40,15 +40,15 @@ COUNTERS_MAP
 #define ENDS 8
 
 struct talk {
-	struct law_stream stream;
-	struct prin law;
+	struct cc_stream stream;
+	struct prin cc;
 	/* A ring; `announced` counts. */
 	u32 begin[ENDS], end[ENDS];
 	u32 announced;
 };
 TALK_MAP
 
-static __always_inline struct prin_params law_of(const struct params *p)
+static __always_inline struct prin_params cc_of(const struct params *p)
 {
 	return (struct prin_params){ .halve = p ? p->halve : 1, .floor = p ? p->floor : 2, .cap = p ? p->cap : 0 };
 }
@@ -57,7 +57,7 @@ SEC("struct_ops")
 void BPF_PROG(prin_init, struct sock *sk)
 {
 	COUNT(sockets_opened, 1);
-	/* Where there is no memory for it the connection is one of Reno. */
+	/* Without memory for it the connection uses Reno. */
 	bpf_sk_storage_get(&messages, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
@@ -85,7 +85,7 @@ int option(struct bpf_sockopt *ctx)
 		bpf_set_retval(-EINVAL);
 		return OPTION_REFUSED;
 	}
-	prin_block(&t->law, w.begin);
+	prin_block(&t->cc, w.begin);
 	at = t->announced & (ENDS - 1);
 	t->begin[at] = w.begin;
 	t->end[at] = w.end;
@@ -102,16 +102,16 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 	struct talk *t = bpf_sk_storage_get(&messages, sk, 0, 0);
 
 	MEND(tp);
-	if (t && t->law.count) {
-		struct prin_params p = law_of(parameters());
-		struct law_window w = law_window_of(tp);
+	if (t && t->cc.count) {
+		struct prin_params p = cc_of(parameters());
+		struct cc_window w = cc_window_of(tp);
 		u32 cwnd = w.cwnd;
-		prin_send(&t->law, &p, &w, tp->snd_nxt, !tp->data_segs_out);
+		prin_send(&t->cc, &p, &w, tp->snd_nxt, !tp->data_segs_out);
 		if (w.cwnd != cwnd)
 			COUNT(halved, 1);
-		law_window_set(tp, &w);
+		cc_window_set(tp, &w);
 	}
-	return LAW_MIN_TSO_SEGS;
+	return CC_MIN_TSO_SEGS;
 }
 
 SEC("struct_ops")
@@ -124,22 +124,22 @@ SEC("struct_ops")
 void BPF_PROG(prin_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct law_window w;
+	struct cc_window w;
 
 	COUNT(acks, 1);
 	MEND(tp);
-	w = law_window_of(tp);
-	if (!law_may_grow(tp))
+	w = cc_window_of(tp);
+	if (!cc_may_grow(tp))
 		return;
-	law_reno(&w, acked);
-	law_window_set(tp, &w);
+	cc_reno(&w, acked);
+	cc_window_set(tp, &w);
 }
 
 SEC("struct_ops")
 u32 BPF_PROG(prin_recalc_ssthresh, struct sock *sk)
 {
 	COUNT(cuts, 1);
-	return GIVEN(law_halve(tcp_sk(sk)->snd_cwnd));
+	return GIVEN(cc_halve(tcp_sk(sk)->snd_cwnd));
 }
 
 SEC("struct_ops")
@@ -199,10 +199,10 @@ int egress(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-LAW_MENDS_NEW_STATES(prin)
+CC_SANITIZES_NEW_STATES(prin)
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops law = {
+struct tcp_congestion_ops cc = {
 	.init = (void *)prin_init,
 	.release = (void *)prin_release,
 	.min_tso_segs = (void *)prin_min_tso_segs,

@@ -4,24 +4,24 @@
 #include "prin_core.h"
 
 struct prin_all {
-	struct law_common common;
-	struct prin_params law;
+	struct cc_common common;
+	struct prin_params cc;
 };
 
 struct prin_private {
 	const struct prin_all *params;
-	struct law_stream stream;
+	struct cc_stream stream;
 	struct prin state;
 };
 
 static void prin_read_all(void *params, const u64 *number)
 {
-	prin_read(&((struct prin_all *)params)->law, number);
+	prin_read(&((struct prin_all *)params)->cc, number);
 }
 
 static const struct prin_all *prin_params_of(struct sock *sk)
 {
-	return law_params(sk, &law_prin);
+	return cc_params(sk, &cc_prin);
 }
 
 /* Blocks that were written before the handshake was over stay known. */
@@ -34,12 +34,12 @@ static void prin_init(struct sock *sk)
 static void prin_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct law_window w = law_window_of(tp);
+	struct cc_window w = cc_window_of(tp);
 
-	if (!law_may_grow(sk, &prin_params_of(sk)->common))
+	if (!cc_may_grow(sk, &prin_params_of(sk)->common))
 		return;
-	law_reno(&w, acked);
-	law_window_set(tp, &w);
+	cc_reno(&w, acked);
+	cc_window_set(tp, &w);
 }
 
 /* Asked immediately before new data leaves (tcp_write_xmit). */
@@ -47,10 +47,10 @@ static u32 prin_min_tso_segs(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct prin_private *c = inet_csk_ca(sk);
-	struct law_window w = law_window_of(tp);
+	struct cc_window w = cc_window_of(tp);
 
-	prin_send(&c->state, &prin_params_of(sk)->law, &w, tp->snd_nxt, !tp->data_segs_out);
-	law_window_set(tp, &w);
+	prin_send(&c->state, &prin_params_of(sk)->cc, &w, tp->snd_nxt, !tp->data_segs_out);
+	cc_window_set(tp, &w);
 	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
 }
 
@@ -61,7 +61,7 @@ static void prin_written(struct sock *sk, u32 begin, u32 end, u64 deadline)
 	prin_block(&c->state, begin);
 }
 
-struct law_builtin law_prin = {
+struct cc_builtin cc_prin = {
 	.ops = {
 		.name = "forebay_prin",
 		.flags = TCP_CONG_NON_RESTRICTED,

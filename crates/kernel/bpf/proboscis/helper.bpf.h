@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Between the shim and the process that keeps its timers (`forebay attach --daemon`, crates/hosts/src/helper). The shim says what happens; the process
- * sends frames at the same interface again, with an order in the packet's mark. It shows that it lives by a time in a map: without a fresh
- * one nothing is said and nothing held, so that its end, however it comes, leaves the shim without timers and traffic as it is.
+ * sends frames at the same interface again, with an order in the packet's mark. It refreshes a time in a map while it
+ * runs. Without a fresh time nothing is reported or held, so that the shim works without timers after any end of the process.
  */
 #ifndef FOREBAY_PROBOSCIS_HELPER_H
 #define FOREBAY_PROBOSCIS_HELPER_H
 
-/* include/uapi/linux/pkt_cls.h: the packet is somebody else's now. */
+/* include/uapi/linux/pkt_cls.h: the packet has another owner now. */
 enum { TC_ACT_STOLEN = 4 };
 
 /* bpf_ktime_get_ns of the last sign of life; after so many ns it is taken for dead. */
@@ -103,13 +103,13 @@ static __always_inline bool ask_helper(struct __sk_buff *skb, u32 what, const st
 	return true;
 }
 
-/* Whether as much of the train has arrived as says something about the path. */
+/* True if enough of the train has arrived for an estimate of the path. */
 static __always_inline bool sufficient(const struct receiving *r, const struct params *p)
 {
 	return r->size && r->probes * 100 >= r->size * p->sufficient;
 }
 
-/* Whether a SYN-ACK is to wait: some of its probes came, but too few; or none, where every peer has the shim. */
+/* True if a SYN-ACK must wait: some of its probes came, but too few; or none, if every peer has the shim. */
 static __always_inline bool may_hold(const struct receiving *r, const struct params *p)
 {
 	return r && r->size ? !sufficient(r, p) : p->everywhere;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ProBoSCIS: a shim below any TCP, at the interface of both ends (of a host, or of a bridge with guests behind it). A train of small probes
  * goes ahead of the SYN, and the window in the SYN-ACK follows from how many of them were marked. Later the shim keeps DCTCP's window for the
- * connection and writes it into the ACKs. The guest sees no ECN: its data is made ECN-capable on the way out, marks are taken off on the way
- * in, and the echo travels in the ECE bit of ACKs from shim to shim. All state is in tables of least recently used flows: a flow that was
- * forgotten, or never seen (its SYN came before the shim), is left alone.
+ * connection and writes it into the ACKs. The guest sees no ECN. Its data is made ECN-capable on the way out, marks are removed on the way
+ * in, and the echo travels in the ECE bit of ACKs from shim to shim. All state is in tables of least recently used flows. The shim ignores
+ * flows that are not in them (evicted, or opened before the shim).
  *
  * The timers of the publication are those of a process beside it (`forebay attach --daemon`, helper.bpf.h). Without it a SYN that is sent again has fresh
  * probes, and a SYN-ACK is never held: probes are ahead of the SYN in every FIFO and have been counted when it arrives. */
@@ -16,8 +16,8 @@
 struct params {
 	/* Probes ahead of a SYN. */
 	u32 probes;
-	/* What the SYN-ACK allows if no probe was marked, and the least that any window allows, in segments. Linux' receiver delays the ACK of a
-	 * single segment by 40 ms, so that the least is two. */
+	/* Window of the SYN-ACK if no probe was marked, and the smallest window, in segments: two, because Linux's receiver delays the ACK of a
+	 * single segment by 40 ms. */
 	u32 initial;
 	u32 floor;
 	/* Bytes of a full segment. */
@@ -69,8 +69,8 @@ struct counters {
 COUNTERS_MAP
 PREFIXES_MAP
 
-/* What results say of a connection (crates/hosts/src/shim.rs): of its sender's shim the probes sent, and ACKs whose window was lowered; of its
- * receiver's what was thought of the first SYN-ACK (enum verdict), whether it has left, with which window, and how long it was held, ns. */
+/* Results of a connection (crates/hosts/src/shim.rs). Sender's shim: the probes sent, and ACKs whose window was lowered. Receiver's shim: the verdict
+ * at the first SYN-ACK (enum verdict), a flag that it has left, its window, and the time for which it was held, ns. */
 struct sender_row {
 	u32 probes, limited;
 };
@@ -96,9 +96,9 @@ struct receiving {
 	/* Sequence number of the SYN; number and size of the train. */
 	__be32 syn;
 	u8 train, size;
-	/* The SYN had none, because there was a train lately; the estimate of this train has been told. */
+	/* The SYN had no train, because one was sent recently; the estimate of this train has been reported. */
 	u8 relies, told;
-	/* When the first SYN-ACK was held. */
+	/* Time at which the first SYN-ACK was held. */
 	u64 held_since;
 };
 FLOWS_MAP(receiving, struct receiving)
@@ -157,7 +157,7 @@ static __always_inline u32 train_counts(const struct receiving *r, const struct 
 	return p->lost_as_marked && r->size > r->probes ? r->size : r->probes;
 }
 
-/* What is thought of a train. */
+/* Verdict on a train. */
 enum verdict { PROPORTIONAL = 1, SEVERE = 2, INSUFFICIENT = 3, UNPROBED = 4 };
 
 static __always_inline u8 verdict_of(const struct receiving *r, const struct params *p)
@@ -177,11 +177,11 @@ static __always_inline u32 allowed_by(const struct receiving *r, const struct pa
 {
 	if (verdict_of(r, p) != PROPORTIONAL)
 		return 0;
-	return p->initial * (r->probes - r->marked) / law_max(train_counts(r, p), 1);
+	return p->initial * (r->probes - r->marked) / cc_max(train_counts(r, p), 1);
 }
 
-/* What is known of the train of the connection whose SYN-ACK this is; NULL: there was none. One of an earlier connection between the same ports
- * says nothing. Where every peer has the shim a connection whose probes were all lost is known, too, so that its marks are echoed. */
+/* The train of the connection of this SYN-ACK; NULL: there was none. A train of an earlier connection between the same ports does not count. If every
+ * peer has the shim, a connection whose probes were all lost has an entry too, so that its marks are echoed. */
 static __always_inline struct receiving *answered_by(const struct packet *packet, const struct flow *opened, const struct params *p)
 {
 	struct receiving *r = bpf_map_lookup_elem(&receiving, opened), fresh = {};
@@ -193,7 +193,7 @@ static __always_inline struct receiving *answered_by(const struct packet *packet
 	return bpf_map_lookup_elem(&receiving, opened);
 }
 
-/* A SYN-ACK leaves, or waits for probes. What it is to say of this train stands where the urgent pointer is. */
+/* A SYN-ACK leaves, or waits for probes. It reports on this train in the field of the urgent pointer. */
 static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
 {
 	struct flow opened = flow_acked(packet);
@@ -207,7 +207,7 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 	if (relies && recent_estimate(&opened, p, &allowed)) {
 		COUNT(estimates_used, 1);
 	} else {
-		/* The opener's process sends a train when nobody answers (beta1). */
+		/* The opener's process sends a train if no answer comes (beta1). */
 		if (!released && (relies || may_hold(r, p)) && ask_helper(skb, HELD, &opened, 0)) {
 			COUNT(syn_acks_held, 1);
 			if (r && !r->held_since)
@@ -234,7 +234,7 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 		clear_order(skb);
 	}
 	COUNT(syn_acks, 1);
-	allowed = law_max(allowed, p->floor) * p->mss;
+	allowed = cc_max(allowed, p->floor) * p->mss;
 	limited = limited && allowed < bpf_ntohs(old);
 	if (r && !r->row.answered) {
 		r->row.answered = 1;
@@ -262,7 +262,7 @@ static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *
 	if (order && !again)
 		return TC_ACT_SHOT;
 	if (order)
-		probes = law_min(order_size(skb), TRAIN_MOST);
+		probes = cc_min(order_size(skb), TRAIN_MOST);
 	spared = !order && !again && recent_estimate(&flow, p, &unused);
 	if (again) {
 		s.train = old->train + 1;
@@ -315,7 +315,7 @@ int egress(struct __sk_buff *skb)
 		struct sending *s = bpf_map_lookup_elem(&sending, &flow);
 		if (s) {
 			u32 end = bpf_ntohl(packet.tcp->seq) + packet.payload + !!(flags & FIN);
-			if (law_before(s->window.high, end))
+			if (cc_before(s->window.high, end))
 				s->window.high = end;
 		}
 		if (s && packet.payload) {

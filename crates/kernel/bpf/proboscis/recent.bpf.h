@@ -19,7 +19,7 @@ struct path {
 struct estimate {
 	/* By bpf_ktime_get_ns. */
 	u64 until;
-	/* What a SYN-ACK allows; at the opener, which only has to know that there is an estimate, nothing. */
+	/* Window of a SYN-ACK; not used at the opener, which only needs the existence of an estimate. */
 	u32 segments, unused;
 };
 struct {

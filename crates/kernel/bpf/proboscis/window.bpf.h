@@ -20,7 +20,7 @@ static long next_option(u32 i, struct option_search *s)
 		return 0;
 	}
 	if (option[0] == 3)
-		s->scale = law_min(option[2], 14);
+		s->scale = cc_min(option[2], 14);
 	s->at += option[1];
 	return option[0] == 3 || option[1] < 2;
 }
@@ -47,7 +47,7 @@ static __always_inline struct shim_params limits_of(const struct params *p)
 	};
 }
 
-/* An ACK of ours, whose sender wrote the window `field`. */
+/* Our ACK, whose sender wrote the window `field`. */
 static __always_inline void acknowledged(struct sending *s, const struct params *p, u32 ack, bool echo, u16 field)
 {
 	struct shim_params limits = limits_of(p);
@@ -59,7 +59,7 @@ static __always_inline void acknowledged(struct sending *s, const struct params 
 		COUNT(cuts, 1);
 	if (event & SHIM_OBSERVED) {
 		COUNT(windows, 1);
-		/* In 1/1024, as the laws have it. */
+		/* In 1/1024, as the congestion controls have it. */
 		COUNT(alpha_sum, s->window.alpha >> (SHIM_ALPHA_BITS - 10));
 	}
 }

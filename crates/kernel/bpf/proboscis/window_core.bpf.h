@@ -6,48 +6,48 @@
 #ifndef FOREBAY_PROBOSCIS_WINDOW_CORE_H
 #define FOREBAY_PROBOSCIS_WINDOW_CORE_H
 
-#include "../law.h"
+#include "../cc.h"
 
 /* Alpha, the marked share of the bytes acknowledged, counts in 2^-20: truncated it is wrong by 2^(shift_g - 20) at most. */
 #define SHIM_ALPHA_BITS 20
 #define SHIM_ALPHA_ONE (1U << SHIM_ALPHA_BITS)
 
 struct shim_params {
-	law_u32 mss;
-	law_u32 shift_g; /* alpha's gain is 2^-shift_g, 0 to 10 */
-	law_u32 least;	 /* bytes of the least window */
-	law_u32 elephant; /* connections with more bytes acknowledged are left alone; 0: none is */
+	cc_u32 mss;
+	cc_u32 shift_g; /* alpha's gain is 2^-shift_g, 0 to 10 */
+	cc_u32 least;	 /* bytes of the least window */
+	cc_u32 elephant; /* connections with more bytes acknowledged are left alone; 0: none is */
 };
 
 struct shim_window {
-	law_u64 bytes; /* acknowledged, all of them */
+	cc_u64 bytes; /* acknowledged, all of them */
 	/* Behind the last byte sent, and acknowledged up to there. */
-	law_u32 high, una;
+	cc_u32 high, una;
 	/* The observation window ends when this is acknowledged; a cut has been answered when more than this is. */
-	law_u32 window_end, cut_end;
+	cc_u32 window_end, cut_end;
 	/* Bytes acknowledged in the observation window, and of those the ones with an echo. */
-	law_u32 acked, marked;
-	law_u32 alpha;
+	cc_u32 acked, marked;
+	cc_u32 alpha;
 	/* In force, bytes; 0: none. */
-	law_u32 window;
+	cc_u32 window;
 };
 
-/* What an ACK was to the window. */
+/* Effect of an ACK on the window. */
 enum shim_event { SHIM_CUT = 1, SHIM_OBSERVED = 2 };
 
 /* The connection is open: the SYN-ACK acknowledged `ack`. */
-LAW_FN void shim_open(struct shim_window *s, law_u32 ack)
+CC_FN void shim_open(struct shim_window *s, cc_u32 ack)
 {
 	*s = (struct shim_window){ .high = ack, .una = ack, .window_end = ack, .cut_end = ack - 1, .alpha = SHIM_ALPHA_ONE };
 }
 
 /* An ACK up to `ack`, with an echo of a mark or without, whose sender wrote a window of `theirs` bytes; shim_event. */
-LAW_FN law_u32 shim_acked(struct shim_window *s, const struct shim_params *p, law_u32 ack, law_u32 echo, law_u64 theirs)
+CC_FN cc_u32 shim_acked(struct shim_window *s, const struct shim_params *p, cc_u32 ack, cc_u32 echo, cc_u64 theirs)
 {
-	law_u32 fresh = law_before(s->una, ack) ? ack - s->una : 0, event = 0;
+	cc_u32 fresh = cc_before(s->una, ack) ? ack - s->una : 0, event = 0;
 
 	/* Of what has not been sent, as far as is known here, nothing can be said. */
-	if (law_before(s->high, ack))
+	if (cc_before(s->high, ack))
 		return 0;
 	s->una += fresh;
 	s->bytes += fresh;
@@ -60,22 +60,22 @@ LAW_FN law_u32 shim_acked(struct shim_window *s, const struct shim_params *p, la
 		return 0;
 	}
 	/* One cut a window, on its first echo (RFC 8257, section 3.3, step 9), of what the guest has under way or may have. */
-	if (echo && law_before(s->cut_end, ack)) {
-		law_u32 base = law_max(s->high - ack + fresh, p->mss);
+	if (echo && cc_before(s->cut_end, ack)) {
+		cc_u32 base = cc_max(s->high - ack + fresh, p->mss);
 
 		if (s->window)
-			base = law_min(base, s->window);
-		base -= (law_u32)(((law_u64)base * s->alpha + 2 * SHIM_ALPHA_ONE - 1) >> (SHIM_ALPHA_BITS + 1));
-		s->window = law_max(base, p->least);
+			base = cc_min(base, s->window);
+		base -= (cc_u32)(((cc_u64)base * s->alpha + 2 * SHIM_ALPHA_ONE - 1) >> (SHIM_ALPHA_BITS + 1));
+		s->window = cc_max(base, p->least);
 		s->cut_end = s->high;
 		event |= SHIM_CUT;
 	}
-	if (!law_before(ack, s->window_end)) {
-		law_u32 shift = law_min(p->shift_g, 10);
-		law_u64 share = ((law_u64)s->marked << SHIM_ALPHA_BITS) / law_max(s->acked, 1);
+	if (!cc_before(ack, s->window_end)) {
+		cc_u32 shift = cc_min(p->shift_g, 10);
+		cc_u64 share = ((cc_u64)s->marked << SHIM_ALPHA_BITS) / cc_max(s->acked, 1);
 
 		s->alpha -= s->alpha >> shift;
-		s->alpha += law_clamp(share, 0, SHIM_ALPHA_ONE) >> shift;
+		s->alpha += cc_clamp(share, 0, SHIM_ALPHA_ONE) >> shift;
 		if (!s->marked && s->window) {
 			s->window += p->mss;
 			if (s->window >= theirs)
@@ -89,11 +89,11 @@ LAW_FN law_u32 shim_acked(struct shim_window *s, const struct shim_params *p, la
 }
 
 /* A window field whose sender announced `scale`, limited to the window: never more than `field`, never 0 for one that was open, rounded up. */
-LAW_FN law_u16 shim_limited(const struct shim_window *s, law_u16 field, law_u32 scale)
+CC_FN cc_u16 shim_limited(const struct shim_window *s, cc_u16 field, cc_u32 scale)
 {
-	law_u64 units = ((law_u64)s->window + (1U << (scale & 15)) - 1) >> (scale & 15);
+	cc_u64 units = ((cc_u64)s->window + (1U << (scale & 15)) - 1) >> (scale & 15);
 
-	return s->window && units < field ? (law_u16)law_max((law_u32)units, 1) : field;
+	return s->window && units < field ? (cc_u16)cc_max((cc_u32)units, 1) : field;
 }
 
 #endif

@@ -2,19 +2,19 @@
 /* The window of window_core.bpf.h for a test that holds it against the simulator's (crates/cores). */
 #include "window_core.bpf.h"
 
-void fb_test_window_open(struct shim_window *s, law_u32 ack)
+void fb_test_window_open(struct shim_window *s, cc_u32 ack)
 {
 	shim_open(s, ack);
 }
 
-void fb_test_window_sent(struct shim_window *s, law_u32 end)
+void fb_test_window_sent(struct shim_window *s, cc_u32 end)
 {
 	s->high = end;
 }
 
 /* The window field that the guest gets. */
-law_u16 fb_test_window_acked(struct shim_window *s, const struct shim_params *p, law_u32 ack, law_u32 echo, law_u16 field, law_u32 scale)
+cc_u16 fb_test_window_acked(struct shim_window *s, const struct shim_params *p, cc_u32 ack, cc_u32 echo, cc_u16 field, cc_u32 scale)
 {
-	shim_acked(s, p, ack, echo, (law_u64)field << scale);
+	shim_acked(s, p, ack, echo, (cc_u64)field << scale);
 	return shim_limited(s, field, scale);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a TCP connection of one network namespace has carried when it closes, for `forebay record`: who comes and goes between two looks at the
- * sockets is seen as well. No payload. */
+/* Bytes of each TCP connection of one network namespace when it closes, for `forebay record`, which misses connections that open and close between
+ * two reads of the socket list. No payload. */
 #include "../include/tcp.h"
 
 struct net {
@@ -74,7 +74,7 @@ int BPF_PROG(closes, struct sock *sk, int before, int now)
 		return 0;
 	__builtin_memset(c, 0, sizeof(*c));
 	c->at = bpf_ktime_get_ns();
-	/* Of what was acknowledged a SYN and a FIN are a byte each, which nobody sent as payload. */
+	/* SYN and FIN are acknowledged as a byte each, and are no payload. */
 	sent = BPF_CORE_READ(tp, bytes_sent) - BPF_CORE_READ(tp, bytes_retrans);
 	c->acked = BPF_CORE_READ(tp, bytes_acked);
 	c->acked = c->acked < sent ? c->acked : sent;

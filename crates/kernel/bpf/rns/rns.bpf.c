@@ -2,7 +2,7 @@
 /* Reno whose window also grows while the application, not the window, is the limit, as in ns-2. The kernel's own Reno does
  * not grow then (tcp_is_cwnd_limited in tcp_reno_cong_avoid, after RFC 7661's concern), and the evaluations that begin from an
  * inherited large window need a sender that does. Everything else is the kernel's. */
-#include "../include/law.bpf.h"
+#include "../include/cc.bpf.h"
 #include "rns_core.h"
 
 struct counters {
@@ -11,7 +11,7 @@ struct counters {
 	u64 acks;
 	u64 cuts;
 	u64 timeouts;
-	LAW_COUNTERS
+	CC_COUNTERS
 };
 COUNTERS_MAP
 
@@ -50,16 +50,16 @@ SEC("struct_ops")
 void BPF_PROG(rns_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct law_window w;
+	struct cc_window w;
 
 	COUNT(acks, 1);
 	MEND(tp);
-	w = law_window_of(tp);
+	w = cc_window_of(tp);
 	rns_grow(&w, acked);
-	law_window_set(tp, &w);
+	cc_window_set(tp, &w);
 }
 
-LAW_MENDS_NEW_STATES(rns)
+CC_SANITIZES_NEW_STATES(rns)
 
 SEC("struct_ops")
 void BPF_PROG(rns_cwnd_event, struct sock *sk, enum tcp_ca_event ev)
@@ -68,10 +68,10 @@ void BPF_PROG(rns_cwnd_event, struct sock *sk, enum tcp_ca_event ev)
 		COUNT(timeouts, 1);
 }
 
-LAW_MENDS_BEFORE_SENDING(rns)
+CC_SANITIZES_BEFORE_SENDING(rns)
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops law = {
+struct tcp_congestion_ops cc = {
 	.init = (void *)rns_init,
 	.release = (void *)rns_release,
 	.ssthresh = (void *)rns_recalc_ssthresh,

@@ -10,10 +10,10 @@ static void rns_read_all(void *params, const u64 *number)
 static void rns_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct law_window w = law_window_of(tp);
+	struct cc_window w = cc_window_of(tp);
 
 	rns_grow(&w, acked);
-	law_window_set(tp, &w);
+	cc_window_set(tp, &w);
 }
 
 static u32 rns_recalc_ssthresh(struct sock *sk)
@@ -21,7 +21,7 @@ static u32 rns_recalc_ssthresh(struct sock *sk)
 	return rns_ssthresh(tcp_snd_cwnd(tcp_sk(sk)));
 }
 
-struct law_builtin law_rns = {
+struct cc_builtin cc_rns = {
 	.ops = {
 		.name = "forebay_rns",
 		.flags = TCP_CONG_NON_RESTRICTED,
@@ -29,6 +29,6 @@ struct law_builtin law_rns = {
 		.cong_avoid = rns_cong_avoid,
 		.undo_cwnd = tcp_reno_undo_cwnd,
 	},
-	.params = sizeof(struct law_common),
+	.params = sizeof(struct cc_common),
 	.read = rns_read_all,
 };

@@ -7,18 +7,18 @@
 #ifndef FOREBAY_RNS_CORE_H
 #define FOREBAY_RNS_CORE_H
 
-#include "../law.h"
+#include "../cc.h"
 
 /* The ACK advanced, and nothing is being recovered. */
-LAW_FN void rns_grow(struct law_window *w, law_u32 acked)
+CC_FN void rns_grow(struct cc_window *w, cc_u32 acked)
 {
-	law_reno(w, acked);
+	cc_reno(w, acked);
 }
 
 /* The threshold of any reduction from `cwnd`. */
-LAW_FN law_u32 rns_ssthresh(law_u32 cwnd)
+CC_FN cc_u32 rns_ssthresh(cc_u32 cwnd)
 {
-	return law_halve(cwnd);
+	return cc_halve(cwnd);
 }
 
 #endif

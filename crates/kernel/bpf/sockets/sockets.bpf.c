@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which sockets get a congestion control: `choose` for new connections of the processes of a cgroup, `swap` for connections that are
- * open. Both go by the prefixes of the other end, if there are any. */
+/* Selection of the sockets that get a congestion control: `choose` for new connections of the processes of a cgroup, `swap` for open connections.
+ * Both compare the peer's address with the prefixes, if there are any. */
 #include "../include/tcp.h"
 
 enum { NAME_SIZE = 16 };
@@ -9,14 +9,14 @@ enum { NAME_SIZE = 16 };
 struct config {
 	/* Swapping: only sockets of this cgroup (its number is that of its folder's inode), unless it is 0. */
 	u64 of_cgroup;
-	/* Whether connections ask for ECN (TCP_CONG_NEEDS_ECN), and whether `prefixes` counts. */
+	/* Flags: connections request ECN (TCP_CONG_NEEDS_ECN); `prefixes` decides. */
 	u32 needs_ecn;
 	u32 by_prefix;
 	/* Swapping back: to what the socket used before, where that is known. */
 	u32 back;
 	u32 unused;
-	/* What sockets get. */
-	char law[NAME_SIZE];
+	/* Congestion control for the sockets. */
+	char cc[NAME_SIZE];
 	/* Swapping: only sockets that use this one, unless it is empty. */
 	char only[NAME_SIZE];
 };
@@ -47,9 +47,9 @@ struct {
 	__type(value, u32);
 } prefixes SEC(".maps");
 
-/* What a socket used before it was swapped. It goes with the socket. */
+/* Congestion control of a socket before the swap, freed with the socket. */
 struct earlier {
-	char law[NAME_SIZE];
+	char cc[NAME_SIZE];
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -120,7 +120,7 @@ int choose(struct bpf_sock_ops *ops)
 		break;
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
-		__builtin_memcpy(name, c->law, NAME_SIZE);
+		__builtin_memcpy(name, c->cc, NAME_SIZE);
 		if (bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, NAME_SIZE))
 			COUNT(sockets_refused, 1);
 		else
@@ -206,17 +206,17 @@ int swap(struct bpf_iter__tcp *ctx)
 	}
 	if (bpf_getsockopt(tp, SOL_TCP, TCP_CONGESTION, now, NAME_SIZE))
 		return 0;
-	if (c->only[0] ? !same(now, c->only) : same(now, c->law))
+	if (c->only[0] ? !same(now, c->only) : same(now, c->cc))
 		return 0;
-	__builtin_memcpy(next, c->law, NAME_SIZE);
+	__builtin_memcpy(next, c->cc, NAME_SIZE);
 	if (c->back) {
 		struct earlier *e = bpf_sk_storage_get(&earlier, tp, 0, 0);
 		if (e)
-			__builtin_memcpy(next, e->law, NAME_SIZE);
+			__builtin_memcpy(next, e->cc, NAME_SIZE);
 	} else {
 		struct earlier *e = bpf_sk_storage_get(&earlier, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 		if (e)
-			__builtin_memcpy(e->law, now, NAME_SIZE);
+			__builtin_memcpy(e->cc, now, NAME_SIZE);
 	}
 	if (bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, next, NAME_SIZE))
 		COUNT(sockets_refused, 1);

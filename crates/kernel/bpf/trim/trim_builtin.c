@@ -7,8 +7,8 @@
 #include "trim_probe.h"
 
 struct trim_all {
-	struct law_common common;
-	struct trim_params law;
+	struct cc_common common;
+	struct trim_params cc;
 };
 
 struct trim_private {
@@ -21,12 +21,12 @@ struct trim_private {
 
 static void trim_read_all(void *params, const u64 *number)
 {
-	trim_read(&((struct trim_all *)params)->law, number);
+	trim_read(&((struct trim_all *)params)->cc, number);
 }
 
 static const struct trim_all *trim_params_of(struct sock *sk)
 {
-	return law_params(sk, &law_trim);
+	return cc_params(sk, &cc_trim);
 }
 
 static void trim_start(struct sock *sk)
@@ -36,8 +36,8 @@ static void trim_start(struct sock *sk)
 	u32 srtt = tcp_sk(sk)->srtt_us >> 3;
 
 	BUILD_BUG_ON(sizeof(*c) > ICSK_CA_PRIV_SIZE);
-	trim_init(&c->state, &p->law);
-	trim_established(&c->state, &p->law, srtt ? srtt : LAW_NONE);
+	trim_init(&c->state, &p->cc);
+	trim_established(&c->state, &p->cc, srtt ? srtt : CC_NONE);
 	c->from = tcp_sk(sk)->snd_nxt;
 }
 
@@ -82,7 +82,7 @@ static struct trim_opportunity trim_opportunity_of(struct sock *sk, const struct
 	};
 }
 
-/* What has left since data could be sent last. */
+/* Segments sent since data could be sent last. */
 static void trim_note_sent(struct sock *sk, struct trim_private *c)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -99,8 +99,8 @@ static u32 trim_min_tso_segs(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct trim_private *c = inet_csk_ca(sk);
-	const struct trim_params *p = &trim_params_of(sk)->law;
-	struct law_window w = law_window_of(tp);
+	const struct trim_params *p = &trim_params_of(sk)->cc;
+	struct cc_window w = cc_window_of(tp);
 	struct trim_opportunity at;
 	u32 allowed;
 
@@ -112,11 +112,11 @@ static u32 trim_min_tso_segs(struct sock *sk)
 	allowed = trim_gate(&c->state, p, &w, &at);
 	/* A window that has no room keeps further probes back; waits keep the window as it is. */
 	if (c->state.state == TRIM_PROBING)
-		w.cwnd = law_min(w.cwnd, law_max(tcp_packets_in_flight(tp) + allowed, 1));
-	law_window_set(tp, &w);
+		w.cwnd = cc_min(w.cwnd, cc_max(tcp_packets_in_flight(tp) + allowed, 1));
+	cc_window_set(tp, &w);
 	if (!allowed && at.unsent && c->state.due != TRIM_NEVER)
 		trim_hold(sk, c, c->state.due);
-	/* The probes leave now, and nobody asks again before an ACK comes: the timer that they start when they are sent (trim_sent). */
+	/* The probes leave now, and no call follows before an ACK. The timer that they start when they are sent (trim_sent). */
 	if (allowed && at.unsent && c->state.state == TRIM_PROBING)
 		trim_wake(sk, at.now + (c->state.smooth >> 4));
 	c->asked = at.now;
@@ -127,39 +127,39 @@ static void trim_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct trim_private *c = inet_csk_ca(sk);
-	struct law_window w = law_window_of(tp);
-	struct law_ack a = law_ack_of(tp);
+	struct cc_window w = cc_window_of(tp);
+	struct cc_ack a = cc_ack_of(tp);
 
-	/* The SYN is acknowledged before the law begins. */
+	/* The SYN is acknowledged before the congestion control begins. */
 	if (!inet_csk(sk)->icsk_ca_initialized)
 		return;
 	trim_note_sent(sk, c);
 	if (sample->rtt_us >= 0)
 		a.rtt = sample->rtt_us;
-	trim_sample(&c->state, &trim_params_of(sk)->law, &a, 1);
+	trim_sample(&c->state, &trim_params_of(sk)->cc, &a, 1);
 	if (!sample->pkts_acked)
 		return;
-	trim_acked(&c->state, &trim_params_of(sk)->law, &w, &a);
-	law_window_set(tp, &w);
+	trim_acked(&c->state, &trim_params_of(sk)->cc, &w, &a);
+	cc_window_set(tp, &w);
 }
 
 static void trim_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct trim_private *c = inet_csk_ca(sk);
-	struct law_window w = law_window_of(tp);
+	struct cc_window w = cc_window_of(tp);
 
-	if (!law_may_grow(sk, &trim_params_of(sk)->common))
+	if (!cc_may_grow(sk, &trim_params_of(sk)->common))
 		return;
-	trim_grow(&c->state, &trim_params_of(sk)->law, &w, acked);
-	law_window_set(tp, &w);
+	trim_grow(&c->state, &trim_params_of(sk)->cc, &w, acked);
+	cc_window_set(tp, &w);
 }
 
 static u32 trim_recalc_ssthresh(struct sock *sk)
 {
 	struct trim_private *c = inet_csk_ca(sk);
 
-	return trim_ssthresh(&c->state, tcp_snd_cwnd(tcp_sk(sk)), LAW_MARK);
+	return trim_ssthresh(&c->state, tcp_snd_cwnd(tcp_sk(sk)), CC_MARK);
 }
 
 static void trim_set_state(struct sock *sk, u8 state)
@@ -177,7 +177,7 @@ static void trim_set_state(struct sock *sk, u8 state)
 		trim_release(sk, c);
 }
 
-struct law_builtin law_trim = {
+struct cc_builtin cc_trim = {
 	.ops = {
 		.name = "forebay_trim",
 		.flags = TCP_CONG_NON_RESTRICTED,

@@ -90,7 +90,7 @@ static __always_inline void hold_end(struct sock *sk, u64 now)
 	hold_write(sk, now);
 }
 
-/* For the law it is the end of the hold as long as packets are held. */
+/* For the congestion control it is the end of the hold as long as packets are held. */
 static __always_inline u64 hold_time(struct sock *sk, u64 now)
 {
 	struct hold *h = hold_find(sk, 0);
@@ -112,8 +112,8 @@ static __always_inline u32 hold_rtt(struct sock *sk, u64 now, u32 rtt)
 }
 
 /*
- * What trim_gate() does at the end of a wait, which is `now`, and how many segments may leave then. Calling it once more would double the
- * paths that the verifier follows, beyond what it is ready to.
+ * Does as trim_gate() at the end of a wait, at `now`, and returns the number of segments that may leave. A second call of trim_gate() would double the
+ * paths that the verifier follows, and exceed its limit.
  */
 static __always_inline u32 hold_waited(struct trim *s, u64 now)
 {
@@ -123,7 +123,7 @@ static __always_inline u32 hold_waited(struct trim *s, u64 now)
 		return TRIM_PROBES;
 	}
 	trim_resume(s, now);
-	return LAW_NONE;
+	return CC_NONE;
 }
 
 #endif

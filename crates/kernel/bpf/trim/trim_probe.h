@@ -7,99 +7,99 @@
 
 /* The sender at a moment when it could send. */
 struct trim_opportunity {
-	law_u64 now;	    /* us */
-	law_u64 last_tx;    /* when the last data left, us; TRIM_NEVER before the first */
-	law_u32 flight;	    /* bytes sent and not acknowledged */
-	law_u32 unsent;	    /* bytes written and not sent */
-	law_u32 recovering; /* fast recovery or the repair after a timeout is at work */
-	law_u32 mss;
-	law_u32 random;	    /* uniform bits for a wait */
-	law_u32 drawn;	    /* out: they were used */
+	cc_u64 now;	    /* us */
+	cc_u64 last_tx;    /* when the last data left, us; TRIM_NEVER before the first */
+	cc_u32 flight;	    /* bytes sent and not acknowledged */
+	cc_u32 unsent;	    /* bytes written and not sent */
+	cc_u32 recovering; /* fast recovery or the repair after a timeout is at work */
+	cc_u32 mss;
+	cc_u32 random;	    /* uniform bits for a wait */
+	cc_u32 drawn;	    /* out: they were used */
 };
 
 /* Uniform in [0, most]. */
-LAW_FN law_u32 trim_random(struct trim_opportunity *at, law_u32 most)
+CC_FN cc_u32 trim_random(struct trim_opportunity *at, cc_u32 most)
 {
 	at->drawn = 1;
-	return (law_u32)(((law_u64)at->random * ((law_u64)most + 1)) >> 32);
+	return (cc_u32)(((cc_u64)at->random * ((cc_u64)most + 1)) >> 32);
 }
 
 /* Back to normal; counts as a transmission, or the next segment would find a gap again. */
-LAW_FN void trim_resume(struct trim *s, law_u64 now)
+CC_FN void trim_resume(struct trim *s, cc_u64 now)
 {
 	trim_discard(s);
 	s->resumed = now;
 	s->started = 1;
 }
 
-LAW_FN void trim_wait_before(struct trim *s, struct trim_opportunity *at)
+CC_FN void trim_wait_before(struct trim *s, struct trim_opportunity *at)
 {
 	s->state = TRIM_AD_WAIT;
 	s->due = at->now + trim_random(at, s->rtt_max);
 }
 
 /* Too long since anything was sent? */
-LAW_FN int trim_gap(const struct trim *s, const struct trim_params *p, const struct trim_opportunity *at)
+CC_FN int trim_gap(const struct trim *s, const struct trim_params *p, const struct trim_opportunity *at)
 {
-	law_u64 last = at->last_tx > s->resumed ? at->last_tx : s->resumed;
+	cc_u64 last = at->last_tx > s->resumed ? at->last_tx : s->resumed;
 
 	if (!s->smooth || at->last_tx == TRIM_NEVER || at->now < last)
 		return 0;
 	return (at->now - last) << 4 > s->smooth && (p->gap_in_flight || !at->flight);
 }
 
-LAW_FN void trim_begin(struct trim *s, const struct trim_params *p, struct law_window *w, struct trim_opportunity *at)
+CC_FN void trim_begin(struct trim *s, const struct trim_params *p, struct cc_window *w, struct trim_opportunity *at)
 {
 	trim_discard(s);
 	s->saved = w->cwnd;
 	s->state = TRIM_PROBING;
-	w->cwnd = law_max(p->min_cwnd, 1);
+	w->cwnd = cc_max(p->min_cwnd, 1);
 	s->fraction = 0;
 	if (p->wait_before)
 		trim_wait_before(s, at);
 }
 
 /* A wait of up to (N - 1) W / C, N senders being estimated from the RTT of the probes, `mean` in us. */
-LAW_FN void trim_wait_after(struct trim *s, const struct trim_params *p, const struct law_window *w, struct trim_opportunity *at,
-			    law_u32 mean)
+CC_FN void trim_wait_after(struct trim *s, const struct trim_params *p, const struct cc_window *w, struct trim_opportunity *at,
+			    cc_u32 mean)
 {
-	law_u32 left = (law_u32)(((law_u64)at->unsent + at->mss - 1) / law_max(at->mss, 1));
-	law_u64 others, packets;
+	cc_u32 left = (cc_u32)(((cc_u64)at->unsent + at->mss - 1) / cc_max(at->mss, 1));
+	cc_u64 others, packets;
 
 	if (!p->packet_ps)
 		return;
 	/* N - 1 with 16 bits behind the point, from 0 on and below 2^24. */
-	others = ((law_u64)mean * 1000000 << 15) / p->packet_ps;
-	others = others > LAW_ONE ? others - LAW_ONE : 0;
+	others = ((cc_u64)mean * 1000000 << 15) / p->packet_ps;
+	others = others > CC_ONE ? others - CC_ONE : 0;
 	if (others >> 40)
 		others = 1ULL << 40;
-	packets = (others * law_min(law_min(w->cwnd, left), 1U << 20)) >> 16;
+	packets = (others * cc_min(cc_min(w->cwnd, left), 1U << 20)) >> 16;
 	if (packets >> 20)
 		packets = 1ULL << 20;
-	s->due = at->now + trim_random(at, law_clamp(packets * p->packet_ps / 1000000, 0, TRIM_RTT_MAX));
+	s->due = at->now + trim_random(at, cc_clamp(packets * p->packet_ps / 1000000, 0, TRIM_RTT_MAX));
 	s->state = TRIM_AS_WAIT;
 }
 
 /* The window after probing; `late`: some probe was not acknowledged in time. */
-LAW_FN void trim_tune(struct trim *s, const struct trim_params *p, struct law_window *w, struct trim_opportunity *at, int late)
+CC_FN void trim_tune(struct trim *s, const struct trim_params *p, struct cc_window *w, struct trim_opportunity *at, int late)
 {
-	law_u32 floor = law_max(p->min_cwnd, 1);
-	law_u32 saved = s->saved;
-	law_u32 least = s->min_rtt;
-	law_u32 mean = s->acked ? s->rtts / s->acked : s->smooth >> 4;
+	cc_u32 floor = cc_max(p->min_cwnd, 1);
+	cc_u32 saved = s->saved;
+	cc_u32 least = s->min_rtt;
+	cc_u32 mean = s->acked ? s->rtts / s->acked : s->smooth >> 4;
 
 	if (s->acked && !late) {
 		/* Eq. 1: the share of the window that 2 - RTT / min RTT leaves. */
-		law_u64 rtt = law_max(mean, least);
-		law_u64 cwnd = 2 * (law_u64)least > rtt ? saved * (2 * (law_u64)least - rtt) / least : 0;
+		cc_u64 rtt = cc_max(mean, least);
+		cc_u64 cwnd = 2 * (cc_u64)least > rtt ? saved * (2 * (cc_u64)least - rtt) / least : 0;
 
-		w->cwnd = law_clamp(cwnd, floor, LAW_NONE);
+		w->cwnd = cc_clamp(cwnd, floor, CC_NONE);
 		if (w->cwnd < saved && p->sets >= TRIM_SETS_ALL)
-			w->ssthresh = law_max(w->cwnd, 2);
+			w->ssthresh = cc_max(w->cwnd, 2);
 	} else {
 		w->cwnd = floor;
 		if (p->sets >= TRIM_SETS_LATE)
-			w->ssthresh = law_max(saved >> 1, 2);
+			w->ssthresh = cc_max(saved >> 1, 2);
 	}
 	s->new_round = 1;
 	s->fraction = 0;
@@ -108,20 +108,20 @@ LAW_FN void trim_tune(struct trim *s, const struct trim_params *p, struct law_wi
 		trim_wait_after(s, p, w, at, mean);
 }
 
-/* How many new segments may leave now, LAW_NONE for as many as the window lets. Begins, continues and ends episodes. */
-LAW_FN law_u32 trim_gate(struct trim *s, const struct trim_params *p, struct law_window *w, struct trim_opportunity *at)
+/* Number of new segments that may leave now, CC_NONE for as many as the window allows. Begins, continues and ends episodes. */
+CC_FN cc_u32 trim_gate(struct trim *s, const struct trim_params *p, struct cc_window *w, struct trim_opportunity *at)
 {
 	int i;
 
 	at->drawn = 0;
 	/* No gap test during recovery. */
 	if (at->recovering)
-		return LAW_NONE;
+		return CC_NONE;
 	/* No wait of 0 is followed by another one, so that these steps are enough. */
 	for (i = 0; i < 6; i++) {
 		if (s->state == TRIM_NORMAL) {
 			if (!at->unsent)
-				return LAW_NONE;
+				return CC_NONE;
 			if (!s->started) {
 				/* The first segment of the connection: no history, so no probes, but with AD a wait. */
 				s->started = 1;
@@ -130,7 +130,7 @@ LAW_FN law_u32 trim_gate(struct trim *s, const struct trim_params *p, struct law
 			} else if (trim_gap(s, p, at)) {
 				trim_begin(s, p, w, at);
 			} else {
-				return LAW_NONE;
+				return CC_NONE;
 			}
 		} else if (s->state != TRIM_PROBING) {
 			if (at->now < s->due)
@@ -150,13 +150,13 @@ LAW_FN law_u32 trim_gate(struct trim *s, const struct trim_params *p, struct law
 			return TRIM_PROBES - s->count;
 		}
 	}
-	return LAW_NONE;
+	return CC_NONE;
 }
 
 /* New data left at the opportunity of the last trim_gate(): sequence numbers `from` to `to`. The first segments of an episode are probes. */
-LAW_FN void trim_sent(struct trim *s, law_u32 from, law_u32 to, const struct trim_opportunity *at)
+CC_FN void trim_sent(struct trim *s, cc_u32 from, cc_u32 to, const struct trim_opportunity *at)
 {
-	law_u32 left = to - from;
+	cc_u32 left = to - from;
 	int i;
 
 	if (s->state != TRIM_PROBING)
@@ -164,7 +164,7 @@ LAW_FN void trim_sent(struct trim *s, law_u32 from, law_u32 to, const struct tri
 	for (i = 0; i < TRIM_PROBES; i++) {
 		if (i < s->count || !left)
 			continue;
-		left -= law_min(left, at->mss);
+		left -= cc_min(left, at->mss);
 		s->acks[i] = to - left;
 		s->sent[i] = at->now;
 		s->count++;
