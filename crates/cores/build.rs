@@ -21,9 +21,7 @@ fn main() -> io::Result<()> {
     for entry in fs::read_dir(DRIVER)? {
         let name = entry?.file_name().into_string().unwrap_or_default();
         if name.ends_with(".c")
-            && (name.starts_with("queue")
-                || name.starts_with("proboscis")
-                || name == "shared.c"
+            && (name.starts_with("proboscis")
                 || name == "ways.c"
                 || name == "links.c"
                 || name == "network_test.c"

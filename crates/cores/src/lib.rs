@@ -2,14 +2,15 @@
 //!
 //! Only tests depend on this crate, so that installing the program needs no C compiler.
 
+// Queues for the driver's network.
+use forebay_guest as _;
+
 mod network;
 mod proboscis;
-mod queue;
 mod tag;
 mod window;
 
 pub use network::{Delivery, Left, Link, Network, PacketEvent, Record, Switch};
 pub use proboscis::{Acceptor, Opener, Packet, SEEN, Sent};
-pub use queue::{Core, Effect, Seen};
 pub use tag::{Segment, class};
 pub use window::{ALPHA_ONE, Limits, Window};

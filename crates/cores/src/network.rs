@@ -1,6 +1,6 @@
 //! The driver's network, run by a test instead of a kernel. There is one at a time in a process, as there is one in a kernel.
 
-use forebay_kernel::queue::{Discipline, PARAMS};
+use forebay_queues::{CONFIG_WORDS, QueueConfig};
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -38,20 +38,21 @@ pub struct Link {
     pub limit_bytes: u64,
     /// `u32::MAX`: none.
     pub limit_packets: u32,
-    /// Number of the discipline.
-    pub discipline: u32,
-    /// State of its random stream.
+    /// Zero.
+    pub pad: u32,
+    /// State of the random stream of its host.
     pub random: [u64; 4],
-    /// Its parameters.
-    pub param: [u64; PARAMS],
+    /// State of the random stream of its queue.
+    pub queue_random: [u64; 4],
+    /// Configuration of the queue.
+    pub queue: [u64; CONFIG_WORDS],
 }
 
 impl Link {
-    /// An egress port without limit under this discipline, with its random stream.
-    pub fn new(from: u32, to: u32, discipline: Discipline, random: [u64; 4]) -> Link {
-        let (limit_bytes, limit_packets) = (u64::MAX, u32::MAX);
-        let Discipline { number, param } = discipline;
-        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, discipline: number, random, param }
+    /// An egress port without limit and with this queue, and the random stream of that.
+    pub fn new(from: u32, to: u32, queue: &QueueConfig, queue_random: [u64; 4]) -> Link {
+        let (limit_bytes, limit_packets, queue) = (u64::MAX, u32::MAX, queue.words());
+        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, pad: 0, random: [1; 4], queue_random, queue }
     }
 }
 

@@ -1,9 +1,7 @@
 //! Comparisons of C and Rust in one program, one file a subject: `cargo test -p forebay-cores --test main tags::` runs one of them.
 
 mod network;
-mod parameters;
 mod proboscis;
 mod qdiscs;
-mod queues;
 mod tags;
 mod window;

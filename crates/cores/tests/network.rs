@@ -7,8 +7,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
-use forebay_kernel::queue::{Discipline, shared};
-use forebay_queues::QueueState;
+use forebay_queues::{QueueConfig, QueueState, SharedBuffer, SharedPolicy};
 use forebay_tests::{Outcome, one};
 use forebay_types::{ConnSlot, GroupId, NodeId, PortId, Rng, Time};
 use std::cmp::Reverse;
@@ -26,6 +25,15 @@ struct Source {
     next: u32,
 }
 
+/// `param` of `struct fb_switch`.
+fn shared(buffer: &SharedBuffer) -> [u64; 6] {
+    let (policy, number) = match buffer.policy {
+        SharedPolicy::Static { per_port } => (0, per_port),
+        SharedPolicy::Dynamic { alpha } => (1, alpha.to_bits()),
+    };
+    [buffer.total, policy, number, 0, 0, 0]
+}
+
 /// The driver's network as a host of applications that send datagrams.
 struct Driver<'a> {
     config: &'a Experiment,
@@ -41,10 +49,9 @@ impl<'a> Driver<'a> {
     fn new(config: &'a Experiment) -> Driver<'a> {
         let seed = config.seed;
         let link = |(id, p): (PortId, &forebay_experiment::network::PortConfig)| {
-            let discipline = Discipline::of(&p.queue).expect("there is a core");
             let stream = RngStream::Queue.stream(seed, &[u64::from(id.get())]);
             let limit = p.buffer.map_or(QueueState::UNLIMITED, QueueState::limit);
-            let mut link = Link::new(p.from.get(), p.to.get(), discipline, stream.state());
+            let mut link = Link::new(p.from.get(), p.to.get(), &p.queue_config, stream.state());
             (link.rate, link.delay) = (p.rate.0, p.delay.0);
             (link.limit_packets, link.limit_bytes) = (limit.packets, limit.bytes);
             link
@@ -242,7 +249,7 @@ fn bursts(start: &str) -> String {
 }
 
 /// Queues as a scenario names them, and what they must have done.
-const QUEUES: [&str; 16] = [
+const QUEUES: [&str; 18] = [
     "\"drop-tail\"",
     "{ kind = \"dctcp-step\", k = \"8pkt\" }",
     "{ kind = \"dctcp-step\", k = \"9KB\", drop-non-ect-above-k = true }",
@@ -251,11 +258,13 @@ const QUEUES: [&str; 16] = [
     "{ kind = \"protect\", k = \"8pkt\", reserve = \"5pkt\" }",
     "{ kind = \"strict-priority\", k = \"8pkt\" }",
     "{ kind = \"strict-priority\", queues = 2, buffer-scope = \"queue\" }",
+    "{ kind = \"strict-priority\", queues = 3, ks = [\"4pkt\", \"6pkt\", \"8pkt\"] }",
     "{ kind = \"dwrr\", weights = [3, 1], k = \"8pkt\" }",
     "{ kind = \"wfq\", weights = [3, 1], k = \"8pkt\" }",
     "{ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
     "{ kind = \"choke-multi\", min = \"2pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1, m = 3 }",
     "{ kind = \"pushout\", k = \"8pkt\" }",
+    "\"pfabric\"",
     "{ kind = \"codel\", target = \"50us\", interval = \"300us\", ecn = true }",
     "{ kind = \"fq-codel\", target = \"50us\", interval = \"300us\" }",
     "{ kind = \"pie\", target = \"50us\", update = \"50us\", burst = \"100us\", alpha = 500.0, beta = 5000.0, ecn = true }",
@@ -279,10 +288,8 @@ fn every_queue_at_a_bottleneck() {
 /// Behind its turn at the port a packet leaves later by what its host takes for it; packets of a host do not overtake.
 #[test]
 fn a_host_takes_its_time() {
-    let plain =
-        Discipline::of(&forebay_queues::build(None, None).expect("drop-tail has no parameters")).expect("there is a core");
     let link = |from, to| {
-        let mut link = Link::new(from, to, plain, [1; 4]);
+        let mut link = Link::new(from, to, &QueueConfig::default(), [1; 4]);
         (link.rate, link.delay) = (1_000_000_000, 5_000_000);
         link
     };
@@ -320,7 +327,7 @@ fn trees_with_ties_and_shared_memory() {
     ];
     let mut dropped = [0; 3];
     for kind in kinds {
-        for (seed, queue) in [(1, QUEUES[0]), (2, QUEUES[1]), (3, QUEUES[8])] {
+        for (seed, queue) in [(1, QUEUES[0]), (2, QUEUES[1]), (3, QUEUES[9])] {
             let total = "[topology.shared-buffer]\ntotal = \"40KB\"\n";
             for memory in [String::new(), format!("{total}alpha = 0.7\n"), format!("{total}per-port = \"9KB\"\n")] {
                 for start in ["", "packet-jitter = \"3us\"\n"] {

@@ -1,6 +1,6 @@
-//! The cores of PIE, CoDel, FQ-CoDel, RED, CHOKe and DWRR against the qdiscs of Linux. The packet path functions of `net/sched` are taken from the
-//! kernel's sources and compiled with stubs of the functions that they call (`qdiscs/kernel.h`). They get the same packets as the cores. Each C file
-//! in `qdiscs/` states the differences that it allows for. The cores decide exactly as the crate `queues` (`queues.rs`).
+//! PIE, CoDel, FQ-CoDel, RED, CHOKe and DWRR of the crate `queues` against the qdiscs of Linux. The packet path functions of `net/sched` are taken from
+//! the kernel's sources and compiled with stubs of the functions that they call (`qdiscs/kernel.h`). They get the same packets as the disciplines, which
+//! are linked to each program with access to their state (`qdiscs/inspect.rs`). Each C file in `qdiscs/` states the differences that it allows for.
 //!
 //! Where no sources of Linux 6.12 are installed these tests are skipped, and say so. `FOREBAY_SEQUENCES=1000000` takes so many sequences of each.
 
@@ -190,6 +190,37 @@ fn kernel() -> Option<&'static [PathBuf; 2]> {
     folders.as_ref()
 }
 
+/// The disciplines as a library for programs in C, compiled once for all runs.
+fn disciplines() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("qdiscs-rust");
+        fs::create_dir_all(&folder).expect("a folder");
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let rustc = |name: &str, kind: &str, root: &str| {
+            let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
+            rustc.current_dir(&crates).args([
+                "--edition=2024",
+                "--cap-lints=allow",
+                "--cfg=inspect",
+                "-Copt-level=2",
+                "-Cpanic=abort",
+            ]);
+            rustc.args(["--crate-name", name, "--crate-type", kind]).arg("--out-dir").arg(&folder).arg("-L").arg(&folder);
+            for name in ["forebay_types", "forebay_queues", "forebay_guest"].into_iter().take_while(|n| *n != name) {
+                rustc.arg("--extern").arg(format!("{name}={}", folder.join(format!("lib{name}.rlib")).display()));
+            }
+            let done = rustc.arg(root).output().expect("the Rust compiler starts");
+            assert!(done.status.success(), "{root}: {}", String::from_utf8_lossy(&done.stderr));
+        };
+        rustc("forebay_types", "rlib", "types/src/lib.rs");
+        rustc("forebay_queues", "rlib", "queues/src/lib.rs");
+        rustc("forebay_guest", "rlib", "guest/src/lib.rs");
+        rustc("inspect", "staticlib", "cores/tests/qdiscs/inspect.rs");
+        folder.join("libinspect.a")
+    })
+}
+
 /// A program of `qdiscs/`, compiled for one test; `None` where there are no sources.
 fn compiled(name: &str, mode: &str) -> Option<PathBuf> {
     let folders = kernel()?;
@@ -207,7 +238,8 @@ fn compiled(name: &str, mode: &str) -> Option<PathBuf> {
         .arg("-o")
         .arg(&program)
         .arg(own.join(format!("{name}.c")))
-        .arg("-lm")
+        .arg(disciplines())
+        .args(["-lpthread", "-ldl", "-lm"])
         .output()
         .expect("the C compiler starts");
     assert!(done.status.success(), "{name}.c: {}", String::from_utf8_lossy(&done.stderr));

@@ -72,6 +72,7 @@ mod tests {
                 delay: Time::from_us(1),
                 buffer: None,
                 queue: forebay_queues::build(None, None).unwrap(),
+                queue_config: Default::default(),
             });
         }
         ideal.time()

@@ -1,7 +1,7 @@
 //! The network of an experiment: hosts, switches and the directed links between them.
 
 use crate::faults::Faults;
-use forebay_queues::{Queue, SharedBuffer};
+use forebay_queues::{Queue, QueueConfig, SharedBuffer};
 use forebay_types::{IndexVec, NodeId, PortId, QueueLen, Rate, Time};
 
 /// Hosts, switches and the directed links between them.
@@ -45,9 +45,17 @@ pub struct PortConfig {
     pub buffer: Option<QueueLen>,
     /// Discipline of the queue, in its initial state.
     pub queue: Queue,
+    /// Configuration from which the queue was built, for kernels that build their own.
+    pub queue_config: QueueConfig,
 }
 
 impl PortConfig {
     /// Longest propagation delay: 10 s is beyond every terrestrial path and far from overflowing simulated time.
     pub const MAX_DELAY: Time = Time::from_secs(10);
+
+    /// Sets the defaults of the queue that depend on the network: `senders` hosts may send full packets of `packet` bytes.
+    pub fn set_queue_defaults(&mut self, senders: u64, packet: u64) {
+        self.queue.set_defaults(senders, packet);
+        self.queue_config.set_defaults(senders, packet);
+    }
 }

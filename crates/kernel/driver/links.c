@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What happens at one link: packets arrive at its queue, are served, fly, and are lost when it goes down. And the memory of packets. */
 #include "links.h"
-#include "shared.h"
 
 #ifdef __KERNEL__
 #include <linux/string.h>
@@ -42,6 +41,7 @@ struct fb_pkt *fb_net_packet(void)
 		one = &more[0].queued;
 	}
 	one->class_of_service = 0;
+	one->rank = 0;
 	return fb_pkt_of(one);
 }
 
@@ -194,8 +194,8 @@ static void start_next(struct link *l, fb_u64 now)
 	/* As in the simulator, nothing is requested of an empty backlog: FQ-CoDel would end the rounds of its queues. */
 	if (!l->length.packets)
 		return;
-	if (l->queue->pop) {
-		next = l->queue->pop(l->state, now, &d.effects);
+	if (l->holds) {
+		next = fb_queue_pop(l->queue, now, &d.effects);
 	} else {
 		next = fb_take_first(&l->waiting);
 		/* A host may have handed it over in the rest of the nanosecond in which the one before left. */
@@ -224,12 +224,12 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 	if (l->pool && !fb_shared_admits(l->pool->param, l->pool->used, l->length.bytes, p->queued.wire))
 		port.memory = l->length.bytes;
 	p->queued.since = now;
-	if (l->queue->push) {
-		l->queue->push(l->state, &port, &p->queued, &d.effects);
+	if (l->holds) {
+		fb_queue_push(l->queue, &port, &p->queued, &d.effects);
 		if (d.refused)
 			return;
 	} else {
-		verdict = l->queue->arrive(l->state, &port, &p->queued);
+		verdict = fb_queue_arrive(l->queue, &port, &p->queued);
 		if (port.memory != FB_NEVER)
 			verdict = FB_DROP + FB_SHARED;
 		if (verdict >= FB_DROP)
@@ -242,7 +242,7 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 		p->queued.ecn = FB_CE;
 	}
 	count_in(l, p->queued.wire);
-	if (!l->queue->push)
+	if (!l->holds)
 		fb_append(&l->waiting, &p->queued);
 	if (!l->serving)
 		start_next(l, now);
@@ -304,7 +304,7 @@ static void cut(struct link *l, fb_u64 now)
 		l->serving = NULL;
 	}
 	while (l->length.packets) {
-		lost = l->queue->pop ? l->queue->pop(l->state, now, &d.effects) : fb_take_first(&l->waiting);
+		lost = l->holds ? fb_queue_pop(l->queue, now, &d.effects) : fb_take_first(&l->waiting);
 		if (!lost)
 			break;
 		count_out(l, lost->wire);
@@ -317,8 +317,8 @@ void fb_link_change(struct link *l, const struct fb_link *change, fb_u64 now)
 	if (!change->up && !l->dead)
 		cut(l, now);
 	if (change->up && l->dead) { /* an interface that comes up begins with an empty queue (dev_activate) */
-		memset(l->state, 0, l->queue->size(l->config->param));
-		l->queue->start(l->state, l->config->param, l->config->rate, change->random);
+		fb_queue_free(l->queue);
+		l->queue = fb_queue_new(l->config->queue, &l->limit, l->config->rate, change->random);
 		l->busy_until = now;
 	}
 	l->dead = !change->up;

@@ -15,8 +15,8 @@ struct pool {
 
 /* A port and the link behind it. */
 struct link {
-	const struct fb_queue *queue;
-	void *state;
+	struct fb_queue *queue;
+	bool holds; /* the queue holds its backlog */
 	struct fb_list waiting; /* of a FIFO */
 	struct fb_pkt *serving;
 	struct fb_list flying;

@@ -35,19 +35,16 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 		return refuse("port: node does not exist", number);
 	if (!config->rate)
 		return refuse("port: rate is zero", number);
-	l->queue = fb_queue_of(config->discipline);
-	if (!l->queue)
-		return refuse("port: discipline is not known", config->discipline);
-	l->state = fb_net_memory(l->queue->size(config->param) + 1);
-	if (!l->state)
-		return -ENOMEM;
-	l->queue->start(l->state, config->param, config->rate, config->random);
 	l->number = number;
 	l->config = config;
 	/* What arrives somewhere does so after it has left, if only by a picosecond. */
 	l->delay = config->delay ? config->delay : 1;
 	l->limit.packets = config->limit_packets;
 	l->limit.bytes = config->limit_bytes;
+	l->queue = fb_queue_new(config->queue, &l->limit, config->rate, config->queue_random);
+	if (!l->queue)
+		return refuse("port: discipline is not known", config->queue[0]);
+	l->holds = fb_queue_holds(l->queue);
 	/* Fits 64 bits: 8e12 * 2^16 is below 2^59. */
 	l->ps_per_byte = (8000000000000u * 65536 + config->rate / 2) / config->rate;
 	for (int i = 0; i < 4; i++)

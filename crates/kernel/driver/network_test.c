@@ -41,6 +41,10 @@ static const struct fb_net_hosts hosts = { .sent = on_sent, .mark = on_mark, .dr
 /* Forgets the network, so that the next one can be set up. */
 void fb_test_begin(const struct fb_listener *new)
 {
+	for (fb_u32 i = 0; i < nlinks; i++)
+		if (links[i].queue)
+			fb_queue_free(links[i].queue);
+	nlinks = 0;
 	while (pieces) {
 		void **before = *pieces;
 

@@ -18,7 +18,9 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_NONE (~(fb_u32)0)
 /* Most ports that a packet passes from host to host, the host's own among them. */
 #define FB_HOPS 24
-/* Numbers of a discipline or a law. */
+/* Numbers of a queue's configuration. */
+#define FB_QUEUE 64
+/* Numbers of a law. */
 #define FB_PARAMS 24
 /* Numbers of what tags packets. */
 #define FB_TAGS 9

@@ -20,25 +20,7 @@ struct fb_world {
 #define FB_RECORD_TCP 2	    /* FB_TCP on every ACK that a sender gets */
 #define FB_SCRIPT 4	    /* a packet script runs: interface 0 has no network behind it, but the program outside */
 
-/* Disciplines: the names of the `queues` crate. Their parameters stand at the C core of each, in the order of `param`. */
-enum fb_discipline {
-	FB_DROP_TAIL,
-	FB_DCTCP_STEP,
-	FB_RED,
-	FB_LOSSY,
-	FB_PROTECT,
-	FB_STRICT_PRIORITY,
-	FB_DWRR,
-	FB_WFQ,
-	FB_CHOKE,
-	FB_PUSHOUT,
-	FB_CODEL,
-	FB_FQ_CODEL,
-	FB_PIE,
-	FB_DISCIPLINES,
-};
-
-/* An egress port and the link behind it; in the order of their numbers. A host's own port is a FIFO without limit. */
+/* An egress port and the link behind it; in the order of their numbers. A host's own port has no limit. */
 struct fb_port {
 	fb_u32 from; /* node */
 	fb_u32 to;
@@ -46,16 +28,20 @@ struct fb_port {
 	fb_u64 delay;	      /* ps */
 	fb_u64 limit_bytes;   /* FB_NEVER: none */
 	fb_u32 limit_packets; /* FB_NONE: none */
-	fb_u32 discipline;
-	fb_u64 random[4]; /* state of its random stream */
-	fb_u64 param[FB_PARAMS];
+	fb_u32 pad;
+	fb_u64 random[4];	/* state of the random stream of its host */
+	fb_u64 queue_random[4]; /* and of that of its queue */
+	fb_u64 queue[FB_QUEUE]; /* the discipline, as QueueConfig of the crate `queues` has it in numbers */
 };
 
-/* The shared packet memory of a switch. Only for switches that have one. */
+/* The shared packet memory of a switch. Only for switches that have one. param: bytes of the pool; FB_STATIC or FB_DYNAMIC; bytes that a port may
+ * hold, or the bits of the factor (a double) on what is free (dynamic threshold: Choudhury and Hahne 1998). */
+enum fb_policy { FB_STATIC, FB_DYNAMIC };
+
 struct fb_switch {
 	fb_u32 node;
 	fb_u32 pad;
-	fb_u64 param[6]; /* in the order that the C core of the shared buffer names */
+	fb_u64 param[6];
 };
 
 /* A network namespace's settings: every interface of the profile gets them. */

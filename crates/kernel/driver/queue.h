@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The facts that a queue discipline gets and what it decides, as in the crate `queues` (`facts.rs`, `discipline.rs`): the C core of each discipline
- * decides as the Rust one does, to the bit. Cores are plain C: no kernel function, no allocation, no clock. They compile for the kernel, and
- * for a test that holds them against the crate.
+ * What a queue discipline gets and decides. The disciplines are those of the crate `queues`, in Rust (crates/guest): plain code without clock or
+ * input and output, which a test links to the rest of the network as well.
  */
 #ifndef FOREBAY_QUEUE_H
 #define FOREBAY_QUEUE_H
@@ -21,16 +20,6 @@ struct fb_length {
 	fb_u64 bytes; /* on the wire */
 };
 
-/* A length as one number of `param`: bytes, or packets with this bit; FB_NEVER is without limit. */
-#define FB_IN_PACKETS ((fb_u64)1 << 63)
-
-static inline struct fb_length fb_length_of(fb_u64 number)
-{
-	struct fb_length in_packets = { (fb_u32)number, FB_NEVER }, in_bytes = { FB_NONE, number };
-
-	return number & FB_IN_PACKETS ? in_packets : in_bytes;
-}
-
 static inline void fb_add(struct fb_length *length, fb_u32 wire)
 {
 	length->packets++;
@@ -43,18 +32,6 @@ static inline void fb_remove(struct fb_length *length, fb_u32 wire)
 	length->bytes -= wire;
 }
 
-/* Whether a queue is at or above a threshold in either unit. */
-static inline bool fb_reaches(struct fb_length queue, struct fb_length threshold)
-{
-	return queue.packets >= threshold.packets || queue.bytes >= threshold.bytes;
-}
-
-/* Whether a packet may join a queue under a limit. */
-static inline bool fb_may_join(struct fb_length queue, fb_u32 wire, struct fb_length limit)
-{
-	return queue.packets < limit.packets && queue.bytes + wire <= limit.bytes;
-}
-
 /* A packet as a discipline knows it. */
 struct fb_queued {
 	struct fb_queued *next, *prev; /* in the list that holds it: the discipline's while it waits there */
@@ -63,6 +40,7 @@ struct fb_queued {
 	fb_u32 wire;		       /* bytes */
 	fb_u8 ecn;		       /* of the IP header, when it arrived */
 	fb_u8 class_of_service;
+	fb_u16 rank;		       /* the smaller, the more urgent */
 };
 
 #define FB_NOT_ECT 0
@@ -113,35 +91,8 @@ struct fb_state {
 	fb_u64 idle_since;	/* of interest while it is */
 };
 
-/* Whether a packet would fit if `freed` were not there. */
-static inline bool fb_fits_without(const struct fb_state *port, struct fb_length freed, fb_u32 wire)
-{
-	struct fb_length left = { port->queue.packets - freed.packets, port->queue.bytes - freed.bytes };
-
-	return fb_may_join(left, wire, port->limit) && left.bytes + wire <= port->memory;
-}
-
-static inline bool fb_fits(const struct fb_state *port, fb_u32 wire)
-{
-	struct fb_length nothing = { 0, 0 };
-
-	return fb_fits_without(port, nothing, wire);
-}
-
 /* About an arriving packet: accept, mark, or FB_DROP + one of enum fb_reason. */
 enum fb_verdict { FB_ACCEPT, FB_MARK, FB_DROP };
-
-/* Accepted, and marked from the step k on where it can be. */
-static inline int fb_step(struct fb_length queue, struct fb_length k, fb_u8 ecn)
-{
-	return ecn != FB_NOT_ECT && fb_reaches(queue, k) ? FB_MARK : FB_ACCEPT;
-}
-
-/* CE where the transport understands it, a drop elsewhere (RFC 3168 section 5). */
-static inline int fb_signal(fb_u8 ecn)
-{
-	return ecn != FB_NOT_ECT ? FB_MARK : FB_DROP + FB_EARLY;
-}
 
 /* What a discipline that holds its backlog does to packets of it, or to the one that is being pushed or popped. A dropped packet has left when
  * the call returns. */
@@ -150,36 +101,24 @@ struct fb_effects {
 	void (*drop)(struct fb_effects *effects, struct fb_queued *packet, enum fb_reason reason);
 };
 
-/* Carries out the verdict about the packet that is being pushed. Whether it joins the backlog. */
-static inline bool fb_admit(struct fb_effects *effects, struct fb_queued *packet, int verdict)
-{
-	if (verdict >= FB_DROP) {
-		effects->drop(effects, packet, (enum fb_reason)(verdict - FB_DROP));
-		return false;
-	}
-	if (verdict == FB_MARK)
-		effects->mark(effects, packet);
-	return true;
-}
+/* A queue in Rust (crates/guest/src/queue.rs). */
+struct fb_queue;
 
-/* A discipline. Either it decides about a packet when it arrives, once and for all, and serves in order of arrival (`arrive`), or it holds the
- * backlog (`push` and `pop`). */
-struct fb_queue {
-	/* Bytes of its state. */
-	size_t (*size)(const fb_u64 *param);
-	/* Makes the state, in memory that is zero. The rate is in bit/s. */
-	void (*start)(void *state, const fb_u64 *param, fb_u64 rate, const fb_u64 *random);
-	int (*arrive)(void *state, const struct fb_state *port, const struct fb_queued *packet);
-	/* Takes a packet in or drops it. */
-	void (*push)(void *state, const struct fb_state *port, struct fb_queued *packet, struct fb_effects *effects);
-	/* The packet whose transmission starts now; NULL: none is left. */
-	struct fb_queued *(*pop)(void *state, fb_u64 now, struct fb_effects *effects);
-};
+/* The queue of a port: `config` has FB_QUEUE numbers, the rate is in bit/s. NULL: the configuration is not known. */
+struct fb_queue *fb_queue_new(const fb_u64 *config, const struct fb_length *limit, fb_u64 rate, const fb_u64 *random);
+/* Frees one without packets. */
+void fb_queue_free(struct fb_queue *queue);
+/* Either a discipline decides about a packet when it arrives, once and for all, and serves in order of arrival (fb_queue_arrive), or it holds the
+ * backlog (fb_queue_push and fb_queue_pop). */
+bool fb_queue_holds(const struct fb_queue *queue);
+int fb_queue_arrive(struct fb_queue *queue, const struct fb_state *port, const struct fb_queued *packet);
+/* Takes a packet in or drops it. */
+void fb_queue_push(struct fb_queue *queue, const struct fb_state *port, struct fb_queued *packet, struct fb_effects *effects);
+/* The packet whose transmission starts now; NULL: none is left. */
+struct fb_queued *fb_queue_pop(struct fb_queue *queue, fb_u64 now, struct fb_effects *effects);
 
-extern const struct fb_queue fb_drop_tail, fb_dctcp_step, fb_lossy, fb_protect;
-extern const struct fb_queue fb_red, fb_strict_priority, fb_dwrr, fb_wfq, fb_choke, fb_pushout, fb_codel, fb_fq_codel, fb_pie;
-
-/* The discipline of a number; NULL: there is none. */
-const struct fb_queue *fb_queue_of(fb_u32 discipline);
+/* The shared packet memory of a switch, with param of fb_switch: whether a packet may join a port that holds `port_bytes`, while all ports together
+ * hold `used`. */
+bool fb_shared_admits(const fb_u64 *param, fb_u64 used, fb_u64 port_bytes, fb_u64 wire);
 
 #endif

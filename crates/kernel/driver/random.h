@@ -55,10 +55,4 @@ static inline fb_u64 fb_below(struct fb_random *r, fb_u64 n)
 	return (fb_u64)((unsigned __int128)fb_next(r) * n >> 64);
 }
 
-/* The 53 bits of a uniform number in [0, 1), as a whole number. */
-static inline fb_u64 fb_unit_bits(struct fb_random *r)
-{
-	return fb_next(r) >> 11;
-}
-
 #endif

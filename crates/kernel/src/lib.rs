@@ -6,7 +6,6 @@
 
 pub mod congestion_controls;
 pub mod embedded;
-pub mod queue;
 pub mod shims;
 pub mod tags;
 

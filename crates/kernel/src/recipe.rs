@@ -9,6 +9,9 @@ use std::process::Command;
 /// Changed when the way of building changes in a manner that no input shows.
 const METHOD: &str = "forebay kernel 1";
 
+/// Ending of files that the kernel's build takes as objects.
+pub(crate) const OBJECT: &str = ".o_shipped";
+
 /// All that goes into a kernel beside its sources and the compiler.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe {
@@ -28,9 +31,9 @@ impl Recipe {
         text.ok_or_else(|| Error::new(format!("this program was built without {path}")))
     }
 
-    /// C files and headers, for the folder in the kernel's tree.
+    /// C files, headers and compiled Rust, for the folder in the kernel's tree.
     pub(crate) fn code(self) -> impl Iterator<Item = &'static Embedded> {
-        self.files.iter().filter(|f| f.path.ends_with(".c") || f.path.ends_with(".h"))
+        self.files.iter().filter(|f| [".c", ".h", OBJECT].iter().any(|ending| f.path.ends_with(ending)))
     }
 
     /// The name of everything in it.

@@ -3,7 +3,7 @@
 
 use crate::edits;
 use crate::error::{At, Error};
-use crate::recipe::Recipe;
+use crate::recipe::{OBJECT, Recipe};
 use crate::selection::READY;
 use crate::source::{Source, files};
 use crate::unpack::unpack;
@@ -75,7 +75,7 @@ impl Tree {
         write(&ours.join("Makefile"), makefile(&wanted).as_bytes())?;
         write(&ours.join("initramfs"), ROOT.as_bytes())?;
         // Removes files that an older program added and this one does not have.
-        for name in files(&ours)?.iter().filter(|n| n.ends_with(".c") || n.ends_with(".h")) {
+        for name in files(&ours)?.iter().filter(|n| [".c", ".h", OBJECT].iter().any(|ending| n.ends_with(ending))) {
             if !wanted.contains(name.as_str()) {
                 let path = ours.join(name);
                 fs::remove_file(&path).at(&path)?;
@@ -124,8 +124,8 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     fs::write(path, text).at(path)
 }
 
-/// Lists our files that are compiled into the kernel: the whole driver, the built-in variants of the congestion controls, and files that changes of
-/// arch/um refer to.
+/// Lists our files that are compiled into the kernel: the whole driver, the built-in variants of the congestion controls, files that changes of
+/// arch/um refer to, and compiled Rust.
 fn makefile(files: &BTreeSet<&str>) -> String {
     let mut text = String::from("# Made by forebay.\nccflags-y := -I$(srctree)/arch/um/kernel/forebay/driver\n");
     let built = |f: &&&str| {
@@ -134,6 +134,9 @@ fn makefile(files: &BTreeSet<&str>) -> String {
     };
     for file in files.iter().filter(built) {
         let _ = writeln!(text, "obj-y += {}o", file.trim_end_matches('c'));
+    }
+    for file in files.iter().filter_map(|f| f.strip_suffix(OBJECT)) {
+        let _ = writeln!(text, "obj-y += {file}.o");
     }
     text
 }
@@ -158,12 +161,13 @@ mod tests {
             "bpf/rns/rns_core.h",
             "driver/a.c",
             "driver/a.h",
+            "guest/b.o_shipped",
             "init/init.c",
             "um/seed.c",
         ];
         let text = makefile(&BTreeSet::from(files));
         let objects: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("obj-y += ")).collect();
-        assert_eq!(objects, ["bpf/builtin.o", "bpf/rns/rns_builtin.o", "driver/a.o", "um/seed.o"]);
+        assert_eq!(objects, ["bpf/builtin.o", "bpf/rns/rns_builtin.o", "driver/a.o", "um/seed.o", "guest/b.o"]);
     }
 
     #[test]

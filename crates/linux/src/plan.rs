@@ -8,9 +8,9 @@ use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_kernel::queue::{self, Discipline};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
+use forebay_queues::{SharedBuffer, SharedPolicy};
 use forebay_types::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
 use std::collections::BTreeMap;
 
@@ -157,14 +157,7 @@ impl Plan {
         });
         for (id, port) in network.ports.enumerate() {
             let host = network.nodes[port.from].host;
-            // A world with queues of its own may have others than a guest, and does not look at these.
-            let queue = Discipline::of(&port.queue).unwrap_or(Discipline::DROP_TAIL);
-            let random = if host {
-                RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())])
-            } else {
-                RngStream::Queue.stream(seed, &[u64::from(id.get())])
-            };
-            // A host's own interface is a FIFO without limit.
+            // A host's own interface has no limit.
             let limit = if host { None } else { port.buffer };
             frames.put(protocol::Port {
                 from: port.from.get(),
@@ -173,14 +166,15 @@ impl Plan {
                 delay: port.delay.0,
                 limit_bytes: if let Some(QueueLen::Bytes(bytes)) = limit { bytes } else { NEVER },
                 limit_packets: if let Some(QueueLen::Packets(n)) = limit { u32::try_from(n).unwrap_or(NONE) } else { NONE },
-                discipline: queue.number,
-                random: random.state(),
-                param: queue.param,
+                pad: 0,
+                random: RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())]).state(),
+                queue_random: RngStream::Queue.stream(seed, &[u64::from(id.get())]).state(),
+                queue: port.queue_config.words(),
             });
         }
         for (id, node) in network.nodes.enumerate() {
             if let Some(shared) = &node.shared_buffer {
-                frames.put(protocol::Switch { node: id.get(), pad: 0, param: queue::shared(shared) });
+                frames.put(protocol::Switch { node: id.get(), pad: 0, param: shared_numbers(shared) });
             }
         }
         for p in &self.profiles {
@@ -220,6 +214,15 @@ impl Plan {
             frames.put(protocol::ShimHost { group: id.get(), node: node.get(), phase, cost });
         }
     }
+}
+
+/// `param` of `struct fb_switch`.
+fn shared_numbers(buffer: &SharedBuffer) -> [u64; 6] {
+    let (policy, number) = match buffer.policy {
+        SharedPolicy::Static { per_port } => (0, per_port),
+        SharedPolicy::Dynamic { alpha } => (1, alpha.to_bits()),
+    };
+    [buffer.total, policy, number, 0, 0, 0]
 }
 
 #[cfg(test)]

@@ -102,6 +102,8 @@ pub const NEVER: u64 = u64::MAX;
 pub const NONE: u32 = u32::MAX;
 /// `FB_HOPS`: most ports on a way.
 pub const HOPS: usize = 24;
+/// `FB_QUEUE`.
+pub const QUEUE: usize = forebay_queues::CONFIG_WORDS;
 /// `FB_PARAMS`.
 pub const PARAMS: usize = 24;
 /// `FB_TAGS`.
@@ -122,8 +124,8 @@ records! {
     }
     /// `struct fb_port`.
     Port = 2, "fb_port" {
-        from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, discipline: u32, random: [u64; 4],
-        param: [u64; PARAMS],
+        from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, pad: u32, random: [u64; 4],
+        queue_random: [u64; 4], queue: [u64; QUEUE],
     }
     /// `struct fb_switch`.
     Switch = 3, "fb_switch" { node: u32, pad: u32, param: [u64; 6] }

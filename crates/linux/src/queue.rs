@@ -4,20 +4,11 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
-use forebay_kernel::queue::Discipline;
-use forebay_queues::{FifoDiscipline, Queue};
 use forebay_types::Time;
 
 /// All of that, by the first port that asks for it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     let mut all = Vec::new();
-    if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| Discipline::of(&p.queue).is_none()) {
-        let reason = format!(
-            "the queue of port `{}` has no C core; legal: any but `pfabric`, and `strict-priority` without `ks`",
-            port_label(network, id)
-        );
-        all.push(Unsupported { key: "topology", reason });
-    }
     let cannot = |key, what: &str| Unsupported {
         key,
         reason: format!("the guest's network {what}; legal: {key} left out, or `world = \"sim\"`"),
@@ -27,9 +18,6 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     }
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
-    }
-    if network.ports.iter().any(|p| network.nodes[p.from].host && p.queue != Queue::Fifo(FifoDiscipline::default())) {
-        all.push(cannot("topology.host-queue", "has hosts whose interfaces are plain queues"));
     }
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
         let reason = format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id));
@@ -44,18 +32,14 @@ mod tests {
     use crate::testing::experiment;
     use forebay_experiment::faults::Corruption;
     use forebay_types::PortId;
-    use forebay_types::QueueLen;
 
     #[test]
-    fn missing_core_and_zero_delay_named() {
+    fn zero_delay_is_named() {
         let mut network = experiment(2).network;
         assert_eq!(refused(&network), []);
-        let entry = forebay_queues::find("pfabric").unwrap();
-        let params = forebay_types::param::Values(Vec::new());
-        network.ports[PortId::new(0)].queue = (entry.build)(&params, Some(QueueLen::Packets(30))).unwrap();
         network.ports[PortId::new(3)].delay = Time::ZERO;
         let reasons: Vec<String> = refused(&network).into_iter().map(|u| u.reason).collect();
-        assert!(reasons[0].contains("`sw->recv`") && reasons[1].contains("`sw->s0`"), "{reasons:?}");
+        assert!(reasons[0].contains("`sw->s0`"), "{reasons:?}");
     }
 
     #[test]
@@ -64,11 +48,7 @@ mod tests {
         let port = PortId::new(0);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
         network.faults.balance = Balance::Packet;
-        let entry = forebay_queues::find("pfabric").unwrap();
-        let host = network.ports.position(|p| network.nodes[p.from].host).unwrap();
-        network.ports[host].queue =
-            (entry.build)(&forebay_types::param::Values(Vec::new()), Some(QueueLen::Packets(30))).unwrap();
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
-        assert_eq!(keys, ["topology", "topology.corruption", "topology.balance", "topology.host-queue"]);
+        assert_eq!(keys, ["topology.corruption", "topology.balance"]);
     }
 }

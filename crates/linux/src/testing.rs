@@ -84,6 +84,7 @@ pub(crate) fn experiment(senders: u32) -> Experiment {
         delay: Time::from_us(10),
         buffer,
         queue: Queue::Fifo(FifoDiscipline::DropTail(DropTail)),
+        queue_config: Default::default(),
     };
     network.ports.push(port(switch, receiver, Some(QueueLen::Packets(20))));
     network.ports.push(port(receiver, switch, None));

@@ -4,5 +4,6 @@ mod failures;
 mod golden;
 mod guest;
 mod proboscis;
+mod queues;
 mod rto_min;
 mod tags;

@@ -6,8 +6,10 @@
 use crate::ring_buffer::RingBuffer;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
-    QueueError, QueueState, Queued, RawParams, Verdict, red,
+    QueueError, QueueState, Queued, Verdict, red,
 };
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::param::{Entry, Kind, Param, Values, choices};
 use forebay_types::{QueueLen, Rate, Rng, Time};
 
@@ -106,7 +108,7 @@ impl Choke {
     /// Marks the drawn packets, or drops those that are not ECN-capable.
     fn signal_samples(&mut self, effects: &mut impl Effects) {
         // From the back, so that the positions of the others stay valid.
-        self.drawn.sort_unstable_by_key(|&i| std::cmp::Reverse(i));
+        self.drawn.sort_unstable_by_key(|&i| core::cmp::Reverse(i));
         for &i in &self.drawn {
             let Some(Candidate { handle, capable, .. }) = self.backlog.get(i) else { continue };
             if capable {
@@ -116,6 +118,26 @@ impl Choke {
                 effects.drop(handle, DropReason::Early);
             }
         }
+    }
+}
+
+/// Access to the state, for the comparison with `sch_choke`.
+#[cfg(inspect)]
+impl Choke {
+    /// See [`red::RedControl::state`].
+    pub fn state(&mut self) -> [*mut u64; 3] {
+        self.control.state()
+    }
+
+    /// See [`red::RedControl::age`].
+    pub fn decay(&mut self) {
+        self.control.age();
+    }
+
+    /// The packet that a single sample would draw now.
+    pub fn next_sample(&self) -> Option<Handle> {
+        let pick = |len| self.rng.clone().below(len) as usize;
+        self.backlog.get(if self.backlog.is_empty() { 0 } else { pick(self.backlog.len() as u64) }).map(|c| c.handle)
     }
 }
 
@@ -133,17 +155,11 @@ impl Discipline for Choke {
     fn thresholds(&self) -> Vec<(String, QueueState)> {
         self.control.thresholds()
     }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        let mut numbers = self.control.raw_params().to_vec();
-        numbers.extend([self.samples as u64, self.rule as u64, u64::from(self.mark_samples)]);
-        RawParams::new("choke", numbers)
-    }
 }
 
 impl Buffered for Choke {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        let matched = std::mem::take(&mut self.matched);
+        let matched = core::mem::take(&mut self.matched);
         let verdict = if matched { None } else { self.decide(port, &packet.packet) };
         let verdict = verdict.unwrap_or_else(|| {
             if self.mark_samples {

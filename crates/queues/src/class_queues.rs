@@ -1,10 +1,12 @@
 //! Queues by class of service for several schedulers: classification, limits, marking, and drops from a full buffer. The scheduler chooses the queue
 //! to serve.
 
-use crate::{DropReason, Effects, Handle, PacketRef, PortState, QueueError, QueueState, Queued, Verdict, raw_params};
+use crate::{DropReason, Effects, Handle, PacketRef, PortState, QueueError, QueueState, Queued, Verdict};
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::QueueLen;
 use forebay_types::param::{Kind, Param, Values};
-use std::collections::VecDeque;
 
 /// Classes of service that packets can have.
 pub(crate) const CLASSES: usize = 8;
@@ -35,12 +37,7 @@ pub(crate) struct ClassQueues {
 /// Maps classes evenly to `queues`, class 7 to queue 0. With 2, 4 and 8 queues as in IEEE 802.1Q table 8-5, except that class 0 stays below class 1:
 /// classes are in order of urgency here, whereas 802.1Q uses class 1 for background traffic.
 pub(crate) fn even_map(queues: usize) -> [u8; CLASSES] {
-    std::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
-}
-
-/// The queues of classes 0 to 7 as one number, a byte each, class 0 in the lowest.
-pub(crate) fn pack_map(map: [u8; CLASSES]) -> u64 {
-    u64::from_le_bytes(map)
+    core::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
 }
 
 /// The map from classes to `count` queues, given by the scenario or even.
@@ -180,19 +177,6 @@ impl ClassQueues {
 
     pub(crate) fn len(&self) -> usize {
         self.queues.iter().map(|q| q.packets.len()).sum()
-    }
-
-    /// Map, number of queues, tail-drop flag, weights (two numbers, 16 bits each, queue 0 in the lowest), limits and thresholds of eight queues.
-    pub(crate) fn raw_params(&self) -> Vec<u64> {
-        let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
-        for (q, queue) in self.queues.iter().enumerate() {
-            numbers[3 + q / 4] |= u64::from(queue.weight) << (16 * (q % 4));
-        }
-        let of_each = |of: fn(&ClassQueue) -> QueueState| (0..CLASSES).map(move |q| (q, of));
-        for (q, of) in of_each(|q| q.limit).chain(of_each(|q| q.k)) {
-            numbers.push(raw_params::length(self.queues.get(q).map_or(QueueState::UNLIMITED, of)));
-        }
-        numbers
     }
 
     pub(crate) fn marks(&self) -> bool {

@@ -3,11 +3,11 @@
 
 use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
-    Queued, RawParams, Verdict,
+    Queued, Verdict,
 };
-use forebay_types::Time;
+use alloc::collections::VecDeque;
 use forebay_types::param::{Entry, Kind, Param, Values};
-use std::collections::VecDeque;
+use forebay_types::{Time, math};
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,10 +45,6 @@ impl Params {
         self.mtu = self.mtu.or(Some(packet));
     }
 
-    pub(crate) fn raw_params(&self) -> [u64; 5] {
-        [self.target.0, self.interval.0, u64::from(self.ecn), self.ce_threshold.0, self.mtu.unwrap_or(ETHERNET)]
-    }
-
     pub(crate) fn marks(&self) -> bool {
         self.ecn || self.ce_threshold != Time::NEVER
     }
@@ -56,7 +52,7 @@ impl Params {
     /// RFC 8289 section 5.6, `control_law`: time of the drop after the one at `t`, the `count`th in a row.
     fn control_law(&self, t: Time, count: u32) -> Time {
         // Square root and quotient are correctly rounded on every machine; Linux approximates the root by Newton steps.
-        t + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
+        t + Time((self.interval.0 as f64 / math::sqrt_of(count)) as u64)
     }
 }
 
@@ -160,6 +156,34 @@ impl CodelControl {
     }
 }
 
+/// Access to the state, for the comparison with `sch_codel` and `sch_fq_codel`.
+#[cfg(inspect)]
+impl CodelControl {
+    /// Next drop, time above the target (or never), count, count when dropping began, and whether it is dropping.
+    pub(crate) fn state(&self) -> [u64; 5] {
+        let first_above = self.first_above.unwrap_or(Time::NEVER);
+        [self.drop_next.0, first_above.0, self.count.into(), self.last_count.into(), self.dropping.into()]
+    }
+
+    /// Moves the next drop.
+    pub(crate) fn set_drop_next(&mut self, time: Time) {
+        self.drop_next = time;
+    }
+}
+
+#[cfg(inspect)]
+impl Codel {
+    /// See [`CodelControl::state`].
+    pub fn state(&self) -> [u64; 5] {
+        self.control.state()
+    }
+
+    /// See [`CodelControl::set_drop_next`].
+    pub fn set_drop_next(&mut self, time: Time) {
+        self.control.set_drop_next(time);
+    }
+}
+
 /// A FIFO with CoDel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Codel {
@@ -193,10 +217,6 @@ impl Discipline for Codel {
 
     fn marks(&self) -> bool {
         self.params.marks()
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("codel", self.params.raw_params())
     }
 }
 

@@ -1,9 +1,6 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::raw_params::length;
-use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
-};
+use crate::{Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, Verdict};
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param};
 
@@ -41,10 +38,6 @@ impl Discipline for DctcpStep {
 
     fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
     }
 }
 

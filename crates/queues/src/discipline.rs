@@ -1,7 +1,10 @@
 //! The two kinds of disciplines. The order of a FIFO never changes, so its port computes the departure time of a packet on arrival. A buffered
 //! discipline may change the order or drop packets of the backlog later, so the port takes the next packet from it after each transmission.
 
-use crate::{Arrival, Effects, Handle, PortState, QueueState, Queued, RawParams, Verdict};
+use crate::{Arrival, Effects, Handle, PortState, QueueState, Queued, Verdict};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::{QueueLen, Rate, Rng, Time};
 
 /// Setup and properties that all disciplines have in common.
@@ -29,9 +32,6 @@ pub trait Discipline {
     fn thresholds(&self) -> Vec<(String, QueueState)> {
         Vec::new()
     }
-
-    /// See [`Queue::raw_params`].
-    fn raw_params(&self) -> Option<RawParams>;
 }
 
 /// A discipline that decides about each packet on arrival and serves in order of arrival.
@@ -170,10 +170,6 @@ macro_rules! disciplines {
 
             fn thresholds(&self) -> Vec<(String, QueueState)> {
                 each!($name, self, d => d.thresholds(), $($variant)*)
-            }
-
-            fn raw_params(&self) -> Option<RawParams> {
-                each!($name, self, d => d.raw_params(), $($variant)*)
             }
         }
 
@@ -342,14 +338,6 @@ impl Queue {
         let length =
             |k: QueueState| if k.packets < u32::MAX { QueueLen::Packets(k.packets.into()) } else { QueueLen::Bytes(k.bytes) };
         thresholds.into_iter().map(|(name, k)| (name, length(k))).collect()
-    }
-
-    /// Its kind and parameters as numbers; `None` for disciplines that exist in Rust only. [`Queue::set_defaults`] must have been called.
-    pub fn raw_params(&self) -> Option<RawParams> {
-        match self {
-            Queue::Fifo(d) => d.raw_params(),
-            Queue::Buffered(d) => d.raw_params(),
-        }
     }
 }
 

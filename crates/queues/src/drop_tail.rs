@@ -1,8 +1,6 @@
 //! Drop-tail: accepts every packet that fits.
 
-use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
-};
+use crate::{Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, Verdict};
 use forebay_types::param::Entry;
 
 /// First in, first out; a packet is lost only when the buffer is full.
@@ -12,10 +10,6 @@ pub struct DropTail;
 impl Discipline for DropTail {
     fn marks(&self) -> bool {
         false
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("drop-tail", [])
     }
 }
 

@@ -4,11 +4,14 @@
 use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
-    Queued, RawParams, Verdict,
+    Queued, Verdict,
 };
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::Time;
 use forebay_types::param::{Entry, Kind, Param, Values};
-use std::collections::VecDeque;
 
 /// The queues and the order of their turns.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,12 +51,6 @@ impl Discipline for Dwrr {
 
     fn thresholds(&self) -> Vec<(String, QueueState)> {
         self.queues.thresholds()
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        let mut numbers = self.queues.raw_params();
-        numbers.push(self.quantum.max(1));
-        RawParams::new("dwrr", numbers)
     }
 }
 
@@ -223,7 +220,7 @@ mod tests {
                 assert_eq!(p.arrive(packet(wire, class, 0, 0)), Verdict::Accept);
             }
         }
-        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
         // By number of arrival: 0 1 2 of the first queue, 3 4 of the second, 5 6 7, 8 9 10.
         assert_eq!(order, [0, 3, 5, 8, 1, 2, 4, 6, 7, 9, 10]);
     }
@@ -256,7 +253,7 @@ mod tests {
         assert_eq!(p.serve(), None);
         // Both queues start without credit: turns alternate.
         (0..4).for_each(|i| _ = p.arrive(packet(1500, if i < 2 { 0 } else { 7 }, 0, 0)));
-        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [10, 12, 11, 13]);
     }
 
@@ -314,7 +311,7 @@ mod tests {
             }
             let quanta: Vec<u64> = list.iter().map(|&w| small * w as u64).collect();
             let order: Vec<usize> =
-                std::iter::from_fn(|| p.serve().map(|_| (7 - usize::from(p.serving.unwrap().packet.class)) / 2)).collect();
+                core::iter::from_fn(|| p.serve().map(|_| (7 - usize::from(p.serving.unwrap().packet.class)) / 2)).collect();
             assert_eq!(order, round_by_round(&quanta, sizes));
         }
     }
@@ -324,7 +321,7 @@ mod tests {
     fn tiny_quantum_takes_bounded_work() {
         let mut p = port(&[quantum(1)], 100);
         (0..4).for_each(|i| _ = p.arrive(packet(4_000_000_000 + i, [7, 0][i as usize % 2], 0, 0)));
-        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [0, 1, 2, 3]);
     }
 }

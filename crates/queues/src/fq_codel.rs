@@ -5,11 +5,13 @@ use crate::codel::{CodelControl, Packets, Params, params};
 use crate::heap::IndexedHeap;
 use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
-    Queued, RawParams, Verdict,
+    Queued, Verdict,
 };
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use forebay_types::param::{Entry, Kind, Param, Values};
 use forebay_types::{Rate, Rng, Time, mix};
-use std::collections::VecDeque;
 
 /// No packet.
 const NONE: u32 = u32::MAX;
@@ -122,7 +124,7 @@ impl FqCodel {
 
     /// Notes that the queue of `flow` has changed.
     fn mark_changed(&mut self, flow: u32) {
-        if !std::mem::replace(&mut self.flows[flow as usize].changed, true) {
+        if !core::mem::replace(&mut self.flows[flow as usize].changed, true) {
             self.changed.push(flow);
         }
     }
@@ -163,6 +165,25 @@ impl FqCodel {
     }
 }
 
+/// Access to the state, for the comparison with `sch_fq_codel`.
+#[cfg(inspect)]
+impl FqCodel {
+    /// See [`CodelControl::state`].
+    pub fn state(&self, flow: usize) -> [u64; 5] {
+        self.flows[flow].control.state()
+    }
+
+    /// See [`CodelControl::set_drop_next`].
+    pub fn set_drop_next(&mut self, flow: usize, time: Time) {
+        self.flows[flow].control.set_drop_next(time);
+    }
+
+    /// Packets and bytes of all queues, and the seed of the hash.
+    pub fn totals(&self) -> (QueueState, u64) {
+        (self.chains.total, self.perturbation)
+    }
+}
+
 impl Discipline for FqCodel {
     fn start(&mut self, _rate: Rate, mut rng: Rng) {
         self.perturbation = rng.next_u64();
@@ -174,12 +195,6 @@ impl Discipline for FqCodel {
 
     fn marks(&self) -> bool {
         self.params.marks()
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        let mut numbers = self.params.raw_params().to_vec();
-        numbers.extend([u64::from(self.limit), self.quantum as u64, u64::from(self.batch), self.flows.len() as u64]);
-        RawParams::new("fq-codel", numbers)
     }
 }
 

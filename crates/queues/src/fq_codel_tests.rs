@@ -111,7 +111,7 @@ fn fattest_queue_equals_a_search() {
         }
         let fattest = fq.fattest();
         let bytes = |f: u32| fq.flows[f as usize].bytes;
-        let searched = fq.new.iter().chain(&fq.old).copied().max_by_key(|&f| (bytes(f), std::cmp::Reverse(f)));
+        let searched = fq.new.iter().chain(&fq.old).copied().max_by_key(|&f| (bytes(f), core::cmp::Reverse(f)));
         assert_eq!(fattest, searched.filter(|&f| bytes(f) > 0));
     }
     assert!(overflows > 100, "{overflows}");
@@ -202,7 +202,7 @@ fn skipped_rounds_keep_the_order() {
         for (flow, sizes) in sizes.iter().enumerate() {
             sizes.iter().for_each(|&wire| assert_eq!(p.arrive(packet(wire, 0, 0, flow as u64)), Verdict::Accept));
         }
-        let order: Vec<usize> = std::iter::from_fn(|| p.serve().map(|_| p.serving.unwrap().packet.flow as usize)).collect();
+        let order: Vec<usize> = core::iter::from_fn(|| p.serve().map(|_| p.serving.unwrap().packet.flow as usize)).collect();
         assert_eq!(order, turn_by_turn(quantum as i64, sizes));
     }
 }
@@ -212,6 +212,6 @@ fn skipped_rounds_keep_the_order() {
 fn tiny_quantum_takes_bounded_work() {
     let mut p = port(&[("quantum", Value::Bytes(forebay_types::Bytes(1)))], QueueState::UNLIMITED);
     (0..4).for_each(|i| assert_eq!(p.arrive(packet(4_000_000_000 + i, 0, 0, u64::from(i % 2))), Verdict::Accept));
-    let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+    let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
     assert_eq!(order, [0, 1, 2, 3]);
 }

@@ -1,6 +1,8 @@
 //! Binary heap of numbered items with a position index: the item with the largest key in constant time, changes and removals in logarithmic time. It
 //! allocates only while it grows.
 
+use alloc::vec::Vec;
+
 /// Position of an item that is not in the heap.
 const NONE: u32 = u32::MAX;
 
@@ -41,7 +43,7 @@ impl IndexedHeap {
     /// Removes `item`, if it is in the heap.
     pub(crate) fn remove(&mut self, item: u32) {
         let Some(place) = self.places.get_mut(item as usize) else { return };
-        let hole = std::mem::replace(place, NONE) as usize;
+        let hole = core::mem::replace(place, NONE) as usize;
         if hole >= self.heap.len() {
             return;
         }

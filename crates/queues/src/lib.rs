@@ -3,10 +3,18 @@
 //!
 //! To add a discipline, create a file with its implementation and `ENTRY`, add `mod` and a line of [`REGISTRY`] here, and add a line to
 //! [`FifoDiscipline`] or [`BufferedDiscipline`] in `discipline.rs`.
+//!
+//! The crate is compiled for guest kernels too, which have no standard library.
+
+#![cfg_attr(not(test), no_std)]
+
+#[macro_use]
+extern crate alloc;
 
 mod choke;
 mod class_queues;
 mod codel;
+mod config;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
@@ -19,7 +27,6 @@ mod pie;
 mod port_state;
 mod protect;
 mod pushout;
-mod raw_params;
 mod red;
 mod ring_buffer;
 mod shared_buffer;
@@ -29,14 +36,15 @@ mod strict_priority;
 mod testing;
 mod wfq;
 
+pub use config::{CONFIG_WORDS, QueueConfig};
 pub use discipline::*;
 pub use port_state::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
-pub use raw_params::RawParams;
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
 
 use discipline::Fifo;
 use port_state::PacketRef;
 
+use alloc::string::String;
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param, QueueValue, Values};
 

@@ -1,11 +1,10 @@
 //! A FIFO that loses packets at random, such as with a bad optic, a loose cable, or a line card that drops silently. DCTCP's step marking is
 //! optional.
 
-use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, PortState, Queue, QueueEntry, QueueState, RawParams,
-    Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, PortState, Queue, QueueEntry, QueueState, Verdict,
 };
+use alloc::boxed::Box;
 use forebay_types::param::{Entry, Kind, Param};
 use forebay_types::{Rate, Rng};
 
@@ -31,12 +30,6 @@ impl Discipline for Lossy {
 
     fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        // A random number has 53 bits, so the number of values below the probability is an integer.
-        let lost_below = (self.p * (1u64 << 53) as f64).ceil() as u64;
-        RawParams::new("lossy", [lost_below, length(self.k)])
     }
 }
 

@@ -7,8 +7,9 @@
 use crate::sorted_list::SortedList;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
-    QueueState, Queued, RawParams, Verdict,
+    QueueState, Queued, Verdict,
 };
+use alloc::vec::Vec;
 use forebay_types::param::Entry;
 use forebay_types::{Time, mix};
 
@@ -117,7 +118,7 @@ impl Pfabric {
     #[inline]
     fn append(&mut self, handle: u32) {
         let chain = &mut self.chains[self.entries[handle as usize].chain as usize];
-        let newest = std::mem::replace(&mut chain.newest, handle);
+        let newest = core::mem::replace(&mut chain.newest, handle);
         match self.entries.get_mut(newest as usize) {
             Some(w) => w.behind = handle,
             None => chain.oldest = handle,
@@ -131,7 +132,7 @@ impl Pfabric {
     #[inline(never)]
     fn grow_chains(&mut self) {
         let more = vec![Chain { oldest: NONE, newest: NONE }; (2 * self.chains.len()).max(16)];
-        for chain in std::mem::replace(&mut self.chains, more) {
+        for chain in core::mem::replace(&mut self.chains, more) {
             let mut handle = chain.oldest;
             while let Some(&BacklogEntry { flow, behind, .. }) = self.entries.get(handle as usize) {
                 self.entries[handle as usize].chain = self.chain_of(flow);
@@ -161,10 +162,6 @@ impl Discipline for Pfabric {
 
     fn reads_priority(&self) -> bool {
         true
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        None
     }
 }
 
@@ -229,8 +226,8 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::testing::{Effect, Port, packet};
+    use core::cmp::Reverse;
     use forebay_types::Rng;
-    use std::cmp::Reverse;
 
     fn port(buffer: QueueState) -> Port {
         Port::new(BufferedDiscipline::Pfabric(Pfabric::default()), buffer)
@@ -243,7 +240,7 @@ mod tests {
         for (rank, flow) in [(30, 1), (25, 2), (20, 1), (24, 2)] {
             assert_eq!(p.arrive(packet(1500, 0, rank, flow)), Verdict::Accept);
         }
-        let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<_> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [0, 2, 1, 3]);
     }
 
@@ -259,7 +256,7 @@ mod tests {
         // An ACK has rank 0.
         assert_eq!(p.arrive(packet(40, 0, 0, 5)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
-        let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<_> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [5, 0, 4]);
     }
 

@@ -7,11 +7,12 @@
 
 use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
-    Queued, RawParams, Verdict,
+    Queued, Verdict,
 };
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use forebay_types::param::{Entry, Kind, Param, Values};
 use forebay_types::{Rate, Rng, Time};
-use std::collections::VecDeque;
 
 /// RFC 8033 section 5.2: bytes that leave in one measurement of the rate.
 const DQ_THRESHOLD: u64 = 1 << 14;
@@ -246,6 +247,29 @@ impl Pie {
     }
 }
 
+/// Access to the state, for the comparison with `sch_pie`.
+#[cfg(inspect)]
+impl Pie {
+    /// Addresses: probability, accumulated probability, allowance, delay at the last update, last sojourn time, bytes, next update, generator.
+    pub fn state(&mut self) -> [*mut u64; 8] {
+        [
+            (&raw mut self.probability).cast(),
+            (&raw mut self.accumulated).cast(),
+            &raw mut self.burst_allowance.0,
+            &raw mut self.old_delay.0,
+            &raw mut self.last_sojourn.0,
+            &raw mut self.bytes,
+            &raw mut self.next_update.0,
+            (&raw mut self.rng).cast(),
+        ]
+    }
+
+    /// Runs the updates that are due.
+    pub fn update(&mut self, now: Time) {
+        self.catch_up(now);
+    }
+}
+
 /// Divisor of steps, which are smaller at small probabilities (RFC 8033 section 4.2).
 fn scale(probability: f64) -> f64 {
     match probability {
@@ -292,16 +316,6 @@ impl Discipline for Pie {
 
     fn marks(&self) -> bool {
         self.params.ecn
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        let p = &self.params;
-        let flags = [p.derandomize, p.cap, p.from_rate].map(u64::from);
-        let mut numbers = vec![p.target.0, p.update.0, p.alpha.to_bits(), p.beta.to_bits(), p.burst.0];
-        numbers.extend([u64::from(p.ecn), p.mark_up_to.to_bits()]);
-        numbers.extend(flags);
-        numbers.push(p.mean_packet.unwrap_or(FULL_PACKET));
-        RawParams::new("pie", numbers)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Drop precedence in one FIFO: packets of high priority have a reserve beyond the buffer (`incast-prin.md` 3.3). No reordering.
 
-use crate::raw_params::length;
 use crate::{
     Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, PortState, Queue, QueueEntry, QueueError,
-    QueueState, RawParams, Verdict,
+    QueueState, Verdict,
 };
 use forebay_types::QueueLen;
 use forebay_types::param::{Entry, Kind, Param, Values};
@@ -48,10 +47,6 @@ impl Discipline for Protect {
 
     fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
     }
 }
 

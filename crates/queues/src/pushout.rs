@@ -1,11 +1,10 @@
 //! Push-out: a FIFO in which a packet of high priority that arrives at a full buffer evicts the newest one of low priority (`incast-prin.md` 3.3). No
 //! reordering.
 
-use crate::raw_params::length;
 use crate::ring_buffer::RingBuffer;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, K, Marking, PacketRef, PortState,
-    Queue, QueueEntry, QueueState, Queued, RawParams, Verdict,
+    Queue, QueueEntry, QueueState, Queued, Verdict,
 };
 use forebay_types::Time;
 use forebay_types::param::Entry;
@@ -65,10 +64,6 @@ impl Discipline for Pushout {
 
     fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("pushout", [u64::from(self.high), length(self.k)])
     }
 }
 
@@ -152,7 +147,7 @@ mod tests {
         assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
         // No packet of low priority is left.
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Drop(DropReason::Overflow));
-        let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<_> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [2, 5, 6]);
     }
 }

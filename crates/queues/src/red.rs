@@ -2,8 +2,11 @@
 
 use crate::{
     Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueError,
-    QueueState, RawParams, Verdict,
+    QueueState, Verdict,
 };
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::param::{Entry, Kind, Param, Values, choices};
 use forebay_types::{QueueLen, Rate, Rng, Time, math};
 
@@ -54,13 +57,6 @@ pub(crate) struct RedControl {
 }
 
 impl RedControl {
-    /// Thresholds (real numbers), whether they are in bytes, probability, weight, and the options.
-    pub(crate) fn raw_params(&self) -> [u64; 10] {
-        let [bytes, gentle, drop_above, in_service] = [self.bytes, self.gentle, self.drop_above, self.in_service].map(u64::from);
-        let [min, max, p_max, weight] = [self.min, self.max, self.p_max, self.weight].map(f64::to_bits);
-        [min, max, bytes, p_max, weight, gentle, drop_above, self.count_rule as u64, in_service, self.mean_packet]
-    }
-
     /// See [`Queue::thresholds`].
     pub(crate) fn thresholds(&self) -> Vec<(String, QueueState)> {
         // They are integers in the scenario.
@@ -128,9 +124,9 @@ impl RedControl {
 
     /// Decays the average for the idle time, as if m packets of the mean size had arrived at an empty queue.
     #[inline(always)]
-    fn age(&mut self) {
+    pub(crate) fn age(&mut self) {
         if self.idle > Time::ZERO {
-            let m = std::mem::take(&mut self.idle).0 as f64 / self.service;
+            let m = core::mem::take(&mut self.idle).0 as f64 / self.service;
             self.avg *= power(self.log_decay, m);
         }
     }
@@ -207,6 +203,33 @@ impl RedControl {
     }
 }
 
+/// Access to the state, for the comparison with `sch_red` and `sch_choke`.
+#[cfg(inspect)]
+impl RedControl {
+    /// Addresses: average, count, probability below `max`.
+    pub(crate) fn state(&mut self) -> [*mut u64; 3] {
+        [(&raw mut self.avg).cast(), (&raw mut self.count).cast(), (&raw mut self.p_max).cast()]
+    }
+}
+
+#[cfg(inspect)]
+impl Red {
+    /// See [`RedControl::state`].
+    pub fn state(&mut self) -> [*mut u64; 3] {
+        self.0.state()
+    }
+
+    /// See [`RedControl::age`].
+    pub fn decay(&mut self) {
+        self.0.age();
+    }
+
+    /// Decides about an ECN-capable packet that fits; true for a mark.
+    pub fn marks_capable(&mut self, port: &PortState) -> bool {
+        self.0.decide(port, Codepoint::Ect0) == Verdict::Mark
+    }
+}
+
 /// Natural logarithm of a number in [0, 1]; `math::ln` is defined for normal numbers only.
 fn log(base: f64) -> f64 {
     if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { math::ln(base) }
@@ -236,10 +259,6 @@ impl Discipline for Red {
     fn thresholds(&self) -> Vec<(String, QueueState)> {
         self.0.thresholds()
     }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("red", self.0.raw_params())
-    }
 }
 
 impl Fifo for Red {
@@ -266,7 +285,7 @@ impl Fifo for Red {
 /// Builds the state from checked parameters.
 pub(crate) fn control(v: &Values) -> Result<RedControl, QueueError> {
     let (min, max) = (v.queue_len("min"), v.queue_len("max"));
-    if std::mem::discriminant(&min) != std::mem::discriminant(&max) {
+    if core::mem::discriminant(&min) != core::mem::discriminant(&max) {
         return Err(QueueError::new("max", format!("{max} and `min` = {min} must both be packets or both bytes")));
     }
     if min.amount() >= max.amount() {

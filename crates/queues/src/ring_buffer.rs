@@ -1,5 +1,7 @@
 //! Ring buffer of a power of two: appending and removing at the front are faster than with `VecDeque`.
 
+use alloc::vec::Vec;
+
 /// Capacity after the first element.
 const MIN_CAPACITY: usize = 4;
 
@@ -105,8 +107,8 @@ impl<T: Copy + Default + PartialEq> PartialEq for RingBuffer<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::collections::VecDeque;
     use forebay_types::Rng;
-    use std::collections::VecDeque;
 
     #[test]
     fn equals_vec_deque() {

@@ -1,7 +1,8 @@
 //! Sorted list of numbers with handles, optimized for insertions and removals at the ends: chunks of bounded length, a single one while the list is
 //! short, as backlogs are.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// Maximum length of a chunk.
 const MAX_CHUNK: usize = 512;

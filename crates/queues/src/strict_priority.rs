@@ -3,13 +3,14 @@
 //! The defaults are those of PIAS (`proboscis.md` 6): eight queues, a common buffer, drops from the lowest queue, and, with `k`, marking on the sum
 //! of all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
-use crate::class_queues::{CLASSES, map, pack_map, thresholds};
-use crate::raw_params::length;
+use crate::class_queues::{CLASSES, map, thresholds};
 use crate::ring_buffer::RingBuffer;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, K, Marking, PacketRef, PortState, Queue,
-    QueueEntry, QueueError, QueueState, Queued, RawParams, Verdict,
+    QueueEntry, QueueError, QueueState, Queued, Verdict,
 };
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::param::{Entry, Kind, Param, Values};
 use forebay_types::{QueueLen, Time};
 
@@ -151,17 +152,6 @@ impl Discipline for StrictPriority {
         let common = if self.k_of_queue { self.k } else { QueueState::UNLIMITED };
         thresholds(self.queues.iter().map(|l| l.k.unwrap_or(common)))
     }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        if self.queues.iter().any(|l| l.k.is_some()) {
-            return None;
-        }
-        let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop)];
-        numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
-        // 0 means no limit.
-        numbers.extend((0..CLASSES).map(|q| self.queues.get(q).and_then(|l| l.limit).map_or(0, length)));
-        RawParams::new("strict-priority", numbers)
-    }
 }
 
 impl Buffered for StrictPriority {
@@ -239,7 +229,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         if limit.amount() == 0 {
             return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the minimum is \"1pkt\""));
         }
-        let same = |b: &QueueLen| std::mem::discriminant(b) == std::mem::discriminant(&limit);
+        let same = |b: &QueueLen| core::mem::discriminant(b) == core::mem::discriminant(&limit);
         if let Some(b) = buffer.filter(|b| !buffer_of_queue && same(b) && limit.amount() > b.amount()) {
             let message = format!("{limit} is never reached, as all queues share a buffer of {b}; legal: at most {b}");
             return Err(QueueError::new("limits", message + ", or buffer-scope = \"queue\""));

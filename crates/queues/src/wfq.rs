@@ -4,8 +4,11 @@
 use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
-    Queued, RawParams, Verdict,
+    Queued, Verdict,
 };
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 use forebay_types::Time;
 use forebay_types::param::{Entry, Values};
 
@@ -60,10 +63,6 @@ impl Discipline for Wfq {
 
     fn thresholds(&self) -> Vec<(String, QueueState)> {
         self.queues.thresholds()
-    }
-
-    fn raw_params(&self) -> Option<RawParams> {
-        RawParams::new("wfq", self.queues.raw_params())
     }
 }
 
@@ -138,7 +137,7 @@ mod tests {
         for class in [7, 7, 7, 0, 0] {
             p.arrive(packet(1000, class, 0, 0));
         }
-        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [0, 1, 3, 2, 4]);
     }
 
@@ -150,7 +149,7 @@ mod tests {
         (0..3).for_each(|i| assert_eq!(p.serve(), Some(i)));
         // The tag in service is 3000: the newcomers get 4000 and 5000, as the waiting ones have.
         (0..2).for_each(|_| _ = p.arrive(packet(1000, 0, 0, 0)));
-        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [3, 6, 4, 7, 5]);
     }
 

@@ -191,6 +191,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         delay: Time(delay),
         buffer: Some(buffer),
         queue: build(Some(queue), Some(buffer)).unwrap(),
+        queue_config: Default::default(),
     };
     let mut port = Port::new(&config, false, 0, Rng::stream(seed, &[0]));
     let mut rng = Rng::stream(seed, &[1]);

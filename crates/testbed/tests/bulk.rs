@@ -24,6 +24,7 @@ fn network(senders: u32, rate: u64) -> Network {
             delay: Time::from_us(250),
             buffer: buffer.map(QueueLen::Packets),
             queue: Queue::Fifo(Default::default()),
+            queue_config: Default::default(),
         });
     };
     for i in 0..=senders {

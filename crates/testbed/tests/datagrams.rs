@@ -24,6 +24,7 @@ fn network() -> Network {
             delay: Time::from_us(250),
             buffer: buffer.map(QueueLen::Packets),
             queue: Queue::Fifo(Default::default()),
+            queue_config: Default::default(),
         });
     }
     n

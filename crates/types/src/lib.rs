@@ -1,10 +1,19 @@
 //! Values used by all crates: quantities with units, identifiers, random numbers and distributions, and the registry of parameters.
+//!
+//! Without the feature `std` only the parts are there that queue disciplines need in a guest kernel.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+#[macro_use]
+extern crate alloc;
 
 pub mod param;
 mod sampling;
 mod units;
 
-pub use sampling::{Estimate, Mixture, Rng, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, math, mix, split};
+#[cfg(feature = "std")]
+pub use sampling::{Estimate, Mixture, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, split};
+pub use sampling::{Rng, math, mix};
 pub use units::{
     AppId, Bytes, ConnSlot, GroupId, Id, IndexVec, NodeId, PortId, QuantityError, QueryId, QueueLen, Rate, SumId, Time,
     TimeOrNever, WorkloadId,

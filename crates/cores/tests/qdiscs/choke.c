@@ -8,9 +8,6 @@
  *   No packet here can be marked.
  * - The kernel compares a packet that does not fit with a sample, too. No queue is full here.
  */
-#include "real.h"
-#include "queue_choke.c"
-
 #include "kernel.h"
 #include <net/red.h>
 
@@ -38,8 +35,9 @@ static u32 get_random_u32_below(u32 limit);
 /* A power of two beyond all packets of a sequence. */
 #define PLACES (2 * PACKETS)
 
-static _Alignas(struct choke) char memory[sizeof(struct choke) + sizeof(struct fb_queued *) + sizeof(fb_u32)];
-static struct choke *const core = (struct choke *)memory;
+struct fb_queued *choke_sample(struct fb_queue *queue);
+size_t queue_packets(struct fb_queue *queue);
+
 static struct choke_sched_data qdisc_state;
 static struct sk_buff *places[PLACES];
 static struct Qdisc qdisc = { .priv = &qdisc_state };
@@ -65,24 +63,21 @@ static u32 get_random_u32_below(u32 limit)
 static fb_u32 setup(void)
 {
 	u32 low = 5 + (u32)fb_below(&draws, 60), high = low + 16 + (u32)fb_below(&draws, 100);
-	fb_u64 param[FB_RED_PARAMS + 3], random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
+	struct setting settings[RED_SETTINGS];
+	fb_u64 random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
 
-	memset(memory, 0, sizeof(memory));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));
 	memset(&qdisc.q, 0, sizeof(qdisc.q));
 	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
 	memset(places, 0, sizeof(places));
-	law = &core->law;
 	parms = &qdisc_state.parms;
 	vars = &qdisc_state.vars;
-	qdisc_state.flags = TC_RED_ECN | (draw_red(low, high, false, param) ? TC_RED_HARDDROP : 0);
+	qdisc_state.flags = TC_RED_ECN | (draw_red(low, high, false, settings) ? TC_RED_HARDDROP : 0);
 	qdisc_state.limit = PACKETS;
 	qdisc_state.tab = places;
 	qdisc_state.tab_mask = PLACES - 1;
-	param[FB_RED_PARAMS] = 1;
-	param[FB_RED_PARAMS + 1] = FB_MATCH_ALL;
-	param[FB_RED_PARAMS + 2] = true;
-	start(core, param, 8000000000 / byte_ns, random);
+	core = new_queue(core, "choke", settings, RED_SETTINGS, 8000000000 / byte_ns, random);
+	red_state(core, &law);
 	idle_since = 0;
 	return 1000;
 }
@@ -94,13 +89,10 @@ static void pass_time(void)
 /* The packet that the core would draw now. */
 static struct sk_buff *next_sample(void)
 {
-	struct fb_random copy = core->random;
-	struct fb_queued *packet = core->backlog.first;
+	struct fb_queued *packet = choke_sample(core);
 
 	if (!packet)
 		return NULL;
-	for (fb_u64 pick = fb_below(&copy, core->length); pick; pick--)
-		packet = packet->next;
 	return &((struct packet *)packet)->skb;
 }
 
@@ -108,32 +100,32 @@ static void push_both(struct packet *p)
 {
 	const fb_u32 on_wire = serving ? serving->core.wire : 0;
 	const struct fb_state port = { .now = now_ps(),
-				       .queue = { core->length + !!serving, qdisc.qstats.backlog + on_wire },
+				       .queue = { (fb_u32)queue_packets(core) + !!serving, qdisc.qstats.backlog + on_wire },
 				       .limit = { FB_NONE, FB_NEVER },
 				       .memory = FB_NEVER,
 				       .serving = on_wire,
 				       .idle_since = idle_since };
-	const double before = core->law.average;
-	const fb_u32 waiting = core->length;
+	const double before = *law.average;
+	const fb_u32 waiting = (fb_u32)queue_packets(core);
 	bool matched;
 
 	p->core.ecn = p->skb.ecn = FB_NOT_ECT;
 	p->skb.hash = (u32)p->core.flow;
 	sample = next_sample();
-	push(core, &port, &p->core, &effects);
+	fb_queue_push(core, &port, &p->core, &effects);
 	matched = sample && container_of(sample, struct packet, skb)->dropped;
 	matches += matched;
 	lead(before, waiting, p->dropped && !matched);
 	choke_enqueue(&p->skb, &qdisc, NULL);
 	compare_averages();
-	if (qdisc.q.qlen != core->length)
-		fail("%u packets of the kernel, %u of the core", qdisc.q.qlen, core->length);
+	if (qdisc.q.qlen != queue_packets(core))
+		fail("%u packets of the kernel, %zu of the core", qdisc.q.qlen, queue_packets(core));
 }
 
 static struct packet *pop_both(void)
 {
 	struct sk_buff *skb = choke_dequeue(&qdisc);
-	struct fb_queued *packet = pop(core, now_ps(), &effects);
+	struct fb_queued *packet = fb_queue_pop(core, now_ps(), &effects);
 
 	if (skb != (packet ? &((struct packet *)packet)->skb : NULL))
 		fail("another packet leaves");

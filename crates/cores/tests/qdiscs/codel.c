@@ -8,12 +8,6 @@
  * - The kernel may drop when the time is after first_above_time, RFC 8289 section 5.6 at that time already. The clocks here have steps of
  *   1024 ns, and the core's interval is 1 ps longer than the kernel's.
  */
-#include "real.h"
-static double noted_root(double count);
-#define fb_sqrt noted_root
-#include "queue_codel.c"
-#undef fb_sqrt
-
 #define OWN_RECIPROCAL_SCALE
 #include "kernel.h"
 #include <net/codel.h>
@@ -23,7 +17,7 @@ static double noted_root(double count);
 #include "lockstep.h"
 #include "codel_steps.h"
 
-static struct codel core;
+static struct fb_queue *core;
 static struct codel_sched_data qdisc_state;
 static struct Qdisc qdisc = { .priv = &qdisc_state };
 
@@ -45,16 +39,16 @@ static u64 kernel_random(void)
 
 static fb_u32 setup(void)
 {
-	fb_u64 param[FB_CODEL_PARAMS];
+	struct setting settings[CODEL_SETTINGS];
+	size_t count;
 
-	memset(&core, 0, sizeof(core));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));
 	memset(&qdisc.q, 0, sizeof(qdisc.q));
 	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
 	codel_params_init(&qdisc_state.params);
-	draw_codel(&qdisc_state.params, param);
+	count = draw_codel(&qdisc_state.params, settings);
 	qdisc.limit = UINT_MAX;
-	start(&core, param, 0, NULL);
+	core = new_queue(core, "codel", settings, count, 8000000000, NULL);
 	return 1 << CODEL_SHIFT;
 }
 
@@ -71,7 +65,7 @@ static void push_both(struct packet *p)
 	const struct fb_state port = { .now = now_ps(), .limit = { FB_NONE, FB_NEVER }, .memory = FB_NEVER };
 
 	codel_qdisc_enqueue(&p->skb, &qdisc, NULL);
-	push(&core, &port, &p->core, &effects);
+	fb_queue_push(core, &port, &p->core, &effects);
 }
 
 static struct packet *pop_both(void)
@@ -79,12 +73,12 @@ static struct packet *pop_both(void)
 	struct sk_buff *skb;
 	struct fb_queued *packet;
 
-	avoid_tie(&core.law, &qdisc_state.vars, qdisc_state.params.interval);
+	avoid_tie(core, 0, &qdisc_state.vars, qdisc_state.params.interval);
 	begin_steps();
 	skb = codel_qdisc_dequeue(&qdisc);
-	packet = pop(&core, now_ps(), &effects);
+	packet = fb_queue_pop(core, now_ps(), &effects);
 	if (skb != (packet ? &((struct packet *)packet)->skb : NULL))
 		fail("another packet leaves");
-	compare_laws(&core.law, &qdisc_state.vars);
+	compare_laws(core, 0, &qdisc_state.vars);
 	return (struct packet *)packet;
 }

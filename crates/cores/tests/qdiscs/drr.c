@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Deficit round robin: the core of `dwrr` against net/sched/sch_drr.c, where a class has its quantum at the end of a turn for the next one, and
  * the core at the start of a turn. Quanta go down to one byte: the core skips rounds, and the kernel takes each. */
-#include "queue_dwrr.c"
-
 #include "kernel.h"
 
 struct drr_class;
@@ -11,7 +9,9 @@ static struct drr_class *drr_classify(struct sk_buff *skb, struct Qdisc *sch, in
 #include "sch_drr.slices.h"
 #include "lockstep.h"
 
-static struct dwrr core;
+#define FB_CLASSES 8
+
+static struct fb_queue *core;
 static struct drr_sched qdisc_state;
 static struct drr_class classes[FB_CLASSES];
 static struct Qdisc children[FB_CLASSES], qdisc = { .priv = &qdisc_state };
@@ -36,33 +36,29 @@ static u64 kernel_random(void)
 
 static fb_u32 setup(void)
 {
-	fb_u64 param[FB_BY_CLASS_PARAMS + 1] = { 0 };
+	struct setting settings[3 + 2 * FB_CLASSES] = { { "queues", FB_CLASSES }, { "overflow", 1 } };
 	const fb_u32 quantum = 1 + ((fb_u32)fb_below(&draws, 3000) >> fb_below(&draws, 12));
 
-	memset(&core, 0, sizeof(core));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));
 	memset(classes, 0, sizeof(classes));
 	memset(children, 0, sizeof(children));
 	memset(&qdisc.q, 0, sizeof(qdisc.q));
 	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
 	INIT_LIST_HEAD(&qdisc_state.active);
-	param[1] = FB_CLASSES;
-	param[2] = true;
 	for (fb_u64 q = 0; q < FB_CLASSES; q++) {
 		const fb_u64 weight = 1 + fb_below(&draws, 9);
 
-		param[0] |= q << 8 * q;
-		param[3 + q / 4] |= weight << 16 * (q % 4);
-		param[5 + q] = param[13 + q] = FB_NEVER;
+		settings[2 + 2 * q] = (struct setting){ "map", q };
+		settings[3 + 2 * q] = (struct setting){ "weights", weight };
 		INIT_LIST_HEAD(&classes[q].alist);
 		children[q].limit = UINT_MAX;
 		children[q].ops = &fifo;
 		classes[q].qdisc = &children[q];
 		classes[q].quantum = quantum * weight;
 	}
-	param[FB_BY_CLASS_PARAMS] = quantum;
+	settings[2 + 2 * FB_CLASSES] = (struct setting){ "quantum", quantum };
 	rounds_of_one += quantum < 10;
-	start(&core, param, 0, NULL);
+	core = NEW_QUEUE(core, "dwrr", settings, 8000000000, NULL);
 	return 1;
 }
 
@@ -76,13 +72,13 @@ static void push_both(struct packet *p)
 
 	p->core.class_of_service = p->skb.priority = (u32)fb_below(&draws, FB_CLASSES);
 	drr_enqueue(&p->skb, &qdisc, NULL);
-	push(&core, &port, &p->core, &effects);
+	fb_queue_push(core, &port, &p->core, &effects);
 }
 
 static struct packet *pop_both(void)
 {
 	struct sk_buff *skb = drr_dequeue(&qdisc);
-	struct fb_queued *packet = pop(&core, now_ps(), &effects);
+	struct fb_queued *packet = fb_queue_pop(core, now_ps(), &effects);
 
 	if (skb != (packet ? &((struct packet *)packet)->skb : NULL))
 		fail("another packet leaves");
@@ -92,4 +88,9 @@ static struct packet *pop_both(void)
 static void finish(void)
 {
 	printf("%llu sequences with quanta below 10 bytes\n", rounds_of_one);
+}
+
+double noted_root(double count)
+{
+	return sqrt(count);
 }

@@ -7,12 +7,6 @@
  *   the kernel's check for old ones always returns true; the argument "kernel-lists" keeps the kernel's check.
  * - The kernel's limit on memory has no counterpart, and is out of reach here.
  */
-#include "real.h"
-static double noted_root(double count);
-#define fb_sqrt noted_root
-#include "queue_fq_codel.c"
-#undef fb_sqrt
-
 #define OWN_RECIPROCAL_SCALE
 #define list_empty(list) list_is_empty_as(list, #list)
 #include "kernel.h"
@@ -42,8 +36,13 @@ static unsigned int fq_codel_classify(struct sk_buff *skb, struct Qdisc *sch, in
 
 #define FLOWS 64
 
-static _Alignas(struct fq_codel) char memory[sizeof(struct fq_codel) + FLOWS * (sizeof(struct flow) + sizeof(fb_u64) + 3 * sizeof(fb_u32))];
-static struct fq_codel *const core = (struct fq_codel *)memory;
+struct totals {
+	fb_u64 packets, bytes, seed;
+};
+
+void fq_codel_totals(struct fb_queue *queue, struct totals *totals);
+
+static struct fb_queue *core;
 static struct fq_codel_flow flows[FLOWS];
 static u32 backlogs[FLOWS];
 static struct fq_codel_sched_data qdisc_state;
@@ -61,19 +60,20 @@ static u64 kernel_random(void)
 
 static fb_u32 setup(void)
 {
-	fb_u64 param[FB_CODEL_PARAMS + 4], random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
+	struct setting settings[CODEL_SETTINGS + 4];
+	fb_u64 random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
 	/* A power of two, so that both take the same bits of a hash. */
 	u32 count = 1 << fb_below(&draws, 7);
+	size_t n;
 
 	kernel_lists = mode && !strcmp(mode, "kernel-lists");
-	memset(memory, 0, sizeof(memory));
 	memset(flows, 0, sizeof(flows));
 	memset(backlogs, 0, sizeof(backlogs));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));
 	memset(&qdisc.q, 0, sizeof(qdisc.q));
 	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
 	codel_params_init(&qdisc_state.cparams);
-	draw_codel(&qdisc_state.cparams, param);
+	n = draw_codel(&qdisc_state.cparams, settings);
 	qdisc.limit = 1 + (u32)fb_below(&draws, 200);
 	qdisc.handle = 1;
 	qdisc_state.flows = flows;
@@ -86,11 +86,11 @@ static fb_u32 setup(void)
 	INIT_LIST_HEAD(&qdisc_state.old_flows);
 	for (u32 i = 0; i < count; i++)
 		INIT_LIST_HEAD(&flows[i].flowchain);
-	param[5] = qdisc.limit;
-	param[6] = qdisc_state.quantum;
-	param[7] = qdisc_state.drop_batch_size;
-	param[8] = count;
-	start(core, param, 0, random);
+	settings[n++] = (struct setting){ "limit", qdisc.limit };
+	settings[n++] = (struct setting){ "quantum", qdisc_state.quantum };
+	settings[n++] = (struct setting){ "drop-batch", qdisc_state.drop_batch_size };
+	settings[n++] = (struct setting){ "flows", count };
+	core = new_queue(core, "fq-codel", settings, n, 8000000000, random);
 	return 1 << CODEL_SHIFT;
 }
 
@@ -104,29 +104,35 @@ static void finish(void)
 
 static void push_both(struct packet *p)
 {
-	const struct fb_state port = { .now = now_ps(), .queue = core->total, .limit = { FB_NONE, FB_NEVER }, .memory = FB_NEVER };
+	struct totals totals;
+	struct fb_state port = { .now = now_ps(), .limit = { FB_NONE, FB_NEVER }, .memory = FB_NEVER };
 
-	p->skb.hash = fb_mix(p->core.flow ^ core->perturbation) >> 32;
+	fq_codel_totals(core, &totals);
+	port.queue.packets = (fb_u32)totals.packets;
+	port.queue.bytes = totals.bytes;
+	p->skb.hash = fb_mix(p->core.flow ^ totals.seed) >> 32;
 	begin_steps();
 	fq_codel_enqueue(&p->skb, &qdisc, NULL);
-	push(core, &port, &p->core, &effects);
+	fb_queue_push(core, &port, &p->core, &effects);
 }
 
 static struct packet *pop_both(void)
 {
 	struct sk_buff *skb;
 	struct fb_queued *packet;
+	struct totals totals;
 
 	for (u32 i = 0; i < qdisc_state.flows_cnt; i++)
-		avoid_tie(&core->flows[i].law, &flows[i].cvars, qdisc_state.cparams.interval);
+		avoid_tie(core, i, &flows[i].cvars, qdisc_state.cparams.interval);
 	begin_steps();
 	skb = fq_codel_dequeue(&qdisc);
-	packet = pop(core, now_ps(), &effects);
+	packet = fb_queue_pop(core, now_ps(), &effects);
 	if (skb != (packet ? &((struct packet *)packet)->skb : NULL))
 		fail("another packet leaves");
 	for (u32 i = 0; i < qdisc_state.flows_cnt; i++)
-		compare_laws(&core->flows[i].law, &flows[i].cvars);
-	if (core->total.packets != qdisc.q.qlen || core->total.bytes != qdisc.qstats.backlog)
-		fail("%u packets of the core, %u of the kernel", core->total.packets, qdisc.q.qlen);
+		compare_laws(core, i, &flows[i].cvars);
+	fq_codel_totals(core, &totals);
+	if (totals.packets != qdisc.q.qlen || totals.bytes != qdisc.qstats.backlog)
+		fail("%llu packets of the core, %u of the kernel", totals.packets, qdisc.q.qlen);
 	return (struct packet *)packet;
 }

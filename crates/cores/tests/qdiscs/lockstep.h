@@ -11,9 +11,47 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "queue.h"
 #include "random.h"
+#include "real.h"
 
 #define PACKETS 4096
+
+/* The disciplines in Rust, which the program calls cores (inspect.rs). */
+struct setting {
+	const char *key;
+	fb_u64 number;
+};
+
+void queue_config(const char *kind, const struct setting *settings, size_t count, fb_u64 *words);
+
+/* A length in packets, as a number of a configuration. */
+#define IN_PACKETS ((fb_u64)1 << 63)
+
+/* A queue without limit, in the place of `old`. */
+static inline struct fb_queue *new_queue(struct fb_queue *old, const char *kind, const struct setting *settings, size_t count, fb_u64 rate,
+					 const fb_u64 *random)
+{
+	const struct fb_length unlimited = { FB_NONE, FB_NEVER };
+	const fb_u64 any[4] = { 1, 2, 3, 4 };
+	fb_u64 words[FB_QUEUE];
+
+	if (old)
+		fb_queue_free(old);
+	queue_config(kind, settings, count, words);
+	return fb_queue_new(words, &unlimited, rate, random ? random : any);
+}
+#define NEW_QUEUE(old, kind, settings, rate, random) \
+	new_queue(old, kind, settings, sizeof(settings) / sizeof(*(settings)), rate, random)
+
+/* Uniform in [0, 1). */
+static inline double fb_unit(struct fb_random *r)
+{
+	return (double)(fb_next(r) >> 11) * (1.0 / 9007199254740992.0);
+}
+
+/* The square root in CoDel's control law. */
+double noted_root(double count);
 
 /* A packet of both. */
 struct packet {

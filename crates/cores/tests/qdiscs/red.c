@@ -12,16 +12,12 @@
  * - Gaps between marks are uniform from 1 to 1/p in the kernel (red_mark_probability) and from 1 to 1/p - 1 in the core, which follows the
  *   publication.
  */
-#include "real.h"
-#include "queue_red.c"
-
 #include "kernel.h"
 #include <net/red.h>
 #include "sch_red.slices.h"
 #include "lockstep.h"
 #include "red_steps.h"
 
-static struct fb_red_law core;
 static struct red_sched_data qdisc_state;
 static struct Qdisc child, qdisc = { .priv = &qdisc_state };
 static struct fb_list waiting;
@@ -35,21 +31,21 @@ static u64 kernel_random(void)
 static fb_u32 setup(void)
 {
 	u32 low = 1500 + (u32)fb_below(&draws, 30000), high = low + 16 + (u32)fb_below(&draws, 60000);
-	fb_u64 param[FB_RED_PARAMS], random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
+	struct setting settings[RED_SETTINGS];
+	fb_u64 random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
 
-	memset(&core, 0, sizeof(core));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));
 	memset(&qdisc.q, 0, sizeof(qdisc.q));
 	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
 	memset(&child, 0, sizeof(child));
 	memset(&waiting, 0, sizeof(waiting));
-	law = &core;
 	parms = &qdisc_state.parms;
 	vars = &qdisc_state.vars;
-	qdisc_state.flags = TC_RED_ECN | (draw_red(low, high, true, param) ? TC_RED_HARDDROP : 0);
+	qdisc_state.flags = TC_RED_ECN | (draw_red(low, high, true, settings) ? TC_RED_HARDDROP : 0);
 	child.limit = high + (u32)fb_below(&draws, 100000);
 	qdisc_state.qdisc = &child;
-	start(&core, param, 8000000000 / byte_ns, random);
+	core = NEW_QUEUE(core, "red", settings, 8000000000 / byte_ns, random);
+	red_state(core, &law);
 	idle_since = 0;
 	return 1000;
 }
@@ -67,10 +63,10 @@ static void push_both(struct packet *p)
 				       .memory = FB_NEVER,
 				       .serving = on_wire,
 				       .idle_since = idle_since };
-	const double before = core.average;
-	const int verdict = arrive(&core, &port, &p->core);
+	const double before = *law.average;
+	const int verdict = fb_queue_arrive(core, &port, &p->core);
 
-	lead(before, child.qstats.backlog, verdict != FB_ACCEPT && fb_fits(&port, p->core.wire));
+	lead(before, child.qstats.backlog, verdict == FB_MARK || verdict == FB_DROP + FB_EARLY);
 	red_enqueue(&p->skb, &qdisc, NULL);
 	compare_averages();
 	p->marked = verdict == FB_MARK;
@@ -96,17 +92,17 @@ static struct packet *pop_both(void)
 static void compare_gaps(double share)
 {
 	const unsigned long packets_in_all = 4000000;
-	const double average = core.min + share * (core.max - core.min), p = core.p_max * share;
+	const double average = law_min + share * (law_max - law_min), p = *law.p_max * share;
 	const unsigned long scaled = (unsigned long)(average * (double)(1 << qdisc_state.parms.Wlog));
 	unsigned long kernel_marks = 0, core_marks = 0;
 	double kernel_gap, core_gap;
 
 	qdisc_state.vars.qcount = -1;
-	core.count = -1;
-	core.average = average;
+	*law.count = -1;
+	*law.average = average;
 	for (unsigned long i = 0; i < packets_in_all; i++) {
 		kernel_marks += red_action(&qdisc_state.parms, &qdisc_state.vars, scaled) == RED_PROB_MARK;
-		core_marks += fb_red_decide(&core, FB_ECT0) == FB_MARK;
+		core_marks += red_marks(core);
 	}
 	kernel_gap = (double)packets_in_all / (double)kernel_marks;
 	core_gap = (double)packets_in_all / (double)core_marks;
@@ -121,8 +117,8 @@ static void finish(void)
 	if (mode && !strcmp(mode, "gaps")) {
 		draws = fb_stream(42, 0);
 		setup();
-		core.p_max = 0.1;
-		red_set_parms(&qdisc_state.parms, (u32)core.min, (u32)core.max, qdisc_state.parms.Wlog, 0, qdisc_state.parms.Scell_log, NULL,
+		*law.p_max = 0.1;
+		red_set_parms(&qdisc_state.parms, (u32)law_min, (u32)law_max, qdisc_state.parms.Wlog, 0, qdisc_state.parms.Scell_log, NULL,
 			      (u32)(0.1 * 4294967296.0));
 		compare_gaps(0.05);
 		compare_gaps(0.5);

@@ -2,7 +2,7 @@
 
 use super::{BuildError, MAX_NODES, extra_delay, shared_buffer};
 use crate::network::{Network, Node, PortConfig};
-use forebay_queues::SharedBuffer;
+use forebay_queues::{QueueConfig, SharedBuffer};
 use forebay_types::param::{LinkValue, Values};
 use forebay_types::{NodeId, PortId, Time};
 
@@ -53,17 +53,21 @@ impl Builder {
     /// If the link's queue cannot be built; [`check_link`] refuses such links.
     pub(super) fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
         let host = self.network.nodes[from].host;
-        let queue = forebay_queues::build(if host { None } else { link.queue.as_ref() }, link.buffer);
+        let value = if host { None } else { link.queue.as_ref() };
+        // Most ports have the configuration of one of their neighbours, and share it.
+        let shared = self.network.ports.iter().rev().take(2).find(|p| p.queue_config.is_of(value));
+        let config = shared.map_or_else(|| QueueConfig::new(value), |p| p.queue_config.clone());
         self.network.ports.push(PortConfig {
             from,
             to,
             rate: link.rate,
             delay: link.delay,
             buffer: if host { None } else { link.buffer },
-            queue: match queue {
+            queue: match config.build(link.buffer) {
                 Ok(queue) => queue,
                 Err(e) => panic!("`{}`: {}: `check_link` accepts what can be built", e.key, e.message),
             },
+            queue_config: config,
         })
     }
 

@@ -42,6 +42,7 @@ fn layouts_match_the_c_compiler() {
         ("FB_NONE", NONE.into()),
         ("FB_HOPS", HOPS as u64),
         ("FB_PARAMS", PARAMS as u64),
+        ("FB_QUEUE", QUEUE as u64),
         ("FB_TAGS", TAGS as u64),
         ("FB_SHIM", SHIM as u64),
         ("FB_SHIM_PROBOSCIS", shims::PROBOSCIS),

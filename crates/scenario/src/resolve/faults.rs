@@ -10,6 +10,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
 use forebay_experiment::topology::reverse;
+use forebay_queues::QueueConfig;
 use forebay_types::{PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
 
@@ -56,7 +57,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
         Some(item) => {
             let queue = link::queue(cx, &item.node, None);
             ok &= queue.is_some();
-            queue.and_then(|(value, json)| Some((forebay_queues::build(Some(&value), None).ok()?, json)))
+            queue.map(|(value, json)| (QueueConfig::new(Some(&value)), json))
         }
     };
     built.network.faults = faults;
@@ -70,9 +71,13 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             echo.insert("host-queue".to_owned(), json.clone());
         }
     }
-    if let Some((queue, _)) = queue {
+    if let Some((config, _)) = queue
+        && let Ok(queue) = config.build(None)
+    {
         let nodes = &built.network.nodes;
-        built.network.ports.iter_mut().filter(|p| nodes[p.from].host).for_each(|p| p.queue = queue.clone());
+        for port in built.network.ports.iter_mut().filter(|p| nodes[p.from].host) {
+            (port.queue, port.queue_config) = (queue.clone(), config.clone());
+        }
     }
     ok.then_some(())
 }

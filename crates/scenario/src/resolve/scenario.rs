@@ -182,7 +182,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         let mut network = built.network.clone();
         let others = network.nodes.iter().filter(|n| n.host).count().saturating_sub(1) as u64;
         let packet = groups.iter().map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(1500);
-        network.ports.iter_mut().for_each(|p| p.queue.set_defaults(others, packet));
+        network.ports.iter_mut().for_each(|p| p.set_queue_defaults(others, packet));
         let ((observe, observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
         let mut echo = Map::new();
         echo.insert("name".into(), name.into());

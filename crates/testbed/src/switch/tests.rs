@@ -55,6 +55,7 @@ fn network(buffer: u64) -> Network {
             delay: Time::from_us(25),
             buffer: buffer.map(QueueLen::Packets),
             queue: Queue::Fifo(Default::default()),
+            queue_config: Default::default(),
         })
     };
     (0..3).for_each(|host| {

@@ -1,5 +1,7 @@
 //! Registry data of one choice, such as a congestion control or a queue, and of each of its parameters.
 
+use alloc::vec::Vec;
+
 /// Name, one-line summary and parameters of one choice in a registry.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {

@@ -1,7 +1,11 @@
 //! Checked parameter values.
 
 use crate::{Bytes, NodeId, QueueLen, Rate, Time};
+#[cfg(feature = "std")]
 use crate::{SizeDist, TimeDist};
+use alloc::string::String;
+use alloc::vec::Vec;
+#[cfg(feature = "std")]
 use std::path::PathBuf;
 
 /// Value of one parameter, of the type of its `Kind`.
@@ -30,14 +34,17 @@ pub enum Value {
     /// A word of a `Choice`, or any `Text`.
     Text(String),
     /// A file, resolved against the scenario's folder.
+    #[cfg(feature = "std")]
     Path(PathBuf),
     /// Hosts of the built topology.
     Hosts(Vec<NodeId>),
     /// A link.
     Link(LinkValue),
     /// A distribution of sizes.
+    #[cfg(feature = "std")]
     SizeDist(SizeDist),
     /// A distribution of durations.
+    #[cfg(feature = "std")]
     TimeDist(TimeDist),
     /// Node names.
     Names(Vec<String>),
@@ -85,14 +92,16 @@ pub struct CustomLink {
 pub struct Values(pub Vec<(&'static str, Value)>);
 
 macro_rules! getters {
-    ($($(#[$doc:meta])* $name:ident, $opt:ident, $variant:ident, $ty:ty;)*) => { $(
-        $(#[$doc])*
+    ($(#[doc = $doc:literal] $(#[$cfg:meta])? $name:ident, $opt:ident, $variant:ident, $ty:ty;)*) => { $(
+        #[doc = $doc]
         ///
         /// # Panics
         /// If the key is not in the entry or has another kind: a defect of the registry, not of the input.
+        $(#[$cfg])?
         pub fn $name(&self, key: &str) -> $ty {
             self.$opt(key).unwrap_or_else(|| panic!("registry: parameter `{key}` is required but unset"))
         }
+        $(#[$cfg])?
         /// As above, `None` when the optional parameter was left out.
         pub fn $opt(&self, key: &str) -> Option<$ty> {
             match self.get(key) {
@@ -155,14 +164,17 @@ impl Values {
         /// A word.
         text, opt_text, Text, String;
         /// A file.
+        #[cfg(feature = "std")]
         path, opt_path, Path, PathBuf;
         /// Hosts.
         hosts, opt_hosts, Hosts, Vec<NodeId>;
         /// A link.
         link, opt_link, Link, LinkValue;
         /// A distribution of sizes.
+        #[cfg(feature = "std")]
         size_dist, opt_size_dist, SizeDist, SizeDist;
         /// A distribution of durations.
+        #[cfg(feature = "std")]
         time_dist, opt_time_dist, TimeDist, TimeDist;
         /// Node names.
         names, opt_names, Names, Vec<String>;

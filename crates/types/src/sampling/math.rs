@@ -3,7 +3,7 @@
 //! The standard library calls the platform's C library for `ln` and `cbrt`. Its last bits differ between systems, and a single different bit changes
 //! a trajectory.
 
-use std::f64::consts::{LN_2, SQRT_2};
+use core::f64::consts::{LN_2, SQRT_2};
 
 /// Natural logarithm of a positive normal number; relative error below 1e-15.
 pub fn ln(x: f64) -> f64 {
@@ -65,9 +65,53 @@ pub fn cbrt(x: f64) -> f64 {
     y
 }
 
+/// As below, by a function of a test, which compares Linux's steps with it.
+#[cfg(inspect)]
+pub fn sqrt_of(x: u32) -> f64 {
+    unsafe extern "C" {
+        safe fn noted_root(x: f64) -> f64;
+    }
+    noted_root(x.into())
+}
+
+/// Square root, correctly rounded as IEEE 754 demands.
+#[cfg(all(feature = "std", not(inspect)))]
+#[inline]
+pub fn sqrt_of(x: u32) -> f64 {
+    f64::from(x).sqrt()
+}
+
+/// As above, where there is no instruction for it.
+#[cfg(not(any(feature = "std", inspect)))]
+pub fn sqrt_of(x: u32) -> f64 {
+    sqrt_of_integer(x)
+}
+
+/// Square root by that of an integer, with 64 bits, 11 more than a number has. The last bit is set if there is a remainder, so that the
+/// conversion rounds correctly.
+#[cfg(any(test, not(feature = "std")))]
+fn sqrt_of_integer(x: u32) -> f64 {
+    if x == 0 {
+        return 0.0;
+    }
+    let half_shift = u128::from(x).leading_zeros() / 2;
+    let scaled = u128::from(x) << (2 * half_shift);
+    let root = scaled.isqrt();
+    let sticky = u64::from(root * root != scaled);
+    (root as u64 | sticky) as f64 / (1u64 << half_shift) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integer_roots_are_correctly_rounded() {
+        let random = (0..200_000).map(|i| crate::mix(i) as u32);
+        for x in (0..200_000).chain(u32::MAX - 1000..=u32::MAX).chain(random) {
+            assert_eq!(sqrt_of_integer(x).to_bits(), f64::from(x).sqrt().to_bits(), "{x}");
+        }
+    }
 
     #[test]
     fn agrees_with_the_platform() {

@@ -3,16 +3,26 @@
 
 pub mod math;
 
+#[cfg(feature = "std")]
 mod dist;
+#[cfg(feature = "std")]
 mod estimate;
+#[cfg(feature = "std")]
 mod mixture;
 mod rng;
+#[cfg(feature = "std")]
 mod size_table;
+#[cfg(feature = "std")]
 mod split;
 
+#[cfg(feature = "std")]
 pub use dist::{SizeDist, TimeDist};
+#[cfg(feature = "std")]
 pub use estimate::{Estimate, ends, estimate};
+#[cfg(feature = "std")]
 pub use mixture::Mixture;
 pub use rng::{Rng, mix};
+#[cfg(feature = "std")]
 pub use size_table::{SizeTable, TableError};
+#[cfg(feature = "std")]
 pub use split::split;

@@ -27,7 +27,12 @@ impl Rng {
         for &tag in tags {
             state = split_mix(&mut state) ^ tag.wrapping_mul(0xD6E8_FEB8_6659_FD93);
         }
-        Rng { s: std::array::from_fn(|_| split_mix(&mut state)) }
+        Rng { s: core::array::from_fn(|_| split_mix(&mut state)) }
+    }
+
+    /// The stream that continues from `state`.
+    pub fn from_state(state: [u64; 4]) -> Rng {
+        Rng { s: state }
     }
 
     /// State of the generator, from which a program in another language can continue the stream.

@@ -1,7 +1,7 @@
 //! Identifiers of the elements of a simulation. Each kind has its own type, so that they cannot be confused.
 
-use std::fmt;
-use std::num::NonZeroU64;
+use core::fmt;
+use core::num::NonZeroU64;
 
 /// Type whose values number the elements of one list: the key of an [`IndexVec`](crate::units::IndexVec).
 pub trait Id: Copy + Ord + fmt::Debug {

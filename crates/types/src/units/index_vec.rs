@@ -1,9 +1,10 @@
 //! List indexed by one kind of identifier.
 
 use crate::units::id::Id;
-use std::fmt;
-use std::marker::PhantomData;
-use std::ops::{Index, IndexMut};
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Index, IndexMut};
 
 /// `Vec<T>` indexed by `I`. Indexing is checked: an unknown identifier panics.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -100,13 +101,13 @@ impl<I: Id, T> IndexVec<I, T> {
 
     /// All elements, in order.
     #[inline]
-    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+    pub fn iter(&self) -> core::slice::Iter<'_, T> {
         self.items.iter()
     }
 
     /// All elements, in order.
     #[inline]
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+    pub fn iter_mut(&mut self) -> core::slice::IterMut<'_, T> {
         self.items.iter_mut()
     }
 
@@ -142,7 +143,7 @@ impl<I, T> FromIterator<T> for IndexVec<I, T> {
 
 impl<I, T> IntoIterator for IndexVec<I, T> {
     type Item = T;
-    type IntoIter = std::vec::IntoIter<T>;
+    type IntoIter = alloc::vec::IntoIter<T>;
     fn into_iter(self) -> Self::IntoIter {
         self.items.into_iter()
     }
@@ -150,7 +151,7 @@ impl<I, T> IntoIterator for IndexVec<I, T> {
 
 impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
     type Item = &'a T;
-    type IntoIter = std::slice::Iter<'a, T>;
+    type IntoIter = core::slice::Iter<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
         self.items.iter()
     }
@@ -158,7 +159,7 @@ impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
 
 impl<'a, I, T> IntoIterator for &'a mut IndexVec<I, T> {
     type Item = &'a mut T;
-    type IntoIter = std::slice::IterMut<'a, T>;
+    type IntoIter = core::slice::IterMut<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
         self.items.iter_mut()
     }

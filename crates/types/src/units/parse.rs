@@ -2,7 +2,10 @@
 //!
 //! Decimals are read as decimals (mantissa and power of ten), not through binary floats, so "0.1us" is exactly 100 000 ps.
 
-use std::fmt;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// Reason why a quantity was refused, with the legal forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +17,7 @@ impl fmt::Display for QuantityError {
     }
 }
 
-impl std::error::Error for QuantityError {}
+impl core::error::Error for QuantityError {}
 
 /// Reads `text` as a non-negative decimal followed by one of `units` (name, value of one unit in base units).
 /// The product must be a whole number of base units that fits `u64`.

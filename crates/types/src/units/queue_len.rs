@@ -2,8 +2,8 @@
 
 use crate::units::parse::{QuantityError, quantity};
 use crate::units::size::Bytes;
-use std::fmt;
-use std::str::FromStr;
+use core::fmt;
+use core::str::FromStr;
 
 /// A buffer size or threshold: "100pkt" counts packets of any size, "150KB" counts wire bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

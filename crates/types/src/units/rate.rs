@@ -2,8 +2,8 @@
 
 use crate::units::parse::{QuantityError, quantity};
 use crate::units::time::Time;
-use std::fmt;
-use std::str::FromStr;
+use core::fmt;
+use core::str::FromStr;
 
 /// A link rate in bits per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

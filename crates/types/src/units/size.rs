@@ -1,8 +1,8 @@
 //! Byte counts.
 
 use crate::units::parse::{QuantityError, quantity};
-use std::fmt;
-use std::str::FromStr;
+use core::fmt;
+use core::str::FromStr;
 
 /// A count of bytes. In texts KB, MB and GB are powers of ten, KiB, MiB and GiB powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

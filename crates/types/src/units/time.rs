@@ -1,10 +1,10 @@
 //! Simulated time.
 
 use crate::units::parse::{QuantityError, quantity};
-use std::fmt;
-use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
-use std::str::FromStr;
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
+use core::str::FromStr;
 
 /// A point in simulated time or a duration, in integer picoseconds. `u64` picoseconds last 213 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

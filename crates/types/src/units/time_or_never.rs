@@ -1,7 +1,7 @@
 //! Optional time in eight bytes, for data that every packet reads.
 
 use crate::units::time::Time;
-use std::fmt;
+use core::fmt;
 
 /// Time or never. It has half the size of `Option<Time>`. Never is later than every time, so that the earlier of two is `min`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -82,6 +82,7 @@ mod tests {
                 delay: Time(1_000_000),
                 buffer: None,
                 queue: Queue::Fifo(FifoDiscipline::default()),
+                queue_config: Default::default(),
             });
         }
         network

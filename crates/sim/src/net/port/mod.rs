@@ -183,7 +183,15 @@ impl Port {
     /// to it by [`Port::deliver_to_half`]. Packets sent here go to `input` of `to`.
     pub(crate) fn split(&mut self, to: NodeId, input: u32) -> Port {
         let queue = Queue::Fifo(FifoDiscipline::default());
-        let plain = PortConfig { from: self.to, to: self.to, rate: Rate(1_000_000_000), delay: self.delay, buffer: None, queue };
+        let plain = PortConfig {
+            from: self.to,
+            to: self.to,
+            rate: Rate(1_000_000_000),
+            delay: self.delay,
+            buffer: None,
+            queue,
+            queue_config: Default::default(),
+        };
         let mut far = Port::new(&plain, false, self.input, Rng::stream(0, &[]));
         far.last_arrival = self.last_arrival;
         while !self.ring.is_empty() {
