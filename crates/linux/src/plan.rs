@@ -1,5 +1,6 @@
 //! Translates an experiment to the set-up of a guest: ports, namespaces with their settings and interfaces, transports.
 
+use crate::host_queue::HostQueue;
 use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
@@ -7,7 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
-use forebay_experiment::transport::{Chosen, Transport};
+use forebay_experiment::transport::{Chosen, HostProfile, Transport};
 use forebay_kernel::queue::{self, Discipline};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
@@ -66,7 +67,7 @@ impl Plan {
                 profile,
                 flags: options.flags,
                 rcvbuf: options.rcvbuf,
-                sndbuf: 0,
+                sndbuf: options.sndbuf,
                 header: group.tcp.header,
                 ack_size: group.tcp.ack_size,
                 send_jitter: group.tcp.send_jitter.0,
@@ -158,7 +159,8 @@ impl Plan {
         for (id, port) in network.ports.enumerate() {
             let host = network.nodes[port.from].host;
             // A world with queues of its own may have others than a guest, and does not look at these.
-            let queue = Discipline::of(&port.queue).unwrap_or(Discipline::DROP_TAIL);
+            // A host's queue is that of its kernel, in front of the port.
+            let queue = Discipline::of(&port.queue).filter(|_| !host).unwrap_or(Discipline::DROP_TAIL);
             let random = if host {
                 RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())])
             } else {
@@ -201,6 +203,14 @@ impl Plan {
         }
         for (id, group) in experiment.groups.enumerate() {
             self.shim_hosts(experiment, seed, (id, &group.tcp), frames);
+        }
+        // Cards of servers have byte queue limits.
+        let limits = experiment.groups.iter().any(|g| g.tcp.host == HostProfile::LinuxServer);
+        for (i, &(host, _)) in self.interfaces.iter().enumerate() {
+            let port = network.ports.iter().find(|p| p.from == host);
+            if let Some(queue) = port.and_then(|p| HostQueue::of(&p.queue).ok().flatten()) {
+                frames.put(queue.record(i as u32, limits));
+            }
         }
         frames.put_bare(protocol::SETUP_END);
     }

@@ -1,17 +1,18 @@
 //! Checks of a network for features that the guest's links and queues lack.
 
+use crate::host_queue::{HostQueue, LEGAL};
 use forebay_experiment::faults::Balance;
-use forebay_experiment::network::Network;
+use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::queue::Discipline;
-use forebay_queues::{FifoDiscipline, Queue};
 use forebay_types::Time;
 
 /// All of that, by the first port that asks for it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     let mut all = Vec::new();
-    if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| Discipline::of(&p.queue).is_none()) {
+    let host = |p: &PortConfig| network.nodes[p.from].host;
+    if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| !host(p) && Discipline::of(&p.queue).is_none()) {
         let reason = format!(
             "the queue of port `{}` has no C core; legal: any but `pfabric`, and `strict-priority` without `ks`",
             port_label(network, id)
@@ -28,8 +29,9 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
     }
-    if network.ports.iter().any(|p| network.nodes[p.from].host && p.queue != Queue::Fifo(FifoDiscipline::default())) {
-        all.push(cannot("topology.host-queue", "has hosts whose interfaces are plain queues"));
+    if let Some(name) = network.ports.iter().filter(|p| host(p)).find_map(|p| HostQueue::of(&p.queue).err()) {
+        let reason = format!("{name} is no queue discipline of the guest's hosts; legal: {LEGAL}");
+        all.push(Unsupported { key: "topology.host-queue", reason });
     }
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
         let reason = format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id));
@@ -68,7 +70,9 @@ mod tests {
         let host = network.ports.position(|p| network.nodes[p.from].host).unwrap();
         network.ports[host].queue =
             (entry.build)(&forebay_types::param::Values(Vec::new()), Some(QueueLen::Packets(30))).unwrap();
-        let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
-        assert_eq!(keys, ["topology", "topology.corruption", "topology.balance", "topology.host-queue"]);
+        let all = refused(&network);
+        let keys: Vec<&str> = all.iter().map(|u| u.key).collect();
+        assert_eq!(keys, ["topology.corruption", "topology.balance", "topology.host-queue"]);
+        assert!(all[2].reason.contains(LEGAL), "{}", all[2].reason);
     }
 }

@@ -3,6 +3,7 @@
 mod failures;
 mod golden;
 mod guest;
+mod host_queue;
 mod proboscis;
 mod rto_min;
 mod tags;
