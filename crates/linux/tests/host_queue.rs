@@ -60,7 +60,7 @@ fn answers_pass_bulk_with_fair_queue() {
 }
 
 /// CoDel drops what waits for more than 5 ms for an interval of 100 ms. Every flow has up to two packets in the queue (TCP small queues). They have
-/// 64 KB on so short a path (tcp_tso_autosize, `tcp_tso_rtt_log`). Those of two flows take 2 ms at 1 Gbps, those of 40 flows 42 ms.
+/// 64 KB on so short a path (tcp_tso_autosize, `tcp_tso_rtt_log`). The packets of two flows take 2 ms at 1 Gbps, the packets of 40 flows 42 ms.
 #[test]
 fn codel_drops_standing_queues_only() {
     if !kernel() {

@@ -5,5 +5,6 @@ mod golden;
 mod guest;
 mod host_queue;
 mod proboscis;
+mod receive_offload;
 mod rto_min;
 mod tags;
