@@ -161,7 +161,7 @@ mod tests {
 
     /// Packets of the guest have 1500 B where those of the scenario have 1538 B on Ethernet.
     #[test]
-    fn quantum_is_the_same_number_of_packets() {
+    fn quantum_counts_full_packets() {
         let ethernet = FullPacket { mtu: 1_500, wire: 1_538 };
         let record = fq_codel(Time::from_ms(5), 1_538, Value::Unset).record(0, true, ethernet);
         let place = record.option.iter().position(|&o| o == tca::FQ_CODEL_QUANTUM).unwrap();

@@ -83,6 +83,19 @@ fn codel_marks_with_ecn() {
     assert!(report.flows.iter().any(|f| f.ecn_reductions > 0));
 }
 
+/// Packets that a dead link drops leave the transmit ring, so that the queue goes on when the link returns.
+#[test]
+fn queue_resumes_after_link_failure() {
+    if !kernel() {
+        return;
+    }
+    let failure = "[[topology.failure]]\nlink = \"s0->sw\"\ndown = \"500ms\"\nup = \"600ms\"\n[transport]";
+    let (report, port) = run(&bulk("1Gbps", "fq-codel", 4).replace("[transport]", failure));
+    assert!(!report.events.is_empty(), "the link failed");
+    // Retransmission timeouts of 200 and 400 ms: all flows send again before the last second, which is measured.
+    assert!(port.busy > 0.9 && port.queue_mean_pkts > 1.0, "{port:?}");
+}
+
 /// Numbers of packets that arrive back to back on links of 1 Gbps, from a flow that BBR paces at 128 KB in 10 ms, which is its window.
 fn trains(host: &str) -> Vec<usize> {
     let text = format!(
