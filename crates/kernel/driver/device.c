@@ -6,9 +6,13 @@
 #include <linux/slab.h>
 #include <linux/version.h>
 #include <net/net_namespace.h>
+#include <net/sch_generic.h>
 #include <net/tcp.h>
+#include "clock.h"
+#include "control.h"
 #include "device.h"
 #include "setup.h"
+#include "transmit.h"
 
 /* Of a netdev. */
 struct private {
@@ -16,6 +20,7 @@ struct private {
 	void (*leaves)(struct sk_buff *skb, u32 node);
 	struct napi_struct napi; /* that joins segments (GRO), if the profile has it */
 	bool joins;
+	u32 drops; /* of the queue discipline that have been reported */
 };
 
 static struct net_device **devices;
@@ -35,21 +40,58 @@ static struct private *private_of(struct net_device *dev)
 	return netdev_priv(dev);
 }
 
+/* Packets that the queue discipline has dropped since the last report. */
+static void report_queue(struct net_device *dev)
+{
+	const struct Qdisc *queue = rcu_access_pointer(netdev_get_tx_queue(dev, 0)->qdisc);
+	struct private *own = private_of(dev);
+	struct fb_host_drops row = { .time = fb_now(), .node = own->interface->node };
+
+	if (dev->priv_flags & IFF_NO_QUEUE || queue->qstats.drops == own->drops)
+		return;
+	row.drops = queue->qstats.drops - own->drops;
+	own->drops = queue->qstats.drops;
+	fb_record(FB_HOST_DROPS, &row, sizeof(row));
+}
+
+void fb_device_start(void)
+{
+	u32 i;
+
+	for (i = 0; devices && i < fb_setup.world.interfaces; i++)
+		if (devices[i])
+			netdev_reset_queue(devices[i]);
+}
+
+void fb_device_report(void)
+{
+	u32 i;
+
+	for (i = 0; devices && i < fb_setup.world.interfaces; i++)
+		if (devices[i])
+			report_queue(devices[i]);
+}
+
 static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
-	private_of(dev)->leaves(skb, private_of(dev)->interface->node);
-	return NETDEV_TX_OK;
+	report_queue(dev);
+	return fb_transmit(skb, dev, private_of(dev)->leaves, private_of(dev)->interface->node);
 }
 
 /*
  * Memory that a packet occupies at its receiver, which decides how much of a receive buffer becomes window (tcp_input.c,
  * tcp_measure_rcv_mss): what drivers with one power-of-two buffer a packet allot (build_skb; igb, ixgbe, mlx5), with 64 bytes of headroom.
  */
-u32 fb_memory_at_receiver(u32 len)
+static u32 buffer_at_receiver(u32 len)
 {
 	u32 buffer = roundup_pow_of_two(SKB_DATA_ALIGN(NET_SKB_PAD + len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
 
-	return max(buffer, 2048u) + SKB_DATA_ALIGN(sizeof(struct sk_buff));
+	return max(buffer, 2048u);
+}
+
+u32 fb_memory_at_receiver(u32 len)
+{
+	return buffer_at_receiver(len) + SKB_DATA_ALIGN(sizeof(struct sk_buff));
 }
 
 /* The time that the card waits for more is over (napi_watchdog): what it holds is handed over. */
@@ -59,16 +101,50 @@ static int flush(struct napi_struct *napi, int budget)
 	return 0;
 }
 
+/*
+ * The packet in a receive buffer of the card, as build_skb() makes one of it: GRO then charges a merged packet with the buffers of all, but only one
+ * struct sk_buff for as many as fit into its fragments (skb_gro_receive). NULL: no memory.
+ */
+static struct sk_buff *in_receive_buffer(struct sk_buff *skb)
+{
+	u32 size = buffer_at_receiver(skb->len);
+	/* Fragments of pages are that long at most; a longer packet keeps the sender's memory. */
+	void *buffer = size <= PAGE_FRAG_CACHE_MAX_SIZE ? napi_alloc_frag(size) : NULL;
+	struct sk_buff *own = buffer ? build_skb(buffer, size) : NULL;
+
+	if (!own) {
+		if (buffer)
+			skb_free_frag(buffer);
+		/* The sender still has the data and the list of its pieces, which are about to be added to. */
+		return skb_unclone(skb, GFP_ATOMIC) ? NULL : skb;
+	}
+	skb_reserve(own, NET_SKB_PAD);
+	if (skb_copy_bits(skb, 0, skb_put(own, skb->len), skb->len)) {
+		kfree_skb(own);
+		return NULL;
+	}
+	own->dev = skb->dev;
+	own->mark = skb->mark;
+	own->protocol = skb->protocol;
+	own->ip_summed = CHECKSUM_UNNECESSARY;
+	skb_copy_hash(own, skb);
+	skb_reset_mac_header(own);
+	skb_reset_network_header(own);
+	consume_skb(skb);
+	return own;
+}
+
 /* As a driver's poll that finds one packet. A packet that is joined to others is handed over with them, when the card waits no longer. */
 static void join(struct napi_struct *napi, struct sk_buff *skb)
 {
-	/* The sender still has the data and the list of its pieces, which are about to be added to. */
-	if (skb_unclone(skb, GFP_ATOMIC) || !napi_schedule_prep(napi)) {
-		kfree_skb(skb);
+	struct sk_buff *own = in_receive_buffer(skb);
+
+	if (!own || !napi_schedule_prep(napi)) {
+		kfree_skb(own ?: skb);
 		return;
 	}
-	skb->truesize = fb_memory_at_receiver(skb->len);
-	napi_gro_receive(napi, skb);
+	own->truesize = fb_memory_at_receiver(own->len);
+	napi_gro_receive(napi, own);
 	napi_complete_done(napi, 1);
 }
 
@@ -105,12 +181,29 @@ static void setup(struct net_device *dev)
 	dev->max_mtu = 65535;
 }
 
+/* An interface with a queue discipline, which init attaches, has a transmit queue as long as an Ethernet device's. */
+static void set_queue(struct net_device *dev, u32 number)
+{
+	u32 i;
+
+	for (i = 0; i < fb_setup.nqdiscs; i++) {
+		if (fb_setup.qdiscs[i].interface != number)
+			continue;
+		dev->priv_flags &= ~IFF_NO_QUEUE;
+		if (!(fb_setup.qdiscs[i].flags & FB_QDISC_BQL))
+			netdev_get_tx_queue(dev, 0)->dql.max_limit = 0;
+	}
+}
+
 /* Segmentation and receive offload, as far as the profile has them. */
 static void set_offloads(struct net_device *dev, const struct fb_profile *profile)
 {
 	if (!profile->burst) {
 		dev->gso_max_segs = 1;
-	} else { /* sockets leave so much of it for headers (sk_dst_gso_max_size) */
+	} else {
+		dev->features |= NETIF_F_TSO | NETIF_F_TSO_ECN;
+		dev->hw_features |= NETIF_F_TSO | NETIF_F_TSO_ECN;
+		/* sockets leave so much of it for headers (sk_dst_gso_max_size) */
 		dev->gso_max_size = clamp(profile->burst, dev->mtu, GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1) + MAX_TCP_HEADER + 1;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 		dev->gso_ipv4_max_size = dev->gso_max_size;
@@ -147,6 +240,7 @@ int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node))
 	private_of(dev)->leaves = leaves;
 	dev->mtu = interface->mtu;
 	dev_net_set(dev, net);
+	set_queue(dev, number);
 	set_offloads(dev, &fb_setup.profiles[interface->profile]);
 	error = register_netdev(dev);
 	if (error) {

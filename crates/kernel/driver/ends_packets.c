@@ -5,6 +5,7 @@
 #include "control.h"
 #include "device.h"
 #include "ends.h"
+#include "transmit.h"
 
 /* A packet is being handed to the stack: what leaves now answers it. */
 static bool delivering;
@@ -15,6 +16,7 @@ void fb_leaves(struct sk_buff *skb, u32 node)
 
 	if (!skb->mark || !fb_conn(skb->mark - 1)) {
 		fb_log("interface %s: a packet of no connection was dropped", skb->dev->name);
+		fb_transmitted(skb);
 		kfree_skb(skb);
 		return;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The driver begins, and offers init four files:
- *   /proc/forebay/setup   read: the frames that init needs (FB_PROFILE, FB_SYSCTL, FB_INTERFACE) as they came
+ *   /proc/forebay/setup   read: the frames that init needs (FB_PROFILE, FB_SYSCTL, FB_INTERFACE, FB_QDISC) as they came
  *   /proc/forebay/attach  write "N": makes interface N in the writer's network namespace
  *   /proc/forebay/fail    write why init cannot go on: the guest ends
  *   /proc/forebay/run     write anything: the run; the guest is powered off when it is over

@@ -24,6 +24,8 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_PARAMS 24
 /* Numbers of what tags packets. */
 #define FB_TAGS 9
+/* Options of a queue discipline of the kernel. */
+#define FB_OPTIONS 12
 /* Numbers of a shim below TCP. */
 #define FB_SHIM 26
 
@@ -37,6 +39,7 @@ enum fb_kind {
 	FB_GROUP,
 	FB_INTERFACE,
 	FB_SHIM_HOST,
+	FB_QDISC,
 	FB_SETUP_END, /* no record */
 	/* Outside to guest, in answer to FB_ASK. */
 	FB_OPEN = 32,
@@ -62,6 +65,7 @@ enum fb_kind {
 	FB_RESULT, /* packet scripts */
 	FB_SENT,
 	FB_SHIM_ROW,
+	FB_HOST_DROPS,
 };
 
 struct fb_frame {

@@ -124,6 +124,13 @@ struct fb_shim_row {
 	fb_u64 throttled; /* ACKs whose window was lowered */
 };
 
+/* Packets that the queue disciplines of a host have dropped since the last such record, a GSO packet counted once. */
+struct fb_host_drops {
+	fb_u64 time;
+	fb_u32 node;
+	fb_u32 drops;
+};
+
 struct fb_ask {
 	fb_u64 now;
 };

@@ -100,4 +100,20 @@ struct fb_shim_host {
 	fb_u64 cost;  /* ps in which it may repeat one probe */
 };
 
+/*
+ * The root queue discipline of an interface; an interface without one sends at once (noqueue). Its options are attributes of 32 bits in
+ * TCA_OPTIONS; those that are not named have the kernel's default.
+ */
+struct fb_qdisc {
+	fb_u32 interface;
+	fb_u32 flags;
+	fb_u32 options;
+	fb_u32 pad;
+	char name[16];
+	fb_u32 option[FB_OPTIONS]; /* TCA_..., or FB_QDISC_PLAIN: the value alone is TCA_OPTIONS (struct tc_fifo_qopt) */
+	fb_u32 value[FB_OPTIONS];
+};
+#define FB_QDISC_PLAIN 0
+#define FB_QDISC_BQL 1 /* byte queue limits; otherwise the ring has one packet of the queue discipline at a time */
+
 #endif

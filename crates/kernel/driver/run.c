@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 #include "clock.h"
 #include "control.h"
+#include "device.h"
 #include "ends.h"
 #include "run.h"
 #include "script.h"
@@ -41,6 +42,7 @@ static void __noreturn quit(void)
 	local_bh_disable();
 	for (i = 0; i < fb_conns(); i++)
 		fb_shim_report(fb_conn(i));
+	fb_device_report();
 	fb_wire_done(&done);
 	fb_record(FB_DONE, &done, sizeof(done));
 	fb_flush();
@@ -153,6 +155,7 @@ void fb_run(void)
 	start_ns = start();
 	local_bh_disable();
 	fb_clock_start(start_ns);
+	fb_device_start();
 	fb_wire_start(&hosts);
 	fb_wire_wake_at(0);
 	local_bh_enable();

@@ -98,6 +98,7 @@ union setup_record {
 	struct fb_group group;
 	struct fb_interface interface;
 	struct fb_shim_host shim_host;
+	struct fb_qdisc qdisc;
 };
 
 static size_t setup_size(u32 kind)
@@ -111,6 +112,7 @@ static size_t setup_size(u32 kind)
 	case FB_GROUP: return sizeof(struct fb_group);
 	case FB_INTERFACE: return sizeof(struct fb_interface);
 	case FB_SHIM_HOST: return sizeof(struct fb_shim_host);
+	case FB_QDISC: return sizeof(struct fb_qdisc);
 	default: return 0;
 	}
 }
@@ -132,7 +134,8 @@ struct fb_bytes fb_read_setup(void)
 		size = setup_size(frame.kind);
 		if (!size)
 			fb_die("frame of kind %u with %u records in the set-up", frame.kind, frame.count);
-		for_init = frame.kind == FB_PROFILE || frame.kind == FB_SYSCTL || frame.kind == FB_INTERFACE;
+		for_init = frame.kind == FB_PROFILE || frame.kind == FB_SYSCTL || frame.kind == FB_INTERFACE ||
+			   frame.kind == FB_QDISC;
 		if (for_init)
 			keep_for_init(&frame, sizeof(frame));
 		while (frame.count--) {
@@ -162,6 +165,8 @@ struct fb_bytes fb_read_setup(void)
 	fb_setup.interfaces = tables[FB_INTERFACE].data;
 	fb_setup.shim_hosts = tables[FB_SHIM_HOST].data;
 	fb_setup.nshim_hosts = tables[FB_SHIM_HOST].count;
+	fb_setup.qdiscs = tables[FB_QDISC].data;
+	fb_setup.nqdiscs = tables[FB_QDISC].count;
 	check(tables[FB_PROFILE].count);
 	return frames;
 }

@@ -15,6 +15,8 @@ struct fb_setup {
 	struct fb_interface *interfaces;
 	struct fb_shim_host *shim_hosts;
 	u32 nshim_hosts;
+	struct fb_qdisc *qdiscs;
+	u32 nqdiscs;
 };
 extern struct fb_setup fb_setup;
 

@@ -16,6 +16,7 @@
 #include "ends.h"
 #include "network.h"
 #include "proboscis.h"
+#include "transmit.h"
 #include "wire.h"
 
 static struct hrtimer timer;
@@ -185,6 +186,7 @@ void fb_wire_send(u32 node, struct sk_buff *skb)
 	if (conn && conn->number < fb_net_connections())
 		p = fb_net_packet();
 	if (!p) {
+		fb_transmitted(skb);
 		kfree_skb(skb);
 		return;
 	}
@@ -215,6 +217,7 @@ void fb_wire_done(struct fb_done *done)
 static void on_sent(struct fb_pkt *p, u64 time)
 {
 	note_lateness(time);
+	fb_transmitted(p->body);
 	/* The card is done with it: TCP small queues let the connection's next packets in. */
 	skb_orphan(p->body);
 }
@@ -226,6 +229,7 @@ static void on_mark(struct fb_pkt *p)
 
 static void on_drop(struct fb_pkt *p)
 {
+	fb_transmitted(p->body);
 	kfree_skb(p->body);
 }
 

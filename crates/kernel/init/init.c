@@ -7,6 +7,7 @@
 #include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/reboot.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
@@ -212,6 +213,26 @@ static void route(int index, unsigned int host, const struct fb_profile *profile
 	request_end(header);
 }
 
+/* The root queue discipline of the interface. */
+static void queue(int index, const struct fb_qdisc *qdisc)
+{
+	struct nlmsghdr *header = request(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE);
+	struct tcmsg message = { .tcm_ifindex = index, .tcm_parent = TC_H_ROOT };
+	struct rtattr *options;
+
+	add(header, &message, sizeof(message));
+	attribute(header, TCA_KIND, qdisc->name, length(qdisc->name) + 1);
+	if (qdisc->options && qdisc->option[0] == FB_QDISC_PLAIN) {
+		number_attribute(header, TCA_OPTIONS, qdisc->value[0]);
+	} else if (qdisc->options) {
+		options = attribute(header, TCA_OPTIONS, 0, 0);
+		for (unsigned int i = 0; i < qdisc->options && i < FB_OPTIONS; i++)
+			number_attribute(header, qdisc->option[i], qdisc->value[i]);
+		options->rta_len = (char *)header + header->nlmsg_len - (char *)options;
+	}
+	request_end(header);
+}
+
 static void send_requests(long netlink)
 {
 	static char answer[8192];
@@ -227,10 +248,10 @@ static void send_requests(long netlink)
 			fail("netlink", "answer", size);
 		for (struct nlmsghdr *header = (void *)answer; NLMSG_OK(header, size); header = NLMSG_NEXT(header, size), answered++) {
 			const struct nlmsgerr *error = NLMSG_DATA(header);
-			const char *const names[] = { "?", "lo up", "link up", "address", "route" };
+			const char *const names[] = { "?", "lo up", "link up", "address", "route", "queue discipline" };
 
 			if (header->nlmsg_type == NLMSG_ERROR && error->error)
-				fail("netlink", names[header->nlmsg_seq % 5], error->error);
+				fail("netlink", names[header->nlmsg_seq % 6], error->error);
 		}
 	}
 	batch.requests = 0;
@@ -281,6 +302,7 @@ static void for_each(unsigned int kind, unsigned long size, void (*each)(const v
 		const struct fb_frame *frame = (void *)(setup + at);
 		unsigned long one = frame->kind == FB_PROFILE ? sizeof(struct fb_profile) :
 				    frame->kind == FB_SYSCTL  ? sizeof(struct fb_sysctl) :
+				    frame->kind == FB_QDISC   ? sizeof(struct fb_qdisc) :
 								sizeof(struct fb_interface);
 
 		at += sizeof(*frame);
@@ -311,6 +333,17 @@ static void set_sysctl(const void *record, unsigned int number)
 	write_file(path, sysctl->value, length(sysctl->value));
 }
 
+static unsigned int interface_number; /* of the interface that is being made */
+static int interface_index;
+
+static void make_queue(const void *record, unsigned int number)
+{
+	const struct fb_qdisc *qdisc = record;
+
+	if (qdisc->interface == interface_number)
+		queue(interface_index, qdisc);
+}
+
 static void make_interface(const void *record, unsigned int number)
 {
 	const struct fb_interface *interface = record;
@@ -333,6 +366,9 @@ static void make_interface(const void *record, unsigned int number)
 	link_up(index);
 	address(index, interface->address);
 	route(index, interface->address, &profiles[profile]);
+	interface_number = number;
+	interface_index = index;
+	for_each(FB_QDISC, sizeof(struct fb_qdisc), make_queue);
 	send_requests(netlink);
 	CALL3(__NR_close, netlink, 0, 0);
 }

@@ -11,6 +11,7 @@ mod failures;
 #[cfg(test)]
 mod fake;
 mod guest;
+mod host_queue;
 pub mod kernel;
 pub mod link;
 mod message;

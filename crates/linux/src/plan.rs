@@ -1,5 +1,6 @@
 //! Translates an experiment to the set-up of a guest: ports, namespaces with their settings and interfaces, transports.
 
+use crate::host_queue::{FullPacket, HostQueue};
 use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
@@ -7,10 +8,10 @@ use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
-use forebay_experiment::transport::{Chosen, Transport};
+use forebay_experiment::transport::{Chosen, HostProfile, Transport};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
-use forebay_queues::{SharedBuffer, SharedPolicy};
+use forebay_queues::{QueueConfig, SharedBuffer, SharedPolicy};
 use forebay_types::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
 use std::collections::BTreeMap;
 
@@ -66,7 +67,7 @@ impl Plan {
                 profile,
                 flags: options.flags,
                 rcvbuf: options.rcvbuf,
-                sndbuf: 0,
+                sndbuf: options.sndbuf,
                 header: group.tcp.header,
                 ack_size: group.tcp.ack_size,
                 send_jitter: group.tcp.send_jitter.0,
@@ -136,6 +137,13 @@ impl Plan {
             .unwrap_or_else(|| panic!("host {host} has no interface for transport {group}"))
     }
 
+    /// Sizes of a full packet at interfaces with `profile`; datagrams have no framing.
+    fn full_packet(&self, experiment: &Experiment, profile: usize) -> FullPacket {
+        let mtu = self.profiles[profile].mtu;
+        let group = experiment.groups.enumerate().find(|(id, _)| self.groups[id.index()].profile as usize == profile);
+        FullPacket { mtu, wire: group.map_or(mtu, |(_, g)| g.tcp.mss + g.tcp.header) }
+    }
+
     /// Number of interfaces.
     pub(crate) fn interfaces(&self) -> usize {
         self.interfaces.len()
@@ -157,6 +165,9 @@ impl Plan {
         });
         for (id, port) in network.ports.enumerate() {
             let host = network.nodes[port.from].host;
+            // A queue discipline of the kernel stands in front of its host's port.
+            let kernel = host && HostQueue::of(port.queue_config.value()).is_some();
+            let queue = if kernel { QueueConfig::default().words() } else { port.queue_config.words() };
             // A host's own interface has no limit.
             let limit = if host { None } else { port.buffer };
             frames.put(protocol::Port {
@@ -169,7 +180,7 @@ impl Plan {
                 pad: 0,
                 random: RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())]).state(),
                 queue_random: RngStream::Queue.stream(seed, &[u64::from(id.get())]).state(),
-                queue: port.queue_config.words(),
+                queue,
             });
         }
         for (id, node) in network.nodes.enumerate() {
@@ -195,6 +206,14 @@ impl Plan {
         }
         for (id, group) in experiment.groups.enumerate() {
             self.shim_hosts(experiment, seed, (id, &group.tcp), frames);
+        }
+        // Cards of servers have byte queue limits.
+        let limits = experiment.groups.iter().any(|g| g.tcp.host == HostProfile::LinuxServer);
+        for (i, &(host, profile)) in self.interfaces.iter().enumerate() {
+            let port = network.ports.iter().find(|p| p.from == host);
+            if let Some(queue) = port.and_then(|p| HostQueue::of(p.queue_config.value())) {
+                frames.put(queue.record(i as u32, limits, self.full_packet(experiment, profile)));
+            }
         }
         frames.put_bare(protocol::SETUP_END);
     }

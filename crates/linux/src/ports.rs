@@ -1,6 +1,6 @@
 //! Statistics of the ports, from what happened to packets there: the same as the simulator's, by the same definitions.
 
-use crate::protocol::{Leave, Packet, reason, what};
+use crate::protocol::{HostDrops, Leave, Packet, reason, what};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
@@ -11,9 +11,14 @@ use forebay_queues::Queue;
 use forebay_types::{IndexVec, PortId, Rate, Time};
 use std::collections::BTreeSet;
 
+/// The ECN field of a packet that was marked (RFC 3168 section 5).
+const CE: u8 = 3;
+
 /// A port.
 #[derive(Debug)]
 struct Port {
+    /// Of a host.
+    host: bool,
     rate: Rate,
     /// Packets in the queue, where some can be dropped from it; `None` for a FIFO.
     inside: Option<BTreeSet<u64>>,
@@ -49,6 +54,7 @@ impl Ports {
     /// Idle ports.
     pub(crate) fn new(experiment: &Experiment) -> Ports {
         let port = |p: &forebay_experiment::network::PortConfig| Port {
+            host: experiment.network.nodes[p.from].host,
             rate: p.rate,
             inside: matches!(p.queue, Queue::Buffered(_)).then(BTreeSet::new),
             packets: 0,
@@ -93,7 +99,8 @@ impl Ports {
         match r.what {
             what::ARRIVED | what::MARKED => {
                 self.hops += 1;
-                p.marked += u64::from(r.what == what::MARKED);
+                // A sender's packets have no CE but from its own host's queue.
+                p.marked += u64::from(r.what == what::MARKED || (p.host && r.ecn == CE));
                 p.packets += 1;
                 p.bytes += u64::from(r.wire);
                 p.sent_pkts += 1;
@@ -146,6 +153,15 @@ impl Ports {
         if let Some(inside) = &mut p.inside {
             inside.remove(&r.id);
         }
+    }
+
+    /// The queue discipline of a host has dropped packets. Its port is the first of the host.
+    pub(crate) fn host_drops(&mut self, network: &Network, r: &HostDrops) {
+        let Some((id, port)) = network.ports.enumerate().find(|(_, p)| p.from.get() == r.node) else { return };
+        let early = port.queue_config.value().is_some_and(|q| q.kind == "fq-codel");
+        self.list[id].pass(r.time);
+        self.list[id].dropped[if early { usize::from(reason::EARLY) } else { usize::from(reason::OVERFLOW) }] +=
+            u64::from(r.drops);
     }
 
     /// The warm-up ends: everything counts from here.

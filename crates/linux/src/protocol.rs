@@ -110,10 +110,12 @@ pub const PARAMS: usize = 24;
 pub const TAGS: usize = forebay_kernel::tags::TAGS;
 /// `FB_SHIM`.
 pub const SHIM: usize = forebay_kernel::shims::SHIM;
+/// `FB_OPTIONS`.
+pub const OPTIONS: usize = 12;
 /// Most bytes of a packet that a script's conversation carries.
 pub const HEAD: usize = 120;
 /// `FB_SETUP_END`, which carries no record.
-pub const SETUP_END: u32 = 9;
+pub const SETUP_END: u32 = 10;
 /// `FB_LOG`, whose records are bytes of text.
 pub const LOG: u32 = 73;
 
@@ -142,6 +144,10 @@ records! {
     Interface = 7, "fb_interface" { node: u32, profile: u32, address: u32, mtu: u32 }
     /// `struct fb_shim_host`.
     ShimHost = 8, "fb_shim_host" { group: u32, node: u32, phase: u64, cost: u64 }
+    /// `struct fb_qdisc`.
+    Qdisc = 9, "fb_qdisc" {
+        interface: u32, flags: u32, options: u32, pad: u32, name: [u8; 16], option: [u32; OPTIONS], value: [u32; OPTIONS],
+    }
     /// `struct fb_open`.
     Open = 32, "fb_open" {
         conn: u32, group: u32, src: u32, dst: u32, forth_len: u32, back_len: u32, forth: [u32; HOPS], back: [u32; HOPS],
@@ -196,6 +202,8 @@ records! {
     ShimRow = 76, "fb_shim_row" {
         time: u64, conn: u32, probes: u32, verdict: u32, pad: u32, window: u64, held: u64, throttled: u64,
     }
+    /// `struct fb_host_drops`.
+    HostDrops = 77, "fb_host_drops" { time: u64, node: u32, drops: u32 }
 }
 
 /// A text in a field of `N` bytes, which ends with a zero.

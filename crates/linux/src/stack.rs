@@ -21,6 +21,8 @@ const IP_AND_UDP: u32 = 28;
 const TICK: Time = Time::from_ms(1);
 /// `TCP_TIMEOUT_INIT`.
 const RTO_INITIAL: Time = Time::from_secs(1);
+/// Limit of a send buffer that the kernel tunes, bytes of memory (`tcp_wmem[2]`).
+const WMEM_MAX: u64 = 4 << 20;
 /// Longest text of a setting's name and value.
 type Setting = (&'static str, String);
 
@@ -58,6 +60,8 @@ pub(crate) struct Sockets {
     pub flags: u32,
     /// `SO_RCVBUF`; 0 for a buffer that the kernel tunes.
     pub rcvbuf: u64,
+    /// `SO_SNDBUF`; 0 for a buffer that the kernel tunes.
+    pub sndbuf: u64,
 }
 
 /// The settings of namespaces for a TCP transport.
@@ -85,7 +89,7 @@ pub(crate) fn settings(t: &Transport) -> Settings {
         // The first is the least; the second what a connection begins with; half of the third is the largest window (tcp_win_from_space).
         ("net/ipv4/tcp_rmem", format!("4096 131072 {}", (2 * t.rcv_wnd).clamp(131_072, i32::MAX as u64))),
         // As the kernel has it on a machine with memory enough, so that the guest's memory changes nothing.
-        ("net/ipv4/tcp_wmem", "4096 16384 4194304".into()),
+        ("net/ipv4/tcp_wmem", format!("4096 16384 {WMEM_MAX}")),
         // ACKs that are held back leave when their time is over, not with whatever else happens in the guest within 0.1 ms of that.
         ("net/ipv4/tcp_comp_sack_slack_ns", "0".into()),
     ];
@@ -133,6 +137,7 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
         flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN } | if t.fin { GROUP_FIN } else { 0 },
         // The kernel doubles it, and gives half of that to the window.
         rcvbuf: if t.rcv_autotune { 0 } else { t.rcv_wnd },
+        sndbuf: 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Linux as a world.
 
 use crate::guest::{Guest, Options};
+use crate::host_queue::HostQueue;
 use crate::plan::Plan;
 use crate::protocol::HOPS;
 use crate::run::{Failed, converse};
@@ -11,6 +12,7 @@ use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_experiment::transport::Chosen;
 use forebay_experiment::world::{Unsupported, World};
+use forebay_kernel::shims::{SHIM, shim};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -43,6 +45,19 @@ pub fn too_long(experiment: &Experiment) -> Option<Unsupported> {
     Some(Unsupported { key: "topology", reason })
 }
 
+/// ProBoSCIS with a queue discipline at the interfaces of its hosts.
+fn shim_below_queue(experiment: &Experiment) -> Option<Unsupported> {
+    let network = &experiment.network;
+    let queue = network.ports.iter().any(|p| network.nodes[p.from].host && HostQueue::of(p.queue_config.value()).is_some());
+    let shim = experiment.groups.iter().any(|g| shim(&g.tcp).is_ok_and(|numbers| numbers != [0; SHIM]));
+    (queue && shim).then(|| Unsupported {
+        key: "topology.host-queue",
+        reason: "the guest's `proboscis` stands below the queue of the interface and would stop it; legal: host-queue left out, \
+                 or `world = \"sim\"`"
+            .into(),
+    })
+}
+
 impl World for Linux {
     fn name(&self) -> &'static str {
         "linux"
@@ -65,6 +80,7 @@ impl World for Linux {
         let mut cannot = transports(experiment);
         cannot.extend(queue::refused(&experiment.network));
         cannot.extend(too_long(experiment));
+        cannot.extend(shim_below_queue(experiment));
         cannot
     }
 

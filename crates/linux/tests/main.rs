@@ -3,7 +3,9 @@
 mod failures;
 mod golden;
 mod guest;
+mod host_queue;
 mod proboscis;
 mod queues;
+mod receive_offload;
 mod rto_min;
 mod tags;

@@ -28,6 +28,11 @@ impl QueueConfig {
         QueueConfig { value: value.cloned().map(Arc::new), defaults: None }
     }
 
+    /// The discipline; `None`: drop-tail.
+    pub fn value(&self) -> Option<&QueueValue> {
+        self.value.as_deref()
+    }
+
     /// Returns true if it is that of the discipline `value`.
     pub fn is_of(&self, value: Option<&QueueValue>) -> bool {
         self.value.as_deref() == value

@@ -11,7 +11,7 @@ const UDP: u8 = 17;
 /// Number of probes (`PROBE` of `crates/kernel/bpf/proboscis/proboscis.bpf.c`): for experimentation (RFC 3692). The rest of one is its SYN.
 const PROBE: u8 = 253;
 /// Bytes of the header of a frame, and the type that stands at its end, of IPv4.
-const ETHERNET: usize = 14;
+pub(crate) const ETHERNET: usize = 14;
 const TYPE: u16 = 0x0800;
 
 /// Control bits of a TCP header.
@@ -20,6 +20,10 @@ pub mod flag {
     pub const FIN: u8 = 1;
     /// Opens a connection.
     pub const SYN: u8 = 2;
+    /// The receiver should hand data to its application.
+    pub const PSH: u8 = 8;
+    /// The sender has reduced its window (RFC 3168).
+    pub const CWR: u8 = 128;
     /// The acknowledgement number is valid.
     pub const ACK: u8 = 16;
 }
@@ -95,6 +99,17 @@ pub fn headers(frame: &[u8]) -> Option<Headers> {
     };
     let payload = inner.len().checked_sub(header)? as u32;
     Some(Headers { from, to, ecn, payload, tcp, probe: packet[9] == PROBE })
+}
+
+/// Place of the transport header in a frame, and in that header of its checksum, where it has one.
+pub(crate) fn transport_checksum(frame: &[u8]) -> Option<(u16, u16)> {
+    let packet = frame.get(ETHERNET..)?;
+    let ip = ETHERNET as u16 + u16::from(packet.first()? & 0xF) * 4;
+    match *packet.get(9)? {
+        TCP => Some((ip, 16)),
+        UDP => Some((ip, 6)),
+        _ => None,
+    }
 }
 
 /// Sets CE in a frame and updates the checksum of its IPv4 header (RFC 1624 equation 3).

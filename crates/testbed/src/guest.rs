@@ -11,7 +11,7 @@ use crate::netlink::{Netlink, RouteMetrics};
 use crate::program::Programs;
 use crate::stream::Stream;
 use crate::switch::Switch;
-use crate::tap;
+use crate::tap::{self, Device};
 use crate::trace::{SharedTrace, TraceRecord, TraceWriter};
 use crate::wire::{Carried, PRIORITY as SWITCH_PRIORITY, Wire};
 use forebay_experiment::network::Network;
@@ -20,7 +20,6 @@ use forebay_linux::link::{Frame, Frames, Incoming, Link};
 use forebay_linux::protocol::{self, Record, SETUP_END, number};
 use forebay_types::{PortId, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
-use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -193,19 +192,19 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// Makes interface number `i`.
-fn interface(setup: &Setup, i: usize, programs: &mut Programs) -> io::Result<(Interface, File)> {
+fn interface(setup: &Setup, i: usize, programs: &mut Programs) -> io::Result<(Interface, Device)> {
     let of = setup.interfaces[i];
     let profile = setup.profiles[of.profile as usize];
     let (namespace, address) = (Namespace::create()?, Ipv4Addr::from(of.address));
     let device = namespace.inside(|| {
-        let device = tap::create()?;
+        let device = tap::create(profile.burst > 0)?;
         sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
         for s in setup.sysctls.iter().filter(|s| s.profile == of.profile) {
             sysctl(&read(&s.key), &read(&s.value))?;
         }
         let mut netlink = Netlink::open()?;
         netlink.loopback_up()?;
-        let index = netlink.up(tap::NAME, of.mtu)?;
+        let index = netlink.up(tap::NAME, of.mtu, profile.burst)?;
         let given = |value: u32| (value > 0).then_some(value);
         let metrics = RouteMetrics {
             init_cwnd: given(profile.init_cwnd),

@@ -16,6 +16,7 @@ pub mod port;
 pub mod program;
 pub mod records;
 pub mod routes;
+pub mod segmentation;
 pub mod shim;
 pub mod sockets;
 pub mod spray;

@@ -20,6 +20,11 @@ pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 /// Gateway of every host: with it a kernel keeps one neighbour entry per host. No interface has this address.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 
+/// Bytes that sockets leave for headers of what an interface takes (MAX_TCP_HEADER and one, sk_dst_gso_max_size), and the most that it takes of IPv4
+/// (GSO_LEGACY_MAX_SIZE).
+const HEADROOM: u32 = 321;
+const GSO_LARGEST: u32 = 65_536;
+
 /// The number of the metric "smallest retransmission timeout" (linux/rtnetlink.h).
 const RTAX_RTO_MIN: u32 = 13;
 
@@ -51,19 +56,22 @@ impl Netlink {
         self.0.request(message, NLM_F_ACK | flags)?.map(drop).map_err(io::Error::from)
     }
 
-    /// Brings interface `name` up with the link address that all hosts have, and without ARP. Disables GSO: each TCP segment is sent as one packet,
-    /// as on the wire.
+    /// Brings interface `name` up with the link address that all hosts have, and without ARP. A `burst` of 0 disables GSO: each TCP segment is sent as
+    /// one packet, as on the wire. Otherwise it is the most bytes of TCP data that leave the stack as one packet.
     ///
     /// # Errors
     /// There is no such interface, or no right to change it.
-    pub fn up(&mut self, name: &str, mtu: u32) -> io::Result<u32> {
+    pub fn up(&mut self, name: &str, mtu: u32, burst: u32) -> io::Result<u32> {
         let index = if_nametoindex(name)?;
         let mut link = LinkMessage::default();
         link.header.index = index;
         link.header.flags = LinkFlags::Up | LinkFlags::Noarp;
         link.header.change_mask = link.header.flags;
-        link.attributes =
-            vec![LinkAttribute::Mtu(mtu), LinkAttribute::GsoMaxSegs(1), LinkAttribute::Address(LINK_ADDRESS.to_vec())];
+        let offload = match burst {
+            0 => LinkAttribute::GsoMaxSegs(1),
+            burst => LinkAttribute::GsoMaxSize((burst.max(mtu) + HEADROOM).min(GSO_LARGEST)),
+        };
+        link.attributes = vec![LinkAttribute::Mtu(mtu), offload, LinkAttribute::Address(LINK_ADDRESS.to_vec())];
         self.request(RouteNetlinkMessage::SetLink(link), 0)?;
         Ok(index)
     }

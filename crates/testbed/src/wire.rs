@@ -6,15 +6,16 @@ use crate::deadline_miss::DeadlineMisses;
 use crate::delay_queue::HoldTimes;
 use crate::frame::{self, End, Headers};
 use crate::records::{Packet, Records};
+use crate::segmentation::segments;
 use crate::switch::{Delivery, Switch};
+use crate::tap::{Device, LARGEST};
 use forebay_queues::{Arrival, Codepoint};
 use forebay_types::{PortId, Time};
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +55,7 @@ pub fn owner(meta: &Arrival) -> Owner {
 pub struct Wire<L> {
     switch: Switch,
     /// Address and device of each interface.
-    devices: Vec<(Ipv4Addr, File)>,
+    devices: Vec<(Ipv4Addr, Device)>,
     /// Places in `devices`.
     by_address: HashMap<Ipv4Addr, usize>,
     /// Flows by connection number.
@@ -85,9 +86,6 @@ pub struct Carried<L> {
     pub has_priority: bool,
 }
 
-/// The largest packet that a device hands over, and more than the largest MTU.
-const LARGEST: usize = 65_536;
-
 /// Names the bell of the news among the devices.
 const WAKEUP: u64 = u64::MAX;
 
@@ -112,7 +110,7 @@ fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result
 
 impl<L: TraceSink> Wire<L> {
     /// The network of `switch` between `devices`. New flows are announced on `commands` before their first packet is sent.
-    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, commands: CommandReceiver, clock: Clock, trace: L) -> Wire<L> {
+    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, Device)>, commands: CommandReceiver, clock: Clock, trace: L) -> Wire<L> {
         let holds = None;
         let (flows, by_ends, misses) = (Vec::new(), HashMap::new(), DeadlineMisses::default());
         let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
@@ -168,7 +166,7 @@ impl<L: TraceSink> Wire<L> {
             let Some(&device) = self.by_address.get(&delivery.skb.frame.headers.to.0) else { continue };
             // The write runs the receiving stack; the packet is late by what has passed until then.
             let now = clock.now();
-            let written = (&self.devices[device].1).write(bytes);
+            let written = self.devices[device].1.send(bytes);
             self.misses.add(delivery.due, now);
             if written.is_ok() {
                 self.trace.delivered(now, &delivery);
@@ -183,20 +181,28 @@ impl<L: TraceSink> Wire<L> {
     /// Takes all packets that a host has sent.
     fn read_device(&mut self, device: usize, buffer: &mut [u8]) -> io::Result<()> {
         loop {
-            let n = match (&self.devices[device].1).read(buffer) {
+            let (frame, size) = match self.devices[device].1.receive(buffer) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                n => n?,
+                read => read?,
             };
             // Earlier deliveries go first: otherwise they would queue behind a packet that came later.
             self.deliver_due();
-            match frame::headers(&buffer[..n]).and_then(|h| Some((self.meta(&h)?, h))) {
-                Some((meta, headers)) => {
-                    let packet = Packet::new(buffer[..n].to_vec(), headers, self.sent);
-                    self.sent += 1;
-                    self.send(packet, meta);
-                }
-                None => self.strays += 1,
+            match size.and_then(|size| segments(frame, size)) {
+                Some(all) => all.into_iter().for_each(|bytes| self.take(bytes)),
+                None => self.take(frame.to_vec()),
             }
+        }
+    }
+
+    /// Takes a frame that a host has sent.
+    fn take(&mut self, bytes: Vec<u8>) {
+        match frame::headers(&bytes).and_then(|h| Some((self.meta(&h)?, h))) {
+            Some((meta, headers)) => {
+                let packet = Packet::new(bytes, headers, self.sent);
+                self.sent += 1;
+                self.send(packet, meta);
+            }
+            None => self.strays += 1,
         }
     }
 

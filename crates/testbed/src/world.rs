@@ -126,6 +126,9 @@ impl World for Testbed {
 
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let mut all = Linux.explain(experiment);
+        for (_, group) in experiment.groups.enumerate().filter(|(_, g)| g.tcp.gro.is_some()) {
+            all.push(format!("`{}`: `gro`: the hosts of the testbed merge no segments", group.name));
+        }
         for (id, group) in experiment.groups.enumerate() {
             if let Ok(Some(cc)) = guest_cc(&group.tcp, route(experiment, id).as_ref()) {
                 let own = cc.name.trim_start_matches("forebay_");

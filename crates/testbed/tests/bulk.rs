@@ -41,8 +41,8 @@ const SENDERS: u32 = 4;
 const RATE: u64 = 20_000_000;
 const END: Time = Time::from_secs(2);
 
-fn set_up(frames: &mut Frames) {
-    frames.put(p::Profile { init_cwnd: 10, init_rwnd: 0, rto_min_ms: 0, quickack: 0, burst: 0, hold_ns: 0 });
+fn set_up(frames: &mut Frames, burst: u32) {
+    frames.put(p::Profile { init_cwnd: 10, init_rwnd: 0, rto_min_ms: 0, quickack: 0, burst, hold_ns: 0 });
     frames.put(p::Group {
         cc: p::text("reno"),
         profile: 0,
@@ -85,9 +85,9 @@ fn open(frames: &mut Frames, conn: u32) {
 }
 
 /// Payload delivered by the end, and packets dropped.
-fn outside(link: &mut Link) -> (u64, u32) {
+fn outside(link: &mut Link, burst: u32) -> (u64, u32) {
     let mut frames = Frames::default();
-    set_up(&mut frames);
+    set_up(&mut frames, burst);
     link.send(&mut frames).expect("sent");
     let (mut payload, mut drops, mut begun) = (0, 0, false);
     loop {
@@ -116,8 +116,7 @@ fn outside(link: &mut Link) -> (u64, u32) {
 }
 
 /// Four Reno flows fill the link: 1448 of each 1538 bytes on it are payload, 94.15 %, less a slow start of a few round trips of 2 ms.
-#[test]
-fn flows_fill_the_link() {
+fn flows_fill(burst: u32) {
     if let Err(e) = Namespace::create() {
         return forebay_platform::doctor::required::skip("netns", &e.to_string());
     }
@@ -129,7 +128,7 @@ fn flows_fill_the_link() {
         let (mut us, them) = (Link::new(a_out, b_in), Link::new(b_out, a_in));
         let ((payload, drops), how) = std::thread::scope(|scope| {
             let guest = scope.spawn(|| guest::serve(them, &net, 1));
-            let seen = outside(&mut us);
+            let seen = outside(&mut us, burst);
             (seen, guest.join().expect("no panic").expect("served"))
         });
         assert_eq!(how.strays, 0);
@@ -144,4 +143,15 @@ fn flows_fill_the_link() {
         return;
     }
     panic!("this machine was never punctual: {late:?}");
+}
+
+#[test]
+fn flows_fill_the_link() {
+    flows_fill(0);
+}
+
+/// With segmentation offload the switch cuts what hosts hand over: the wire carries the same segments.
+#[test]
+fn offloading_flows_fill_the_link() {
+    flows_fill(65_536);
 }

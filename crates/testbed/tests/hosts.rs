@@ -3,24 +3,23 @@
 use forebay_testbed::frame::headers;
 use forebay_testbed::namespace::{Namespace, sysctl};
 use forebay_testbed::netlink::{Netlink, RouteMetrics};
-use forebay_testbed::tap;
-use std::fs::File;
+use forebay_testbed::tap::{self, Device};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-fn host(n: u8) -> io::Result<(Namespace, File, Ipv4Addr)> {
+fn host(n: u8) -> io::Result<(Namespace, Device, Ipv4Addr)> {
     let space = Namespace::create()?;
     let address = Ipv4Addr::new(10, 0, 0, n);
     let device = space.inside(|| {
-        let device = tap::create()?;
+        let device = tap::create(false)?;
         sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
         // Nothing is sent again while this process waits for a processor: no tail loss probe, and a timeout of a minute.
         sysctl("net/ipv4/tcp_early_retrans", "0")?;
         let mut netlink = Netlink::open()?;
         netlink.loopback_up()?;
-        let index = netlink.up(tap::NAME, 1500)?;
+        let index = netlink.up(tap::NAME, 1500, 0)?;
         netlink.address(index, address, RouteMetrics { init_cwnd: Some(4), rto_min_ms: Some(60_000), quickack: true })?;
         Ok(device)
     })?;
@@ -28,11 +27,11 @@ fn host(n: u8) -> io::Result<(Namespace, File, Ipv4Addr)> {
 }
 
 /// Whatever has arrived at one device goes to the other. The payloads that passed.
-fn carry(mut from: &File, mut to: &File, buffer: &mut [u8]) -> Vec<u32> {
+fn carry(from: &Device, to: &Device, buffer: &mut [u8]) -> Vec<u32> {
     let mut payloads = Vec::new();
-    while let Ok(n) = from.read(buffer) {
-        payloads.extend(headers(&buffer[..n]).map(|h| h.payload));
-        to.write_all(&buffer[..n]).expect("the other device takes a packet");
+    while let Ok((frame, _)) = from.receive(buffer) {
+        payloads.extend(headers(frame).map(|h| h.payload));
+        to.send(frame).expect("the other device takes a packet");
     }
     payloads
 }

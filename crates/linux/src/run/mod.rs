@@ -12,7 +12,9 @@ use crate::failures::Failures;
 use crate::link::Frame;
 use crate::plan::Plan;
 use crate::ports::Ports;
-use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what};
+use crate::protocol::{
+    self, Event, Final, HostDrops, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what,
+};
 use crate::sender;
 use crate::shim_rows::ShimState;
 use crate::trace::Trace;
@@ -113,6 +115,10 @@ impl<'a> Run<'a> {
                 if let Some(slot) = self.hosts.slot(r.conn) {
                     self.hosts.connections[slot].shims.get_or_insert(ShimState::NOTHING).update(&r);
                 }
+            }),
+            HostDrops::KIND => frame.records().for_each(|r: HostDrops| {
+                self.pass(r.time);
+                self.ports.host_drops(&self.experiment.network, &r);
             }),
             Event::KIND => return frame.records().try_for_each(|r| self.event(&r)),
             // The totals of connections follow from their packets.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit ring of an interface, as a driver of a network card has it. The stack and the queue discipline see whole GSO packets; the card cuts them
+ * (TSO). The bytes of a packet are in the ring until the last bit of its last segment has left, and byte queue limits (lib/dynamic_queue_limits.c)
+ * stop the queue when there are enough.
+ */
+#include <linux/skbuff.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#endif
+#include "transmit.h"
+
+/* The driver's part of a packet in the ring. */
+struct ring_cb {
+	u32 bytes; /* that leave the ring with it */
+};
+
+static struct ring_cb *ring_cb(struct sk_buff *skb)
+{
+	return (struct ring_cb *)skb->cb;
+}
+
+/* An interface without a queue has no ring either: the link behind it is an unlimited FIFO. */
+static bool has_ring(const struct net_device *dev)
+{
+	return !(dev->priv_flags & IFF_NO_QUEUE);
+}
+
+/* The segments of a GSO packet. TCP's charge for the send buffer goes with the last one (tcp_gso_segment). NULL: no memory. */
+static struct sk_buff *cut(struct sk_buff *skb, const struct net_device *dev)
+{
+	struct sk_buff *segments;
+
+	if (!skb_is_gso(skb))
+		return skb;
+	segments = skb_gso_segment(skb, dev->features & ~NETIF_F_GSO_MASK);
+	if (IS_ERR_OR_NULL(segments)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	consume_skb(skb);
+	return segments;
+}
+
+/* Charges the packets of `list` to the ring; all of it is released with the last one. */
+static void charge(struct sk_buff *list, struct net_device *dev)
+{
+	struct sk_buff *skb, *last = list;
+	u32 bytes = 0;
+
+	for (skb = list; skb; skb = skb->next) {
+		bytes += skb->len;
+		ring_cb(skb)->bytes = 0;
+		last = skb;
+	}
+	ring_cb(last)->bytes = bytes;
+	netdev_sent_queue(dev, bytes);
+}
+
+netdev_tx_t fb_transmit(struct sk_buff *skb, struct net_device *dev, void (*leaves)(struct sk_buff *skb, u32 node), u32 node)
+{
+	struct sk_buff *next;
+
+	skb = cut(skb, dev);
+	if (skb && has_ring(dev))
+		charge(skb, dev);
+	for (; skb; skb = next) {
+		next = skb->next;
+		skb_mark_not_on_list(skb);
+		leaves(skb, node);
+	}
+	return NETDEV_TX_OK;
+}
+
+void fb_transmitted(struct sk_buff *skb)
+{
+	struct net_device *dev = skb->dev;
+	u32 bytes;
+
+	if (!dev || !has_ring(dev))
+		return;
+	bytes = ring_cb(skb)->bytes;
+	ring_cb(skb)->bytes = 0;
+	if (bytes)
+		netdev_completed_queue(dev, 1, bytes);
+}
