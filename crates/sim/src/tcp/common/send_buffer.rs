@@ -97,6 +97,14 @@ impl SendBuffer {
         }
     }
 
+    /// End of the first message that ends behind `offset`, of a buffer that has taken nothing yet.
+    pub(in crate::tcp) fn message_after(&self, offset: u64) -> Option<u64> {
+        if self.first > offset {
+            return Some(self.first).filter(|&end| end < u64::MAX);
+        }
+        self.others.get(self.others.partition_point(|&end| end <= offset)).copied()
+    }
+
     /// Ends the data at `end`.
     pub(in crate::tcp) fn stop(&mut self, end: u64) {
         (self.taken, self.resumes) = (self.taken.min(end), 0);

@@ -6,6 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::common::send_buffer::{SendBuffer, SenderView};
+use crate::tcp::common::small_queue::memory;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_types::Time;
@@ -60,9 +61,25 @@ impl Sender {
         }
     }
 
+    /// Sends what was written before the connection was established. The application of Linux writes messages one by one: a short first one leaves at
+    /// once, as nothing is outstanding.
+    #[cold]
+    pub(in crate::tcp) fn send_first_messages(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let (written, closing) = (self.stream.written(), self.stream.closing());
+        self.stream.set_closing(false);
+        let mut end = 0;
+        while let Some(next) = self.tx.send_buffer.as_ref().and_then(|b| b.message_after(end)).filter(|&next| next < written) {
+            end = next;
+            self.stream.set_written(end);
+            self.send_written(c, now, out);
+        }
+        self.stream.set_written(written);
+        self.stream.set_closing(closing);
+        self.fill_and_transmit(c, now, out);
+    }
+
     /// Fills the send buffer, sends, and closes if the application has no more data. The FIN travels alone unless the last segment has not left. That
-    /// segment stays if the window has no space. A short last segment also waits while others of the connection are in the interface
-    /// (tcp_should_autocork), until the first of those has left or an ACK comes.
+    /// segment stays if the window has no space, or for the interface ([`Sender::send_written`]) or Nagle's algorithm.
     #[cold]
     pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.fill_buffer(c, now);
@@ -70,24 +87,36 @@ impl Sender {
             // The rest of the data must enter the buffer first.
             return self.transmit(c, now, out);
         }
-        let (written, short) =
-            (self.stream.written(), self.stream.written().saturating_sub(self.stream.snd_nxt()) % u64::from(c.mss));
-        if short > 0 || self.stream.closing() {
-            self.stream.set_written(self.stream.written() - short);
+        if self.send_written(c, now, out) {
+            self.stream.close();
             self.transmit(c, now, out);
-            let last = self.stream.snd_nxt() == self.stream.written();
-            self.stream.set_written(written);
-            let corked = self.tx.tsq.as_mut().filter(|q| !q.is_empty());
-            if let Some(q) = corked.filter(|_| last && !self.stream.closing()) {
-                q.wait_for_first();
-                return self.set_alarm(now, out);
-            }
-            if self.tx.tsq.as_ref().is_none_or(|q| q.is_empty()) {
-                self.transmit(c, now, out);
-            }
         }
-        self.stream.close();
+    }
+
+    /// Sends what is written, without a FIN. A short last segment waits while the connection has more memory in the interface than the segment takes
+    /// (tcp_should_autocork), until the first packet has left or an ACK comes. Returns false if it waits and no FIN follows.
+    fn send_written(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) -> bool {
+        let written = self.stream.written();
+        let short = written.saturating_sub(self.stream.snd_nxt()) % u64::from(c.mss);
+        if short == 0 && !self.stream.closing() {
+            return true;
+        }
+        self.stream.set_written(written - short);
         self.transmit(c, now, out);
+        let last = self.stream.snd_nxt() == self.stream.written();
+        self.stream.set_written(written);
+        let tail = if c.tso.is_some() { 1 } else { memory(c, short as u32) };
+        let corked = self.tx.tsq.as_mut().filter(|q| q.bytes >= tail);
+        if let Some(q) = corked {
+            if last && !self.stream.closing() {
+                q.wait_for_first();
+                self.set_alarm(now, out);
+                return false;
+            }
+        } else {
+            self.transmit(c, now, out);
+        }
+        true
     }
 
     /// Fills the send buffer if the application waits for space or has more data. Returns true if the stream closes now;
