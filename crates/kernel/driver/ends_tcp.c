@@ -299,6 +299,9 @@ static void write_conn(struct fb_conn *conn)
 
 	if (!conn->established || !conn->sender || conn->fin)
 		return;
+	/* It still waits, whatever else there is to write: sender_space wakes it. */
+	if (test_bit(SOCK_NOSPACE, &conn->sender->flags))
+		return;
 	for (;;) {
 		u64 size = most;
 		int sent;
