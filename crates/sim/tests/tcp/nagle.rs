@@ -103,16 +103,23 @@ fn probe_takes_what_waits() {
     assert_eq!(sent(&pipe), [(1_000, 0, 1_000), (1_000, 1_000, 500), (5_000, 1_500, 200)]);
 }
 
-/// Messages from before the handshake are written one by one when the connection is established: the first leaves, the others join.
+/// Messages from before the handshake are written one by one when the connection is established: the first leaves, the others join. With TCP_NODELAY
+/// each leaves.
 #[test]
 fn writes_before_the_handshake() {
-    let mut pipe: Pipe<Judge> = Pipe::new(linux(), |_| PASS);
-    pipe.open();
-    for _ in 0..3 {
-        pipe.write(200, false);
+    for (nagle, expected) in
+        [(true, &[(100, 0, 200), (200, 200, 400)][..]), (false, &[(100, 0, 200), (100, 200, 200), (100, 400, 200)][..])]
+    {
+        let mut c = linux();
+        c.nagle = nagle;
+        let mut pipe: Pipe<Judge> = Pipe::new(c, |_| PASS);
+        pipe.open();
+        for _ in 0..3 {
+            pipe.write(200, false);
+        }
+        pipe.run(10 * MS);
+        assert_eq!(sent(&pipe), expected, "{nagle}");
     }
-    pipe.run(10 * MS);
-    assert_eq!(sent(&pipe), [(100, 0, 200), (200, 200, 400)]);
 }
 
 /// A retransmission never waits, nor does the short segment that was sent before it.

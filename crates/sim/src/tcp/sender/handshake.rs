@@ -57,7 +57,7 @@ impl Sender {
         self.cc.cwnd_event(Event::Established { rtt: self.rtt.min().get() });
         self.send_ack(c, now, out);
         if self.tx.send_buffer.is_some() {
-            return self.send_first_messages(c, now, out);
+            return self.fill_and_transmit(c, now, out);
         }
         self.transmit(c, now, out);
     }
