@@ -25,7 +25,7 @@ fn sent(pipe: &Pipe<Judge>) -> Vec<(u64, i64, u16)> {
     pipe.log.iter().filter(|p| p.len > 0).map(|p| (p.now / US, p.offset, p.len)).collect()
 }
 
-/// The first short segment leaves at once. What is written before its ACK leaves together when the ACK comes.
+/// The first short segment leaves at once. Later writes wait for its ACK and leave together.
 #[test]
 fn writes_join_until_the_ack() {
     let mut pipe = established(linux(), |_| PASS);
