@@ -253,7 +253,7 @@ impl SendBuffer {
             if self.taken == end || (self.taken as u32).wrapping_sub(self.pushed) > self.window / 2 {
                 self.push();
             }
-            let short = self.taken < s.reach && self.taken.saturating_sub(s.snd_nxt) % s.mss > 0;
+            let short = self.taken < s.reach && !self.taken.saturating_sub(s.snd_nxt).is_multiple_of(s.mss);
             if self.taken == end && short && self.message().is_some() {
                 return Some(end);
             }
