@@ -151,6 +151,11 @@ pub const PARAMS: &[Param] = &[
         "no window growth while the application limits sending (RFC 9438 section 5.8); except in rfc, slow start also goes on while it uses more than half of the window (Linux); default in rfc: true with cubic",
     ),
     p(
+        "nagle",
+        Kind::Bool,
+        "Nagle's algorithm: a short segment at the end of the written data waits until no short segment is outstanding (Linux, Minshall's variant; `stack = \"linux\"`), or nothing at all (RFC 9293 section 3.7.4; other stacks), and takes what is written meanwhile; false: as with TCP_NODELAY",
+    ),
+    p(
         "tsq",
         Kind::Bool,
         "TCP small queues (Linux): a connection queues at most about 1 ms of data at its pacing rate in its own host's interface, but at least two segments",
@@ -279,6 +284,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.slow_start = values.opt_text("slow-start").and_then(|name| SlowStart::of(&name)).unwrap_or(c.slow_start);
     c.idle = values.opt_choice("slow-start-after-idle", IDLE).unwrap_or(c.idle);
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
+    c.nagle = flag("nagle", c.nagle);
     c.tsq = flag("tsq", c.tsq);
     c.tso = values.opt_bytes("tso").map_or(c.tso, |b| (b.0 > 0).then_some(b.0.min(LARGEST_BURST) as u32));
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
@@ -335,6 +341,9 @@ pub fn defaults(profile: Profile) -> Stack {
         slow_start: SlowStart::Standard,
         idle: Idle::Keep,
         cwnd_validation: false,
+        // ns-2 has none. RFC 9293 section 3.7.4 says SHOULD, and that applications must be able to switch it off. Our choice for rfc: off, because
+        // without Minshall's variant it holds the end of most messages for a delayed ACK.
+        nagle: false,
         tsq: false,
         tso: None,
         gro: None,
@@ -377,6 +386,7 @@ pub fn defaults(profile: Profile) -> Stack {
             growth: Growth::PerSegment { limit: u32::MAX },
             idle: Idle::Halve,
             cwnd_validation: true,
+            nagle: true,
             tsq: true,
             ..ns2
         },

@@ -289,6 +289,8 @@ pub struct Stack {
     pub idle: Idle,
     /// No window growth while the application, not the window, limits sending (RFC 7661 section 4.1, as Linux).
     pub cwnd_validation: bool,
+    /// Nagle's algorithm: short segments wait while (Linux: short) segments are outstanding.
+    pub nagle: bool,
     /// TCP small queues (Linux): limit on the data of a connection in its own host's interface.
     pub tsq: bool,
     /// Segmentation offload: bursts of up to this many bytes (Linux); `None`: none.

@@ -130,6 +130,8 @@ static struct socket *make_socket(u32 interface, u32 number)
 		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 		WRITE_ONCE(sk->sk_sndbuf, max_t(int, min(group->sndbuf ?: U64_MAX, INT_MAX / 2ull) * 2, SOCK_MIN_SNDBUF));
 	}
+	if (!datagrams && group->flags & FB_GROUP_NODELAY)
+		__tcp_sock_set_nodelay(sk, true);
 	if (!datagrams)
 		error = tcp_set_congestion_control(sk, group->law, false, true);
 	release_sock(sk);
@@ -296,6 +298,9 @@ static void write_conn(struct fb_conn *conn)
 	const u64 most = WRITE_PAGES * PAGE_SIZE;
 
 	if (!conn->established || !conn->sender || conn->fin)
+		return;
+	/* It still waits, whatever else there is to write: sender_space wakes it. */
+	if (test_bit(SOCK_NOSPACE, &conn->sender->flags))
 		return;
 	for (;;) {
 		u64 size = most;

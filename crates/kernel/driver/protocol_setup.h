@@ -83,6 +83,7 @@ struct fb_group {
 };
 #define FB_GROUP_ECN 1	/* packets are ECN-capable: asks for ECN when a connection opens */
 #define FB_GROUP_FIN 2	/* closes when the last byte has been written */
+#define FB_GROUP_NODELAY 4 /* TCP_NODELAY: without Nagle's algorithm */
 
 /* A network interface in a namespace of its own; the interfaces of a host share its port. In the order of their numbers. */
 struct fb_interface {

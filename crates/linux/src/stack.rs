@@ -2,7 +2,7 @@
 //! the scenario says, and the settings that the kernel refuses because they would be another experiment.
 
 use crate::congestion_controls::{cc, is_ours};
-use crate::protocol::number::{GROUP_ECN, GROUP_FIN};
+use crate::protocol::number::{GROUP_ECN, GROUP_FIN, GROUP_NODELAY};
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, RtoRule, SlowStart, SsthreshFrom, Transport};
 use forebay_experiment::world::Unsupported;
@@ -134,7 +134,9 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
         param,
         tag: tag(&t.shims).unwrap_or([0; TAGS]),
         shim: shim(t).unwrap_or([0; SHIM]),
-        flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN } | if t.fin { GROUP_FIN } else { 0 },
+        flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN }
+            | if t.fin { GROUP_FIN } else { 0 }
+            | if t.nagle { 0 } else { GROUP_NODELAY },
         // The kernel doubles it, and gives half of that to the window.
         rcvbuf: if t.rcv_autotune { 0 } else { t.rcv_wnd },
         sndbuf: 0,

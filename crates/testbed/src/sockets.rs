@@ -55,7 +55,7 @@ fn stream(group: &Group) -> io::Result<Socket> {
     if group.sndbuf > 0 {
         socket.set_send_buffer_size(group.sndbuf as usize)?;
     }
-    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_nodelay(group.flags & number::GROUP_NODELAY != 0)?;
     // With linger 0 no connection outlives the run to send its last bytes into a removed network, which would keep its namespace alive. Accepted
     // sockets inherit it.
     socket.set_linger(Some(Duration::ZERO))?;

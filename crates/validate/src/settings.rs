@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) mss: u16,
     /// Bound that the application has set with `TCP_MAXSEG`.
     user_mss: Option<u16>,
+    /// The application has set `TCP_NODELAY`.
+    pub(crate) nodelay: bool,
     /// Least MSS of a Linux sender, options included (`tcp_min_snd_mss`).
     min_snd_mss: u16,
     /// A tick of the timestamps, ns.
@@ -92,6 +94,7 @@ impl Settings {
             rcv_wnd: None,
             mss: 1460,
             user_mss: None,
+            nodelay: false,
             min_snd_mss: MIN_SND_MSS,
             tick: 1_000_000,
             tolerance: TOLERANCE,
@@ -245,8 +248,14 @@ impl Settings {
             // `tcp_rmem[2]` bounds the buffer; with autotuning, `rcv-wnd` is the half of it that a window can have at first.
             c.rcv_wnd = if c.rcv_autotune { bytes / 2 } else { bytes };
         }
+        c.nagle &= !self.nodelay;
         c.isn = Some(0);
         Ok(c)
+    }
+
+    /// True if the endpoint has Nagle's algorithm.
+    pub(crate) fn nagle(&self) -> Result<bool, String> {
+        Ok(!self.nodelay && resolve_with(&self.stack, &self.cc, &self.transport)?.nagle)
     }
 
     /// The MSS option of a SYN of this endpoint.

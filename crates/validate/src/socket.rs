@@ -146,6 +146,13 @@ impl Sockets {
                 }
                 self.settings_changed();
             }
+            "TCP_NODELAY" => {
+                self.settings.nodelay = number(call, 3)? != 0;
+                self.settings_changed();
+                if let Some(c) = &mut self.connection {
+                    c.c.nagle = self.settings.nagle()?;
+                }
+            }
             "TCP_CONGESTION" => {
                 let name = match call.args.get(3) {
                     Some(Arg::Text(name)) => name.clone(),
@@ -172,7 +179,7 @@ impl Sockets {
                 Some(c) => i64::from(c.c.mss),
                 None => i64::from(self.settings.advertised_mss()),
             },
-            "TCP_NODELAY" => 1,
+            "TCP_NODELAY" => i64::from(self.settings.nodelay),
             _ => 0,
         };
         if matches!(call.args.get(3), Some(Arg::Any)) || number(call, 3)? == value {

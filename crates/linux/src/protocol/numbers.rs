@@ -14,6 +14,8 @@ pub mod number {
     pub const GROUP_FIN: u32 = 2;
     /// `FB_QDISC_BQL`.
     pub const QDISC_BQL: u32 = 1;
+    /// `FB_GROUP_NODELAY`.
+    pub const GROUP_NODELAY: u32 = 4;
     /// `FB_OPEN_DATAGRAMS`.
     pub const OPEN_DATAGRAMS: u32 = 1;
     /// `FB_WRITE_LAST`.

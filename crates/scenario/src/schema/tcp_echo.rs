@@ -71,6 +71,7 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("slow-start", c.slow_start.name().into()),
         ("slow-start-after-idle", idle.into()),
         ("cwnd-validation", c.cwnd_validation.into()),
+        ("nagle", c.nagle.into()),
         ("tsq", c.tsq.into()),
         ("tcp-metrics", metrics.into()),
         ("gro", c.gro.unwrap_or(Time::ZERO).to_string().into()),

@@ -115,7 +115,7 @@ impl Sender {
             self.proportional_window(c, acked, covered.segments, true);
         }
         self.stats.update_cwnd_max(self.cc.window.cwnd);
-        match self.refill_buffer(c, now) {
+        match self.refill_buffer(c, now, out) {
             true => self.fill_and_transmit(c, now, out),
             false => self.fast_transmit(c, now, out),
         }

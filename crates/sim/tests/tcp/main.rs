@@ -19,6 +19,7 @@ mod kernel_window;
 mod l2dct;
 mod linux;
 mod metrics;
+mod nagle;
 mod newreno;
 mod offload;
 mod pfabric;

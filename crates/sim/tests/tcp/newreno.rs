@@ -2,6 +2,7 @@
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
+use forebay_experiment::transport::SsthreshFrom;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
 use forebay_types::Time;
@@ -110,10 +111,12 @@ fn reno_leaves_recovery_at_once() {
 }
 
 /// Reno has no `recover`: three duplicates that ask for the second hole of a window start another fast retransmit, with another halving
-/// (RFC 5681 section 3.2; ns-2 `allow_fast_retransmit`). Waiting for the timeout instead is NewReno's rule without NewReno's repair.
+/// (RFC 5681 section 3.2).
 #[test]
 fn reno_repairs_second_hole_separately() {
-    let mut t = Script::new(window("reno", 10), 100);
+    let mut c = window("reno", 10);
+    c.ssthresh_from = SsthreshFrom::Flight;
+    let mut t = Script::new(c, 100);
     t.sent();
     t.dup(0, 7).ack(4);
     t.sent();
@@ -124,6 +127,21 @@ fn reno_repairs_second_hole_separately() {
     t.ack(7).dup(7, 3);
     assert!(t.sent().ends_with("7r"));
     assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (2.0, 3));
+}
+
+/// Reno of ns-2 has `bugFix_`: an ACK that advances ends its permission for another fast retransmit below `recover_` (RenoTcpAgent::recv,
+/// RenoTcpAgent::dupack_action). The second hole of a window waits for the timeout.
+#[test]
+fn reno_of_ns2_leaves_second_hole_to_timeout() {
+    let mut t = Script::new(window("reno", 10), 100);
+    t.sent();
+    t.dup(0, 7).ack(4);
+    t.sent();
+    t.dup(4, 4);
+    assert!(!t.sent().contains("4r"));
+    assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (5.0, 1));
+    t.timer();
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.rtos), ("4r", 1));
 }
 
 /// After a timeout Reno too takes the duplicates that go-back-N makes for what they are.

@@ -3,6 +3,7 @@
 use crate::scripted::config;
 use crate::scripted::receiver::Script;
 use forebay_experiment::transport::Ecn;
+use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_types::Time;
 
@@ -97,12 +98,12 @@ fn bytes_count_not_segments() {
 #[test]
 fn end_of_write_acknowledged_at_once() {
     let mut r = Script::new(slow());
-    r.r.notify_at(3000);
     r.data(0).data(1);
     assert_eq!(r.acks(), "2");
-    r.data(2);
+    r.bytes(2000, 1000, flag::PUSH, false);
     assert_eq!(r.acks(), "3");
-    r.r.notify_at(9000);
+    // Here a message ends inside a full segment, which carries no PSH.
+    r.r.notify_at(3500);
     r.data(3);
     assert_eq!(r.acks(), "");
 }

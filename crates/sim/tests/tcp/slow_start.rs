@@ -52,6 +52,25 @@ fn hystart_ends_at_a_long_train() {
     assert_eq!(ends, Some(18.0), "the script is long enough");
 }
 
+/// tcp_update_pacing_rate: in a recovery more segments are outstanding than the window allows, and the pacing rate is theirs.
+///
+/// * 39 segments of 1000 bytes in 100 us, twice that in slow start, are 6.24 Gbps. Four packets of 65 343 bytes take 335 us, so a train of 200 us is
+///   shorter than (100 + 335) / 2.
+/// * Then SRTT is 125 us, and 40 segments make 408 us. 300 us are longer than (100 + 408) / 2.
+/// * A window of 20 would make 458 us.
+#[test]
+fn hystart_rate_counts_outstanding_segments() {
+    let mut c = config_with("rfc", "newreno", &[("slow-start", Value::Text("hystart".into()))], &[]);
+    (c.init_cwnd, c.rcv_wnd) = (40, 1 << 20);
+    let mut t = Script::new(c, 10_000);
+    t.at(200).ack(1);
+    for (us, ack, ssthresh) in [(400, 2, f64::INFINITY), (500, 3, 20.0)] {
+        t.s.window_mut().cwnd = 20.0;
+        t.at(us).ack(ack);
+        assert_eq!(t.ssthresh(), ssthresh, "{us} us");
+    }
+}
+
 /// Below 16 segments the train may be as long as it likes (hystart_low_window).
 #[test]
 fn hystart_leaves_small_windows_alone() {

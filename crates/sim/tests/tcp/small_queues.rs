@@ -130,7 +130,7 @@ fn the_interface_is_not_the_window() {
 #[test]
 fn short_last_segment_awaits_interface() {
     let mut c = config("linux", "newreno");
-    c.handshake = false;
+    (c.handshake, c.nagle) = (false, false);
     let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };
     h.s.open(&h.c, Time::ZERO, &mut h.out);
     h.s.write(&h.c, Time::ZERO, 4_200, None, false, &mut h.out);

@@ -102,4 +102,44 @@ mod tests {
             assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
         }
     }
+
+    /// Messages that overlap are identical to the last packet, with Nagle's algorithm and without it. The last one fills the send buffer: the application
+    /// has written more than the windows allow, and messages end in the middle of the queue.
+    #[test]
+    fn overlapping_messages_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let traffic = [
+            "sizes = \"2000B\"\ngaps = \"150us\"\ntrains = 40",
+            "sizes = \"200B\"\ngaps = \"20us\"\ntrains = 200",
+            "sizes = { uniform = [\"100B\", \"6KB\"] }\ngaps = { exponential = \"200us\" }\ntrains = 100",
+            "sizes = { uniform = [\"1KB\", \"60KB\"] }\ngaps = { exponential = \"300us\" }\ntrains = 50",
+        ];
+        for (traffic, nagle) in traffic.iter().flat_map(|traffic| [(traffic, true), (traffic, false)]) {
+            let text = format!(
+                "seed = 3\n[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"2Gbps\", delay = \"50us\" }}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", buffer = \"60pkt\" }}\n[transport]\nstack = \"linux\"\nnagle = {nagle}\n\
+                 cc = {{ kind = \"cubic\", arithmetic = \"linux\" }}\n[[workload]]\nkind = \"on-off\"\ngap-from = \"start\"\n{traffic}\n"
+            );
+            let row = measure::both("overlap", &text, None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
+        }
+    }
+
+    /// Losses in slow start: HyStart finds its end in the recovery and lowers the threshold there, before the second reduction.
+    #[test]
+    fn hystart_in_recovery_is_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let text = "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"8Gbps\", delay = \"2us\" }\n\
+                    bottleneck = { rate = \"4Gbps\", delay = \"2us\", buffer = \"16pkt\" }\n[transport]\nstack = \"linux\"\nack-size = 100\n\
+                    cc = { kind = \"cubic\", arithmetic = \"linux\" }\nack-every = 1\nrto-min = \"50ms\"\n\
+                    [[workload]]\nkind = \"long\"\nsize = \"200KB\"\n";
+        let row = measure::both("hystart", text, None, &mut io::sink()).unwrap();
+        assert_eq!((row.common, row.identical), (None, 1));
+    }
 }

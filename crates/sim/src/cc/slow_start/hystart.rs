@@ -32,6 +32,8 @@ pub struct Hystart {
     /// Smoothed RTT of the pacing rate: the one before this ACK's sample (tcp_cong_control sets the rate after pkts_acked). Never before the first
     /// ACK.
     srtt: TimeOrNever,
+    /// Segments outstanding behind the last ACK, for the same rate (`packets_out`).
+    outstanding: u32,
 }
 
 impl Hystart {
@@ -44,7 +46,7 @@ impl Hystart {
                 self.update(w, ack, delay);
             }
         }
-        self.srtt = ack.srtt;
+        (self.srtt, self.outstanding) = (ack.srtt, ((ack.snd_nxt - ack.snd_una) / u64::from(ack.mss)) as u32);
     }
 
     /// `hystart_update`.
@@ -83,17 +85,18 @@ impl Hystart {
         (self.current, self.samples) = (None, 0);
     }
 
-    /// Possible effect of TSO and GRO on a train, us (`hystart_ack_delay`): four of their largest packets at the pacing rate, at most 1 ms.
+    /// Possible effect of TSO and GRO on a train, us (`hystart_ack_delay`): four of their largest packets at the pacing rate, at most 1 ms. In
+    /// recovery the outstanding segments are more than the window, and the rate follows them.
     fn ack_delay(&self, w: &Window, ack: &Ack) -> u64 {
         // Before anything has been acknowledged there is no rate.
         let Some(srtt) = self.srtt.get() else { return 0 };
-        let rate = w.pacing_rate(0.0, ack.mss, Some(srtt));
+        let rate = w.pacing_rate(f64::from(self.outstanding), ack.mss, Some(srtt));
         ((4.0 * GSO_MAX_SIZE * 8e6 / rate.0 as f64) as u64).min(1_000)
     }
 
     /// Linux `cubictcp_state`: clears everything.
     pub(super) fn timeout(&mut self, now: Time, snd_nxt: u64) {
-        *self = Hystart { srtt: self.srtt, ..Hystart::default() };
+        *self = Hystart { srtt: self.srtt, outstanding: self.outstanding, ..Hystart::default() };
         self.round.begin(snd_nxt);
         self.begin_round(now.as_us());
     }

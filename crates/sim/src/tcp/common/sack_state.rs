@@ -19,6 +19,8 @@ pub struct SackState {
     pub reordering: u32,
     /// Time at which the running timer was set.
     pub timer_set: Time,
+    /// End of the last short segment sent, a stream offset (`snd_sml`).
+    pub snd_sml: u64,
     /// Use of the window.
     pub usage: CwndUsage,
     /// Last episode, if there has been one.

@@ -51,6 +51,8 @@ pub(in crate::tcp) struct SenderView {
     pub snd_nxt: u64,
     /// Offset up to which windows and interface allow data.
     pub reach: u64,
+    /// Segments outstanding, short ones as full ones (`packets_out`).
+    pub packets_out: u64,
     /// Segments in the network (tcp_packets_in_flight).
     pub in_flight: u64,
     /// The receiver's window.
@@ -146,8 +148,8 @@ impl SendBuffer {
     }
 
     fn occupied(&self, s: &SenderView) -> u64 {
-        let bytes = self.taken.saturating_sub(s.snd_una);
-        bytes + HEAD * bytes.div_ceil(s.mss).saturating_sub(s.merged)
+        let (bytes, unsent) = (self.taken.saturating_sub(s.snd_una), self.taken.saturating_sub(s.snd_nxt));
+        bytes + HEAD * (s.packets_out + unsent.div_ceil(s.mss)).saturating_sub(s.merged)
     }
 
     /// Sets PSH on the last segment of the buffer.
@@ -212,8 +214,9 @@ impl SendBuffer {
         space.div_ceil(s.mss + HEAD).min(left / s.mss).min(until_push) * s.mss
     }
 
-    /// Fills the buffer from the application, as far as there is space.
-    pub(in crate::tcp) fn fill(&mut self, s: &SenderView) {
+    /// Fills the buffer from the application, as far as there is space. Stops at the end of a message, if more follow, when its last segment is short
+    /// and the windows allow it, and returns that end: tcp_push sends it before the application writes the next message.
+    pub(in crate::tcp) fn fill(&mut self, s: &SenderView) -> Option<u64> {
         self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
         // A buffer that is too small for the window does not stall the sender: data that was sent has been in the buffer.
         self.taken = self.taken.max(s.snd_nxt);
@@ -233,7 +236,7 @@ impl SendBuffer {
             if size.saturating_sub(occupied) < occupied / 2 || occupied >= size {
                 // At least a third must be free, of which HEAD a segment and its payload take the rest.
                 self.resumes = self.taken.saturating_sub((2 * size + 1) * s.mss / (3 * (s.mss + HEAD)));
-                return;
+                return None;
             }
             self.full = false;
         }
@@ -244,12 +247,17 @@ impl SendBuffer {
                 if self.taken > s.reach {
                     self.push();
                 }
-                return;
+                return None;
             }
             self.taken += if unsent == 0 { self.unpushed(s, end) } else { (s.mss - unsent).min(end - self.taken) };
             if self.taken == end || (self.taken as u32).wrapping_sub(self.pushed) > self.window / 2 {
                 self.push();
             }
+            let short = self.taken < s.reach && !self.taken.saturating_sub(s.snd_nxt).is_multiple_of(s.mss);
+            if self.taken == end && short && self.message().is_some() {
+                return Some(end);
+            }
         }
+        None
     }
 }

@@ -154,8 +154,7 @@ impl Receiver {
         let old_mss = a.delack.rcv_mss();
         let mut pushed = false;
         if accepted.in_order || c.quickack {
-            let end = p.has(flag::PUSH) || self.stream.rcv_nxt() >= self.stream.deliver_at();
-            let ends_write = a.delack.measure_rcv_mss(c.mss, p.len, end);
+            let ends_write = a.delack.measure_rcv_mss(c.mss, p.len, p.has(flag::PUSH));
             pushed = ends_write && len > 0 && accepted.in_order && c.quickack;
         }
         let mut window_grew = false;

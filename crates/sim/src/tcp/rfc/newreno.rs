@@ -4,7 +4,7 @@ use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender};
-use forebay_experiment::transport::{Growth, Recovery};
+use forebay_experiment::transport::{Growth, Recovery, SsthreshFrom};
 use forebay_types::Time;
 
 impl Sender {
@@ -119,8 +119,10 @@ impl Sender {
         }
         // NewReno stores the highest offset sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno does not
         // (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction, unless a timeout lies
-        // between (ns-2 `allow_fast_retransmit`).
-        self.cold.recover = if c.recovery == Recovery::Reno { self.stream.snd_una() } else { self.stream.snd_max() };
+        // between. Reno of ns-2 does (`bugFix_`, RenoTcpAgent::dupack_action: any ACK that advances ends the permission of
+        // `allow_fast_retransmit`): it repairs the next loss by a timeout.
+        let repeats = c.recovery == Recovery::Reno && c.ssthresh_from != SsthreshFrom::Window;
+        self.cold.recover = if repeats { self.stream.snd_una() } else { self.stream.snd_max() };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
         self.cc.begin_reduction(self.stream.snd_max());
         self.cold.limited = 0;

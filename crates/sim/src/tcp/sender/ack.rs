@@ -117,7 +117,7 @@ impl Sender {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
-            let closes = self.refill_buffer(c, now);
+            let closes = self.refill_buffer(c, now, out);
             let closed = self.stream.snd_una() == self.stream.snd_nxt() && self.timers.kind() == Timer::Rto;
             if closed {
                 self.on_ack_in_closed_window(c, now);

@@ -6,6 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::common::send_buffer::{SendBuffer, SenderView};
+use crate::tcp::common::small_queue::memory;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_types::Time;
@@ -61,46 +62,57 @@ impl Sender {
     }
 
     /// Fills the send buffer, sends, and closes if the application has no more data. The FIN travels alone unless the last segment has not left. That
-    /// segment stays if the window has no space. A short last segment also waits while others of the connection are in the interface
-    /// (tcp_should_autocork), until the first of those has left or an ACK comes.
+    /// segment stays if the window has no space, or for the interface ([`Sender::send_written`]) or Nagle's algorithm.
     #[cold]
     pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.fill_buffer(c, now);
+        self.fill_buffer(c, now, out);
         if self.stream.closing() && self.is_waiting() {
             // The rest of the data must enter the buffer first.
             return self.transmit(c, now, out);
         }
-        let (written, short) =
-            (self.stream.written(), self.stream.written().saturating_sub(self.stream.snd_nxt()) % u64::from(c.mss));
-        if short > 0 || self.stream.closing() {
-            self.stream.set_written(self.stream.written() - short);
+        if self.send_written(c, now, out) {
+            self.stream.close();
             self.transmit(c, now, out);
-            let last = self.stream.snd_nxt() == self.stream.written();
-            self.stream.set_written(written);
-            let corked = self.tx.tsq.as_mut().filter(|q| !q.is_empty());
-            if let Some(q) = corked.filter(|_| last && !self.stream.closing()) {
-                q.wait_for_first();
-                return self.set_alarm(now, out);
-            }
-            if self.tx.tsq.as_ref().is_none_or(|q| q.is_empty()) {
-                self.transmit(c, now, out);
-            }
         }
-        self.stream.close();
+    }
+
+    /// Sends what is written, without a FIN. A short last segment waits while the connection has more memory in the interface than the segment takes
+    /// (tcp_should_autocork), until the first packet has left or an ACK comes. Returns false if it waits and no FIN follows.
+    fn send_written(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) -> bool {
+        let written = self.stream.written();
+        let short = written.saturating_sub(self.stream.snd_nxt()) % u64::from(c.mss);
+        if short == 0 && !self.stream.closing() {
+            return true;
+        }
+        self.stream.set_written(written - short);
         self.transmit(c, now, out);
+        let last = self.stream.snd_nxt() == self.stream.written();
+        self.stream.set_written(written);
+        let tail = if c.tso.is_some() { 1 } else { memory(c, short as u32) };
+        let corked = self.tx.tsq.as_mut().filter(|q| q.bytes >= tail);
+        if let Some(q) = corked {
+            if last && !self.stream.closing() {
+                q.wait_for_first();
+                self.set_alarm(now, out);
+                return false;
+            }
+        } else {
+            self.transmit(c, now, out);
+        }
+        true
     }
 
     /// Fills the send buffer if the application waits for space or has more data. Returns true if the stream closes now;
     /// [`Sender::fill_and_transmit`] does the rest.
     #[inline]
-    pub(in crate::tcp) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
+    pub(in crate::tcp) fn refill_buffer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) -> bool {
         let Some(b) = &self.tx.send_buffer else { return false };
         let merged = self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0);
         let cwnd = (self.cc.window.cwnd as u32).max(self.reordering_degree() + 1);
         let sleeps = !merged
             && b.sleeps(self.stream.snd_una(), self.stream.snd_nxt(), self.stream.snd_wnd_edge() - self.stream.snd_una(), cwnd);
         if !sleeps && b.wants(self.stream.snd_una()) {
-            self.fill_buffer(c, now);
+            self.fill_buffer(c, now, out);
         }
         self.stream.closing() && !self.is_waiting()
     }
@@ -115,10 +127,23 @@ impl Sender {
         self.loss.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).min(MAX_REORDERING))
     }
 
-    /// Moves data from the application into the send buffer, as far as there is space.
+    /// Moves data from the application into the send buffer, as far as there is space. The application writes one message after the other: the end of
+    /// one may leave before the next is written.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        while let Some(end) = self.write_messages(c, now) {
+            let (written, closing) = (self.stream.written(), self.stream.closing());
+            self.stream.set_written(end);
+            self.stream.set_closing(false);
+            self.send_written(c, now, out);
+            self.stream.set_written(written);
+            self.stream.set_closing(closing);
+        }
+    }
+
+    /// Moves data into the send buffer up to the end of a message whose last segment may leave now. Returns that end, if there are more messages.
+    fn write_messages(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
@@ -130,14 +155,16 @@ impl Sender {
             .min(self.stream.snd_wnd_edge())
             .min(self.tsq_reach(c));
         let in_flight = self.loss.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
+        let packets_out = self.segments_out(c);
         let merged = self.loss.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
         let reordering = self.reordering_degree().into();
-        let Some(b) = &mut self.tx.send_buffer else { return };
+        let b = self.tx.send_buffer.as_mut()?;
         b.fill(&SenderView {
             mss: c.mss.into(),
             snd_una: self.stream.snd_una(),
             snd_nxt: self.stream.snd_nxt(),
             reach,
+            packets_out: packets_out.into(),
             in_flight,
             window: self.stream.snd_wnd_edge() - self.stream.snd_una(),
             cwnd: self.cc.window.cwnd as u64,
@@ -145,7 +172,7 @@ impl Sender {
             windows: if self.cc.hooks().paces() { 3 } else { 2 },
             merged,
             reordering,
-        });
+        })
     }
 
     /// Ends the stream of an endless flow with the data that has been sent.

@@ -1,5 +1,5 @@
 //! The sending endpoint. [`Sender`] consists of data types that are in `tcp/common` with their rules. Files here hold the steps that both stacks
-//! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `rto`, `transmit`, `paced_send`,
+//! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `rto`, `transmit`, `nagle`, `paced_send`,
 //! `retransmit`, `idle`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
 
 mod ack;
@@ -8,6 +8,7 @@ mod cc_events;
 mod ecn;
 mod handshake;
 mod idle;
+mod nagle;
 mod paced_send;
 mod packet_tags;
 mod recovery;

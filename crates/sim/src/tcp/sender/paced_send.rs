@@ -86,7 +86,7 @@ impl Sender {
                 self.loss.clear_hold();
             }
             // Segments that leave may let the buffer grow and the application write (tcp_event_new_data_sent).
-            match self.refill_buffer(c, now) {
+            match self.refill_buffer(c, now, out) {
                 true => self.fill_and_transmit(c, now, out),
                 false => self.transmit(c, now, out),
             }

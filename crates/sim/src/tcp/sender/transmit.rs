@@ -217,7 +217,7 @@ impl Sender {
             if disorder && !by_segments && self.flight() + room > window {
                 self.cold.limited += len;
             }
-            if self.pacing_check(now) || self.tsq_throttled(c, len, 1) {
+            if self.pacing_check(now) || self.nagle_holds(c, len) || self.tsq_throttled(c, len, 1) {
                 break;
             }
             let offset = self.stream.snd_nxt();
@@ -312,6 +312,10 @@ impl Sender {
     pub(in crate::tcp) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
         let (again, stamp) = (offset < self.stream.snd_max(), self.stamp(c, now));
         if let (Some(s), false) = (&mut self.loss.sack, again) {
+            if len < u64::from(c.mss) {
+                // tcp_minshall_update.
+                s.snd_sml = offset + len;
+            }
             s.board.push(offset, len as u32, stamp);
             if self.cc.hooks().records() {
                 let index = s.board.len() - 1;

@@ -4,6 +4,7 @@
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
+use crate::tcp::common::sack_state::SackState;
 use crate::tcp::common::undo::Undo;
 use crate::tcp::config::TcpConfig;
 
@@ -107,6 +108,13 @@ impl Sender {
             s.episode.undo.hold = true;
         }
         false
+    }
+
+    /// Returns true if F-RTO sends new data in step 2.b, which no short segment delays (REXMIT_NEW in tcp_xmit_recovery).
+    pub(in crate::tcp) fn frto_sends_new(&self) -> bool {
+        let fresh = self.stream.snd_nxt() > self.cold.recover;
+        let undo = |s: &SackState| s.episode.undo.hold && s.episode.undo.frto;
+        self.loss.ca_state() == CaState::Loss && !fresh && self.loss.sack.as_ref().is_some_and(|s| undo(s))
     }
 
     /// Ends F-RTO after step 2.b found no new data to send, and returns true then: recovery continues as after any timeout.
