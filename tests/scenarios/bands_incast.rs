@@ -14,6 +14,7 @@ stack = "linux"
 cc = "cubic"
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "64KB"
 rounds = 50
 "#;

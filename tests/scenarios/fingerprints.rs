@@ -152,6 +152,7 @@ rto-min = "4ms"
 rto-initial = "4ms"
 [[workload]]
 kind = "incast"
+request = "0B"
 senders = "s0..s4"
 block = "40KB"
 jitter = "30us"
@@ -186,8 +187,19 @@ const TRAFFIC: &[(&str, &str)] = &[
         "kind = \"on-off\"\nsizes = \"5KB\"\ngaps = { exponential = \"1ms\" }\npattern = \"other-rack\"\ntrains = 9\n\
          last-total = \"1MB\"\nlast-at = \"12ms\"",
     ),
-    ("queries", "kind = \"queries\"\nfan-out = 7\nresponse = { uniform = [\"2KB\", \"30KB\"] }\nrate = 300.0"),
-    ("queries-in-turn", "kind = \"queries\"\ntotal = \"400KB\"\njitter = \"50us\"\ngap = { exponential = \"200us\" }"),
+    ("queries", "kind = \"queries\"\nrequest = \"0B\"\nfan-out = 7\nresponse = { uniform = [\"2KB\", \"30KB\"] }\nrate = 300.0"),
+    (
+        "queries-packets",
+        "kind = \"queries\"\nfan-out = 7\nresponse = { uniform = [\"2KB\", \"30KB\"] }\nrate = 300.0\ndeadline = \"9ms\"",
+    ),
+    (
+        "incast-packets",
+        "kind = \"incast\"\nsenders = \"h1..h7\"\nreceiver = \"h0\"\nblock = \"60KB\"\nrounds = 4\njitter = \"50us\"",
+    ),
+    (
+        "queries-in-turn",
+        "kind = \"queries\"\nrequest = \"0B\"\ntotal = \"400KB\"\njitter = \"50us\"\ngap = { exponential = \"200us\" }",
+    ),
     (
         "one-rack-to-all",
         "kind = \"poisson\"\nfrom = \"rack0\"\nracks = \"other\"\nsizes = { cdf = \"websearch\" }\nload = 0.7\nload-at = \"uplinks\"\n\
@@ -195,7 +207,7 @@ const TRAFFIC: &[(&str, &str)] = &[
     ),
     (
         "udp",
-        "kind = \"udp\"\npattern = \"each-other-rack\"\nrate = \"300Mbps\"\npacket-jitter = \"9us\"\n[[workload]]\nkind = \"queries\"\ntotal = \"90KB\"",
+        "kind = \"udp\"\npattern = \"each-other-rack\"\nrate = \"300Mbps\"\npacket-jitter = \"9us\"\n[[workload]]\nkind = \"queries\"\nrequest = \"0B\"\ntotal = \"90KB\"",
     ),
     (
         "udp-on-off",

@@ -16,6 +16,7 @@ stack = "ns2"
 cc = "newreno"
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "256KB"
 rounds = 30
 jitter = "100us"

@@ -45,6 +45,7 @@ mod queries;
 mod queue_lengths;
 mod queues;
 mod ranges;
+mod request_packets;
 mod sawtooth;
 mod scheduled;
 mod small_queues;

@@ -65,6 +65,7 @@ stack = "linux"
 cc = "newreno"
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "32KB"
 rounds = 10
 "#,

@@ -26,6 +26,7 @@ send-jitter = "4us"
 timestamps = true
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "256KB"
 rounds = 120
 jitter = "100us"

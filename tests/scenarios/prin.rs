@@ -23,6 +23,7 @@ rcv-wnd = "1000KB"
 send-jitter = "4us"
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "256KB"
 rounds = 120
 jitter = "100us"

@@ -97,8 +97,10 @@ fn ictcp_avoids_overflow_with_small_buffer() {
 /// Two long connections get equal windows independent of their order, and leave the reserved share of the link free.
 #[test]
 fn ictcp_shares_the_link() {
-    let text = INCAST
-        .replace("kind = \"incast\"\nblock = \"256KB\"\nrounds = 30\njitter = \"100us\"", "kind = \"long\"\nstagger = \"20ms\"");
+    let text = INCAST.replace(
+        "kind = \"incast\"\nrequest = \"0B\"\nblock = \"256KB\"\nrounds = 30\njitter = \"100us\"",
+        "kind = \"long\"\nstagger = \"20ms\"",
+    );
     let o = one(&text, &["topology.senders=2", "duration=400ms", "observe.warmup=100ms", "transport.shim=ictcp"]);
     let rates: Vec<f64> = o.report.flows.iter().map(|f| f.bytes_acked as f64).collect();
     let ratio = rates[0] / rates[1];
@@ -118,6 +120,7 @@ bottleneck = { rate = "1Gbps", delay = "25us", buffer = "64pkt" }
 stack = "ns2"
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "256KB"
 rounds = 30
 jitter = "100us"

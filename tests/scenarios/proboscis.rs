@@ -176,7 +176,7 @@ fn proboscis_below_every_cc_and_stack() {
                 "[topology]\nkind = \"many-to-one\"\nsenders = 5\naccess = {link}\nbottleneck = {link}\n\
                  [transport]\nstack = \"{stack}\"\ncc = [{}]\ninit-cwnd = 10\nrto-min = \"20ms\"\nrto-initial = \"20ms\"\nack-delay = \"1ms\"\n\
                  shim = {{ kind = \"proboscis\"{own} }}\n\
-                 [[workload]]\nkind = \"incast\"\nblock = \"30KB\"\nrounds = 2\n[[workload]]\nkind = \"poisson\"\n\
+                 [[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nblock = \"30KB\"\nrounds = 2\n[[workload]]\nkind = \"poisson\"\n\
                  sizes = {{ uniform = [\"1B\", \"60KB\"] }}\nload = 0.8\nflows = 30\n",
                 congestion_controls.join(", ")
             );
@@ -207,7 +207,7 @@ fn beside_other_shims() {
             "duration = \"400ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 5\naccess = {{ rate = \"1Gbps\", delay = \"5us\" }}\n\
              bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"20pkt\", queue = {{ kind = \"dctcp-step\", k = \"5pkt\" }} }}\n\
              [transport]\nstack = \"ns2\"\ninit-cwnd = 10\nrto-min = \"5ms\"\nshim = [{shims}]\n\
-             [[workload]]\nkind = \"incast\"\nblock = \"30KB\"\n[[workload]]\nkind = \"udp\"\nfrom = \"s0\"\nto = \"recv\"\nrate = \"50Mbps\"\n"
+             [[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nblock = \"30KB\"\n[[workload]]\nkind = \"udp\"\nfrom = \"s0\"\nto = \"recv\"\nrate = \"50Mbps\"\n"
         );
         for v in resolve(&text, &[], None) {
             let r = execute(&v.config);

@@ -16,6 +16,7 @@ rto-min = "3ms"
 rto-initial = "3ms"
 [[workload]]
 kind = "incast"
+request = "0B"
 senders = "s0..s6"
 block = "60KB"
 jitter = "30us"

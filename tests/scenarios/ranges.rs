@@ -239,7 +239,8 @@ fn proboscis_refuses_tick_below_microsecond() {
     for tick in ["1us", "1ms"] {
         let o = one(&with_tick(tick), &[]);
         assert!(
-            o.report.flows.len() == 12 && o.report.flows.iter().all(|f| f.bytes_acked == 30_000),
+            // A request and a block of each of four senders in three rounds.
+            o.report.flows.len() == 24 && o.report.flows.iter().all(|f| f.bytes_acked == f.size_bytes),
             "{tick}: {:?}",
             o.report.flows
         );

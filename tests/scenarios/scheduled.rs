@@ -5,7 +5,7 @@
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Cut;
 use forebay_experiment::rows::{EventKind, QueryRow};
-use forebay_experiment::traffic::{ReplayFlow, WorkloadKind};
+use forebay_experiment::traffic::{ReplayFlow, Request, WorkloadKind};
 use forebay_experiment::workload::REGISTRY;
 use forebay_scenario::Variant;
 use forebay_sim::run::{Cores, Report, run_seeded};
@@ -356,6 +356,7 @@ bottleneck = { rate = "19Mbps", delay = "59us", buffer = "21pkt" }
 cc = "newreno"
 [[workload]]
 kind = "incast"
+request = "0B"
 senders = ["s0", "s1", "recv"]
 receiver = "s2"
 block = "1B"
@@ -390,6 +391,7 @@ rate = 1000000
 flows = 1
 [[workload]]
 kind = "incast"
+request = "0B"
 transport = "g1"
 senders = ["recv"]
 receiver = "s0"
@@ -417,8 +419,8 @@ fn request_latency_of_zero_is_refused() {
         assert!(resolved(&text.replace("request-latency = \"1ps\"", "request-latency = \"0ps\""), None).is_none());
     }
     let mut config = one(QUICK_REQUESTS[0], &[]).variant.config;
-    if let WorkloadKind::Incast { request_latency, .. } = &mut config.workloads[WorkloadId::new(0)].kind {
-        *request_latency = Some(Time::ZERO);
+    if let WorkloadKind::Incast { request, .. } = &mut config.workloads[WorkloadId::new(0)].kind {
+        *request = Request::OutOfBand(Some(Time::ZERO));
     }
     assert_eq!(config.check().unwrap_err().field, "workloads[0].request_latency");
 }

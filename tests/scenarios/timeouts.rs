@@ -15,6 +15,7 @@ stack = "ns2"
 rto-min = "50ms"
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "32KB"
 rounds = 6
 "#;

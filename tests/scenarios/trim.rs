@@ -260,6 +260,7 @@ pattern = "permutation"
 size = "726B"
 [[workload]]
 kind = "queries"
+request = "0B"
 total = "552B"
 count = 3
 "#;

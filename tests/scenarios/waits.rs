@@ -23,7 +23,7 @@ fn port(o: &Outcome, f: &FlowRow) -> String {
 /// The windows of two senders share a port of a few packets.
 const SMALL: &str = "kind = \"many-to-one\"\nsenders = 6\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
                      bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"8pkt\" }";
-const BLOCKS: &str = "[[workload]]\nkind = \"incast\"\nblock = \"14600B\"\nrounds = 20";
+const BLOCKS: &str = "[[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nblock = \"14600B\"\nrounds = 20";
 
 #[test]
 fn lost_tail_waits_for_rto() {
@@ -114,7 +114,7 @@ fn storage_is_starved_beside_cubic() {
     let rack = "kind = \"many-to-one\"\nsenders = 12\naccess = { rate = \"10Gbps\", delay = \"5us\" }\n\
                 bottleneck = { rate = \"10Gbps\", delay = \"5us\", buffer = \"4000pkt\", queue = { kind = \"dctcp-step\", k = \"65pkt\" } }";
     let groups = "stack = \"linux\"\n[[transport.group]]\nname = \"storage\"\ncc = \"dctcp\"\n[[transport.group]]\nname = \"tenants\"\ncc = \"cubic\"";
-    let both = "[[workload]]\nkind = \"incast\"\nsenders = \"s0..s7\"\ntransport = \"storage\"\nblock = \"1MB\"\nrounds = 1\nstart = \"200ms\"\n\
+    let both = "[[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nsenders = \"s0..s7\"\ntransport = \"storage\"\nblock = \"1MB\"\nrounds = 1\nstart = \"200ms\"\n\
                 [[workload]]\nkind = \"long\"\nfrom = \"s8..s11\"\ntransport = \"tenants\"";
     let o = one(&scenario(rack, groups, both), &["duration=600ms"]);
     let storage: Vec<&FlowRow> = o.report.flows.iter().filter(|f| f.size_bytes > 0).collect();
@@ -131,7 +131,7 @@ fn storage_is_starved_beside_cubic() {
 fn hot_port_of_fabric_is_named() {
     let tree = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 6\nhost = { rate = \"1Gbps\", delay = \"2us\" }\n\
                 fabric = { rate = \"10Gbps\", delay = \"2us\" }";
-    let hot = "[[workload]]\nkind = \"incast\"\nsenders = \"h6..h11\"\nreceiver = \"h0\"\nblock = \"64KB\"\nrounds = 3";
+    let hot = "[[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nsenders = \"h6..h11\"\nreceiver = \"h0\"\nblock = \"64KB\"\nrounds = 3";
     let o = one(&scenario(tree, "stack = \"ns2\"", hot), &[]);
     for f in &o.report.flows {
         assert!(matches!(cause(f).0, Cause::Share | Cause::SwitchQueue), "{:?}", f.waited);
@@ -170,7 +170,7 @@ fn running_timer_at_end_counts() {
 fn delayed_ack_behind_loss_counts() {
     let small = "kind = \"many-to-one\"\nsenders = 24\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
                  bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"32pkt\" }";
-    let blocks = "[[workload]]\nkind = \"incast\"\nblock = \"16KB\"\nrounds = 5";
+    let blocks = "[[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nblock = \"16KB\"\nrounds = 5";
     let o = one(&scenario(small, "stack = \"rfc\"\ncc = \"newreno\"", blocks), &["duration=20s"]);
     let held: Vec<&FlowRow> =
         o.report.flows.iter().filter(|f| f.rtos == 0 && f.end.ps().is_some_and(|end| end - f.start.0 > 100 * MS)).collect();

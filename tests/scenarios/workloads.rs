@@ -76,7 +76,7 @@ fn client_repeats_after_think_time() {
 fn rounds_wait_for_all_blocks() {
     let o = one(
         &text(
-            "kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\nblock = \"64KB\"\nrounds = 4\ngap = \"1ms\"\nrequest-latency = \"40us\"",
+            "kind = \"incast\"\nrequest = \"0B\"\nsenders = \"left\"\nreceiver = \"r0\"\nblock = \"64KB\"\nrounds = 4\ngap = \"1ms\"\nrequest-latency = \"40us\"",
         ),
         &[],
     );
@@ -95,7 +95,10 @@ fn rounds_wait_for_all_blocks() {
 /// A total is divided, rounded up to whole bytes each.
 #[test]
 fn total_is_divided_among_senders() {
-    let o = one(&text("kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\ntotal = \"1MB\"\nrounds = 1"), &[]);
+    let o = one(
+        &text("kind = \"incast\"\nrequest = \"0B\"\nsenders = \"left\"\nreceiver = \"r0\"\ntotal = \"1MB\"\nrounds = 1"),
+        &[],
+    );
     assert!(o.report.flows.iter().all(|f| f.size_bytes == 333_334));
 }
 

@@ -138,7 +138,7 @@ impl Setup {
             Work::Incast(block, rounds) => {
                 let _ = write!(
                     t,
-                    "[[workload]]\nkind = \"incast\"\nblock = \"{}B\"\nrounds = {rounds}\njitter = \"100us\"\n",
+                    "[[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nblock = \"{}B\"\nrounds = {rounds}\njitter = \"100us\"\n",
                     block * MSS
                 );
             }

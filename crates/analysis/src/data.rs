@@ -116,6 +116,8 @@ pub struct Flow {
     pub measured: u64,
     /// True if it belongs to a query.
     pub in_query: bool,
+    /// True for a request.
+    pub request: bool,
     /// Index of its workload; `None` if unknown.
     pub class: Option<u32>,
     /// Index of the sending host; `None` if unknown.
@@ -173,7 +175,7 @@ pub struct Query {
     pub blocked_by: Option<(Cause, Option<u32>)>,
     /// Delay by that cause, s.
     pub delay_s: f64,
-    /// Largest ideal time of its messages, s.
+    /// Largest ideal time of its responses, plus that of its requests, s.
     pub ideal_s: f64,
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
 /// The slowest port on the paths of a subject's responses, if it is slower than the link into their receiver.
 fn narrowest(data: &Data, subject: usize, class: Option<u32>) -> Option<(String, f64)> {
     let network = data.subjects[subject].network;
-    let own = |f: &&Flow| f.subject == subject && f.in_query && class.is_none_or(|c| f.class == Some(c));
+    let own = |f: &&Flow| f.subject == subject && f.in_query && !f.request && class.is_none_or(|c| f.class == Some(c));
     let mut pairs: Vec<(&str, &str)> = data.flows.iter().filter(own).filter_map(|f| data.ends(f)).collect();
     pairs.sort_unstable();
     pairs.dedup();

@@ -177,13 +177,14 @@ fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
 struct OfQuery {
     /// Subjects with messages in it: bit i for the i-th of the network.
     groups: u64,
-    /// Receivers of its messages.
+    /// Receivers of its responses.
     receivers: Receivers,
-    /// Largest ideal time of its messages, ns.
-    longest_ns: i64,
+    /// Largest ideal times of its requests and of its responses, ns.
+    request_ns: i64,
+    response_ns: i64,
 }
 
-/// Receivers of the messages of a query, by host index.
+/// Receivers of the responses of a query, by host index.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Receivers {
     #[default]
@@ -193,7 +194,7 @@ enum Receivers {
 }
 
 impl Receivers {
-    /// Adds the receiver of a message; `None` if unknown.
+    /// Adds the receiver of a response; `None` if unknown.
     fn note(&mut self, host: Option<u32>) {
         *self = match (*self, host) {
             (Receivers::Nobody, Some(host)) => Receivers::One(host),
@@ -219,7 +220,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
     // Indexed by run and query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 24] = [
+    const COLUMNS: [&str; 25] = [
         "variant",
         "run",
         "class",
@@ -235,6 +236,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         "bytes_measured",
         "bytes_acked",
         "query_id",
+        "request",
         "ideal_fct_ns",
         "deadline_met",
         "delay_cause",
@@ -260,6 +262,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         // Data sent without a window are datagrams.
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
+        let request = rows.bool("request");
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
         data.waits |=
             batch.column_by_name("delay_cause").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
@@ -276,15 +279,19 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 data.senders[at].subject = subject;
             }
             let query = query.get(row).and_then(|q| usize::try_from(q).ok());
+            let is_request = request.get(row) == Some(true);
             if let Some(query) = query {
                 let of_run = parts.entry(run).or_default();
                 if of_run.len() <= query {
                     of_run.resize(query + 1, OfQuery::default());
                 }
                 let part = &mut of_run[query];
-                part.longest_ns = part.longest_ns.max(ideal.get(row).unwrap_or(0));
                 part.groups |= 1 << (subject - data.networks[network].first).min(63);
-                part.receivers.note(dst.get(row).copied());
+                let longest = if is_request { &mut part.request_ns } else { &mut part.response_ns };
+                *longest = (*longest).max(ideal.get(row).unwrap_or(0));
+                if !is_request {
+                    part.receivers.note(dst.get(row).copied());
+                }
             }
             if let (Some(longest_ns), Some(&class)) = (deadline.get(row), class.get(row)) {
                 match data.deadlines.iter_mut().find(|d| (d.subject, d.class) == (subject, class)) {
@@ -310,6 +317,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 ideal_s: ideal.count(row) as f64 * 1e-9,
                 measured: measured.count(row),
                 in_query: query.is_some(),
+                request: is_request,
                 class: class.get(row).copied(),
                 to: dst.get(row).copied(),
                 acked: sent.count(row),
@@ -365,7 +373,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 delay_port: delay_port.get(row).copied(),
                 blocked_by: None,
                 delay_s: delay_ns.count(row) as f64 * 1e-9,
-                ideal_s: part.longest_ns as f64 * 1e-9,
+                ideal_s: (part.request_ns + part.response_ns) as f64 * 1e-9,
             });
         }
     }

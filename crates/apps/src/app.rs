@@ -5,7 +5,7 @@ use crate::{arrivals, incast, long_flows, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_types::{AppId, Time, WorkloadId};
+use forebay_types::{AppId, QueryId, Time, WorkloadId};
 
 /// A workload at run time. [`Host`] describes when each function is called.
 pub struct App {
@@ -52,7 +52,7 @@ impl App {
         let rng = |tag: u64| RngStream::Workload.stream(seed, &[u64::from(workload.get()), tag]);
         let kind = match &w.kind {
             WorkloadKind::Long { .. } => Kind::Long(long_flows::Long::new(w, rng(0))),
-            WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, rng(0), ids.source())),
+            WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, &rng, ids.source())),
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
                 Kind::Arrivals(arrivals::Arrivals::new(w, experiment.duration, arrivals::stream(seed, workload)))
             }
@@ -125,10 +125,13 @@ impl App {
         timer.tag
     }
 
-    /// Handles a message that a host in another process wrote at `start` on the connection `tag`, which leads to a host in this process.
-    pub fn on_remote_write(&mut self, tag: u64, start: Time) {
-        if let Kind::Requests(a) = &mut self.kind {
-            a.on_remote_request(tag, start);
+    /// Handles a message of `query` that a host in another process wrote at `start` on the connection `tag`, which leads to a host in this process.
+    pub fn on_remote_write(&mut self, tag: u64, query: Option<QueryId>, start: Time) {
+        match &mut self.kind {
+            Kind::Requests(a) => a.on_remote_request(tag, start),
+            Kind::Incast(a) => a.on_remote_write(tag, query, start),
+            Kind::Queries(a) => a.on_remote_write(tag, start),
+            Kind::Long(_) | Kind::Arrivals(_) | Kind::OnOff(_) | Kind::Udp(_) => {}
         }
     }
 

@@ -57,7 +57,7 @@ pub trait Host {
     /// A query begins: a barrier round, or a request with its response. Its messages carry its number.
     fn begin_query(&mut self, start: QueryStart);
 
-    /// Latency of a request from `from` to `to`, which is not sent as a packet, for workloads without `request-latency`: that of a small packet of
+    /// Latency of a request out of band from `from` to `to`, for workloads without `request-latency`: that of a small packet of
     /// transport `group` on the path without queueing.
     fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time;
 }

@@ -1,16 +1,14 @@
 //! Barrier-synchronised blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
-//!
-//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the
-//! incast literature.
 
+use crate::exchange::{Exchange, REQUESTS, processing};
 use crate::query_ids::QuerySource;
-use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
+use crate::{Host, Job, Notice, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
-use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
+use forebay_experiment::traffic::{Deadline, Request, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Rng, Time};
 
 /// Tag of the receiver's own timer.
-const REQUEST: u64 = u64::MAX;
+const ROUND: u64 = u64::MAX;
 
 /// Runtime of an `incast` workload.
 pub(crate) struct Incast {
@@ -20,13 +18,15 @@ pub(crate) struct Incast {
     rounds: u32,
     start: Time,
     gap: Time,
-    latency: Option<Time>,
+    request: Request,
     jitter: Time,
     deadline: Option<Deadline>,
     transport: Assign,
+    /// Processing times of requests out of band, and the streams of the senders for others.
     rng: Rng,
-    conns: Vec<ConnSlot>,
-    latencies: Vec<Time>,
+    sender_rngs: Vec<Rng>,
+    /// One for each sender, in their order.
+    exchanges: Vec<Exchange>,
     /// Rounds begun.
     round: u32,
     missing: u32,
@@ -38,9 +38,8 @@ pub(crate) struct Incast {
 }
 
 impl Incast {
-    pub(crate) fn new(w: &Workload, rng: Rng, ids: QuerySource) -> Incast {
-        let WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter, deadline } = &w.kind
-        else {
+    pub(crate) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: QuerySource) -> Incast {
+        let WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request, jitter, deadline } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
         Incast {
@@ -50,13 +49,16 @@ impl Incast {
             rounds: rounds.unwrap_or(u32::MAX),
             start: *start,
             gap: *gap,
-            latency: *request_latency,
+            request: *request,
             jitter: *jitter,
             deadline: *deadline,
             transport: w.transport.clone(),
-            rng,
-            conns: Vec::new(),
-            latencies: Vec::new(),
+            rng: rng(0),
+            sender_rngs: match request {
+                Request::Packets(_) => (1..=senders.len() as u64).map(rng).collect(),
+                Request::OutOfBand(_) => Vec::new(),
+            },
+            exchanges: Vec::new(),
             round: 0,
             missing: 0,
             ids,
@@ -66,48 +68,75 @@ impl Incast {
     }
 
     pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
-        for (i, &src) in self.senders.iter().enumerate() {
-            let group = self.transport.pick(src);
-            let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: InitialData::Nothing };
-            self.conns.push(host.open(Time::ZERO, spec));
-            let latency = self.latency.unwrap_or_else(|| host.request_latency(self.receiver, src, group));
-            self.latencies.push(latency);
+        for (i, &sender) in self.senders.iter().enumerate() {
+            let group = self.transport.pick(sender);
+            self.exchanges.push(Exchange::open(host, id, (self.receiver, sender, group), self.request, i as u64));
         }
-        host.wake(Wake { app: id, tag: REQUEST, origin: self.receiver, host: self.receiver, time: self.start });
+        if let Request::Packets(bytes) = self.request {
+            for (i, rng) in std::mem::take(&mut self.sender_rngs).into_iter().enumerate() {
+                self.exchanges[i].open_requests(host, id, bytes, i as u64, rng);
+            }
+        }
+        host.wake(Wake { app: id, tag: ROUND, origin: self.receiver, host: self.receiver, time: self.start });
     }
 
     pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
-        if tag == REQUEST {
-            return self.request(host, id, now);
+        if tag == ROUND {
+            return self.start_round(host, id, now);
         }
-        host.write(self.conns[tag as usize], now, Job { query: self.query, deadline: self.due, ..Job::of(self.block) });
+        host.write(self.exchanges[tag as usize].answers(), now, self.job());
     }
 
-    fn request(&mut self, host: &mut impl Host, id: AppId, now: Time) {
+    /// A block of the current round.
+    fn job(&self) -> Job {
+        Job { query: self.query, deadline: self.due, ..Job::of(self.block) }
+    }
+
+    /// The receiver requests the blocks of the next round.
+    fn start_round(&mut self, host: &mut impl Host, id: AppId, now: Time) {
         let query = self.ids.next();
-        self.query = Some(query);
-        self.due = Deadline::due(self.deadline, now, self.block);
+        self.begin(Some(query), now);
         self.missing = self.senders.len() as u32;
-        host.begin_query(QueryStart { query, start: now, app: id, parts: self.missing });
         self.round += 1;
-        for (i, &src) in self.senders.iter().enumerate() {
-            let at = now + self.latencies[i] + Time(self.rng.below(self.jitter.0 + 1));
-            host.wake(Wake { app: id, tag: i as u64, origin: self.receiver, host: src, time: at });
+        let parts = self.missing * if matches!(self.request, Request::Packets(_)) { 2 } else { 1 };
+        host.begin_query(QueryStart { query, start: now, app: id, parts, client: self.receiver });
+        for (i, exchange) in self.exchanges.iter().enumerate() {
+            if let Some(latency) = exchange.send_request(host, now, query) {
+                // One draw even without jitter.
+                let time = now + latency + Time(self.rng.below(self.jitter.0 + 1));
+                host.wake(Wake { app: id, tag: i as u64, origin: self.receiver, host: exchange.server(), time });
+            }
         }
+    }
+
+    /// Notes that round `query` began at `start`.
+    fn begin(&mut self, query: Option<QueryId>, start: Time) {
+        (self.query, self.due) = (query, Deadline::due(self.deadline, start, self.block));
     }
 
     pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
-        if !matches!(notice, Notice::Delivered { .. }) {
-            return;
+        let Notice::Delivered { tag, .. } = notice else { return };
+        if tag & REQUESTS != 0 {
+            return self.answer(host, id, now, tag & !REQUESTS);
         }
         self.missing -= 1;
         if self.missing > 0 || self.round >= self.rounds {
             return;
         }
         if self.gap == Time::ZERO {
-            self.request(host, id, now);
+            self.start_round(host, id, now);
         } else {
-            host.wake(Wake { app: id, tag: REQUEST, origin: self.receiver, host: self.receiver, time: now + self.gap });
+            host.wake(Wake { app: id, tag: ROUND, origin: self.receiver, host: self.receiver, time: now + self.gap });
+        }
+    }
+
+    /// Sender `i` has a request.
+    fn answer(&mut self, host: &mut impl Host, id: AppId, now: Time, i: u64) {
+        let exchange = &mut self.exchanges[i as usize];
+        let server = exchange.server();
+        match exchange.server_rng().map_or(Time::ZERO, |rng| processing(self.jitter, rng)) {
+            Time::ZERO => host.write(exchange.answers(), now, self.job()),
+            late => host.wake(Wake { app: id, tag: i, origin: server, host: server, time: now + late }),
         }
     }
 
@@ -117,8 +146,7 @@ impl Incast {
 
     /// Connection and message of the sender's timer `tag`.
     pub(crate) fn export_timer(&self, tag: u64) -> Option<(ConnSlot, Job)> {
-        let job = Job { query: self.query, deadline: self.due, ..Job::of(self.block) };
-        (tag != REQUEST).then(|| (self.conns[tag as usize], job))
+        (tag != ROUND).then(|| (self.exchanges[tag as usize].answers(), self.job()))
     }
 
     /// Notes that the receiver, in another process, began the round of this block.
@@ -126,7 +154,15 @@ impl Incast {
         (self.query, self.due) = (job.query, job.deadline);
     }
 
+    /// Handles a request that the receiver, in another process, wrote at `start` on the connection `tag`.
+    pub(crate) fn on_remote_write(&mut self, tag: u64, query: Option<QueryId>, start: Time) {
+        if tag & REQUESTS != 0 {
+            self.begin(query, start);
+        }
+    }
+
     pub(crate) fn expected(&self) -> u64 {
-        if self.rounds == u32::MAX { 0 } else { u64::from(self.rounds) * self.senders.len() as u64 }
+        let messages = if matches!(self.request, Request::Packets(_)) { 2 } else { 1 };
+        if self.rounds == u32::MAX { 0 } else { messages * u64::from(self.rounds) * self.senders.len() as u64 }
     }
 }

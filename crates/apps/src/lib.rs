@@ -3,6 +3,7 @@
 
 mod app;
 mod arrivals;
+mod exchange;
 mod host;
 mod incast;
 mod long_flows;

@@ -66,8 +66,10 @@ pub struct QueryStart {
     pub start: Time,
     /// Application.
     pub app: AppId,
-    /// Number of its messages.
+    /// Number of its messages, requests included.
     pub parts: u32,
+    /// The host that asks. Its messages are requests.
+    pub client: NodeId,
 }
 
 /// A timer of an application that moves to another process.

@@ -90,7 +90,7 @@ impl Requests {
         self.outstanding += 1;
         let query = p.ids.next();
         p.requested_at = now;
-        host.begin_query(QueryStart { query, start: now, app: id, parts: 2 });
+        host.begin_query(QueryStart { query, start: now, app: id, parts: 2, client: p.client });
         let bytes = self.request.sample(&mut p.client_rng);
         host.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
     }

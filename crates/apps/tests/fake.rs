@@ -5,7 +5,9 @@ use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
-use forebay_experiment::traffic::{Arrival, Datagram, Deadline, LastTrain, ReplayFlow, ResponseSize, Workload, WorkloadKind};
+use forebay_experiment::traffic::{
+    Arrival, Datagram, Deadline, LastTrain, ReplayFlow, Request, ResponseSize, Workload, WorkloadKind,
+};
 use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, QueryId, Rate, SizeDist, Time, TimeDist, WorkloadId};
 use std::collections::BTreeMap;
 
@@ -161,7 +163,7 @@ fn incast_starts_next_round_when_all_arrived() {
         rounds: Some(2),
         start: Time::from_us(100),
         gap: Time::from_us(5),
-        request_latency: None,
+        request: Request::OutOfBand(None),
         jitter: Time::ZERO,
         deadline: Some(Deadline { after: Time::from_us(50), max_size: 1_000 }),
     };
@@ -224,7 +226,7 @@ fn queries_wait_for_all_responses() {
         count: Some(2),
         start: Time::from_us(1),
         stop: None,
-        request_latency: Some(Time::from_us(2)),
+        request: Request::OutOfBand(Some(Time::from_us(2))),
         jitter: Time::ZERO,
         deadline: None,
     };
@@ -237,6 +239,70 @@ fn queries_wait_for_all_responses() {
         "20us query 1 in 2 parts",
         "22us write 1>0#0 1501 bytes of query 1",
         "22us write 2>0#1 1501 bytes of query 1",
+    ];
+    assert_eq!(Fake::run(kind, Time::NEVER), script);
+}
+
+/// A message takes 10 us in this host. The deadline counts from the request, and the processing time comes before the answer.
+#[test]
+fn incast_requests_are_messages() {
+    let kind = WorkloadKind::Incast {
+        senders: nodes([1, 2]),
+        receiver: NodeId::new(0),
+        block: 1_000,
+        rounds: Some(2),
+        start: Time::from_us(100),
+        gap: Time::from_us(5),
+        request: Request::Packets(40),
+        jitter: Time::ZERO,
+        deadline: Some(Deadline { after: Time::from_us(50), max_size: 1_000 }),
+    };
+    let script = [
+        "0ps open 1>0#0",
+        "0ps open 2>0#1",
+        "0ps open 0>1#2",
+        "0ps open 0>2#3",
+        "100us query 0 in 4 parts",
+        "100us write 0>1#2 40 bytes of query 0",
+        "100us write 0>2#3 40 bytes of query 0",
+        "110us write 1>0#0 1000 bytes of query 0 by 150us",
+        "110us write 2>0#1 1000 bytes of query 0 by 150us",
+        "125us query 1 in 4 parts",
+        "125us write 0>1#2 40 bytes of query 1",
+        "125us write 0>2#3 40 bytes of query 1",
+        "135us write 1>0#0 1000 bytes of query 1 by 175us",
+        "135us write 2>0#1 1000 bytes of query 1 by 175us",
+    ];
+    assert_eq!(Fake::run(kind, Time::NEVER), script);
+}
+
+/// Two aggregators, each of which is a worker of the other.
+#[test]
+fn query_requests_are_messages() {
+    let kind = WorkloadKind::Queries {
+        aggregators: nodes([0, 1]),
+        workers: nodes([0, 1]),
+        fan_out: 1,
+        response: ResponseSize::Shared(3_001),
+        arrival: Arrival::Gap(TimeDist::Const(Time::from_us(7))),
+        count: Some(1),
+        start: Time::from_us(1),
+        stop: None,
+        request: Request::Packets(40),
+        jitter: Time::ZERO,
+        deadline: Some(Deadline { after: Time::from_us(50), max_size: u64::MAX }),
+    };
+    let script = [
+        "0ps open 1>0#0",
+        "0ps open 0>1#1",
+        "0ps open 0>1#2",
+        "0ps open 1>0#3",
+        "1us query 0 in 2 parts",
+        "1us write 0>1#2 40 bytes of query 0",
+        "1us query 100000000 in 2 parts",
+        "1us write 1>0#3 40 bytes of query 100000000",
+        "11us write 1>0#0 3001 bytes of query 0 by 51us",
+        "11us write 0>1#1 3001 bytes of query 100000000 by 51us",
     ];
     assert_eq!(Fake::run(kind, Time::NEVER), script);
 }

@@ -198,6 +198,7 @@ impl Scope<'_> {
     fn workload(&self, w: &Workload) -> Result<(), InvalidExperiment> {
         let later = w.kind.request_latency().is_none_or(|latency| latency > Time::ZERO);
         self.demand("request_latency", later, "legal: above zero, since a request takes time to reach another host")?;
+        self.demand("request", w.kind.request_bytes() != Some(0), "a request over the network has at least one byte")?;
         match &w.kind {
             WorkloadKind::Long { pairs, size, .. } => {
                 self.pairs(pairs)?;

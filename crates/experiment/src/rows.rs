@@ -66,6 +66,8 @@ pub struct FlowRow {
     pub rtt_mean: TimeOrNever,
     /// Barrier round or request the message belongs to.
     pub query_id: Option<QueryId>,
+    /// True for a request of this query, false for a response.
+    pub request: bool,
     /// Deadline; never without one.
     pub deadline: TimeOrNever,
     /// ECMP hash of its data packets.
@@ -124,7 +126,7 @@ pub struct QueryRow {
     pub query_id: QueryId,
     /// Index of the workload.
     pub workload: WorkloadId,
-    /// Request sent.
+    /// Time when the client wrote the request, or the requests.
     pub start: Time,
     /// Last byte of the last response received; never if unfinished.
     pub end: TimeOrNever,
@@ -132,15 +134,16 @@ pub struct QueryRow {
     pub fan_in: u32,
     /// Bytes of all responses.
     pub bytes: u64,
-    /// Retransmission timeouts of all senders during the query, SYNs not counted.
+    /// Retransmission timeouts of all its messages, requests included, SYNs not counted.
     pub rtos: u32,
-    /// Senders that had at least one.
+    /// Messages that had at least one.
     pub senders_with_rto: u32,
-    /// Largest number of timeouts of one sender.
+    /// Largest number of timeouts of one message.
     pub rtos_max: u32,
     /// Timeouts of SYNs during the query.
     pub syn_rtos: u32,
-    /// Number of the message that ended last, or of the first of those that did not end; `None` without a message.
+    /// Number of the message that ended last, or of the first of those that did not end; that of its request if this was delayed longer. `None`
+    /// without a message.
     pub slowest: Option<u64>,
     /// Longest wait of that message.
     pub waited: Option<LongestWait>,

@@ -69,8 +69,8 @@ pub enum WorkloadKind {
         start: Time,
         /// Pause between the completion of a round and the next request.
         gap: Time,
-        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
-        request_latency: Option<Time>,
+        /// Form of a request.
+        request: Request,
         /// Random processing time of a request, uniform in 0..=jitter, per sender and round.
         jitter: Time,
         /// Deadline of a block, counted from the request.
@@ -159,9 +159,9 @@ pub enum WorkloadKind {
         start: Time,
         /// No query begins from here on.
         stop: Option<Time>,
-        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
-        request_latency: Option<Time>,
-        /// Random delay of each request, uniform in 0..=jitter.
+        /// Form of a request.
+        request: Request,
+        /// Random processing time of each request, uniform in 0..=jitter.
         jitter: Time,
         /// Deadline of an answer, counted from the request.
         deadline: Option<Deadline>,
@@ -286,7 +286,16 @@ impl WorkloadKind {
     /// Configured latency of requests that are not sent over the network, if any.
     pub fn request_latency(&self) -> Option<Time> {
         match self {
-            WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => *request_latency,
+            WorkloadKind::Incast { request, .. } | WorkloadKind::Queries { request, .. } => request.latency(),
+            _ => None,
+        }
+    }
+
+    /// Payload bytes of a request of constant size that is sent over the network, for `incast` and `queries`.
+    pub fn request_bytes(&self) -> Option<u64> {
+        match self {
+            WorkloadKind::Incast { request: Request::Packets(bytes), .. }
+            | WorkloadKind::Queries { request: Request::Packets(bytes), .. } => Some(*bytes),
             _ => None,
         }
     }
@@ -308,6 +317,25 @@ pub struct Datagram {
     pub class: u8,
     /// ECN-capable: queues may mark instead of dropping. Datagrams do not react to marks.
     pub ect: bool,
+}
+
+/// Form of the requests of `incast` and `queries`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Messages of this many bytes, on a connection of each client and server.
+    Packets(u64),
+    /// Events that are never lost, with this one-way latency; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+    OutOfBand(Option<Time>),
+}
+
+impl Request {
+    /// Configured latency of requests that are not sent over the network, if any.
+    fn latency(self) -> Option<Time> {
+        match self {
+            Request::Packets(_) => None,
+            Request::OutOfBand(latency) => latency,
+        }
+    }
 }
 
 /// Sizes of the answers to a query.

@@ -70,6 +70,7 @@ limited-transmit = false
 timestamps = true
 [[workload]]
 kind = "incast"
+request = "0B"
 block = "256KB"
 rounds = 60
 jitter = "100us"

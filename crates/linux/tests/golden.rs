@@ -24,7 +24,7 @@ access     = { rate = "1Gbps", delay = "25us" }
 bottleneck = { rate = "1Gbps", delay = "25us", buffer = "64pkt"QUEUE }
 "#;
 
-const INCAST: &str = "[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 4\njitter = \"20us\"\n";
+const INCAST: &str = "[[workload]]\nkind = \"incast\"\nrequest = \"0B\"\nblock = \"64KB\"\nrounds = 4\njitter = \"20us\"\n";
 const LONG: &str = "duration = \"60ms\"\n";
 const FLOWS: &str = "[[workload]]\nkind = \"long\"\nstagger = \"500us\"\n";
 const STEP: &str = ", queue = { kind = \"dctcp-step\", k = \"20pkt\" }";

@@ -10,7 +10,7 @@ mod timeouts;
 use self::backlog::{in_flight, served, waiting};
 use self::clock::{Spent, Stopwatch, share};
 pub use self::outlook::{Outlook, RealTime, outlook};
-use self::plan::{Planned, active, all_begun, begins, connections, message_bytes, planned, planned_bytes};
+use self::plan::{Planned, active, all_begun, begins, connections, message_bytes, messages_each, planned, planned_bytes};
 use self::rates::capacity;
 use self::timeouts::{Timeouts, timeouts};
 use crate::memory;
@@ -287,9 +287,9 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
             }
             // Each round has a message of every sender.
             WorkloadKind::Incast { senders, block, rounds, .. } => {
-                let each = (senders.len() as f64 * *block as f64).max(1.0);
+                let each = (senders.len() as f64 * (*block + kind.request_bytes().unwrap_or(0)) as f64).max(1.0);
                 let begun = (bytes(id) / each).floor() + 1.0;
-                begun.min(rounds.map_or(f64::INFINITY, f64::from)) * senders.len() as f64
+                begun.min(rounds.map_or(f64::INFINITY, f64::from)) * senders.len() as f64 * messages_each(kind)
             }
             _ if acked[id] > 0.0 => (messages[id] * factors[id]).min(planned),
             kind => (bytes(id) / message_bytes(kind).unwrap_or(f64::INFINITY).max(1.0)).min(planned),

@@ -30,7 +30,7 @@ fn default(kind: Kind, text: Option<&str>) -> Value {
         (_, None) => Value::Unset,
         (Kind::Time, Some(t)) => Value::Time(t.parse().unwrap()),
         (Kind::Rate, Some(t)) => Value::Rate(t.parse().unwrap()),
-        (Kind::Bytes, Some(t)) => Value::Bytes(t.parse().unwrap()),
+        (Kind::Bytes | Kind::BytesOrZero, Some(t)) => Value::Bytes(t.parse().unwrap()),
         (Kind::QueueLen, Some(t)) => Value::QueueLen(t.parse().unwrap()),
         (Kind::Int(lo, hi), Some(t)) => {
             let n = t.parse().unwrap();

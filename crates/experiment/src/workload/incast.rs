@@ -2,7 +2,8 @@
 
 use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};
-use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
+use super::request::{REQUEST, REQUEST_LATENCY, request};
+use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::traffic::WorkloadKind;
 use forebay_types::param::{Entry, Kind, Values, optional};
 use forebay_types::{NodeId, Time};
@@ -29,6 +30,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("rounds", Kind::Int(1, 4_294_967_295), "", "number of rounds. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
             optional("gap", Kind::Time, "0s", "pause between the completion of a round and the next request"),
+            REQUEST,
             REQUEST_LATENCY,
             optional(
                 "jitter",
@@ -65,11 +67,11 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let rounds = values.opt_int("rounds").map(|n| n as u32);
     must_end(context, rounds.is_some(), "rounds")?;
     let [start, gap, jitter] = ["start", "gap", "jitter"].map(|k| values.time(k));
-    let request_latency = request_latency(values)?;
-    let per_round = gap.saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));
+    let request = request(values)?;
+    let per_round = gap.saturating_add(jitter).saturating_add(values.opt_time("request-latency").unwrap_or(Time::ZERO));
     times::repeats_fit("gap", context, start, per_round, rounds)?;
     let deadline = deadline_of_all(values)?;
-    Ok(WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter, deadline })
+    Ok(WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request, jitter, deadline })
 }
 
 fn hosts(values: &Values, context: &Context<'_>, key: &'static str) -> Result<Vec<NodeId>, BuildError> {

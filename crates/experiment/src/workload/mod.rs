@@ -14,6 +14,7 @@ mod pairs;
 mod poisson;
 mod queries;
 mod replay;
+mod request;
 mod requests;
 #[cfg(test)]
 mod table_listing;
@@ -28,7 +29,7 @@ use crate::network::Network;
 use crate::traffic::WorkloadKind;
 use crate::transport::Stack;
 use forebay_types::Time;
-use forebay_types::param::{Entry, Kind, Param, Values, optional};
+use forebay_types::param::{Entry, Values};
 
 pub use crate::topology::BuildError;
 
@@ -69,26 +70,6 @@ pub const REGISTRY: &[WorkloadEntry] = &[
 /// Entry called `name`.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
-}
-
-/// Latency of requests that are not sent over the network.
-const REQUEST_LATENCY: Param = optional(
-    "request-latency",
-    Kind::Time,
-    "",
-    "one-way latency of a request, above zero. Default: propagation and serialisation of an ACK-sized packet on the empty path",
-);
-
-/// Value of [`REQUEST_LATENCY`], above zero: a request takes time to reach another host.
-fn request_latency(values: &Values) -> Result<Option<Time>, BuildError> {
-    match values.opt_time("request-latency") {
-        Some(Time::ZERO) => {
-            let reason = "is 0; legal: above zero (1ps or more), since a request takes time to reach another host. Leave the key out \
-                          for the latency of an ACK-sized packet on the empty path";
-            Err(BuildError::new("request-latency", reason))
-        }
-        latency => Ok(latency),
-    }
 }
 
 /// Refuses endless work in a scenario without duration; `key` is the parameter that would limit it.

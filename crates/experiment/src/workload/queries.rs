@@ -2,7 +2,8 @@
 
 use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
-use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
+use super::request::{REQUEST, REQUEST_LATENCY, request};
+use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::topology::MAX_NODES;
 use crate::traffic::{Arrival, ResponseSize, WorkloadKind};
 use forebay_types::param::{Entry, Kind, Values, optional};
@@ -54,6 +55,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("count", Kind::Int(1, 4_294_967_294), "", "queries of each aggregator. Default: until `stop` or the end"),
             optional("start", Kind::Time, "0s", "closed loop: time of the first query; Poisson: queries begin from here on"),
             optional("stop", Kind::Time, "", "no query begins from here on. Default: the end of simulated time"),
+            REQUEST,
             REQUEST_LATENCY,
             optional(
                 "jitter",
@@ -118,23 +120,12 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let (start, stop, jitter) = (values.time("start"), values.opt_time("stop"), values.time("jitter"));
     times::stops_later(start, stop)?;
     must_end(context, count.is_some() || stop.is_some(), "count")?;
-    let request_latency = request_latency(values)?;
-    let per_query = gap.longest().saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));
+    let request = request(values)?;
+    let latency = values.opt_time("request-latency").unwrap_or(Time::ZERO);
+    let per_query = gap.longest().saturating_add(jitter).saturating_add(latency);
     times::repeats_fit("gap", context, start, per_query, count)?;
     let deadline = deadline(values)?;
-    Ok(WorkloadKind::Queries {
-        aggregators,
-        workers,
-        fan_out,
-        response,
-        arrival,
-        count,
-        start,
-        stop,
-        request_latency,
-        jitter,
-        deadline,
-    })
+    Ok(WorkloadKind::Queries { aggregators, workers, fan_out, response, arrival, count, start, stop, request, jitter, deadline })
 }
 
 fn distinct(hosts: &[NodeId], key: &'static str, context: &Context<'_>) -> Result<BTreeSet<NodeId>, BuildError> {

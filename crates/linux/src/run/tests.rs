@@ -7,7 +7,7 @@ use crate::link::Link;
 use crate::testing::{experiment, group};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::report::Cut;
-use forebay_experiment::traffic::{ReplayFlow, Workload, WorkloadKind};
+use forebay_experiment::traffic::{ReplayFlow, Request, Workload, WorkloadKind};
 use forebay_experiment::transport::Profile;
 use forebay_types::{GroupId, NodeId};
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ fn an_incast_goes_round_by_round() {
         rounds: Some(2),
         start: Time::from_ms(1),
         gap: Time::from_us(50),
-        request_latency: Some(Time::from_us(3)),
+        request: Request::OutOfBand(Some(Time::from_us(3))),
         jitter: Time::ZERO,
         deadline: None,
     });

@@ -64,6 +64,10 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let mut lines = head_lines(&m, n, first, w).map_err(|e| e.to_string())?;
     lines.push(Line::theory("payload that the link carries", Dimension::BitsPerSecond, 8.0 * m.ceiling()));
     let mut notes = notes(v, w, tcp, jitter, b.pipe.rtt());
+    // Our choice: 5 % of a block.
+    if let Some(request) = workload.kind.request_bytes().filter(|bytes| bytes.saturating_mul(20) > block) {
+        notes.push(format!("the model excludes the time and the losses of requests, which have {}", Bytes(request)));
+    }
     if first == FirstWindow::Inherited {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
     } else if protected(tcp) && b.has_reserve(v) {

@@ -96,7 +96,7 @@ pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Optio
 pub(super) fn planned_messages(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
     Some(match kind {
         WorkloadKind::Long { .. } => begun_flows(kind, duration) as f64,
-        WorkloadKind::Incast { senders, rounds, .. } => senders.len() as f64 * f64::from((*rounds)?),
+        WorkloadKind::Incast { senders, rounds, .. } => messages_each(kind) * senders.len() as f64 * f64::from((*rounds)?),
         WorkloadKind::Poisson { .. } => arrivals(kind, duration).filter(|n| n.is_finite())?,
         WorkloadKind::OnOff { pairs, trains, last, .. } => {
             pairs.len() as f64 * (f64::from((*trains)?) + f64::from(u8::from(last.is_some())))
@@ -109,11 +109,21 @@ pub(super) fn planned_messages(kind: &WorkloadKind, duration: Option<f64>) -> Op
                 _ => f64::INFINITY,
             };
             let n = by_rate.min(count.map_or(f64::INFINITY, f64::from));
-            n.is_finite().then_some(n * f64::from(*fan_out) * aggregators.len() as f64)?
+            n.is_finite().then_some(n * messages_each(kind) * f64::from(*fan_out) * aggregators.len() as f64)?
         }
         WorkloadKind::Udp { pairs, .. } => pairs.len() as f64,
         WorkloadKind::Replay { flows } => begun(flows, duration).count() as f64,
     })
+}
+
+/// Messages of a server in a query: its response, and the request if that is one.
+pub(super) fn messages_each(kind: &WorkloadKind) -> f64 {
+    if kind.request_bytes().is_some() { 2.0 } else { 1.0 }
+}
+
+/// Mean bytes of the messages of a server in a query with `response` bytes.
+fn with_request(kind: &WorkloadKind, response: f64) -> f64 {
+    (response + kind.request_bytes().unwrap_or(0) as f64) / messages_each(kind)
 }
 
 /// Flows of a list that begin in a run of this many seconds.
@@ -125,13 +135,16 @@ fn begun(flows: &[ReplayFlow], duration: Option<f64>) -> impl Iterator<Item = &R
 pub(super) fn message_bytes(kind: &WorkloadKind) -> Option<f64> {
     Some(match kind {
         WorkloadKind::Long { size, .. } => (*size)? as f64,
-        WorkloadKind::Incast { block, .. } => *block as f64,
+        WorkloadKind::Incast { block, .. } => with_request(kind, *block as f64),
         WorkloadKind::Poisson { sizes, .. } | WorkloadKind::OnOff { sizes, .. } => sizes.mean(),
         WorkloadKind::Requests { request, response, .. } => (request.mean() + response.mean()) / 2.0,
-        WorkloadKind::Queries { fan_out, response, .. } => match response {
-            ResponseSize::Each(sizes) => sizes.mean(),
-            ResponseSize::Shared(total) => *total as f64 / f64::from((*fan_out).max(1)),
-        },
+        WorkloadKind::Queries { fan_out, response, .. } => {
+            let response = match response {
+                ResponseSize::Each(sizes) => sizes.mean(),
+                ResponseSize::Shared(total) => *total as f64 / f64::from((*fan_out).max(1)),
+            };
+            with_request(kind, response)
+        }
         WorkloadKind::Udp { .. } => return None,
         WorkloadKind::Replay { flows } => flows.iter().map(|f| f.bytes as f64).sum::<f64>() / flows.len().max(1) as f64,
     })
@@ -196,8 +209,8 @@ pub(super) fn connections(kind: &WorkloadKind) -> usize {
     match kind {
         WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => pairs.len(),
         WorkloadKind::Requests { pairs, .. } => 2 * pairs.len(),
-        WorkloadKind::Incast { senders, .. } => senders.len(),
-        WorkloadKind::Queries { aggregators, workers, .. } => aggregators.len() * workers.len(),
+        WorkloadKind::Incast { senders, .. } => messages_each(kind) as usize * senders.len(),
+        WorkloadKind::Queries { aggregators, workers, .. } => messages_each(kind) as usize * aggregators.len() * workers.len(),
         WorkloadKind::Replay { flows } => flows.len(),
         WorkloadKind::Poisson { .. } | WorkloadKind::Udp { .. } => 0,
     }

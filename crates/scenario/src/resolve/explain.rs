@@ -137,6 +137,11 @@ fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}{plural}") }
 }
 
+/// `, requests of 100 B`; nothing for requests that are not sent over the network.
+fn requests(kind: &WorkloadKind) -> String {
+    kind.request_bytes().map_or_else(|| ", requests outside of the network".to_owned(), |n| format!(", requests of {}", Bytes(n)))
+}
+
 /// Amount of traffic of a workload.
 fn traffic(kind: &WorkloadKind) -> String {
     let times = |n: &Option<u32>, what: &str| n.map_or(format!("{what} until the end"), |n| format!("{n} {what}"));
@@ -146,7 +151,8 @@ fn traffic(kind: &WorkloadKind) -> String {
             format!("{} {size}", count(pairs.len(), "flow"))
         }
         WorkloadKind::Incast { senders, block, rounds, .. } => {
-            format!("blocks of {} from {}, {}", Bytes(*block), count(senders.len(), "sender"), times(rounds, "rounds"))
+            let from = count(senders.len(), "sender");
+            format!("blocks of {} from {from}, {}{}", Bytes(*block), times(rounds, "rounds"), requests(kind))
         }
         WorkloadKind::Poisson { from, to, sizes, flows_per_sec, .. } => {
             let (from, to) = (count(from.len(), "host"), count(to.len(), "host"));
@@ -169,7 +175,7 @@ fn traffic(kind: &WorkloadKind) -> String {
             };
             let limit = n.map_or(String::new(), |n| format!(", {n} each"));
             let (asking, of) = (count(aggregators.len(), "aggregator"), count(workers.len(), "worker"));
-            format!("{asking} to {fan_out} of {of} in parallel, {often}{limit}: {size}")
+            format!("{asking} to {fan_out} of {of} in parallel, {often}{limit}: {size}{}", requests(kind))
         }
         WorkloadKind::Udp { pairs, datagram, rate, periods, .. } => {
             let when = if periods.is_some() { " on and off" } else { "" };

@@ -12,6 +12,7 @@ pub fn bounds(kind: Kind) -> Vec<String> {
         Kind::Time => [Time::ZERO, Time(1), MAX_TIME].map(|t| quoted(t.to_string())).to_vec(),
         Kind::Rate => [Rate::MIN, Rate::MAX].map(|r| quoted(r.to_string())).to_vec(),
         Kind::Bytes => [1, MAX_BYTES].map(|b| quoted(Bytes(b).to_string())).to_vec(),
+        Kind::BytesOrZero => [0, MAX_BYTES].map(|b| quoted(Bytes(b).to_string())).to_vec(),
         Kind::QueueLen => queue_lengths(),
         Kind::Int(lo, hi) => vec![lo.to_string(), hi.to_string()],
         Kind::Float(lo, hi) => vec![float(lo), float(hi)],

@@ -8,6 +8,7 @@ pub(crate) fn kind_text(kind: Kind) -> String {
         Kind::Time => "a time such as \"25us\"".into(),
         Kind::Rate => "a rate such as \"10Gbps\"".into(),
         Kind::Bytes => "a size such as \"256KB\"".into(),
+        Kind::BytesOrZero => "a size such as \"256KB\", or \"0B\"".into(),
         Kind::QueueLen => "packets or bytes, \"100pkt\" or \"150KB\"".into(),
         Kind::Int(lo, hi) => format!("an integer, {}", range(lo, hi)),
         Kind::Ints(lo, hi) => format!("a list of integers, {}", range(lo, hi)),

@@ -80,6 +80,16 @@ pub(crate) fn bytes(cx: &mut Cx, what: &str, node: &Node) -> Option<Bytes> {
     Some(b)
 }
 
+/// Reads a size that may be zero.
+pub(crate) fn bytes_or_zero(cx: &mut Cx, what: &str, node: &Node) -> Option<Bytes> {
+    let b: Bytes = quantity(cx, what, node, Kind::BytesOrZero, "B")?;
+    if b.0 > MAX_BYTES {
+        cx.sink.error(node.at, format!("{what} is {b}"), "legal: 0B to 1000000GB", None);
+        return None;
+    }
+    Some(b)
+}
+
 pub(crate) fn queue_len(cx: &mut Cx, what: &str, node: &Node) -> Option<QueueLen> {
     let q: QueueLen = quantity(cx, what, node, Kind::QueueLen, "pkt")?;
     let max = if matches!(q, QueueLen::Packets(_)) { MAX_PACKETS } else { MAX_BYTES };

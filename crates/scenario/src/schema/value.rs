@@ -5,7 +5,7 @@ use crate::schema::dist;
 use crate::schema::fields::word;
 use crate::schema::hosts;
 use crate::schema::limits::{MAX_NAMES, MAX_TIME};
-use crate::schema::quantity::{boolean, bytes, float, int, queue_len, rate, text, time, time_text};
+use crate::schema::quantity::{boolean, bytes, bytes_or_zero, float, int, queue_len, rate, text, time, time_text};
 use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
 use crate::text::words::short;
@@ -22,6 +22,7 @@ pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(
         Kind::Time => time(cx, what, node, MAX_TIME).map(|t| (Value::Time(t), time_text(t).into()))?,
         Kind::Rate => rate(cx, what, node).map(|r| (Value::Rate(r), r.to_string().into()))?,
         Kind::Bytes => bytes(cx, what, node).map(|b| (Value::Bytes(b), b.to_string().into()))?,
+        Kind::BytesOrZero => bytes_or_zero(cx, what, node).map(|b| (Value::Bytes(b), b.to_string().into()))?,
         Kind::QueueLen => queue_len(cx, what, node).map(|q| (Value::QueueLen(q), q.to_string().into()))?,
         Kind::Int(lo, hi) => int(cx, what, node, lo, hi).map(|i| (Value::Int(i), i.into()))?,
         Kind::Ints(lo, hi) => list(cx, what, node, |cx, n| int(cx, what, n, lo, hi)).map(|l| (Value::Ints(l), json()))?,

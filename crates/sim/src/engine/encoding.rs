@@ -198,7 +198,7 @@ impl Encode for Extra {
 record!(Job { bytes, query, deadline });
 record!(RemoteTimer { tag, job });
 record!(OpenSpec { src, dst, group, app, tag, first });
-record!(QueryStart { query, start, app, parts });
+record!(QueryStart { query, start, app, parts, client });
 
 impl Encode for InitialData {
     fn put(&self, to: &mut Vec<u8>) {

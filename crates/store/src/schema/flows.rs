@@ -142,6 +142,12 @@ fn own() -> Vec<Column<FlowRow>> {
             "port of a `switch-queue` or `share`: the one on its path with the longest mean delay after the warm-up; else null",
         ),
         col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "its row in `queries`; null if none"),
+        col(
+            "request",
+            "",
+            Bool(|r, _| r.query_id.map(|_| r.request)),
+            "true for a request, false for a response; null outside queries",
+        ),
     ]
 }
 

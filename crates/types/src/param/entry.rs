@@ -57,6 +57,8 @@ pub enum Kind {
     Rate,
     /// A byte count such as `"256KB"`.
     Bytes,
+    /// As [`Kind::Bytes`], where zero has a meaning: `"0B"`.
+    BytesOrZero,
     /// Packets or bytes: `"100pkt"`, `"150KB"`.
     QueueLen,
     /// An integer in `min..=max`.

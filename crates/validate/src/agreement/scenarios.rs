@@ -166,6 +166,12 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     let requests = "kind = \"requests\"\nresponse = \"20KB\"\nthink = \"300us\"\ncount = 40";
     add("requests".into(), star("", G1, 4, "100pkt", DROP_TAIL, CUBIC, requests));
+    // Overlapping answers.
+    let queries =
+        "kind = \"queries\"\nrequest = \"1600B\"\nresponse = { uniform = [\"2KB\", \"40KB\"] }\nrate = 300.0\ncount = 12";
+    add("queries".into(), star("duration = \"300ms\"", G1, 4, "100pkt", DROP_TAIL, CUBIC, queries));
+    let out_of_band = "kind = \"incast\"\nblock = \"64KB\"\nrounds = 5\nrequest = \"0B\"";
+    add("incast 8 requests out of band".into(), star("", G1, 8, "64pkt", DROP_TAIL, RENO, out_of_band));
 
     // Losses.
     for (p, name) in [("0.001", "0.1 %"), ("0.01", "1 %")] {

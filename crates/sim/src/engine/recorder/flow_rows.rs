@@ -171,10 +171,10 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     let FlowRow {
         flow_id, conn_id, workload, group, src, dst, size_bytes, start, end, acked, ideal, bytes_acked, bytes_measured, segs_sent, segs_retx, rtos,
         rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, ecn_reductions, loss_reductions, reduction_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id,
-        deadline, ecmp, opens, fits, waited, shim,
+        deadline, ecmp, opens, fits, waited, shim, request,
     } = row;
     debug_assert!(
-        *flow_id == 0 && waited.is_none() && shim.is_none(),
+        *flow_id == 0 && waited.is_none() && shim.is_none() && !request,
         "columns that are added at the end of the run, or stored separately"
     );
     let mut row = Writer { lengths: 0, count: 0, numbers: [0; MOST * 8], bytes: 0 };

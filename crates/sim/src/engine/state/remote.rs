@@ -196,7 +196,7 @@ impl SimState {
                 kind::EXPECT => {
                     let ((conn, end), (query, start)) = Encode::get(from);
                     let s = self.connections.get(conn);
-                    lock_app(&apps[s.app]).on_remote_write(s.tag, start);
+                    lock_app(&apps[s.app]).on_remote_write(s.tag, query, start);
                     DeferredEffect::Expect { conn, end, query, start }
                 }
                 kind::STOPPED => {

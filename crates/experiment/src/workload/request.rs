@@ -1,0 +1,78 @@
+//! Requests of `incast` and `queries`: messages over the network, or events outside of it.
+
+use super::BuildError;
+use crate::traffic::Request;
+use forebay_types::param::{Kind, Param, Values, optional};
+use forebay_types::{Bytes, Time};
+
+/// Size of a request. Our choice: that of the workload `requests`, one small segment. The papers on incast state no size (Phanishayee et al., FAST
+/// 2008; Vasudevan et al., SIGCOMM 2009). Queries of the cluster in the DCTCP paper (section 2.2) have 1.6 KB, one or two segments.
+const DEFAULT: Bytes = Bytes(100);
+
+/// Payload of a request.
+pub(super) const REQUEST: Param = optional(
+    "request",
+    Kind::BytesOrZero,
+    "",
+    "payload bytes of a request, which a server answers when all of it has arrived. It travels on a persistent connection from the client to the \
+     server, with the transport of the answers. `0B`: requests are not packets but arrive after `request-latency` and are never lost. Default: \
+     100B; 0B if `request-latency` is set",
+);
+
+/// Latency of requests that are not sent over the network.
+pub(super) const REQUEST_LATENCY: Param = optional(
+    "request-latency",
+    Kind::Time,
+    "",
+    "one-way latency of a request outside of the network (`request = \"0B\"`), above zero. Default: propagation and serialisation of an ACK-sized \
+     packet on the empty path",
+);
+
+/// Form of requests from [`REQUEST`] and [`REQUEST_LATENCY`].
+pub(super) fn request(values: &Values) -> Result<Request, BuildError> {
+    let latency = values.opt_time(REQUEST_LATENCY.key);
+    if latency == Some(Time::ZERO) {
+        let reason = "is 0; legal: above zero (1ps or more), since a request takes time to reach another host. Leave the key out \
+                      for the latency of an ACK-sized packet on the empty path";
+        return Err(BuildError::new(REQUEST_LATENCY.key, reason));
+    }
+    match (values.opt_bytes(REQUEST.key), latency) {
+        (Some(Bytes(0)), latency) | (None, latency @ Some(_)) => Ok(Request::OutOfBand(latency)),
+        (Some(_), Some(_)) => {
+            let reason = "is for requests outside of the network: set `request = \"0B\"`, or leave this key out";
+            Err(BuildError::new(REQUEST_LATENCY.key, reason))
+        }
+        (Some(bytes), None) => Ok(Request::Packets(bytes.0)),
+        (None, None) => Ok(Request::Packets(DEFAULT.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+    use crate::traffic::WorkloadKind;
+    use forebay_types::param::Value;
+
+    #[test]
+    fn latency_means_out_of_band() {
+        let w = World::many_to_one(4);
+        let with = |more: &[(&'static str, Value)]| {
+            let given = [&[("block", Value::Bytes(Bytes(1_000)))], more].concat();
+            w.build("incast", &given).map(|kind| match kind {
+                WorkloadKind::Incast { request, .. } => request,
+                other => panic!("{other:?}"),
+            })
+        };
+        let bytes = |n| ("request", Value::Bytes(Bytes(n)));
+        let latency = ("request-latency", Value::Time(Time::from_us(3)));
+        assert_eq!(with(&[]).unwrap(), Request::Packets(100));
+        assert_eq!(with(&[bytes(2_000)]).unwrap(), Request::Packets(2_000));
+        assert_eq!(with(&[bytes(0)]).unwrap(), Request::OutOfBand(None));
+        let late = Request::OutOfBand(Some(Time::from_us(3)));
+        assert_eq!(with(std::slice::from_ref(&latency)).unwrap(), late);
+        assert_eq!(with(&[bytes(0), latency.clone()]).unwrap(), late);
+        assert_eq!(with(&[bytes(1), latency]).unwrap_err().key, "request-latency");
+        assert_eq!(with(&[("request-latency", Value::Time(Time::ZERO))]).unwrap_err().key, "request-latency");
+    }
+}
