@@ -45,11 +45,48 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
  * Memory that a packet occupies at its receiver, which decides how much of a receive buffer becomes window (tcp_input.c,
  * tcp_measure_rcv_mss): what drivers with one power-of-two buffer a packet allot (build_skb; igb, ixgbe, mlx5), with 64 bytes of headroom.
  */
-u32 fb_memory_at_receiver(u32 len)
+static u32 buffer_at_receiver(u32 len)
 {
 	u32 buffer = roundup_pow_of_two(SKB_DATA_ALIGN(NET_SKB_PAD + len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
 
-	return max(buffer, 2048u) + SKB_DATA_ALIGN(sizeof(struct sk_buff));
+	return max(buffer, 2048u);
+}
+
+u32 fb_memory_at_receiver(u32 len)
+{
+	return buffer_at_receiver(len) + SKB_DATA_ALIGN(sizeof(struct sk_buff));
+}
+
+/*
+ * The packet in a receive buffer of the card, as build_skb() makes one of it. In the sender's memory it would share its buffer with the copy that
+ * waits for an ACK, and TCP coalesces no shared buffers (skb_try_coalesce, skb_cloned). NULL: no memory.
+ */
+static struct sk_buff *in_receive_buffer(struct sk_buff *skb)
+{
+	u32 size = buffer_at_receiver(skb->len);
+	/* Fragments of pages are that long at most; a longer packet keeps the sender's memory. */
+	void *buffer = size <= PAGE_FRAG_CACHE_MAX_SIZE ? netdev_alloc_frag(size) : NULL;
+	struct sk_buff *own = buffer ? build_skb(buffer, size) : NULL;
+
+	if (!own) {
+		if (buffer)
+			skb_free_frag(buffer);
+		return skb_unclone(skb, GFP_ATOMIC) ? NULL : skb;
+	}
+	skb_reserve(own, NET_SKB_PAD);
+	if (skb_copy_bits(skb, 0, skb_put(own, skb->len), skb->len)) {
+		kfree_skb(own);
+		return NULL;
+	}
+	own->dev = skb->dev;
+	own->mark = skb->mark;
+	own->protocol = skb->protocol;
+	own->ip_summed = CHECKSUM_UNNECESSARY;
+	skb_copy_hash(own, skb);
+	skb_reset_mac_header(own);
+	skb_reset_network_header(own);
+	consume_skb(skb);
+	return own;
 }
 
 /* The time that the card waits for more is over (napi_watchdog): what it holds is handed over. */
@@ -75,6 +112,7 @@ static void join(struct napi_struct *napi, struct sk_buff *skb)
 void fb_device_receives(u32 number, struct sk_buff *skb)
 {
 	struct net_device *dev = devices[number];
+	struct sk_buff *own;
 
 	skb_orphan(skb);
 	skb_dst_drop(skb);
@@ -82,13 +120,19 @@ void fb_device_receives(u32 number, struct sk_buff *skb)
 	skb->protocol = htons(ETH_P_IP);
 	skb->pkt_type = PACKET_HOST;
 	skb->tstamp = 0;
-	skb->truesize = fb_memory_at_receiver(skb->len);
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
-	if (private_of(dev)->joins)
+	if (private_of(dev)->joins) {
 		join(&private_of(dev)->napi, skb);
-	else
-		netif_receive_skb(skb);
+		return;
+	}
+	own = skb->data_len ? in_receive_buffer(skb) : skb;
+	if (!own) {
+		kfree_skb(skb);
+		return;
+	}
+	own->truesize = fb_memory_at_receiver(own->len);
+	netif_receive_skb(own);
 }
 
 static const struct net_device_ops device_ops = { .ndo_start_xmit = start_xmit };
