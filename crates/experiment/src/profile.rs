@@ -2,7 +2,8 @@
 
 use crate::registry::CcEntry;
 use crate::transport::{
-    Chosen, Ecn, Flavor, Growth, HostProfile, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack, Transport,
+    Chosen, Ecn, Flavor, Growth, HostProfile, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack,
+    Transport,
 };
 use forebay_types::Time;
 use forebay_types::param::{Kind, Param, Values, choices};
