@@ -102,14 +102,15 @@ static int flush(struct napi_struct *napi, int budget)
 }
 
 /*
- * The packet in a receive buffer of the card, as build_skb() makes one of it: GRO then charges a merged packet with the buffers of all, but only one
- * struct sk_buff for as many as fit into its fragments (skb_gro_receive). NULL: no memory.
+ * The packet in a receive buffer of the card, as build_skb() makes one of it. In the sender's memory it would share its buffer with the copy that
+ * waits for an ACK, and TCP coalesces no shared buffers (skb_try_coalesce, skb_cloned). GRO charges a merged packet with the buffers of all, but only
+ * one struct sk_buff for as many as fit into its fragments (skb_gro_receive). NULL: no memory.
  */
 static struct sk_buff *in_receive_buffer(struct sk_buff *skb)
 {
 	u32 size = buffer_at_receiver(skb->len);
 	/* Fragments of pages are that long at most; a longer packet keeps the sender's memory. */
-	void *buffer = size <= PAGE_FRAG_CACHE_MAX_SIZE ? napi_alloc_frag(size) : NULL;
+	void *buffer = size <= PAGE_FRAG_CACHE_MAX_SIZE ? netdev_alloc_frag(size) : NULL;
 	struct sk_buff *own = buffer ? build_skb(buffer, size) : NULL;
 
 	if (!own) {
@@ -151,6 +152,7 @@ static void join(struct napi_struct *napi, struct sk_buff *skb)
 void fb_device_receives(u32 number, struct sk_buff *skb)
 {
 	struct net_device *dev = devices[number];
+	struct sk_buff *own;
 
 	skb_orphan(skb);
 	skb_dst_drop(skb);
@@ -158,13 +160,19 @@ void fb_device_receives(u32 number, struct sk_buff *skb)
 	skb->protocol = htons(ETH_P_IP);
 	skb->pkt_type = PACKET_HOST;
 	skb->tstamp = 0;
-	skb->truesize = fb_memory_at_receiver(skb->len);
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
-	if (private_of(dev)->joins)
+	if (private_of(dev)->joins) {
 		join(&private_of(dev)->napi, skb);
-	else
-		netif_receive_skb(skb);
+		return;
+	}
+	own = skb->data_len ? in_receive_buffer(skb) : skb;
+	if (!own) {
+		kfree_skb(skb);
+		return;
+	}
+	own->truesize = fb_memory_at_receiver(own->len);
+	netif_receive_skb(own);
 }
 
 static const struct net_device_ops device_ops = { .ndo_start_xmit = start_xmit };

@@ -90,8 +90,8 @@ impl Recorder {
                 conn_id,
                 back,
                 number: p.seq.wrapping_sub(begin),
-                // A SYN has an option in place of the length.
-                payload: if syn || probe { 0 } else { u32::from(p.len) },
+                // A SYN or an ACK has an option in place of the length.
+                payload: if syn || probe || back { 0 } else { u32::from(p.len) },
                 syn,
                 fin: p.has(flag::FIN),
                 ece: p.has(flag::ECE) && (p.has(flag::ACK) || p.has(flag::SYN)),

@@ -11,3 +11,4 @@ pub mod port;
 pub(crate) mod prefetch;
 pub(crate) mod ring;
 mod ring_memory;
+pub mod tick;

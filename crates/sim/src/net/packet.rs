@@ -1,6 +1,7 @@
 //! The simulated packet: 32 bytes, and a second slot of 32 bytes behind it for SACK blocks ([`Extra`]).
 
 use super::generation::Generation;
+use super::tick::Tick;
 pub use forebay_queues::Codepoint;
 use forebay_types::{ConnSlot, Time};
 use std::num::NonZeroU32;
@@ -87,8 +88,8 @@ impl Meta {
 }
 
 /// One packet on the wire. Data flows in one direction of a connection, so that both directions share fields. Fields of ACKs and SYN-ACKs are read
-/// through [`Packet::ack_number`], [`Packet::echo`], [`Packet::window`] and [`Packet::window_shift`], the field `win` of data packets through
-/// [`Packet::class`] and [`Packet::rank`]. Debug builds check that the packet is of the right kind.
+/// through [`Packet::ack_number`], [`Packet::echo`], [`Packet::window`], [`Packet::window_shift`] and [`Packet::tsval`], the field `win` of data packets
+/// through [`Packet::class`], [`Packet::rank`] and [`Packet::tsecr`]. Debug builds check that the packet is of the right kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
@@ -106,9 +107,9 @@ pub struct Packet {
     pub hash: u16,
     /// Bytes on the wire.
     pub wire: u16,
-    /// Payload bytes. On SYN and SYN-ACK: the offered window scale.
+    /// Payload bytes. On SYN and SYN-ACK: the offered window scale. On other ACKs: see [`Packet::tsval`].
     pub len: u16,
-    /// Receive window in units of the scale (ACKs); class of service and rank (data, see [`Packet::class`]).
+    /// Receive window in units of the scale (ACKs); class of service and rank or TSecr (data, see [`Packet::class`]).
     pub win: u16,
     /// See [`flag`].
     pub flags: u8,
@@ -131,12 +132,24 @@ impl Packet {
     #[inline]
     pub fn class(&self) -> u8 {
         // On ACKs, the bit of `PROBE` is that of `URGENT`.
-        if self.has(flag::ACK) { 7 * u8::from(self.has(flag::URGENT)) } else { (self.win >> RANK_BITS) as u8 }
+        if self.has(flag::ACK) { 7 * u8::from(self.has(flag::URGENT)) } else { (self.win >> CLASS_SHIFT) as u8 }
     }
-    /// Rank inside its class as encoded by [`rank_of`]: smaller is more urgent; 0 for ACKs and probes.
+    /// Rank inside its class as encoded by [`rank_of`]: smaller is more urgent; 0 for ACKs, probes, and segments with a TSecr.
     #[inline]
     pub fn rank(&self) -> u16 {
-        if self.flags & (flag::ACK | flag::PROBE) != 0 { 0 } else { self.win & ((1 << RANK_BITS) - 1) }
+        let has_rank = self.flags & (flag::ACK | flag::PROBE) == 0 && !self.tsecr().is_some();
+        if has_rank { self.win & ((1 << RANK_BITS) - 1) } else { 0 }
+    }
+    /// Timestamp of the receiver that a packet of the data direction echoes (TSecr). None before the first ACK, and beside a rank.
+    #[inline(always)]
+    pub fn tsecr(&self) -> Tick {
+        Tick::from_field(self.win)
+    }
+    /// Timestamp of the receiver in an ACK that is no SYN-ACK (TSval), for stacks that measure their RTT by it.
+    #[inline(always)]
+    pub fn tsval(&self) -> Tick {
+        debug_assert!(self.has(flag::ACK) && !self.has(flag::SYN));
+        Tick::from_field(self.len)
     }
     /// Acknowledgement number of an ACK.
     #[inline]
@@ -169,20 +182,23 @@ impl Packet {
     }
 }
 
-/// Bits of `win` that hold the rank; the class is above.
-const RANK_BITS: u32 = 13;
+/// Bits of `win` that hold the rank, or those of a [`Tick`].
+const RANK_BITS: u32 = Tick::BITS;
+/// Bits of `win` below the class: the flag of a [`Tick`] is above the rank.
+const CLASS_SHIFT: u32 = RANK_BITS + 1;
 
 /// The `win` field of a data packet with a class of service and a rank.
 #[inline]
 pub fn service(class: u8, rank: u16) -> u16 {
     debug_assert!(class < 8 && rank < 1 << RANK_BITS);
-    u16::from(class) << RANK_BITS | rank
+    u16::from(class) << CLASS_SHIFT | rank
 }
 
-/// Encodes a quantity, such as the remaining segments of a flow, in 13 bits so that order is kept: exact up to 511, then within 0.4 %.
+/// Encodes a quantity, such as the remaining segments of a flow, in 12 bits so that order is kept: exact up to 511, then within 0.4 %, up to
+/// 8.4 million. Larger ones are equal.
 #[inline]
 pub fn rank_of(quantity: u64) -> u16 {
-    // Eight bits of fraction behind the leading one, five of exponent.
+    // Eight bits of fraction behind the leading one, four of exponent.
     let exponent = (64 - (quantity >> 8).leading_zeros()).saturating_sub(1);
     let code = (u64::from(exponent) << 8) + (quantity >> exponent);
     code.min((1 << RANK_BITS) - 1) as u16
@@ -310,5 +326,8 @@ mod tests {
         assert_eq!((ack.class(), ack.rank()), (0, 0));
         assert_eq!(Packet { flags: flag::ACK | flag::URGENT, ..ack }.class(), 7);
         assert_eq!(Packet { flags: flag::PROBE, ..data }.class(), 5);
+        let echo = Packet { win: service(5, 0) | Tick::new(9).bits(), ..data };
+        assert_eq!((echo.class(), echo.rank(), echo.tsecr()), (5, 0, Tick::new(9)));
+        assert_eq!((data.tsecr(), Packet { len: Tick::new(9).bits(), ..ack }.tsval()), (Tick::NONE, Tick::new(9)));
     }
 }

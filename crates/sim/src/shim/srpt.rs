@@ -17,6 +17,7 @@ impl TagShim for Srpt {
     type Config = Config;
 
     const URGENT_CONTROL: bool = true;
+    const RANKS: bool = true;
 
     fn new(_c: &Config, _delayed_acks: bool) -> Srpt {
         Srpt

@@ -57,6 +57,9 @@ pub trait TagShim: std::fmt::Debug + Clone {
     /// True if packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
     const URGENT_CONTROL: bool;
 
+    /// True if its tags have ranks.
+    const RANKS: bool = false;
+
     /// The state of a new connection; `delayed_acks` is true if the peer delays ACKs.
     fn new(c: &Self::Config, delayed_acks: bool) -> Self;
 

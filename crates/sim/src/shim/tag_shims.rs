@@ -34,6 +34,13 @@ macro_rules! tag_shims {
                 }
             }
 
+            /// Returns true if tags have ranks, which take the place of the TSecr.
+            pub fn has_ranks(&self) -> bool {
+                match self {
+                    $(Config::$name(_) => <super::$module::$shim as TagShim>::RANKS),+
+                }
+            }
+
             fn start(&self, delayed_acks: bool) -> State {
                 match self {
                     $(Config::$name(c) => State::$name(<super::$module::$shim as TagShim>::new(c, delayed_acks))),+

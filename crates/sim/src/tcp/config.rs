@@ -26,6 +26,11 @@ impl TcpConfig {
         let shims = transport.shims.iter().map(shim::build).collect::<Result<_, _>>()?;
         Ok(TcpConfig { stack: transport.stack.clone(), cc: cc::build(&transport.cc)?, shims })
     }
+
+    /// Returns true if receivers take their RTT from the timestamps that segments echo. Ranks leave no space for the echo.
+    pub(in crate::tcp) fn echoes_timestamps(&self) -> bool {
+        self.timestamps && (self.quickack || self.rcv_autotune) && !self.shims.tag.as_ref().is_some_and(|t| t.has_ranks())
+    }
 }
 
 /// A configuration has all properties of its stack.

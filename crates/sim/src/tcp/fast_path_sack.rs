@@ -68,6 +68,7 @@ impl Sender {
             (episode.undo.hold, episode.undo.first) = (false, None);
         }
         self.stream.acknowledge(ack, p.window());
+        self.tx.store_ts_recent(p.tsval());
         self.loss.clear_dupacks();
         self.cold.cap_limited_transmit(0);
         let rtt = self.echoed(c, now, ack, p.echo());

@@ -2,6 +2,7 @@
 
 use super::{Capture, US, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
+use forebay_sim::net::tick::Tick;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_types::Time;
@@ -66,18 +67,25 @@ impl Script {
     /// Delivers segment `n` as it left at time `us`.
     pub(crate) fn late(&mut self, n: u64, us: u64) -> &mut Script {
         let mss = u64::from(self.c.mss);
-        self.stamped(n * mss, mss, us, 0, false)
+        self.stamped(n * mss, mss, (us, Tick::NONE), 0, false)
+    }
+
+    /// Delivers segment `n`, which echoes the tick `tsecr` of the receiver's clock.
+    pub(crate) fn echoing(&mut self, n: u64, tsecr: u64) -> &mut Script {
+        let mss = u64::from(self.c.mss);
+        self.stamped(n * mss, mss, (self.now, Tick::new(tsecr)), 0, false)
     }
 
     pub(crate) fn bytes(&mut self, offset: u64, len: u64, flags: u8, ce: bool) -> &mut Script {
-        self.stamped(offset, len, self.now, flags, ce)
+        self.stamped(offset, len, (self.now, Tick::NONE), flags, ce)
     }
 
-    fn stamped(&mut self, offset: u64, len: u64, us: u64, flags: u8, ce: bool) -> &mut Script {
+    fn stamped(&mut self, offset: u64, len: u64, (us, tsecr): (u64, Tick), flags: u8, ce: bool) -> &mut Script {
         let p = Packet {
             seq: ISN.wrapping_add(1).wrapping_add(offset as u32),
             len: len as u16,
             ts: (us * 1000) as u32,
+            win: tsecr.bits(),
             flags,
             meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()

@@ -5,6 +5,7 @@ use crate::scripted::receiver::Script as Receiver;
 use crate::scripted::sender::Script;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_sim::net::packet::flag;
+use forebay_sim::net::tick::Tick;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
 
@@ -70,6 +71,41 @@ fn duplicate_acks_are_compressed() {
     // A segment that fills the hole is acknowledged at once.
     r.data(2);
     assert_eq!(r.acks(), "8");
+}
+
+/// tcp_rcv_rtt_measure_ts: the RTT is the age of the receiver's own timestamp, in ticks of 1 ms. The handshake took 2 ms, and a segment that echoes
+/// the SYN-ACK of tick 0 is as old. One that echoes tick 1 gives 1 ms, of which a twentieth is 50 us.
+#[test]
+fn echo_decides_compression_delay() {
+    let delay = |echo: u64| {
+        let mut c = linux(10);
+        c.quickack_count = 0;
+        let mut r = Receiver::new(c);
+        r.at(2_000).echoing(0, 0).at(2_100);
+        for n in [1, 3, 4, 5, 6] {
+            r.echoing(n, echo);
+        }
+        r.r.timer_due().or_never().as_us() - 2_100
+    };
+    assert_eq!((delay(0), delay(1)), (100, 50));
+}
+
+/// The timestamp of an ACK is the time of its segment, or the time at which the timer of the delayed ACK expires. The timer of withheld ACKs does not
+/// read the clock (tcp_compressed_ack_kick).
+#[test]
+fn ack_carries_time_of_segment() {
+    let mut c = linux(10);
+    c.quickack_count = 0;
+    let mut r = Receiver::new(c);
+    let tsval = |r: &mut Receiver| r.packets().last().map(|p| p.tsval());
+    r.at(3_000).data(0).data(1);
+    assert_eq!(tsval(&mut r), Some(Tick::new(3)));
+    r.data(2).at(60_000);
+    assert_eq!(tsval(&mut r), Some(Tick::new(44)), "40 ms and the rest of a tick later");
+    r.at(60_990).echoing(4, 50).echoing(5, 50).echoing(6, 50);
+    r.packets();
+    r.echoing(7, 50).at(61_500);
+    assert_eq!(tsval(&mut r), Some(Tick::new(60)), "the ACK leaves in tick 61");
 }
 
 /// RFC 2883 section 4, tcp_data_queue: a D-SACK is about the most recent packet, so that one whose ACK is held back is not reported by the next.

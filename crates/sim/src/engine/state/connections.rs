@@ -73,12 +73,6 @@ impl SimState {
         self.connections.sender_mut(slot).join(spec.group);
         let receiver = self.connections.receiver_mut(slot);
         receiver.set_group(spec.group);
-        if receiver.autotunes_window() {
-            let pair = (spec.dst, spec.src);
-            let back =
-                self.fabric.fib().path_time(&self.network, pair, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
-            receiver.set_ack_latency(Time(back));
-        }
         self.fabric.fib().common_ports(&self.network, (spec.src, spec.dst), &mut self.route);
         let sum = self.measurement.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, &self.route);
         *self.connections.get_mut(slot) = Connection {

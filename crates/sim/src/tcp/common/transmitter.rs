@@ -1,6 +1,7 @@
 //! Packets that leave a sender, and its packets that wait in the interface of the host.
 
 use crate::net::packet::{Codepoint, Packet};
+use crate::net::tick::Tick;
 use crate::tcp::common::send_buffer::SendBuffer;
 use crate::tcp::common::seq::Numbers;
 use crate::tcp::common::small_queue::SmallQueue;
@@ -9,7 +10,8 @@ use forebay_types::{Time, TimeOrNever};
 /// Outgoing packets of one sender.
 #[derive(Debug, Clone)]
 pub(in crate::tcp) struct Transmitter {
-    /// Full segment of new data, but for the timestamp. Its sequence number is the initial one; `win` is the class of packets without data.
+    /// Full segment of new data, but for the timestamp. Its sequence number is the initial one; `win` is the class of packets without data, and the
+    /// TSecr.
     template: Packet,
     /// Send buffer of Linux, where receivers depend on PSH, while anything is sent.
     pub(in crate::tcp) send_buffer: Option<Box<SendBuffer>>,
@@ -37,6 +39,20 @@ impl Transmitter {
     #[inline(always)]
     pub(in crate::tcp) fn template(&self) -> &Packet {
         &self.template
+    }
+
+    /// Stores the timestamp of an ACK, which the next packets echo (tcp_store_ts_recent).
+    #[inline(always)]
+    pub(in crate::tcp) fn store_ts_recent(&mut self, tsval: Tick) {
+        self.template.win = tsval.replace_in(self.template.win);
+    }
+
+    /// Stores the timestamp of an ACK that acknowledges nothing new and may have been overtaken (tcp_replace_ts_recent).
+    pub(in crate::tcp) fn replace_ts_recent(&mut self, tsval: Tick) {
+        let stored = self.template.tsecr();
+        if !stored.is_some() || tsval.since(stored) < 1 << 11 {
+            self.store_ts_recent(tsval);
+        }
     }
 
     /// Replaces the template.
@@ -77,5 +93,22 @@ impl Transmitter {
     #[inline(always)]
     pub(in crate::tcp) fn count_received(&mut self) {
         self.balance = self.balance.wrapping_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// tcp_replace_ts_recent, tcp_paws_check.
+    #[test]
+    fn overtaken_ack_leaves_echo() {
+        let class = 5 << 13;
+        let mut t = Transmitter::new(Packet { win: class, ..Packet::default() });
+        t.replace_ts_recent(Tick::new(4_090));
+        t.replace_ts_recent(Tick::new(4_089));
+        assert_eq!(t.template().tsecr(), Tick::new(4_090));
+        t.replace_ts_recent(Tick::new(4_097));
+        assert_eq!((t.template().tsecr(), t.template().class()), (Tick::new(1), 5));
     }
 }

@@ -91,13 +91,12 @@ impl DelayedAck {
         self.last_arrival = now;
     }
 
-    /// Takes the RTT sample of the first packet after the SYN-ACK. Returns the RTT.
-    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) -> Time {
+    /// Takes the RTT sample of the first packet after the SYN-ACK (tcp_synack_rtt_meas).
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
         let sample = Time::from_us(now.as_us() - self.last_arrival.as_us());
         let mut rtt = Rtt::new(c);
         rtt.sample(c, sample, Sent::default());
         (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));
-        now - self.last_arrival
     }
 
     /// Returns true if `bytes` exceed the limit for a delayed ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).

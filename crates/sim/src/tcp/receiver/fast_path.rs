@@ -97,7 +97,7 @@ impl Receiver {
             && u32::from(p.len) == c.mss
             && a.expects(p.len)
             && !self.stream.is_syn_received()
-            && self.stream.ofo().is_idle()
+            && self.stream.ofo().is_clear()
             && u32::from(p.len) <= self.window.rcv_wnd()
             && self.stream.stays_below_events(p.len)
             && !self.ts_recent.may_be_older(now, p)
@@ -106,6 +106,7 @@ impl Receiver {
     /// Processes the next full segment in order of a stack that delays ACKs as Linux does.
     #[inline(never)]
     pub(super) fn receive_fast_linux(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        self.refresh_clock(c, now);
         let before = self.stream.rcv_nxt();
         if before <= self.window.rcv_wup() {
             self.ts_recent.store(now, p.ts);
@@ -115,7 +116,7 @@ impl Receiver {
         self.ecn.on_expected(p.ecn());
         let rcv_nxt = self.stream.rcv_nxt();
         let Some(a) = &mut self.linux else { return };
-        let effects = a.on_expected(c, now, p, (rcv_nxt, self.window.rcv_wnd(), before == 0));
+        let effects = a.on_expected(c, now, self.template.tsval(), p, (rcv_nxt, self.window.rcv_wnd(), before == 0));
         if effects.enters_quickack {
             self.incr_quickack(c);
         }
@@ -123,7 +124,7 @@ impl Receiver {
             self.quickacks.set_lowest_bit();
         }
         if self.is_ack_due(c, effects.used) || self.quickacks.is_on() {
-            self.send_ack(c, now, effects.used, out);
+            self.send_ack(c, effects.used, out);
         } else {
             self.delay_ack(c, now, effects.used, out);
         }

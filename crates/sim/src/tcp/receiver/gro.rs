@@ -37,7 +37,7 @@ impl Gro {
     }
 
     /// Returns true if `p` can join the super-segment (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first segment, with the
-    /// same ECN field, the same CWR and the same tick in the timestamp.
+    /// same ECN field, the same CWR and the same ticks in the timestamps.
     fn can_join(&self, c: &TcpConfig, p: &Packet) -> bool {
         let held = &self.held;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
@@ -47,6 +47,7 @@ impl Gro {
             && u32::from(held.len) + u32::from(p.len) + c.header <= MAX_SIZE
             && p.ecn() == held.ecn()
             && (p.flags ^ held.flags) & flag::CWR == 0
+            && p.tsecr() == held.tsecr()
             && (!c.timestamps || p.ts / tick == held.ts / tick)
     }
 

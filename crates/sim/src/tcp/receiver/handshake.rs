@@ -13,7 +13,7 @@ impl Receiver {
         if let Some(a) = &mut self.linux
             && self.stream.establish()
         {
-            a.on_established(c, now, p);
+            a.on_established(c, now);
         }
         if self.own_fin.is_sent() && self.stream.is_next(p) {
             // The ACK of the receiver's own FIN; that of the handshake, which may arrive twice, has another number.
@@ -21,7 +21,7 @@ impl Receiver {
         }
         if p.has(flag::PROBE) {
             self.ts_recent.store(now, p.ts);
-            self.acknowledge_request(c, now, out);
+            self.acknowledge_request(c, out);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Receiver;
 use super::linux::Accepted;
+use super::rcv_buffers::AfterHole;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::SsthreshFrom;
@@ -11,6 +12,7 @@ impl Receiver {
     /// Processes `p`: one segment, or `segments` of them joined by GRO.
     #[inline(always)]
     pub(super) fn process_segment(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: u32, out: &mut impl Wire) {
+        self.refresh_clock(c, now);
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
             return self.on_empty_segment(c, now, p, out);
@@ -18,12 +20,12 @@ impl Receiver {
         let offset = self.stream.offset(p);
         let may_be_older = self.ts_recent.may_be_older(now, p);
         if may_be_older && c.timestamps && self.ts_recent.fails_paws(c, now, p) {
-            return self.drop_and_acknowledge(c, now, p, out);
+            return self.drop_and_acknowledge(c, p, out);
         }
         if c.quickack && offset + i64::from(p.len) + i64::from(fin) < self.window.rcv_wup() as i64 {
             // tcp_validate_incoming, tcp_sequence: it ends before the window that was advertised last, so neither its timestamp nor its ECN field
             // counts.
-            return self.drop_and_acknowledge(c, now, p, out);
+            return self.drop_and_acknowledge(c, p, out);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
         //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
@@ -42,9 +44,9 @@ impl Receiver {
         self.ecn.start_run(ce);
         let gap_before = !self.stream.ofo().is_empty();
         self.ts_recent.update(now, p, offset, self.window.rcv_wup(), may_be_older);
-        let (before, queued) = (self.stream.rcv_nxt(), self.stream.ofo().bytes());
+        let (before, queued, saved) = (self.stream.rcv_nxt(), self.stream.ofo().bytes(), self.stream.ofo().saved_memory());
         if self.linux.is_some() {
-            self.flush_compressed_acks(c, now, offset, p.len.into(), out);
+            self.flush_compressed_acks(c, offset, p.len.into(), out);
             // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been withheld (tcp_data_queue).
             self.stream.ofo_mut().take_dsack();
         }
@@ -54,7 +56,10 @@ impl Receiver {
         if self.linux.is_some() {
             let advanced = self.stream.rcv_nxt() - before;
             let queued = self.stream.ofo().bytes() > queued;
-            let accepted = Accepted { offset, in_order, forced, ends_run, advanced, queued };
+            let coalesced = self.stream.ofo().saved_memory() > saved;
+            let released = saved.saturating_sub(self.stream.ofo().saved_memory());
+            let after_hole = if in_order && gap_before { self.stream.ofo().after_hole() } else { AfterHole::default() };
+            let accepted = Accepted { offset, in_order, forced, ends_run, advanced, queued, coalesced, released, after_hole };
             return self.schedule_linux_ack(c, now, p, accepted, out);
         }
         if forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {
@@ -69,7 +74,7 @@ impl Receiver {
     /// Drops `p` and sends an ACK, which reports the duplicate part of `p` (tcp_send_dupack).
     #[cold]
     #[inline(never)]
-    fn drop_and_acknowledge(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    fn drop_and_acknowledge(&mut self, c: &TcpConfig, p: &Packet, out: &mut impl Wire) {
         let start = self.stream.offset(p).max(0) as u64;
         let end = self.stream.end_of(p).min(self.stream.rcv_nxt());
         if start < end {
@@ -78,6 +83,6 @@ impl Receiver {
             }
             self.enter_quickack_mode(c);
         }
-        self.acknowledge_request(c, now, out);
+        self.acknowledge_request(c, out);
     }
 }

@@ -4,8 +4,12 @@
 use super::Receiver;
 use super::comp_ack::CompressedAcks;
 use super::delack::{Delay, DelayedAck};
+use super::rcv_buffers::AfterHole;
+use super::rcv_rtt::{self, RcvRtt};
 use super::rcvbuf::RcvBuf;
+use super::truesize::SAVED;
 use crate::net::packet::{Packet, Wire, flag};
+use crate::net::tick::Tick;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::timer_wheel;
 use forebay_types::{Time, TimeOrNever};
@@ -15,6 +19,9 @@ use forebay_types::{Time, TimeOrNever};
 pub(super) struct LinuxReceiver {
     delack: DelayedAck,
     comp: CompressedAcks,
+    rtt: RcvRtt,
+    /// Segments echo timestamps, by which the RTT is measured.
+    echoes: bool,
     /// `None`: the window is fixed.
     rcvbuf: Option<RcvBuf>,
 }
@@ -29,6 +36,8 @@ impl LinuxReceiver {
             Box::new(LinuxReceiver {
                 delack: DelayedAck::new(c),
                 comp: CompressedAcks::default(),
+                rtt: RcvRtt::new(),
+                echoes: c.echoes_timestamps(),
                 rcvbuf: autotune.then(|| RcvBuf::new(c)),
             })
         })
@@ -43,31 +52,17 @@ impl LinuxReceiver {
         &mut self.delack
     }
 
-    /// Returns true if the connection tunes its window.
-    pub(super) fn has_autotuning(&self) -> bool {
-        self.rcvbuf.is_some()
-    }
-
-    /// Sets the latency of an ACK on the path without queueing.
-    pub(super) fn set_ack_latency(&mut self, latency: Time) {
-        if let Some(rcvbuf) = &mut self.rcvbuf {
-            rcvbuf.rtt_mut().set_ack_latency(latency);
-        }
-    }
-
     /// Notes that a SYN-ACK leaves.
     pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time) {
-        if let Some(rcvbuf) = &mut self.rcvbuf {
-            rcvbuf.rtt_mut().on_ack_sent(c, now);
-        }
+        self.rtt.on_syn_ack(rcv_rtt::tick(c, now));
         self.delack.on_syn(now);
     }
 
-    /// `p` is the first packet after the SYN-ACK; the peer sent it when the SYN-ACK arrived.
-    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, p: &Packet) {
-        let rtt = self.delack.on_established(c, now);
+    /// Handles the first packet after the SYN-ACK.
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
+        self.delack.on_established(c, now);
         if let Some(rcvbuf) = &mut self.rcvbuf {
-            rcvbuf.on_established(now, rtt, now.since(p.ts), p.len == 0);
+            rcvbuf.on_established(now);
         }
     }
 
@@ -84,19 +79,28 @@ impl LinuxReceiver {
         &mut self,
         c: &TcpConfig,
         now: Time,
+        tsval: Tick,
         p: &Packet,
         (rcv_nxt, rcv_wnd, first): (u64, u32, bool),
     ) -> Expected {
+        self.measure_by_echo(c, tsval, p, true);
+        self.rtt.measure_by_window(now, rcv_nxt, rcv_wnd, first);
         self.delack.on_full_segment();
         let enters_quickack = self.delack.on_in_order_segment(c, now);
         let (mut used, mut window_grew) = (0, false);
         if let Some(rcvbuf) = &mut self.rcvbuf {
-            rcvbuf.rtt_mut().measure_by_echo(c, now, now.since(p.ts), true);
-            rcvbuf.rtt_mut().measure_by_window(now, rcv_nxt, rcv_wnd, first);
             used = rcvbuf.truesize_of(c, p.len.into(), self.delack.rcv_mss());
-            window_grew = rcvbuf.grow(c, p.len.into(), self.delack.rcv_mss(), used, true);
+            window_grew = rcvbuf.grow(c, p.len.into(), self.delack.rcv_mss(), used);
         }
         Expected { enters_quickack, window_grew, used }
+    }
+
+    /// Takes an RTT sample from `p`, which arrives at `now`; `full`: it has at least the estimated segment size.
+    #[inline(always)]
+    fn measure_by_echo(&mut self, c: &TcpConfig, now: Tick, p: &Packet, full: bool) {
+        if self.echoes {
+            self.rtt.measure_by_echo(c, now, p.tsecr(), full);
+        }
     }
 
     /// Memory of `bytes` of payload.
@@ -106,8 +110,7 @@ impl LinuxReceiver {
 
     /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the handshake's and the measured one.
     fn compression_rtt_us8(&self) -> u32 {
-        let handshake = self.delack.srtt() / 1_000 * 8;
-        let measured = self.rcvbuf.as_ref().map_or(handshake, |rcvbuf| rcvbuf.rtt().rtt_us8());
+        let (handshake, measured) = (self.delack.srtt() / 1_000 * 8, self.rtt.rtt_us8());
         if handshake > 0 { measured.min(handshake) } else { measured }
     }
 }
@@ -136,20 +139,33 @@ pub(super) struct Accepted {
     pub advanced: u64,
     /// Some of it is new and in the out-of-order queue.
     pub queued: bool,
+    /// It has been coalesced with a segment there.
+    pub coalesced: bool,
+    /// Memory that coalescing had saved for the data that left that queue.
+    pub released: u32,
+    /// Buffers that it has absorbed, if it filled a hole.
+    pub after_hole: AfterHole,
 }
 
 impl Receiver {
+    /// Reads the clock, whose time is the timestamp of the ACKs that follow (tcp_mstamp_refresh).
+    #[inline(always)]
+    pub(super) fn refresh_clock(&mut self, c: &TcpConfig, now: Time) {
+        if self.linux.as_ref().is_some_and(|a| a.echoes) {
+            self.template.len = rcv_rtt::tick(c, now).bits();
+        }
+    }
+
     /// Sends or schedules the ACK of data segment `p`.
     #[inline(never)]
     pub(super) fn schedule_linux_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: Accepted, out: &mut impl Wire) {
-        let (coalesced, released) = self.update_coalescing(c, now, p, &accepted);
         let (len, waiting) = (u32::from(p.len), self.ofo_memory(c));
         let Some(a) = &mut self.linux else { return };
         let flushed = a.comp.take_flushed();
         // If the handshake's ACK was lost, tcp_rcv_state_process takes in the data, which ignores the echo.
         let first = self.stream.establish();
         if first {
-            a.on_established(c, now, p);
+            a.on_established(c, now);
         }
         let old_mss = a.delack.rcv_mss();
         let mut pushed = false;
@@ -157,27 +173,27 @@ impl Receiver {
             let ends_write = a.delack.measure_rcv_mss(c.mss, p.len, p.has(flag::PUSH));
             pushed = ends_write && len > 0 && accepted.in_order && c.quickack;
         }
+        if !first {
+            a.measure_by_echo(c, self.template.tsval(), p, len + u32::from(p.has(flag::FIN)) >= u32::from(old_mss));
+        }
+        if accepted.in_order && len > 0 {
+            let first_data = self.stream.rcv_nxt() == accepted.advanced;
+            let end = (accepted.offset + i64::from(p.len)) as u64;
+            a.rtt.measure_by_window(now, end, self.window.rcv_wnd(), first_data);
+        }
         let mut window_grew = false;
         if let Some(rcvbuf) = &mut a.rcvbuf {
             let rcv_mss = a.delack.rcv_mss();
             if p.len > old_mss {
                 rcvbuf.on_new_rcv_mss(c, len);
             }
-            if c.timestamps && !first {
-                rcvbuf.rtt_mut().measure_by_echo(c, now, now.since(p.ts), p.len >= old_mss);
-            }
-            if accepted.in_order {
-                let first_data = self.stream.rcv_nxt() == accepted.advanced;
-                let end = (accepted.offset + i64::from(p.len)) as u64;
-                rcvbuf.rtt_mut().measure_by_window(now, end, self.window.rcv_wnd(), first_data);
-            }
             // tcp_event_data_recv, and tcp_data_queue_ofo, which does so only with SACK, for segments of any size.
             if (accepted.in_order && len >= 128) || (accepted.queued && self.stream.has_sack()) {
-                let own = rcvbuf.truesize_of(c, accepted.advanced, rcv_mss).saturating_sub(released);
+                let own = rcvbuf.truesize_of(c, accepted.advanced, rcv_mss).saturating_sub(accepted.released);
                 // tcp_data_queue_ofo: a segment that is not coalesced is not charged yet.
-                let charged = accepted.in_order || coalesced;
+                let charged = accepted.in_order || accepted.coalesced;
                 let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) };
-                window_grew = rcvbuf.grow(c, len, rcv_mss, (waiting + own).saturating_sub(uncharged), charged);
+                window_grew = rcvbuf.grow(c, len, rcv_mss, (waiting + own).saturating_sub(uncharged));
             }
         }
         if !c.quickack {
@@ -191,7 +207,7 @@ impl Receiver {
         if flushed {
             // tcp_ack_snd_check schedules nothing.
         } else if self.acks_immediately(c, p, &accepted, used) {
-            self.send_ack(c, now, used, out);
+            self.send_ack(c, used, out);
         } else if !self.stream.ofo().is_empty() {
             self.compress_ack(c, now, used, out);
         } else {
@@ -200,21 +216,25 @@ impl Receiver {
         if accepted.in_order && self.stream.finished() {
             self.close(c, now, waiting, out);
         } else if accepted.in_order {
-            let end = (accepted.offset.max(0) as u64 + u64::from(p.len)).min(self.stream.rcv_nxt());
-            self.on_read(c, now, end, pushed, waiting, out);
+            let (next, end) = (self.stream.rcv_nxt(), accepted.offset.max(0) as u64 + u64::from(p.len));
+            // The application reads the buffer of this segment first, which has absorbed some of the queue.
+            let first = next.min(end + u64::from(accepted.after_hole.absorbed) * u64::from(c.mss));
+            self.on_read(c, now, first, pushed, waiting, out);
         }
     }
 
     /// Schedules the ACK in stacks that tune the window, but acknowledge every n-th segment.
     fn schedule_counted_ack(&mut self, c: &TcpConfig, now: Time, accepted: &Accepted, out: &mut impl Wire) {
         if accepted.forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {
-            self.send_ack(c, now, self.ofo_memory(c), out);
+            self.send_ack(c, self.ofo_memory(c), out);
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
         let rcv_nxt = self.stream.rcv_nxt();
-        if let Some(rcvbuf) = self.linux.as_mut().and_then(|a| a.rcvbuf.as_mut()).filter(|_| accepted.in_order) {
-            rcvbuf.on_read(c, now, rcv_nxt, rcv_nxt);
+        let Some(a) = self.linux.as_mut().filter(|_| accepted.in_order) else { return };
+        let rtt = a.rtt.rtt_us8();
+        if let Some(rcvbuf) = &mut a.rcvbuf {
+            rcvbuf.on_read(c, now, rtt, rcv_nxt, rcv_nxt);
         }
     }
 
@@ -295,11 +315,11 @@ impl Receiver {
 
     /// Sends the withheld ACKs if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. No ACK is
     /// scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
-    pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, now: Time, start: i64, len: u64, out: &mut impl Wire) {
+    pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, start: i64, len: u64, out: &mut impl Wire) {
         let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());
         let start = start.max(0) as u64;
         if held && start > self.stream.rcv_nxt() && self.stream.ofo().misses_recent_blocks(start, start + len) {
-            self.send_ack(c, now, self.ofo_memory(c), out);
+            self.send_ack(c, self.ofo_memory(c), out);
             if let Some(a) = &mut self.linux {
                 a.comp.set_flushed();
             }
@@ -310,7 +330,7 @@ impl Receiver {
     fn compress_ack(&mut self, c: &TcpConfig, now: Time, used: u32, out: &mut impl Wire) {
         let Some(a) = &mut self.linux else { return };
         if !a.comp.hold(self.stream.rcv_nxt()) {
-            return self.send_ack(c, now, used, out);
+            return self.send_ack(c, used, out);
         }
         if let Some(delay) = a.comp.delay(a.compression_rtt_us8()) {
             self.timer_due = self.timer_due.min((now + delay).into());
@@ -322,7 +342,7 @@ impl Receiver {
         let running = !self.timer_due.is_never();
         let Some(a) = &mut self.linux else { return };
         match a.delack.schedule(c, now, running) {
-            Delay::None => self.send_ack(c, now, used, out),
+            Delay::None => self.send_ack(c, used, out),
             Delay::Running => {}
             Delay::Until(time) => self.timer_due = self.timer_due.min(time.into()),
         }
@@ -339,7 +359,7 @@ impl Receiver {
         let remaining = self.window.remaining(rcv_nxt);
         let mut opens = false;
         if let Some(rcvbuf) = &mut a.rcvbuf {
-            rcvbuf.on_read(c, now, first, rcv_nxt);
+            rcvbuf.on_read(c, now, a.rtt.rtt_us8(), first, rcv_nxt);
             if !due && rcvbuf.may_double(remaining) {
                 let (window, scarce) = rcvbuf.select_window(c, wscale, a.delack.rcv_mss(), waiting);
                 opens = window > 0 && window >= 2 * remaining;
@@ -349,22 +369,18 @@ impl Receiver {
             }
         }
         if due || opens {
-            self.send_ack(c, now, waiting, out);
+            self.send_ack(c, waiting, out);
         }
     }
 
     /// Sends an ACK with the window of a buffer of which `used` bytes are occupied, and counts it in quick-ACK mode (tcp_dec_quickack_mode).
-    pub(super) fn send_ack(&mut self, c: &TcpConfig, now: Time, used: u32, out: &mut impl Wire) {
+    pub(super) fn send_ack(&mut self, c: &TcpConfig, used: u32, out: &mut impl Wire) {
         let (wscale, remaining) = (self.window.wscale(), self.window.remaining(self.stream.rcv_nxt()));
-        if let Some(coalescing) = self.stream.ofo_mut().coalescing() {
-            coalescing.on_ack_sent(now);
-        }
         // The timer of the receiver's own FIN keeps running.
         let fin_timer = if self.own_fin.is_sent() { self.timer_due } else { TimeOrNever::NEVER };
         if let Some(a) = &mut self.linux {
             a.comp.on_ack_sent();
             if let Some(rcvbuf) = &mut a.rcvbuf {
-                rcvbuf.rtt_mut().on_ack_sent(c, now);
                 let (window, scarce) = rcvbuf.next_window(c, wscale, a.delack.rcv_mss(), used, remaining);
                 if scarce {
                     self.quickacks.leave();
@@ -399,11 +415,8 @@ impl Receiver {
         if accepted.advanced <= len {
             return a.truesize_of(c, accepted.advanced);
         }
-        let queued = accepted.advanced - len;
-        if !self.stream.has_sack() {
-            return a.truesize_of(c, len) + a.truesize_of(c, queued);
-        }
-        a.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of_run(c, len, queued, a.delack.rcv_mss()))
+        let saved = accepted.released + SAVED * accepted.after_hole.coalesced;
+        (a.truesize_of(c, len) + a.truesize_of(c, accepted.advanced - len)).saturating_sub(saved)
     }
 
     /// Memory of the out-of-order queue.
@@ -414,39 +427,19 @@ impl Receiver {
         }
     }
 
-    /// Updates coalescing for segment `p`. Returns true if it is coalesced with the segment before it, and the memory that is no longer saved because
-    /// it filled a hole.
-    fn update_coalescing(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) -> (bool, u32) {
-        let (start, rcv_nxt) = (accepted.offset.max(0) as u64, self.stream.rcv_nxt());
-        if !self.stream.has_sack() {
-            // The sender keeps every segment until the cumulative ACK covers it, and a segment with another reference is not coalesced (skb_cloned).
-            return (false, 0);
-        }
-        let segments = accepted.advanced.saturating_sub(p.len.into()).div_ceil(u64::from(c.mss)) as u32;
-        let ack_latency = self.linux.as_ref().and_then(|a| a.rcvbuf.as_ref()).map(|rcvbuf| rcvbuf.rtt().ack_latency());
-        let (remains, duplicate) = (!self.stream.ofo().is_empty(), self.stream.ofo().has_dsack());
-        match self.stream.ofo_mut().coalescing() {
-            Some(coalescing) if accepted.in_order => {
-                (false, if coalescing.is_active() { coalescing.advance(rcv_nxt, segments, remains) } else { 0 })
-            }
-            Some(coalescing) if start > rcv_nxt && !duplicate => {
-                let full = u32::from(p.len) == c.mss;
-                let range = (start, start + u64::from(p.len));
-                (ack_latency.is_some_and(|latency| coalescing.add(now, range, full, latency)), 0)
-            }
-            Some(_) | None => (false, 0),
-        }
-    }
-
     /// Handles the expired timer of such a receiver.
     pub(super) fn on_linux_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.own_fin.is_sent() {
             return self.send_fin(c, now, out);
         }
+        // The timer of withheld ACKs does not read the clock (tcp_compressed_ack_kick).
+        if self.linux.as_ref().is_some_and(|a| !a.comp.is_holding()) {
+            self.refresh_clock(c, now);
+        }
         if let Some(a) = self.linux.as_mut().filter(|a| c.quickack && !a.comp.is_holding()) {
             a.delack.inflate_ato();
         }
-        self.send_ack(c, now, self.ofo_memory(c), out);
+        self.send_ack(c, self.ofo_memory(c), out);
     }
 
     /// Notes that the application has read everything and closes. `waiting`: memory of the out-of-order queue.
@@ -457,7 +450,7 @@ impl Receiver {
         // It reads before it closes (tcp_cleanup_rbuf).
         let bytes = self.window.unacked_bytes(self.stream.rcv_nxt());
         if self.window.unacked_segments() > 0 && a.delack.exceeds_limit(c, bytes) {
-            self.send_ack(c, now, waiting, out);
+            self.send_ack(c, waiting, out);
         }
         self.send_fin(c, now, out);
     }
@@ -468,7 +461,7 @@ impl Receiver {
     #[inline(never)]
     fn send_fin(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.template.flags |= flag::FIN;
-        self.send_ack(c, now, 0, out);
+        self.send_ack(c, 0, out);
         self.template.flags &= !flag::FIN;
         let Some(a) = &self.linux else { return };
         let wait = a.delack.rto().saturating_mul(1 << self.own_fin.count_transmission(c)).min(c.rto_max);

@@ -3,7 +3,7 @@
 //! | file | state | kernel |
 //! |---|---|---|
 //! | `stream` | data in order, FIN, handshake | `rcv_nxt` |
-//! | `ofo_queue`, `sack_list`, `ofo_coalesce` | out-of-order data, reported blocks, memory of both | `out_of_order_queue`, `selective_acks` |
+//! | `ofo_queue`, `sack_list`, `rcv_buffers` | out-of-order data and its memory, reported blocks | `out_of_order_queue`, `selective_acks` |
 //! | `window` | advertised window, last ACK | `rcv_wup`, `rcv_wnd` |
 //! | `ecn_echo` | ECN echo | `ecn_flags` |
 //! | `paws` | timestamp to echo, PAWS | `ts_recent` |
@@ -21,12 +21,12 @@ mod gro;
 mod handshake;
 mod input;
 mod linux;
-mod ofo_coalesce;
 mod ofo_queue;
 mod output;
 mod own_fin;
 mod paws;
 mod quickack;
+mod rcv_buffers;
 mod rcv_rtt;
 mod rcvbuf;
 mod sack_list;
@@ -184,18 +184,6 @@ impl Receiver {
     #[inline]
     pub fn generation(&self) -> Generation {
         self.generation
-    }
-
-    /// Returns true if the connection tunes its window, which requires the latency of ACKs.
-    pub fn autotunes_window(&self) -> bool {
-        self.linux.as_ref().is_some_and(|a| a.has_autotuning())
-    }
-
-    /// Sets the latency of an ACK on the path without queueing.
-    pub fn set_ack_latency(&mut self, latency: Time) {
-        if let Some(a) = &mut self.linux {
-            a.set_ack_latency(latency);
-        }
     }
 
     /// Packets sent less packets received, modulo 2^64.

@@ -1,7 +1,10 @@
 //! Out-of-order queue: intervals of stream offsets, the most recent first as SACK reports them (RFC 2018 section 4).
+//!
+//! A segment that begins at the end of a buffer is coalesced with it, up to 18 in one, which saves memory (tcp_ooo_try_coalesce, skb_try_coalesce). One that ends where a buffer begins is not.
 
-use super::ofo_coalesce::OfoCoalescing;
+use super::rcv_buffers::{AfterHole, Buffers};
 use super::sack_list::SackList;
+use super::truesize::SAVED;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -15,6 +18,9 @@ struct Interval {
     newer: u32,
     /// In a free slot, the next free one.
     older: u32,
+    buffers: Buffers,
+    /// Segments that have been coalesced.
+    coalesced: u32,
 }
 
 /// Out-of-order data of one receiver. It is allocated when the first segment arrives out of order, because most connections never need it.
@@ -34,20 +40,9 @@ impl OfoQueue {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.dsack.is_none())
     }
 
-    /// Returns true if [`OfoQueue::is_clear`] does and the model of coalescing is in its initial state.
-    #[inline]
-    pub(super) fn is_idle(&self) -> bool {
-        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.is_active())
-    }
-
     /// Sets the sequence numbers that the next ACK reports as D-SACK.
     pub(super) fn set_dsack(&mut self, numbers: (u32, u32)) {
         self.0.get_or_insert_default().dsack = Some(numbers);
-    }
-
-    /// Returns true if a D-SACK is to be sent.
-    pub(super) fn has_dsack(&self) -> bool {
-        self.0.as_ref().is_some_and(|i| i.dsack.is_some())
     }
 
     /// The D-SACK to send, which is removed.
@@ -76,15 +71,15 @@ impl OfoQueue {
         self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
     }
 
-    /// Coalescing of the segments in the queue.
+    /// Memory that coalescing saves.
     #[inline]
-    pub(super) fn coalescing(&mut self) -> Option<&mut OfoCoalescing> {
-        self.0.as_mut().map(|i| &mut i.coalescing)
+    pub(super) fn saved_memory(&self) -> u32 {
+        self.0.as_ref().map_or(0, |i| i.coalesced * SAVED)
     }
 
-    /// Memory that coalescing saves.
-    pub(super) fn saved_memory(&self) -> u32 {
-        self.0.as_ref().map_or(0, |i| i.coalescing.saved_memory())
+    /// Effects of the segment that filled the last hole.
+    pub(super) fn after_hole(&self) -> AfterHole {
+        self.0.as_ref().map_or_else(AfterHole::default, |i| i.after_hole)
     }
 
     //= https://www.rfc-editor.org/rfc/rfc2018#section-4
@@ -126,7 +121,10 @@ struct Intervals {
     /// Total length.
     bytes: u64,
     sack_list: SackList,
-    coalescing: OfoCoalescing,
+    /// Segments in the intervals that have been coalesced.
+    coalesced: u32,
+    /// Buffers that left the queue last.
+    after_hole: AfterHole,
     /// D-SACK of the next ACK, in sequence numbers.
     dsack: Option<(u32, u32)>,
 }
@@ -140,7 +138,8 @@ impl Default for Intervals {
             free: NONE,
             bytes: 0,
             sack_list: SackList::default(),
-            coalescing: OfoCoalescing::default(),
+            coalesced: 0,
+            after_hole: AfterHole::default(),
             dsack: None,
         }
     }
@@ -170,6 +169,9 @@ impl Intervals {
         {
             last.end = end;
             self.bytes += end - start;
+            let joins = u32::from(last.buffers.append());
+            last.coalesced += joins;
+            self.coalesced += joins;
             return;
         }
         let first = self.find_slot(start);
@@ -183,8 +185,25 @@ impl Intervals {
         // The first interval touched absorbs the others.
         let slot = self.sorted[first];
         let last = self.at(self.sorted[first + touched - 1]).end;
+        let interval = &mut self.slots[slot as usize];
+        if interval.end == start {
+            let joins = u32::from(interval.buffers.append());
+            interval.coalesced += joins;
+            self.coalesced += joins;
+        } else if start < interval.start {
+            let mut buffers = Buffers::ONE;
+            buffers.join(interval.buffers);
+            interval.buffers = buffers;
+        } else if interval.end < end {
+            interval.buffers.join(Buffers::ONE);
+        }
         for _ in 1..touched {
             if let Some(other) = self.sorted.remove(first + 1) {
+                let Interval { buffers, coalesced, .. } = *self.at(other);
+                let interval = &mut self.slots[slot as usize];
+                interval.buffers.join(buffers);
+                interval.coalesced += coalesced;
+                self.coalesced += coalesced;
                 self.unlink(other);
                 self.release(other);
             }
@@ -201,9 +220,11 @@ impl Intervals {
     }
 
     fn advance(&mut self, mut next: u64) -> u64 {
+        self.after_hole = AfterHole::default();
         while let Some(&slot) = self.sorted.front()
             && self.at(slot).start <= next
         {
+            self.after_hole = self.at(slot).buffers.after_hole();
             next = next.max(self.at(slot).end);
             self.sorted.pop_front();
             self.unlink(slot);
@@ -227,7 +248,7 @@ impl Intervals {
     }
 
     fn occupy(&mut self, start: u64, end: u64) -> u32 {
-        let interval = Interval { start, end, newer: NONE, older: NONE };
+        let interval = Interval { start, end, newer: NONE, older: NONE, buffers: Buffers::ONE, coalesced: 0 };
         self.bytes += end - start;
         let slot = self.free;
         if slot == NONE {
@@ -241,6 +262,7 @@ impl Intervals {
 
     fn release(&mut self, slot: u32) {
         self.bytes -= self.at(slot).end - self.at(slot).start;
+        self.coalesced -= self.at(slot).coalesced;
         self.slots[slot as usize].older = self.free;
         self.free = slot;
     }
@@ -288,6 +310,44 @@ mod tests {
         assert_eq!(r.advance(5), 5);
         assert_eq!(r.advance(10), 40);
         assert!(r.is_empty());
+    }
+
+    const MSS: u64 = 1_448;
+
+    fn saved_by(segments: impl IntoIterator<Item = u64>) -> u32 {
+        let mut r = OfoQueue::default();
+        segments.into_iter().for_each(|n| r.insert(n * MSS, (n + 1) * MSS, true));
+        r.saved_memory() / SAVED
+    }
+
+    /// skb_try_coalesce: 17 fragments beside the first segment of a buffer, so 30 segments are two buffers.
+    #[test]
+    fn coalesces_up_to_eighteen_segments() {
+        assert_eq!(saved_by(1..=18), 17);
+        assert_eq!(saved_by(1..=19), 17);
+        assert_eq!(saved_by(1..=30), 28);
+    }
+
+    /// tcp_data_queue_ofo tries the buffer before a segment, and never the one behind it.
+    #[test]
+    fn coalesces_with_the_buffer_before() {
+        assert_eq!(saved_by((1..=10).rev()), 0);
+        // The third fills the hole between the others: it joins the first, and the next joins the second.
+        assert_eq!(saved_by([1, 3, 2]), 1);
+        assert_eq!(saved_by([1, 3, 2, 4]), 2);
+    }
+
+    #[test]
+    fn memory_is_released_with_its_interval() {
+        let mut r = OfoQueue::default();
+        for n in [2, 3, 4, 7, 8] {
+            r.insert(n * MSS, (n + 1) * MSS, true);
+        }
+        assert_eq!(r.saved_memory(), 3 * SAVED);
+        assert_eq!(r.advance(2 * MSS), 5 * MSS);
+        assert_eq!(r.saved_memory(), SAVED);
+        assert_eq!(r.advance(7 * MSS), 9 * MSS);
+        assert_eq!(r.saved_memory(), 0);
     }
 
     /// Reference implementation: a list that is scanned on each call.

@@ -3,7 +3,7 @@
 use super::Receiver;
 use crate::net::packet::{Extra, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use forebay_types::{Time, TimeOrNever};
+use forebay_types::TimeOrNever;
 
 impl Receiver {
     /// Sends a cumulative ACK of everything in order.
@@ -73,9 +73,9 @@ impl Receiver {
     }
 
     /// Responds to a probe or to an unacceptable segment with an ACK, which also advertises the window.
-    pub(super) fn acknowledge_request(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(super) fn acknowledge_request(&mut self, c: &TcpConfig, out: &mut impl Wire) {
         match self.linux {
-            Some(_) => self.send_ack(c, now, self.ofo_memory(c), out),
+            Some(_) => self.send_ack(c, self.ofo_memory(c), out),
             None => self.acknowledge(out),
         }
     }

@@ -3,8 +3,7 @@
 //! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window
 //! opens from 64 KB towards the fraction of the buffer that payload occupies.
 
-use super::rcv_rtt::RcvRtt;
-use super::truesize::{HEAD, MAX_FRAGS, truesize, us};
+use super::truesize::{truesize, us};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::initial_window::{INITIAL_BUFFER, first_window, max_buffer};
 use forebay_types::Time;
@@ -28,7 +27,6 @@ pub(super) struct RcvBuf {
     full_truesize: u32,
     /// Payload in 256 bytes of the buffer (`scaling_ratio`).
     ratio: NonZeroU16,
-    rtt: RcvRtt,
 }
 
 impl RcvBuf {
@@ -48,25 +46,11 @@ impl RcvBuf {
             count_began: 0,
             full_truesize: truesize(c, c.mss),
             ratio: const { NonZeroU16::new(128).unwrap() },
-            rtt: RcvRtt::new(),
         }
     }
 
-    /// RTT estimate.
-    #[inline(always)]
-    pub(super) fn rtt(&self) -> &RcvRtt {
-        &self.rtt
-    }
-
-    /// RTT estimate, to take a sample.
-    #[inline(always)]
-    pub(super) fn rtt_mut(&mut self) -> &mut RcvRtt {
-        &mut self.rtt
-    }
-
-    /// Handles the first packet after the SYN-ACK: see [`RcvRtt::on_established`].
-    pub(super) fn on_established(&mut self, now: Time, rtt: Time, forward: Time, pure: bool) {
-        self.rtt.on_established(rtt, forward, pure);
+    /// Handles the first packet after the SYN-ACK (tcp_init_buffer_space).
+    pub(super) fn on_established(&mut self, now: Time) {
         self.count_began = us(now);
     }
 
@@ -85,9 +69,9 @@ impl RcvBuf {
         ((u64::from(space) * u64::from(self.ratio.get())) >> 8) as u32
     }
 
-    /// Opens the window for a segment of `len` bytes while `used` bytes of the buffer are occupied, its own among them (tcp_grow_window); `joins`: it
-    /// continues the stream. True if the window opens.
-    pub(super) fn grow(&mut self, c: &TcpConfig, len: u32, rcv_mss: u16, used: u32, joins: bool) -> bool {
+    /// Opens the window for a segment of `len` bytes while `used` bytes of the buffer are occupied, its own among them (tcp_grow_window). True if
+    /// the window opens.
+    pub(super) fn grow(&mut self, c: &TcpConfig, len: u32, rcv_mss: u16, used: u32) -> bool {
         if self.rcv_ssthresh >= self.window_clamp {
             return false;
         }
@@ -96,8 +80,8 @@ impl RcvBuf {
         if room == 0 {
             return false;
         }
-        let whole = if len == c.mss { self.full_truesize } else { truesize(c, len) };
-        let size = if joins && whole - HEAD >= len { whole - HEAD } else { whole };
+        // The driver builds linear buffers, of which truesize_adjust subtracts nothing.
+        let size = if len == c.mss { self.full_truesize } else { truesize(c, len) };
         let by = if self.window_of(size) <= len {
             2 * c.mss
         } else {
@@ -119,9 +103,8 @@ impl RcvBuf {
     }
 
     /// Notes that the application has read a packet, up to `read`, and more has arrived, up to `rcv_nxt`. Once an RTT the buffer follows the amount
-    /// read in that time (tcp_rcv_space_adjust).
-    pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, read: u64, rcv_nxt: u64) {
-        let rtt_us8 = self.rtt.rtt_us8();
+    /// read in that time (tcp_rcv_space_adjust). `rtt_us8`: the RTT, eighths of a microsecond.
+    pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, rtt_us8: u32, read: u64, rcv_nxt: u64) {
         if rtt_us8 == 0 || us(now).wrapping_sub(self.count_began) < rtt_us8 / 8 {
             return;
         }
@@ -181,13 +164,5 @@ impl RcvBuf {
     fn truesize_of_many(c: &TcpConfig, bytes: u64, rcv_mss: u16) -> u32 {
         let segments = bytes.div_ceil(u64::from(rcv_mss.max(1)));
         (segments * u64::from(truesize(c, rcv_mss.into()))).min(u64::from(u32::MAX / 2)) as u32
-    }
-
-    /// Memory of a segment of `len` bytes that fills a hole, and of the `queued` bytes behind it. The latter are coalesced, up to 17 segments in one
-    /// (MAX_SKB_FRAGS), because their sender received SACKs and freed them (tcp_ofo_queue, skb_try_coalesce, tcp_shift_skb_data).
-    pub(super) fn truesize_of_run(&self, c: &TcpConfig, len: u64, queued: u64, rcv_mss: u16) -> u32 {
-        let segments = queued.div_ceil(u64::from(rcv_mss.max(1))) as u32;
-        let saved = HEAD * segments.saturating_sub(segments.div_ceil(u32::from(MAX_FRAGS)));
-        self.truesize_of(c, len, rcv_mss) + self.truesize_of(c, queued, rcv_mss).saturating_sub(saved)
     }
 }

@@ -7,11 +7,11 @@ use forebay_types::Time;
 const SKB: u32 = 256;
 const SHARED_INFO: u32 = 320;
 const PAD: u32 = 64;
-/// Part of this memory that is not counted where segments may be coalesced (truesize_adjust): the head that the sender's stack allocates for headers,
-/// as drivers that split packets do.
-pub(super) const HEAD: u32 = 832;
-/// MAX_SKB_FRAGS.
-pub(super) const MAX_FRAGS: u8 = 17;
+/// Memory that is saved for a segment that is coalesced with another (skb_try_coalesce): its `struct sk_buff`, where the driver builds that around the
+/// packet (build_skb).
+pub(super) const SAVED: u32 = SKB;
+/// Segments in one buffer: the first, and those in its fragments (MAX_SKB_FRAGS).
+pub(super) const MAX_SEGMENTS: u8 = 18;
 /// Headers of a segment without timestamps, with the alignment of the option.
 const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;

@@ -63,6 +63,11 @@ impl Sender {
             self.on_old_ack(c, now, ack, sack, out);
             return self.release_scoreboard(c);
         }
+        if ack > self.stream.snd_una() {
+            self.tx.store_ts_recent(p.tsval());
+        } else {
+            self.tx.replace_ts_recent(p.tsval());
+        }
         let edge = self.stream.window_edge(ack, p.window());
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
         //# (e) the advertised window in the incoming acknowledgment equals the advertised window in the last incoming

@@ -241,7 +241,7 @@ impl Sender {
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
         let plain = !uses_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
-        let fast_path = match plain && !c.cwnd_validation && !c.quickack {
+        let fast_path = match plain && !c.cwnd_validation && !c.quickack && !c.echoes_timestamps() {
             true => FastPath::Plain,
             false if Sender::has_fast_sack_path(c) && tag.is_none() => FastPath::Linux,
             false => FastPath::None,

@@ -342,13 +342,14 @@ impl Sender {
         let mut p = self.packet(c, now);
         p.seq = self.tx.numbers().wire(offset);
         if let Some(t) = self.cold.tag_mut() {
-            p.win = t.data(&Segment {
-                offset,
-                una: self.stream.snd_una(),
-                high: self.stream.snd_max(),
-                mss: u64::from(c.mss),
-                again,
-            });
+            p.win = p.tsecr().bits()
+                | t.data(&Segment {
+                    offset,
+                    una: self.stream.snd_una(),
+                    high: self.stream.snd_max(),
+                    mss: u64::from(c.mss),
+                    again,
+                });
         }
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
