@@ -180,8 +180,11 @@ impl Simulation {
     }
 
     fn ended(&mut self) -> ControlFlow<Cut> {
-        if let Some(d) = self.duration {
-            self.state.calendar().end = d;
+        match self.duration {
+            Some(d) => self.state.calendar().end = d,
+            None if self.state.all_acknowledged() && self.are_finished() => self.state.end_with_work(),
+            // No event is left that could finish the work.
+            None => {}
         }
         ControlFlow::Continue(())
     }

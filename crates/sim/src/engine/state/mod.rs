@@ -66,6 +66,8 @@ pub(crate) struct SimState {
     remote: Remote,
     seed: u64,
     /// Ports of the connection that is being opened; the memory is reused.
+    /// End of the run, if it is earlier than that of its last window.
+    end: Option<Time>,
     route: Vec<PortId>,
     /// True if connections were added, or the warm-up ended, since the partitions were last shared.
     changed: bool,
@@ -115,6 +117,7 @@ impl SimState {
             route: Vec::new(),
             changed: false,
         }
+            end: None,
     }
 
     /// Calendar of node activations.
@@ -152,6 +155,16 @@ impl SimState {
     /// Time of the next failure, repair, or change of forwarding tables.
     pub(super) fn next_failure(&self) -> TimeOrNever {
         self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())
+    /// Time at which the last work ended so far.
+    pub(super) fn worked(&self) -> Time {
+        self.partition.worked()
+    }
+
+    /// Ends the run at the time at which its last work ended, which lies in its last window.
+    pub(super) fn end_with_work(&mut self) {
+        self.end = Some(self.worked().max(self.measurement.since));
+    }
+
     }
 
     /// Applies the failures and repairs at `now`, after all earlier events and before all later ones.
