@@ -55,7 +55,7 @@ impl<'a> Driver<'a> {
         let ties = RngStream::Ties.stream(seed, &[]).next_u64();
         Driver {
             config,
-            fib: Fib::new(&config.network).expect("every host reaches every other"),
+            fib: Fib::with_seed(&config.network, seed).expect("every host reaches every other"),
             network: Network::new(config.network.nodes.len() as u32, links, switches, (ties, COHERENT)),
             sources: Vec::new(),
             sequence_numbers: RngStream::SequenceNumbers.stream(seed, &[]),
@@ -98,7 +98,7 @@ impl<'a> Driver<'a> {
 
     /// The path of a connection's packets one way.
     fn path(&self, conn: u64, src: NodeId, dst: NodeId) -> Vec<u32> {
-        let hash = RngStream::FlowHash.stream(conn, &[u64::from(src.get()), u64::from(dst.get())]).next_u64() as u16;
+        let hash = self.fib.flow_hash(conn, src, dst);
         self.fib.path(&self.config.network, src, dst, u32::from(hash)).into_iter().map(PortId::get).collect()
     }
 

@@ -81,7 +81,7 @@ impl Simulation {
     /// Builds the network and starts the applications.
     pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64) -> Result<Simulation, RunError> {
         let network = &config.network;
-        let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        let fib = Fib::with_seed(network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
         let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
         let mut fabric = Fabric::new(network, fib, seed);
