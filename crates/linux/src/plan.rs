@@ -231,12 +231,12 @@ mod tests {
     use forebay_types::Time;
 
     fn long(pairs: &[(u32, u32)], transport: Assign) -> Workload {
-        let pairs = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();
+        let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();
         let (start, stagger, jitter) = (Time::ZERO, Time::ZERO, Time::ZERO);
         Workload {
             class: "long".into(),
             transport,
-            kind: WorkloadKind::Long { pairs, size: None, start, stagger, jitter, stop_after: None },
+            kind: WorkloadKind::Long { pairs: pairs.into(), size: None, start, stagger, jitter, stop_after: None },
         }
     }
 

@@ -181,7 +181,7 @@ fn configured(
 
 /// Observes every ACK of the connections, every timeout, and the queues of the ports on their routes. Returns the routes.
 fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Routes> {
-    config.seed = record.seed;
+    config.set_seed(record.seed);
     config.observe.tcp_series = wanted.iter().map(|w| (w.conn, Time::ZERO)).collect();
     config.observe.timeouts = true;
     config.observe.queue_series.clear();
