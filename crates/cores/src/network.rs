@@ -44,6 +44,8 @@ pub struct Link {
     pub random: [u64; 4],
     /// Its parameters.
     pub param: [u64; PARAMS],
+    /// Bound of the random time for each packet, ps, and the state of its stream.
+    pub jitter: [u64; 2],
 }
 
 impl Link {
@@ -51,7 +53,7 @@ impl Link {
     pub fn new(from: u32, to: u32, discipline: Discipline, random: [u64; 4]) -> Link {
         let (limit_bytes, limit_packets) = (u64::MAX, u32::MAX);
         let Discipline { number, param } = discipline;
-        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, discipline: number, random, param }
+        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, discipline: number, random, param, jitter: [0; 2] }
     }
 }
 

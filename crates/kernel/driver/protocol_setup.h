@@ -49,6 +49,8 @@ struct fb_port {
 	fb_u32 discipline;
 	fb_u64 random[4]; /* state of its random stream */
 	fb_u64 param[FB_PARAMS];
+	fb_u64 jitter;	      /* ps: random time that a host's interface takes for each packet, uniform below; 0: none */
+	fb_u64 jitter_state;  /* of its stream */
 };
 
 /* The shared packet memory of a switch. Only for switches that have one. */

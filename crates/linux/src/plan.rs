@@ -4,6 +4,7 @@ use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
 use forebay_experiment::Experiment;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
@@ -11,7 +12,7 @@ use forebay_experiment::transport::{Chosen, Transport};
 use forebay_kernel::queue::{self, Discipline};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
-use forebay_types::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
+use forebay_types::{AppId, GroupId, NodeId, QueueLen, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// Path from which TRIM computes the threshold of transport `id`. All connections of a transport in the guest have the same threshold: that of its
@@ -155,8 +156,11 @@ impl Plan {
             ties_shift: TIES_SHIFT,
             records: number::RECORD_PACKETS | number::RECORD_TCP,
         });
+        let timing = HostTiming::of(&experiment.groups);
         for (id, port) in network.ports.enumerate() {
             let host = network.nodes[port.from].host;
+            let phase = if host { timing.phase(seed, port.from) } else { Time::ZERO };
+            let (jitter, jitter_state) = if host { timing.jitter(seed, port.from).parts() } else { (0, 0) };
             // A world with queues of its own may have others than a guest, and does not look at these.
             let queue = Discipline::of(&port.queue).unwrap_or(Discipline::DROP_TAIL);
             let random = if host {
@@ -170,12 +174,14 @@ impl Plan {
                 from: port.from.get(),
                 to: port.to.get(),
                 rate: port.rate.0,
-                delay: port.delay.0,
+                delay: (port.delay + phase).0,
                 limit_bytes: if let Some(QueueLen::Bytes(bytes)) = limit { bytes } else { NEVER },
                 limit_packets: if let Some(QueueLen::Packets(n)) = limit { u32::try_from(n).unwrap_or(NONE) } else { NONE },
                 discipline: queue.number,
                 random: random.state(),
                 param: queue.param,
+                jitter,
+                jitter_state,
             });
         }
         for (id, node) in network.nodes.enumerate() {
@@ -228,7 +234,6 @@ mod tests {
     use crate::testing::{experiment, group};
     use forebay_experiment::assign::Assign;
     use forebay_experiment::transport::Profile;
-    use forebay_types::Time;
 
     fn long(pairs: &[(u32, u32)], transport: Assign) -> Workload {
         let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();

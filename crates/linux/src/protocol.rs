@@ -123,7 +123,7 @@ records! {
     /// `struct fb_port`.
     Port = 2, "fb_port" {
         from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, discipline: u32, random: [u64; 4],
-        param: [u64; PARAMS],
+        param: [u64; PARAMS], jitter: u64, jitter_state: u64,
     }
     /// `struct fb_switch`.
     Switch = 3, "fb_switch" { node: u32, pad: u32, param: [u64; 6] }

@@ -179,6 +179,7 @@ impl Simulation {
         self.ended()
     }
 
+    /// Sets the end of a run that was not cut short: its duration, or the time at which the last work ended.
     fn ended(&mut self) -> ControlFlow<Cut> {
         match self.duration {
             Some(d) => self.state.calendar().end = d,
