@@ -44,7 +44,7 @@ pub struct Link {
     pub random: [u64; 4],
     /// Its parameters.
     pub param: [u64; PARAMS],
-    /// Bound of the random time for each packet, ps, and the state of its stream.
+    /// Number of random times for packets, whole ns, and the state of their stream.
     pub jitter: [u64; 2],
 }
 

@@ -180,12 +180,12 @@ pub const PARAMS: &[Param] = &[
     p(
         "host-phase",
         Kind::Time,
-        "each host sends all its packets later by a fixed time, drawn for each host and run between 0 and this: clocks of hosts are not aligned; of several transports the longest counts; default: one period of a network card's clock, 6.4 ns, with `host = \"linux-server\"`, otherwise 0",
+        "each host sends all its packets later by a fixed time, drawn for each host and run in whole nanoseconds up to this: clocks of hosts are not aligned; of several transports the longest counts; default: one period of a network card's clock, 6.4 ns, with `host = \"linux-server\"`, otherwise 0",
     ),
     p(
         "host-jitter",
         Kind::Time,
-        "each packet of a host, data and ACKs, leaves its interface later by a time drawn between 0 and this; packets stay in order; of several transports the longest counts; default: 25.6 ns with `host = \"linux-server\"`, otherwise 0. With both 0, hosts act at exactly the same instants",
+        "each packet of a host, data and ACKs, leaves its interface later by a time drawn in whole nanoseconds up to this; packets stay in order; of several transports the longest counts; default: 25.6 ns with `host = \"linux-server\"`, otherwise 0. With both 0, hosts act at exactly the same instants",
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];

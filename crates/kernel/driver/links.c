@@ -254,7 +254,7 @@ static fb_u64 jitter(struct link *l)
 	if (!l->jitter)
 		return 0;
 	l->jitter_state += 0x9E3779B97F4A7C15u;
-	return (fb_u64)((unsigned __int128)fb_mix(l->jitter_state) * l->jitter >> 64);
+	return (fb_u64)((unsigned __int128)fb_mix(l->jitter_state) * l->jitter >> 64) * 1000;
 }
 
 void fb_link_depart(struct link *l, fb_u64 now)

@@ -49,7 +49,7 @@ struct fb_port {
 	fb_u32 discipline;
 	fb_u64 random[4]; /* state of its random stream */
 	fb_u64 param[FB_PARAMS];
-	fb_u64 jitter;	      /* ps: random time that a host's interface takes for each packet, uniform below; 0: none */
+	fb_u64 jitter;	      /* number of random times that a host's interface takes for a packet, whole ns from 0; 0: none */
 	fb_u64 jitter_state;  /* of its stream */
 };
 
