@@ -281,7 +281,7 @@ fn spines_in_use_follow_chance() {
 
 /// Over seeds, two connections share one of two parallel links in half of the runs: 10 000 seeds, 3.3 deviations of the binomial distribution.
 #[test]
-fn two_flows_share_links_half_the_time() {
+fn two_flows_share_half_the_time() {
     let racks = [("leaves", Value::Int(2)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(2))];
     let n = build("leaf-spine", &racks).unwrap();
     let same = |seed: &u64| {
