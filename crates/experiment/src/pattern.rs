@@ -178,8 +178,8 @@ mod tests {
         assert!(x < chi_square(8.0, 3.09), "{x}");
     }
 
-    /// Each source draws each of the eight hosts of the other racks equally often. 12 tests with 7 degrees of freedom, false alarm in one of 1 000 for
-    /// all together (z for 1 in 12 000).
+    /// Each source draws each of the eight hosts of the other racks equally often. There are 12 tests with 7 degrees of freedom. A false alarm of any of
+    /// them comes in one of 1 000 (z for 1 in 12 000).
     #[test]
     fn partners_are_equally_likely_over_seeds() {
         let p = pattern(PatternKind::OtherRack, 12, 4);
