@@ -19,6 +19,7 @@ mod counters;
 mod cubic;
 mod dctcp;
 mod determinism;
+mod draws;
 mod examples;
 mod faults;
 mod fingerprints;

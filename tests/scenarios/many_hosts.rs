@@ -60,7 +60,7 @@ fn hosts_beyond_16_bit_addresses() {
         assert_eq!(others.count(), 0, "{queue}: packets went to hosts that have no connection");
         if sets.is_empty() {
             // Paths in the results are those of the packets.
-            let fib = Fib::new(&config.network).unwrap();
+            let fib = Fib::with_seed(&config.network, config.seed).unwrap();
             for f in &report.flows {
                 assert_eq!(f.ecmp, fib.flow_hash(f.conn_id, f.src, f.dst));
                 for port in fib.path(&config.network, f.src, f.dst, f.ecmp.into()) {

@@ -59,6 +59,22 @@ fn pias_lets_short_flows_overtake() {
     assert!(pias.small < 0.85 * dctcp.small && pias.all < dctcp.all, "{pias:?} {dctcp:?}");
 }
 
+/// 80 packets of `large` are queued in one window when 20 of `small` come at 200 us. All packets of a window carry the unacknowledged size of their flow:
+/// `small` is served next. By hand: 0.83 us and 5 us to the switch, at most 8.32 us for the packet in service, 20 x 8.32 us, 7 us.
+#[test]
+fn pfabric_ranks_by_remaining_flow_size() {
+    let text = "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"10Gbps\", delay = \"5us\" }\n\
+                bottleneck = { rate = \"1Gbps\", delay = \"7us\", buffer = \"1000pkt\", queue = \"pfabric\" }\n\
+                [transport]\nstack = \"ns2\"\nmss = 1000\nheader = 40\nack-size = 40\nhandshake = false\nfin = false\n\
+                cc = { kind = \"pfabric\", init-cwnd = 88, rto-min = \"5ms\" }\n\
+                [[workload]]\nkind = \"long\"\nclass = \"large\"\nfrom = \"s0\"\nto = \"recv\"\nsize = \"80KB\"\n\
+                [[workload]]\nkind = \"long\"\nclass = \"small\"\nfrom = \"s1\"\nto = \"recv\"\nsize = \"20KB\"\nstart = \"200us\"\n";
+    let o = forebay_tests::one(text, &[]);
+    let f = o.class("small")[0];
+    let took = (f.end.get().expect("it is delivered") - f.start).0 as f64 / 1e6;
+    assert!((179.2..=187.6).contains(&took), "{took} us");
+}
+
 #[test]
 fn pfabric_serves_the_shortest_first() {
     let orig = |more: &str| format!("transport.cc={{ kind = \"pfabric\", init-cwnd = 88, rto-min = \"300us\"{more} }}");

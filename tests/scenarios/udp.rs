@@ -111,6 +111,32 @@ fn on_and_off() {
     assert!((random / 10_000.0 - 1.0).abs() < 0.4, "{random}");
 }
 
+/// Pauses do not change the rate while a source sends, also for periods of few packets and of no whole number of packets. 400 Mbps: one packet in
+/// 30 us of sending.
+#[test]
+fn short_periods_keep_the_rate() {
+    let sent = |on: &str, off: &str, duration: &str| {
+        let workload = format!("kind = \"udp\"\nrate = \"400Mbps\"\non = {on}\noff = {off}");
+        let o = one(&text(1, "", &workload), &[&format!("duration={duration}")]);
+        o.report.flows[0].segs_sent
+    };
+    // Time of sending and of a pause in us: a half, one, two and a half, three, ten and a hundred packets in a period.
+    for (on, off) in [(15, 35), (30, 70), (75, 25), (90, 210), (300, 700), (3_000, 7_000)] {
+        let (periods, rest) = (1_000_000 / (on + off), 1_000_000 % (on + off));
+        let sending = f64::from(periods * on + rest.min(on));
+        let got = sent(&format!("\"{on}us\""), &format!("\"{off}us\""), "1s") as f64;
+        assert!((got - sending / 30.0).abs() <= 1.0, "{on} us: {got} against {}", sending / 30.0);
+    }
+    // Periods of random length: the share of sending, 0.3, has a relative deviation of 0.7 sqrt(2 / periods); 3.3 deviations.
+    for (packets, periods) in [(1, 20_000), (3, 7_000), (10, 2_000), (100, 200)] {
+        let (on, off) = (30 * packets, 70 * packets);
+        let random = |mean: u32| format!("{{ exponential = \"{mean}us\" }}");
+        let got = sent(&random(on), &random(off), "2s") as f64;
+        let error = 3.3 * 0.7 * (2.0 / f64::from(periods)).sqrt();
+        assert!((got / 20_000.0 - 1.0).abs() < error, "{packets} packets: {got}, {error}");
+    }
+}
+
 fn by_source(o: &Outcome) -> Vec<u64> {
     (0..2).map(|src| o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(lost).sum()).collect()
 }

@@ -87,9 +87,13 @@ impl Udp {
         host.send_datagram(s.conn, now);
         // On the grid of the rate, so that jitter does not accumulate.
         s.due = s.due.saturating_add(self.gap);
-        while let Some((on, off)) = self.periods.as_ref().filter(|_| s.due >= s.on_until) {
-            s.due = s.on_until.saturating_add(off.sample(&mut s.rng)).max(s.due);
-            s.on_until = s.due.saturating_add(on.sample(&mut s.rng).max(Time(1)));
+        // Pauses interrupt the time between two packets: the rest of it passes in the following sending periods. So the rate while sending is that of
+        // the scenario for periods of any length, also below the time between packets.
+        while let Some((on, off)) = self.periods.as_ref().filter(|_| s.due >= s.on_until && s.due < self.stop) {
+            let rest = s.due.saturating_sub(s.on_until);
+            let begin = s.on_until.saturating_add(off.sample(&mut s.rng));
+            s.due = begin.saturating_add(rest);
+            s.on_until = begin.saturating_add(on.sample(&mut s.rng));
         }
         self.schedule(host, id, i, now);
     }

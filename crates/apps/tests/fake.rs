@@ -5,6 +5,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
+use forebay_experiment::pattern::Pairs;
 use forebay_experiment::traffic::{
     Arrival, Datagram, Deadline, LastTrain, ReplayFlow, Request, ResponseSize, Workload, WorkloadKind,
 };
@@ -150,8 +151,8 @@ fn nodes<const N: usize>(numbers: [u32; N]) -> Vec<NodeId> {
     numbers.map(NodeId::new).to_vec()
 }
 
-fn pairs<const N: usize>(numbers: [(u32, u32); N]) -> Vec<(NodeId, NodeId)> {
-    numbers.map(|(a, b)| (NodeId::new(a), NodeId::new(b))).to_vec()
+fn pairs<const N: usize>(numbers: [(u32, u32); N]) -> Pairs {
+    numbers.map(|(a, b)| (NodeId::new(a), NodeId::new(b))).to_vec().into()
 }
 
 #[test]
@@ -388,6 +389,27 @@ fn datagrams_keep_the_grid_of_their_rate() {
     };
     let sent = ["0ps", "10us", "120us", "130us"].map(|t| format!("{t} datagram 1>0#0"));
     assert_eq!(Fake::run(kind, Time::NEVER), sent);
+}
+
+/// The rest of the time between packets passes in the next sending period, or in several where periods are shorter than that time.
+#[test]
+fn pauses_interrupt_the_time_between_datagrams() {
+    let sent = |on, off, stop| {
+        let kind = WorkloadKind::Udp {
+            pairs: pairs([(1, 0)]),
+            datagram: Datagram { wire: 1_250, payload: 1_208, class: 0, ect: false },
+            rate: Rate(1_000_000_000),
+            packet_jitter: Time::ZERO,
+            periods: Some((TimeDist::Const(Time::from_us(on)), TimeDist::Const(Time::from_us(off)))),
+            start: Time::ZERO,
+            jitter: Time::ZERO,
+            stop: Some(Time::from_us(stop)),
+        };
+        Fake::run(kind, Time::NEVER)
+    };
+    let at = |times: &[&str]| times.iter().map(|t| format!("{t} datagram 1>0#0")).collect::<Vec<_>>();
+    assert_eq!(sent(25, 75, 215), at(&["0ps", "10us", "20us", "105us", "115us", "200us", "210us"]));
+    assert_eq!(sent(4, 6, 80), at(&["0ps", "22us", "50us", "72us"]));
 }
 
 #[test]

@@ -46,13 +46,16 @@ pub struct Link {
     pub queue_random: [u64; 4],
     /// Configuration of the queue.
     pub queue: [u64; CONFIG_WORDS],
+    /// Number of random times for packets, whole ns, and the state of their stream.
+    pub jitter: [u64; 2],
 }
 
 impl Link {
     /// An egress port without limit and with this queue, and the random stream of that.
     pub fn new(from: u32, to: u32, queue: &QueueConfig, queue_random: [u64; 4]) -> Link {
         let (limit_bytes, limit_packets, queue) = (u64::MAX, u32::MAX, queue.words());
-        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, pad: 0, random: [1; 4], queue_random, queue }
+        let (random, jitter) = ([1; 4], [0; 2]);
+        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, pad: 0, random, queue_random, queue, jitter }
     }
 }
 

@@ -4,6 +4,7 @@
 use forebay_apps::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
 use forebay_cores::{Link, Network, PacketEvent, Switch};
 use forebay_experiment::Experiment;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
@@ -48,11 +49,16 @@ struct Driver<'a> {
 impl<'a> Driver<'a> {
     fn new(config: &'a Experiment) -> Driver<'a> {
         let seed = config.seed;
+        let timing = HostTiming::of(&config.groups);
         let link = |(id, p): (PortId, &forebay_experiment::network::PortConfig)| {
             let stream = RngStream::Queue.stream(seed, &[u64::from(id.get())]);
             let limit = p.buffer.map_or(QueueState::UNLIMITED, QueueState::limit);
             let mut link = Link::new(p.from.get(), p.to.get(), &p.queue_config, stream.state());
             (link.rate, link.delay) = (p.rate.0, p.delay.0);
+            if config.network.nodes[p.from].host {
+                let (bound, state) = timing.jitter(seed, p.from).parts();
+                (link.delay, link.jitter) = (link.delay + timing.phase(seed, p.from).0, [bound, state]);
+            }
             (link.limit_packets, link.limit_bytes) = (limit.packets, limit.bytes);
             link
         };
@@ -62,7 +68,7 @@ impl<'a> Driver<'a> {
         let ties = RngStream::Ties.stream(seed, &[]).next_u64();
         Driver {
             config,
-            fib: Fib::new(&config.network).expect("every host reaches every other"),
+            fib: Fib::with_seed(&config.network, seed).expect("every host reaches every other"),
             network: Network::new(config.network.nodes.len() as u32, links, switches, (ties, COHERENT)),
             sources: Vec::new(),
             sequence_numbers: RngStream::SequenceNumbers.stream(seed, &[]),
@@ -105,7 +111,7 @@ impl<'a> Driver<'a> {
 
     /// The path of a connection's packets one way.
     fn path(&self, conn: u64, src: NodeId, dst: NodeId) -> Vec<u32> {
-        let hash = RngStream::FlowHash.stream(conn, &[u64::from(src.get()), u64::from(dst.get())]).next_u64() as u16;
+        let hash = self.fib.flow_hash(conn, src, dst);
         self.fib.path(&self.config.network, src, dst, u32::from(hash)).into_iter().map(PortId::get).collect()
     }
 
@@ -282,6 +288,20 @@ fn every_queue_at_a_bottleneck() {
             let did = both(&text, seed);
             assert!(did.arrived > 5_000 && did.dropped.iter().sum::<u64>() + did.marked > 10, "{queue}: {did:?}");
         }
+    }
+}
+
+/// Driver and simulator draw the same phases and jitter, also where packets of a host follow each other closely enough to stay in order by force.
+#[test]
+fn hosts_draw_the_same_times() {
+    for (phase, jitter) in [("6.4ns", "0s"), ("0s", "25.6ns"), ("6.4ns", "25.6ns"), ("1us", "100ns")] {
+        let text = format!(
+            "duration = \"20ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\naccess = {{ rate = \"10Gbps\", delay = \"3us\" }}\n\
+             bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"30pkt\" }}\n\
+             [transport]\nhost-phase = \"{phase}\"\nhost-jitter = \"{jitter}\"\n{}",
+            bursts("")
+        );
+        (1..4).for_each(|seed| assert!(both(&text, seed).arrived > 5_000));
     }
 }
 

@@ -20,7 +20,7 @@ fn draw(rng: &mut Rng) -> (Message, Segment) {
     let offset = begin + rng.below(length + 1);
     let again = rng.below(4) == 0;
     let high = if again { offset + 1 + rng.below(4 * mss) } else { offset };
-    (Message { begin, end: begin + length }, Segment { offset, una: begin.min(offset), high, mss, again })
+    (Message { begin, end: begin + length }, Segment { offset, una: begin.min(offset), sacked: 0, high, mss, again })
 }
 
 /// The class bits of the field that a tagger of the simulator fills.

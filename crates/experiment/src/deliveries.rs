@@ -166,8 +166,13 @@ impl Deliveries {
         if self.duration.is_some() {
             self.fill(end, totals);
         }
-        if self.points.last().is_none_or(|(last, _)| *last < end) {
-            self.push(end, totals);
+        // A run can end inside the last window, before a point of it.
+        while self.points.last().is_some_and(|(last, _)| *last > end) {
+            self.points.pop();
+        }
+        match self.points.last_mut() {
+            Some((last, sums)) if *last == end => sums.clone_from(totals),
+            _ => self.push(end, totals),
         }
         let mut came: BTreeMap<PortId, u64> = BTreeMap::new();
         for (way, sum) in self.sums.values().flat_map(|s| &s.by_path) {

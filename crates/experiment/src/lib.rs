@@ -6,11 +6,13 @@ pub mod check;
 pub mod deliveries;
 pub mod dimension;
 pub mod faults;
+pub mod host_timing;
 pub mod ideal_time;
 pub mod network;
 pub mod numbering;
 pub mod observe;
 pub mod occupancy;
+pub mod pattern;
 pub mod profile;
 pub mod registry;
 pub mod report;
@@ -38,7 +40,7 @@ use transport::Group;
 /// One experiment: network, transports, traffic, observation. It runs after [`Experiment::check`] has accepted it.
 #[derive(Debug, Clone)]
 pub struct Experiment {
-    /// Seed of every random stream.
+    /// Seed of every random stream ([`Experiment::set_seed`]).
     pub seed: u64,
     /// End of the experiment's time. `None`: run until all work is done, refused by [`Experiment::check`] where it never is.
     pub duration: Option<Time>,
@@ -50,4 +52,12 @@ pub struct Experiment {
     pub workloads: IndexVec<WorkloadId, Workload>,
     /// Recorded data.
     pub observe: Observe,
+}
+
+impl Experiment {
+    /// Sets the seed of the run, on which random pairs of hosts depend.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+        self.workloads.iter_mut().for_each(|w| w.kind.draw_pairs(seed));
+    }
 }

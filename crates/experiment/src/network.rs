@@ -17,6 +17,34 @@ pub struct Network {
     pub named_ports: Vec<(String, PortId)>,
     /// Failures, bit errors and load balancing.
     pub faults: Faults,
+    /// ECMP hash of the switches.
+    pub hashing: Hashing,
+}
+
+/// ECMP hash of the switches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hashing {
+    /// Seed of the port numbers of connections; `None`: the seed of the run.
+    pub seed: Option<u64>,
+    /// Hash functions of the switches.
+    pub function: HashFunction,
+}
+
+/// Hash functions of the switches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HashFunction {
+    /// Each switch has a function of its own.
+    #[default]
+    PerSwitch,
+    /// All switches have the same function. Flows that reach a switch have then made equal choices before, and use a part of its ports only (hash
+    /// polarization).
+    SameEverywhere,
+}
+
+impl HashFunction {
+    /// Names in scenarios.
+    pub const NAMES: &[(&str, HashFunction)] =
+        &[("per-switch", HashFunction::PerSwitch), ("same-everywhere", HashFunction::SameEverywhere)];
 }
 
 /// A host or a switch.

@@ -182,6 +182,16 @@ pub const PARAMS: &[Param] = &[
         Kind::Time,
         "random processing time of each packet of a sender, uniform between 0 and this; packets stay in order",
     ),
+    p(
+        "host-phase",
+        Kind::Time,
+        "each host sends all its packets later by a fixed time, drawn for each host and run in whole nanoseconds up to this: clocks of hosts are not aligned; of several transports the longest counts; default: one period of a network card's clock, 6.4 ns, with `host = \"linux-server\"`, otherwise 0",
+    ),
+    p(
+        "host-jitter",
+        Kind::Time,
+        "each packet of a host, data and ACKs, leaves its interface later by a time drawn in whole nanoseconds up to this; packets stay in order; of several transports the longest counts; default: 25.6 ns with `host = \"linux-server\"`, otherwise 0. With both 0, hosts act at exactly the same instants",
+    ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];
 
@@ -210,6 +220,13 @@ const ETHERNET: u32 = 38;
 /// Moderation of receive interrupts that the kernel's network cards begin with (`NET_DIM_DEF_PROFILE_EQE`, lib/dim/net_dim.c).
 const INTERRUPT_MODERATION: Time = Time::from_us(8);
 
+/// Period of the clock of a 10 Gbps Ethernet card, 156.25 MHz (IEEE 802.3 clause 46). Clocks of different hosts have any phase.
+const CLOCK_PERIOD: Time = Time(6_400);
+/// Uncertainty of the time between two directly connected network cards: four clock periods (DTP, Lee et al., SIGCOMM 2016: two for crossing
+/// between clock domains, two for the periodic synchronization). Our choice: all of it is variation of the latency. It is at the lower end of what
+/// servers have: crossing PCIe varies by tens of nanoseconds more (Neugebauer et al., SIGCOMM 2018).
+const LATENCY_VARIATION: Time = Time(4 * CLOCK_PERIOD.0);
+
 impl Stack {
     /// Takes the defaults of `host`.
     fn on(&mut self, host: HostProfile) {
@@ -219,6 +236,8 @@ impl Stack {
             self.ack_size += ETHERNET;
             self.tso = Some(LARGEST_BURST as u32);
             self.gro = Some(INTERRUPT_MODERATION);
+            self.host_phase = CLOCK_PERIOD;
+            self.host_jitter = LATENCY_VARIATION;
         }
     }
 }
@@ -292,6 +311,8 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
+    c.host_phase = time("host-phase", c.host_phase);
+    c.host_jitter = time("host-jitter", c.host_jitter);
     c.isn = values.opt_int("isn").map(|v| v as u32);
     c
 }
@@ -351,6 +372,8 @@ pub fn defaults(profile: Profile) -> Stack {
         handshake: true,
         fin: true,
         send_jitter: Time::ZERO,
+        host_phase: Time::ZERO,
+        host_jitter: Time::ZERO,
         isn: None,
     };
     match profile {

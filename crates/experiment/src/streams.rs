@@ -14,7 +14,7 @@ pub enum RngStream {
     ShimPhase,
     /// Initial sequence numbers.
     SequenceNumbers,
-    /// Port number of a connection, as ECMP hashes it; by connection (instead of the seed), source and destination.
+    /// Port number of a connection, as ECMP hashes it; by connection and, in one number, source and destination.
     FlowHash,
     /// A congestion control; by connection.
     CongestionControl,
@@ -28,6 +28,10 @@ pub enum RngStream {
     Spraying,
     /// Bit errors of a link; by port.
     BitErrors,
+    /// Phase of a host's clock; by node.
+    HostPhase,
+    /// Latency variation of a host's interface; by node.
+    HostJitter,
 }
 
 impl RngStream {

@@ -1,6 +1,7 @@
 //! Traffic of an experiment: sizes, senders, receivers and times of each workload.
 
 use crate::assign::Assign;
+use crate::pattern::Pairs;
 use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
 
 /// Load definition of an open-loop workload.
@@ -43,7 +44,7 @@ pub enum WorkloadKind {
     /// One flow per pair.
     Long {
         /// (source, destination) of each flow.
-        pairs: Vec<(NodeId, NodeId)>,
+        pairs: Pairs,
         /// Bytes of each flow; `None`: endless.
         size: Option<u64>,
         /// Start of the first flow.
@@ -102,7 +103,7 @@ pub enum WorkloadKind {
     /// Trains on persistent connections: write a train, pause, write the next.
     OnOff {
         /// (source, destination) of each connection.
-        pairs: Vec<(NodeId, NodeId)>,
+        pairs: Pairs,
         /// Train sizes.
         sizes: SizeDist,
         /// Pauses.
@@ -127,7 +128,7 @@ pub enum WorkloadKind {
     /// Closed loop: a client sends a request over the network, the server answers, and the client repeats after its think time.
     Requests {
         /// (client, server) of each persistent connection pair.
-        pairs: Vec<(NodeId, NodeId)>,
+        pairs: Pairs,
         /// Request sizes.
         request: SizeDist,
         /// Response sizes.
@@ -169,7 +170,7 @@ pub enum WorkloadKind {
     /// Datagrams at a rate, never answered.
     Udp {
         /// (source, destination).
-        pairs: Vec<(NodeId, NodeId)>,
+        pairs: Pairs,
         /// The packets.
         datagram: Datagram,
         /// Rate of each source on the wire.
@@ -204,6 +205,20 @@ pub enum End {
 }
 
 impl WorkloadKind {
+    /// Draws the random pairs of the run with this seed.
+    pub(crate) fn draw_pairs(&mut self, seed: u64) {
+        match self {
+            WorkloadKind::Long { pairs, .. }
+            | WorkloadKind::OnOff { pairs, .. }
+            | WorkloadKind::Requests { pairs, .. }
+            | WorkloadKind::Udp { pairs, .. } => pairs.draw(seed),
+            WorkloadKind::Incast { .. }
+            | WorkloadKind::Poisson { .. }
+            | WorkloadKind::Queries { .. }
+            | WorkloadKind::Replay { .. } => {}
+        }
+    }
+
     /// Calls `see` with every host that sends on a connection of this workload; hosts can repeat.
     pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
         match self {

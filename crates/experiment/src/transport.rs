@@ -305,6 +305,10 @@ pub struct Stack {
     pub fin: bool,
     /// Random processing time of each packet of a sender at its host, uniform below this; 0 for none.
     pub send_jitter: Time,
+    /// Each host sends all packets later by a fixed random time of at most this; 0 for none.
+    pub host_phase: Time,
+    /// Each packet of a host leaves later by a random time of at most this; 0 for none.
+    pub host_jitter: Time,
     /// Initial sequence number; `None`: drawn per connection.
     pub isn: Option<u32>,
 }

@@ -8,6 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
+use forebay_runner::Jobs as _;
 use forebay_runner::sweep::key;
 use forebay_scenario::Resolved;
 use forebay_sim::exchange::Exchange;
@@ -149,7 +150,7 @@ pub(crate) fn follow(resolved: &Resolved, limits: &Limits, cores: usize) -> Resu
     let mut jobs = forebay_runner::jobs(resolved).into_iter();
     while exchange_all(&**exchange, &[])[0] != [0] {
         let Some(job) = jobs.next() else { break };
-        let config = &resolved.variants[job.variant()].config;
+        let config = resolved.prepare(0, &job).config;
         let mut progress = |so_far: Progress| {
             if watch.exceeded(so_far.to_report) {
                 eprintln!("error: process {rank} {}; there are no results", watch.why().unwrap_or_default());

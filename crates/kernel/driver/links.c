@@ -248,6 +248,15 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 		start_next(l, now);
 }
 
+/* Latency variation of a host's interface, as the simulator draws it (crates/experiment/src/host_timing.rs). */
+static fb_u64 jitter(struct link *l)
+{
+	if (!l->jitter)
+		return 0;
+	l->jitter_state += 0x9E3779B97F4A7C15u;
+	return (fb_u64)((unsigned __int128)fb_mix(l->jitter_state) * l->jitter >> 64) * 1000;
+}
+
 void fb_link_depart(struct link *l, fb_u64 now)
 {
 	struct fb_pkt *p = l->serving;
@@ -256,7 +265,7 @@ void fb_link_depart(struct link *l, fb_u64 now)
 	l->serving = NULL;
 	count_out(l, p->queued.wire);
 	record_leave(p, now, l->number);
-	p->arrival = now + l->delay + p->late;
+	p->arrival = now + l->delay + p->late + jitter(l);
 	p->late = 0;
 	/* What was sent later arrives later, whatever the host took for it. */
 	if (l->from_host && p->arrival <= l->latest)

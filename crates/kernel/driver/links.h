@@ -32,6 +32,7 @@ struct link {
 	bool dead; /* it is down: what arrives is dropped */
 	struct pool *pool;
 	struct fb_random random;
+	fb_u64 jitter, jitter_state; /* as in fb_port */
 	const struct fb_port *config;
 };
 

@@ -49,6 +49,8 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 	l->ps_per_byte = (8000000000000u * 65536 + config->rate / 2) / config->rate;
 	for (int i = 0; i < 4; i++)
 		l->random.s[i] = config->random[i];
+	l->jitter = config->jitter;
+	l->jitter_state = config->jitter_state;
 	if (l->delay < shortest_delay)
 		shortest_delay = l->delay;
 	return 0;

@@ -32,6 +32,8 @@ struct fb_port {
 	fb_u64 random[4];	/* state of the random stream of its host */
 	fb_u64 queue_random[4]; /* and of that of its queue */
 	fb_u64 queue[FB_QUEUE]; /* the discipline, as QueueConfig of the crate `queues` has it in numbers */
+	fb_u64 jitter;		/* number of random times that a host's interface takes for a packet, whole ns from 0; 0: none */
+	fb_u64 jitter_state;	/* of its stream */
 };
 
 /* The shared packet memory of a switch. Only for switches that have one. param: bytes of the pool; FB_STATIC or FB_DYNAMIC; bytes that a port may

@@ -5,6 +5,7 @@ use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
 use forebay_experiment::Experiment;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
@@ -12,7 +13,7 @@ use forebay_experiment::transport::{Chosen, HostProfile, Transport};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
 use forebay_queues::{QueueConfig, SharedBuffer, SharedPolicy};
-use forebay_types::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
+use forebay_types::{AppId, GroupId, NodeId, QueueLen, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// Path from which TRIM computes the threshold of transport `id`. All connections of a transport in the guest have the same threshold: that of its
@@ -163,8 +164,11 @@ impl Plan {
             ties_shift: TIES_SHIFT,
             records: number::RECORD_PACKETS | number::RECORD_TCP,
         });
+        let timing = HostTiming::of(&experiment.groups);
         for (id, port) in network.ports.enumerate() {
             let host = network.nodes[port.from].host;
+            let phase = if host { timing.phase(seed, port.from) } else { Time::ZERO };
+            let (jitter, jitter_state) = if host { timing.jitter(seed, port.from).parts() } else { (0, 0) };
             // A queue discipline of the kernel stands in front of its host's port.
             let kernel = host && HostQueue::of(port.queue_config.value()).is_some();
             let queue = if kernel { QueueConfig::default().words() } else { port.queue_config.words() };
@@ -174,13 +178,15 @@ impl Plan {
                 from: port.from.get(),
                 to: port.to.get(),
                 rate: port.rate.0,
-                delay: port.delay.0,
+                delay: (port.delay + phase).0,
                 limit_bytes: if let Some(QueueLen::Bytes(bytes)) = limit { bytes } else { NEVER },
                 limit_packets: if let Some(QueueLen::Packets(n)) = limit { u32::try_from(n).unwrap_or(NONE) } else { NONE },
                 pad: 0,
                 random: RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())]).state(),
                 queue_random: RngStream::Queue.stream(seed, &[u64::from(id.get())]).state(),
                 queue,
+                jitter,
+                jitter_state,
             });
         }
         for (id, node) in network.nodes.enumerate() {
@@ -250,15 +256,14 @@ mod tests {
     use crate::testing::{experiment, group};
     use forebay_experiment::assign::Assign;
     use forebay_experiment::transport::Profile;
-    use forebay_types::Time;
 
     fn long(pairs: &[(u32, u32)], transport: Assign) -> Workload {
-        let pairs = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();
+        let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();
         let (start, stagger, jitter) = (Time::ZERO, Time::ZERO, Time::ZERO);
         Workload {
             class: "long".into(),
             transport,
-            kind: WorkloadKind::Long { pairs, size: None, start, stagger, jitter, stop_after: None },
+            kind: WorkloadKind::Long { pairs: pairs.into(), size: None, start, stagger, jitter, stop_after: None },
         }
     }
 

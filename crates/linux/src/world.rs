@@ -97,7 +97,7 @@ impl World for Linux {
     ) -> Result<Report, RunError> {
         self.refuse(&experiment)?;
         let kernel = kernel::find().map_err(RunError::World)?;
-        let fib = Fib::new(&experiment.network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let plan = Plan::new(&experiment);
         let memory_mib = MEMORY_MIB + plan.interfaces() as u64;
         let start = Guest::start(&kernel.program, Options { memory_mib, seed });

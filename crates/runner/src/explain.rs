@@ -181,7 +181,7 @@ fn configured(
 
 /// Observes every ACK of the connections, every timeout, and the queues of the ports on their routes. Returns the routes.
 fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Routes> {
-    config.seed = record.seed;
+    config.set_seed(record.seed);
     config.observe.tcp_series = wanted.iter().map(|w| (w.conn, Time::ZERO)).collect();
     config.observe.timeouts = true;
     config.observe.queue_series.clear();
@@ -191,7 +191,8 @@ fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Ve
         let (start, took) = (Time(w.start.saturating_mul(1_000)), (w.took.max(0) as u64).saturating_mul(1_000));
         Some(Endpoints { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
     };
-    let routes: Vec<Routes> = wanted.iter().map(|w| ends(w).map_or_else(Routes::default, |e| routes(network, &e))).collect();
+    let routes: Vec<Routes> =
+        wanted.iter().map(|w| ends(w).map_or_else(Routes::default, |e| routes(network, record.seed, &e))).collect();
     // Frequent enough for the shortest message, within the number of samples that a run can keep.
     let shortest = wanted.iter().map(|w| w.took.max(0) as u64).min().unwrap_or(0).saturating_mul(1_000) / SAMPLES;
     let every = Time(shortest.max(record.end_ns.saturating_mul(1_000) / MAX_SAMPLES).max(1));

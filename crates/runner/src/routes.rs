@@ -15,10 +15,10 @@ pub(crate) struct Endpoints {
     pub end: Time,
 }
 
-/// The routes of a message, where switches choose by the hash of its connection.
-pub(crate) fn routes(network: &Network, ends: &Endpoints) -> Routes {
+/// The routes of a message in a run with this seed, where switches choose by the hash of its connection.
+pub(crate) fn routes(network: &Network, seed: u64, ends: &Endpoints) -> Routes {
     let sprayed = network.faults.balance == Balance::Packet;
-    let Ok(intact) = Fib::new(network) else { return Routes::default() };
+    let Ok(intact) = Fib::with_seed(network, seed) else { return Routes::default() };
     let hash = u32::from(intact.flow_hash(ends.conn, ends.src, ends.dst));
     let at = |time: Time| -> Vec<PortId> {
         let avoided = avoided(network, time);

@@ -39,7 +39,7 @@ impl Jobs for Resolved {
     fn prepare(&self, _: usize, job: &Job) -> Prepared {
         let variant = &self.variants[job.variant];
         let mut config = variant.config.clone();
-        config.seed = job.seed;
+        config.set_seed(job.seed);
         Prepared { variant: variant.label.clone(), world: self.world, config }
     }
 }

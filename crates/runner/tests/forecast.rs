@@ -40,7 +40,7 @@ fn forecast(resolved: &Resolved) -> Forecast {
 fn runs(resolved: &Resolved) -> Vec<Report> {
     let one = |v: usize, run: u32| {
         let mut config = resolved.variants[v].config.clone();
-        config.seed = resolved.run_seed(run);
+        config.set_seed(resolved.run_seed(run));
         resolved.world.run(config.check().unwrap(), config.seed, &mut |_| ControlFlow::Continue(())).unwrap()
     };
     (0..resolved.variants.len()).flat_map(|v| (0..resolved.repetitions()).map(move |r| one(v, r))).collect()

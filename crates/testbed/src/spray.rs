@@ -21,7 +21,7 @@ pub struct Spray {
 impl Spray {
     /// Tables of a network with routes; `None` if it has none.
     pub fn new(network: &Network, seed: u64) -> Option<Spray> {
-        let intact = Fib::new(network).ok()?;
+        let intact = Fib::with_seed(network, seed).ok()?;
         let draws = |(id, _): (NodeId, &_)| RngStream::Spraying.stream(seed, &[u64::from(id.get())]);
         Some(Spray {
             network: network.clone(),

@@ -151,7 +151,7 @@ impl World for Testbed {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
         self.refuse(&experiment)?;
-        let fib = Fib::new(&experiment.network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         permitted().map_err(RunError::World)?;
         let (mut report, how) = in_real_time(&experiment, seed, &fib, progress)?;
         let tolerance = tolerance(&experiment, &fib);

@@ -35,9 +35,10 @@ pub(super) fn redrawn(wide: bool, drawn: u16, before: u16) -> u16 {
 }
 
 /// Random hash of the packets from `from` to `to` on a connection, numbered by order of creation. It stands for the hash of a five-tuple whose port
-/// number differs between connections.
-pub(super) fn drawn(connection: u64, from: NodeId, to: NodeId) -> u16 {
-    RngStream::FlowHash.stream(connection, &[u64::from(from.get()), u64::from(to.get())]).next_u64() as u16
+/// number differs between connections and between runs.
+pub(super) fn drawn(seed: u64, connection: u64, from: NodeId, to: NodeId) -> u16 {
+    let ends = u64::from(from.get()) << 32 | u64::from(to.get());
+    RngStream::FlowHash.stream(seed, &[connection, ends]).next_u64() as u16
 }
 
 /// Lower bits of the number of host `to`, for its packets.

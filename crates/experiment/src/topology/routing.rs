@@ -8,7 +8,7 @@
 use super::address;
 use super::route_error::{MAX_CHOICES, RouteError};
 use super::routing_build::{Adjacency, PortSets, spread};
-use crate::network::Network;
+use crate::network::{HashFunction, Network};
 use forebay_types::{IndexVec, NodeId, PortId};
 
 const NONE: u32 = u32::MAX;
@@ -44,6 +44,10 @@ pub struct Fib {
     choices: Vec<PortId>,
     /// True for wide networks (`address.rs`).
     wide: bool,
+    /// Seed of the hashes of connections.
+    seed: u64,
+    /// Bits of a switch's number that distinguish its hash function: all, or none ([`HashFunction`]).
+    salt: u32,
 }
 
 /// Last hop to a host.
@@ -59,8 +63,8 @@ struct Target {
 
 /// Index, in `0..count`, of the equal-cost port that a flow with `hash` takes at the switch `salt`.
 ///
-/// The salt is mixed in before the hash is scrambled. With the same function at every tier, all flows that arrive at a switch would have made equal
-/// choices before. They would share one of its ports (hash polarisation).
+/// The salt is mixed in before the hash is scrambled. With the same function at every tier, all flows that arrive at a switch have made equal choices
+/// before, and share one of its ports (hash polarization, [`HashFunction::SameEverywhere`]).
 #[inline]
 pub const fn ecmp_choice(hash: u32, salt: u32, count: u32) -> u32 {
     let x = (hash ^ salt.wrapping_mul(0x9E37_79B9)) as u64;
@@ -76,6 +80,7 @@ pub struct SwitchView<'a> {
     fib: &'a Fib,
     switch: NodeId,
     first: u32,
+    salt: u32,
 }
 
 impl SwitchView<'_> {
@@ -92,7 +97,7 @@ impl SwitchView<'_> {
     #[inline(always)]
     fn port(self, entry: u32, hash: u32, of: impl Fn(u32) -> PortId) -> PortId {
         let (first, count) = (entry >> 8, entry & 0xFF);
-        if count > 1 { of(first + ecmp_choice(hash, self.switch.get(), count)) } else { PortId::new(first) }
+        if count > 1 { of(first + ecmp_choice(hash, self.salt, count)) } else { PortId::new(first) }
     }
 
     /// Same as [`Fib::next_port`] without checks, for the packet path.
@@ -112,6 +117,14 @@ impl SwitchView<'_> {
 }
 
 impl Fib {
+    /// Tables for a run with this seed, on which the hashes of connections depend.
+    ///
+    /// # Errors
+    /// As [`Fib::new`].
+    pub fn with_seed(network: &Network, seed: u64) -> Result<Fib, RouteError> {
+        Ok(Fib { seed: network.hashing.seed.unwrap_or(seed), ..Fib::new(network)? })
+    }
+
     /// Shortest paths by number of hops between all hosts of `network`.
     pub fn new(network: &Network) -> Result<Fib, RouteError> {
         let nodes = network.nodes.len();
@@ -125,6 +138,8 @@ impl Fib {
             entries: Vec::new(),
             choices: network.ports.ids().collect(),
             wide: address::is_wide(network),
+            seed: 0,
+            salt: if network.hashing.function == HashFunction::PerSwitch { u32::MAX } else { 0 },
         };
         let mut switches = Vec::new();
         for n in network.nodes.ids().filter(|&n| !is_host(n)) {
@@ -271,7 +286,7 @@ impl Fib {
 
     /// ECMP hash of the packets from `from` to `to` on a connection, numbered by order of creation.
     pub fn flow_hash(&self, connection: u64, from: NodeId, to: NodeId) -> u16 {
-        address::carried(self.wide, address::drawn(connection, from, to), to)
+        address::carried(self.wide, address::drawn(self.seed, connection, from, to), to)
     }
 
     /// New hash for a packet with hash `before`; `drawn` chooses the path.
@@ -287,7 +302,8 @@ impl Fib {
     /// Tables of `switch`.
     #[inline]
     pub fn at(&self, switch: NodeId) -> SwitchView<'_> {
-        SwitchView { fib: self, switch, first: self.row[switch.index()].wrapping_mul(self.columns as u32) }
+        let first = self.row[switch.index()].wrapping_mul(self.columns as u32);
+        SwitchView { fib: self, switch, first, salt: switch.get() & self.salt }
     }
 
     /// Port of the host `host`; `None` for switches.

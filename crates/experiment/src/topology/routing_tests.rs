@@ -244,3 +244,77 @@ fn choices_at_different_switches_are_independent() {
         assert!(worst < 8.0, "count {count}: {worst}");
     }
 }
+
+/// Upper quantile of the chi-square distribution by Wilson and Hilferty (1931), where a standard normal variable exceeds `z`.
+fn chi_square(degrees: f64, z: f64) -> f64 {
+    let a = 2.0 / (9.0 * degrees);
+    degrees * (1.0 - a + z * a.sqrt()).powi(3)
+}
+
+/// Eight connections over eight spines: how many spines each of 20 000 seeds uses, against the distribution of occupied cells, n! S(n, k) C / n^n with
+/// Stirling numbers S(8, k). Chi-square with 5 degrees of freedom (1, 2 and 3 spines together), false alarm in one of 1 000.
+#[test]
+fn spines_in_use_follow_chance() {
+    let n =
+        build("leaf-spine", &[("leaves", Value::Int(2)), ("hosts-per-leaf", Value::Int(8)), ("spines", Value::Int(8))]).unwrap();
+    let spines = |seed| {
+        let fib = Fib::with_seed(&n, seed).unwrap();
+        let way = |i: u32| {
+            let (src, dst) = (NodeId::new(i), NodeId::new(i + 8));
+            fib.path(&n, src, dst, fib.flow_hash(u64::from(i), src, dst).into())[1]
+        };
+        (0..8).map(way).collect::<HashSet<_>>().len()
+    };
+    let seeds = 20_000;
+    let mut counts = [0u32; 9];
+    (0..seeds).for_each(|seed| counts[spines(seed)] += 1);
+    let stirling = [0.0, 1.0, 127.0, 966.0, 1701.0, 1050.0, 266.0, 28.0, 1.0];
+    let expected = |k: usize| {
+        let ordered: f64 = (0..k).map(|i| 8.0 - i as f64).product();
+        stirling[k] * ordered / 8f64.powi(8) * seeds as f64
+    };
+    let few = (counts[1] + counts[2] + counts[3], expected(1) + expected(2) + expected(3));
+    let cells = (4..9).map(|k| (counts[k], expected(k))).chain([few]);
+    let x: f64 = cells.map(|(n, e)| (f64::from(n) - e).powi(2) / e).sum();
+    assert!(x < chi_square(5.0, 3.09), "{x}: {counts:?}");
+}
+
+/// Over seeds, two connections share one of two parallel links in half of the runs: 10 000 seeds, 3.3 deviations of the binomial distribution.
+#[test]
+fn two_flows_share_half_the_time() {
+    let racks = [("leaves", Value::Int(2)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(2))];
+    let n = build("leaf-spine", &racks).unwrap();
+    let same = |seed: &u64| {
+        let fib = Fib::with_seed(&n, *seed).unwrap();
+        let way = |i: u32| {
+            let (src, dst) = (NodeId::new(i), NodeId::new(i + 2));
+            fib.path(&n, src, dst, fib.flow_hash(u64::from(i), src, dst).into())[1]
+        };
+        way(0) == way(1)
+    };
+    let shared = (0..10_000).filter(same).count() as f64;
+    assert!((shared - 5_000.0).abs() < 3.3 * 50.0, "{shared}");
+}
+
+/// With one function for all switches, aggregation switches repeat the choice of edge switches: 4 of 16 paths remain.
+#[test]
+fn same_function_everywhere_polarizes() {
+    let mut n = build("fat-tree", &[("k", Value::Int(8))]).unwrap();
+    let paths = |n: &Network| {
+        let fib = Fib::new(n).unwrap();
+        (0..4_000).map(|hash| fib.path(n, NodeId::new(0), NodeId::new(127), hash)).collect::<HashSet<_>>().len()
+    };
+    assert_eq!(paths(&n), 16);
+    n.hashing.function = HashFunction::SameEverywhere;
+    assert_eq!(paths(&n), 4);
+}
+
+#[test]
+fn hash_depends_on_seed_unless_fixed() {
+    let (mut n, _) = fat_tree(4);
+    let hash = |n: &Network, seed| Fib::with_seed(n, seed).unwrap().flow_hash(0, NodeId::new(0), NodeId::new(5));
+    assert_ne!(hash(&n, 1), hash(&n, 2));
+    let first = hash(&n, 1);
+    n.hashing.seed = Some(1);
+    assert_eq!(hash(&n, 2), first);
+}

@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(
             (pairs, size, start),
             (
-                vec![(NodeId::new(0), NodeId::new(3)), (NodeId::new(1), NodeId::new(3)), (NodeId::new(2), NodeId::new(3))],
+                vec![(NodeId::new(0), NodeId::new(3)), (NodeId::new(1), NodeId::new(3)), (NodeId::new(2), NodeId::new(3))].into(),
                 None,
                 Time::ZERO
             )

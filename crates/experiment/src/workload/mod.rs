@@ -42,6 +42,8 @@ pub struct Context<'a> {
     pub tcp: &'a Stack,
     /// End of simulated time, if the scenario sets one.
     pub duration: Option<Time>,
+    /// Seed of the first run.
+    pub seed: u64,
 }
 
 /// Workload in the registry.

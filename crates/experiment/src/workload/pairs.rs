@@ -1,16 +1,13 @@
 //! Pairs of sending and receiving hosts: hosts of the scenario, or default groups of the topology, combined by a pattern.
 
 use super::{BuildError, Context};
-use crate::streams::RngStream;
+use crate::pattern::{Pairs, Pattern, PatternKind};
 use crate::topology::{self};
+use forebay_types::NodeId;
 use forebay_types::param::{Kind, Param, Values, optional};
-use forebay_types::{IndexVec, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of pairs of a workload; each is a connection with its own state.
 const MAX_PAIRS: u64 = 10_000_000;
-/// Shuffles until no host is paired with itself; each succeeds with probability 1/e if success is possible.
-const TRIES: u32 = 200;
 
 /// Sending hosts.
 pub(super) const FROM: Param =
@@ -29,12 +26,12 @@ pub(super) const PATTERN: Param = optional(
      other destination; other-rack: every source to a random destination at another switch; each-other-rack: every source to one random \
      destination at each other switch",
 );
-/// Seed of random patterns; separate from the scenario's seed so that repeated runs load the same paths.
+/// Seed of random patterns, for repeated runs with equal pairs.
 pub(super) const PATTERN_SEED: Param = optional(
     "pattern-seed",
     Kind::Int(0, i64::MAX),
-    "1",
-    "seed of the random patterns; the scenario's own seed does not change the pairs",
+    "",
+    "seed of the random patterns, for the same pairs in every run. Default: the seed of the run",
 );
 /// Parallel connections.
 pub(super) const PER_PAIR: Param = optional("per-pair", Kind::Int(1, 100_000), "1", "parallel connections of each pair");
@@ -72,113 +69,92 @@ pub(super) fn pairs(
     context: &Context<'_>,
     from_key: &'static str,
     to_key: &'static str,
-) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
+) -> Result<Pairs, BuildError> {
     let from = hosts_or_group(values, from_key, context, &["senders", "left"])?;
     let to = hosts_or_group(values, to_key, context, &["receiver", "right"])?;
     let pattern = values.text(PATTERN.key);
     let repeat = values.int(PER_PAIR.key) as u64;
-    let rack = topology::racks(context.network);
-    let count = match pattern.as_str() {
-        "all-pairs" => from.len() * to.len(),
-        "each-other-rack" => from.len() * to.iter().map(|t| rack[*t]).collect::<BTreeSet<_>>().len(),
+    let random = match pattern.as_str() {
+        "permutation" => Some(PatternKind::Permutation),
+        "other-rack" => Some(PatternKind::OtherRack),
+        "each-other-rack" => Some(PatternKind::EachOtherRack),
+        _ => None,
+    };
+    let random = random.map(|kind| Pattern {
+        kind,
+        from: from.clone(),
+        to: to.clone(),
+        racks: topology::racks(context.network),
+        per_pair: repeat as usize,
+    });
+    let count = match (&random, pattern.as_str()) {
+        (Some(random), "each-other-rack") => from.len() * random.racks_of_destinations(),
+        (_, "all-pairs") => from.len() * to.len(),
         _ => from.len().max(to.len()),
     } as u64
         * repeat;
     if count > MAX_PAIRS {
         return Err(BuildError::new(PATTERN.key, format!("makes {count} connections; at most {MAX_PAIRS} are supported")));
     }
-    let base: Vec<(NodeId, NodeId)> = match pattern.as_str() {
-        "all-to-one" => match to[..] {
-            [one] => from.iter().map(|&f| (f, one)).collect(),
-            _ => return Err(BuildError::new(to_key, format!("`all-to-one` needs exactly one destination, not {}", to.len()))),
-        },
-        "all-pairs" => from.iter().flat_map(|&f| to.iter().map(move |&t| (f, t))).filter(|(f, t)| f != t).collect(),
-        "permutation" => permutation(&from, &to, values.int(PATTERN_SEED.key) as u64, to_key)?,
-        "other-rack" | "each-other-rack" => other_racks(values, context, (&from, &to), &rack, to_key)?,
-        _ => match (&from[..], &to[..]) {
-            (_, [one]) => from.iter().map(|&f| (f, *one)).collect(),
-            ([one], _) => to.iter().map(|&t| (*one, t)).collect(),
-            _ if from.len() == to.len() => from.iter().copied().zip(to.iter().copied()).collect(),
-            _ => {
-                return Err(BuildError::new(
-                    to_key,
-                    format!(
-                        "`pairwise` needs equal numbers of hosts, or a single one on a side, not {} and {}",
-                        from.len(),
-                        to.len()
-                    ),
-                ));
-            }
-        },
+    let pairs = match random {
+        Some(random) => drawn(values, context, random, to_key)?,
+        None => {
+            let base = listed(&pattern, (&from, &to), to_key)?;
+            base.into_iter().flat_map(|pair| std::iter::repeat_n(pair, repeat as usize)).collect::<Vec<_>>().into()
+        }
     };
-    if let Some((host, _)) = base.iter().find(|(f, t)| f == t) {
+    if let Some((host, _)) = pairs.iter().find(|(f, t)| f == t) {
         return Err(BuildError::new(
             to_key,
             format!("host `{}` would send to itself; use other hosts or another `{}`", name(context, *host), PATTERN.key),
         ));
     }
-    if base.is_empty() {
+    if pairs.is_empty() {
         return Err(BuildError::new(to_key, "no pair of different hosts is left"));
-    }
-    Ok(base.into_iter().flat_map(|pair| std::iter::repeat_n(pair, repeat as usize)).collect())
-}
-
-/// Each source with a random destination in one of the other racks, or in each of them.
-fn other_racks(
-    values: &Values,
-    context: &Context<'_>,
-    (from, to): (&[NodeId], &[NodeId]),
-    rack: &IndexVec<NodeId, NodeId>,
-    to_key: &'static str,
-) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
-    let mut members: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
-    for &t in to {
-        members.entry(rack[t]).or_default().push(t);
-    }
-    let mut rng = RngStream::Pattern.stream(values.int(PATTERN_SEED.key) as u64, &[]);
-    let each = values.text(PATTERN.key) == "each-other-rack";
-    let mut pairs = Vec::new();
-    for &f in from {
-        let others = members.iter().filter(|(r, _)| **r != rack[f]).map(|(_, hosts)| hosts);
-        let mut draw = |hosts: &[NodeId]| hosts[rng.below(hosts.len() as u64) as usize];
-        if each {
-            pairs.extend(others.map(|hosts| (f, draw(hosts))));
-            continue;
-        }
-        let count: usize = others.clone().map(Vec::len).sum();
-        if count == 0 {
-            let host = name(context, f);
-            return Err(BuildError::new(to_key, format!("host `{host}` has no destination at another switch")));
-        }
-        let mut k = rng.below(count as u64) as usize;
-        for hosts in others {
-            if let Some(&t) = hosts.get(k) {
-                pairs.push((f, t));
-                break;
-            }
-            k -= hosts.len();
-        }
     }
     Ok(pairs)
 }
 
-/// Random permutation without fixed point. Redrawing the whole permutation makes all of them equally likely.
-fn permutation(from: &[NodeId], to: &[NodeId], seed: u64, to_key: &'static str) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
-    if from.len() != to.len() {
-        return Err(BuildError::new(
-            to_key,
-            format!("`permutation` needs as many destinations as sources, not {} for {}", to.len(), from.len()),
-        ));
-    }
-    let mut rng = RngStream::Pattern.stream(seed, &[]);
-    let mut to = to.to_vec();
-    for _ in 0..TRIES {
-        rng.shuffle(&mut to);
-        if from.iter().zip(&to).all(|(f, t)| f != t) {
-            return Ok(from.iter().copied().zip(to).collect());
+/// Pairs of a pattern without random numbers.
+fn listed(pattern: &str, (from, to): (&[NodeId], &[NodeId]), to_key: &'static str) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
+    match (pattern, from, to) {
+        ("all-to-one", _, [one]) => Ok(from.iter().map(|&f| (f, *one)).collect()),
+        ("all-to-one", ..) => {
+            Err(BuildError::new(to_key, format!("`all-to-one` needs exactly one destination, not {}", to.len())))
         }
+        ("all-pairs", ..) => Ok(from.iter().flat_map(|&f| to.iter().map(move |&t| (f, t))).filter(|(f, t)| f != t).collect()),
+        (_, _, [one]) => Ok(from.iter().map(|&f| (f, *one)).collect()),
+        (_, [one], _) => Ok(to.iter().map(|&t| (*one, t)).collect()),
+        _ if from.len() == to.len() => Ok(from.iter().copied().zip(to.iter().copied()).collect()),
+        _ => Err(BuildError::new(
+            to_key,
+            format!("`pairwise` needs equal numbers of hosts, or a single one on a side, not {} and {}", from.len(), to.len()),
+        )),
     }
-    Err(BuildError::new(to_key, "found no permutation in which no host sends to itself; at least two different hosts are needed"))
+}
+
+/// Pairs of a random pattern: fixed by `pattern-seed`, otherwise drawn for each run.
+fn drawn(values: &Values, context: &Context<'_>, pattern: Pattern, to_key: &'static str) -> Result<Pairs, BuildError> {
+    let (from, to) = (pattern.from.len(), pattern.to.len());
+    match pattern.kind {
+        PatternKind::Permutation if from != to => {
+            let reason = format!("`permutation` needs as many destinations as sources, not {to} for {from}");
+            return Err(BuildError::new(to_key, reason));
+        }
+        PatternKind::OtherRack => {
+            if let Some(host) = pattern.isolated() {
+                let reason = format!("host `{}` has no destination at another switch", name(context, host));
+                return Err(BuildError::new(to_key, reason));
+            }
+        }
+        PatternKind::Permutation | PatternKind::EachOtherRack => {}
+    }
+    let given = values.opt_int(PATTERN_SEED.key).map(i64::cast_unsigned);
+    let pairs = Pairs::drawn(pattern, given.unwrap_or(context.seed)).ok_or_else(|| {
+        let reason = "found no permutation in which no host sends to itself; at least two different hosts are needed";
+        BuildError::new(to_key, reason)
+    })?;
+    Ok(if given.is_some() { pairs.fixed() } else { pairs })
 }
 
 #[cfg(test)]
@@ -186,11 +162,12 @@ mod tests {
     use super::super::{find, testing};
     use super::*;
     use forebay_types::param::Value;
+    use std::collections::BTreeSet;
 
     fn try_pairs(given: &[(&'static str, Value)]) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
         let world = testing::World::racks();
         let values = topology::testing::values(find("long").unwrap().entry, given);
-        pairs(&values, &world.context(), "from", "to")
+        pairs(&values, &world.context(), "from", "to").map(|pairs| pairs.to_vec())
     }
 
     fn hosts(h: &[NodeId]) -> Value {
@@ -245,6 +222,21 @@ mod tests {
         assert_eq!(to, (0..12).map(NodeId::new).collect::<Vec<_>>());
         assert_eq!(p, draw(1));
         assert_ne!(p, draw(2));
+    }
+
+    #[test]
+    fn pattern_follows_the_run_unless_fixed() {
+        let world = testing::World::racks();
+        let drawn = |given: &[(&'static str, Value)], run: u64| {
+            let values = topology::testing::values(find("long").unwrap().entry, given);
+            let mut pairs = pairs(&values, &Context { seed: 1, ..world.context() }, "from", "to").unwrap();
+            pairs.draw(run);
+            pairs.to_vec()
+        };
+        let (free, fixed) = ([pattern("permutation")], [pattern("permutation"), ("pattern-seed", Value::Int(1))]);
+        assert_eq!(drawn(&free, 1), drawn(&fixed, 1));
+        assert_ne!(drawn(&free, 1), drawn(&free, 2));
+        assert_eq!(drawn(&fixed, 1), drawn(&fixed, 2));
     }
 
     /// Three racks of four.

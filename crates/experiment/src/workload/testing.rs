@@ -44,7 +44,7 @@ impl World {
     }
 
     pub(super) fn context(&self) -> Context<'_> {
-        Context { network: &self.network, tcp: &self.tcp, duration: self.duration }
+        Context { network: &self.network, tcp: &self.tcp, duration: self.duration, seed: 1 }
     }
 
     /// Builds workload `name`, with defaults for missing parameters.

@@ -129,7 +129,7 @@ mod tests {
         let WorkloadKind::Udp { pairs, datagram, stop, .. } = World::many_to_one(2).build("udp", &[rate(100)]).unwrap() else {
             panic!()
         };
-        assert_eq!((pairs, stop), (vec![(NodeId::new(0), NodeId::new(2)), (NodeId::new(1), NodeId::new(2))], None));
+        assert_eq!((pairs, stop), (vec![(NodeId::new(0), NodeId::new(2)), (NodeId::new(1), NodeId::new(2))].into(), None));
         assert_eq!(datagram, Datagram { wire: 1_500, payload: 1_472, class: 0, ect: false });
     }
 

@@ -333,7 +333,7 @@ fn packets(args: &Args) -> Result<(), Failure> {
 fn recorded(configuration: &Configuration, resolved: &Resolved, v: usize) -> Result<Report, Failure> {
     forebay_backends::choose_kernel(configuration.kernel.clone());
     let mut config = resolved.variants[v].config.clone();
-    config.seed = resolved.run_seed(0);
+    config.set_seed(resolved.run_seed(0));
     config.observe.packets = true;
     // Connections have numbers from 0; those beyond the last are not there.
     config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();

@@ -89,7 +89,7 @@ fn runs_repeat() {
 #[test]
 fn statistics_start_after_warm_up() {
     let mut e = with(WorkloadKind::Long {
-        pairs: vec![(NodeId::new(0), NodeId::new(3)), (NodeId::new(1), NodeId::new(3))],
+        pairs: vec![(NodeId::new(0), NodeId::new(3)), (NodeId::new(1), NodeId::new(3))].into(),
         size: Some(3_000),
         start: Time::ZERO,
         stagger: Time::from_ms(1),
@@ -114,7 +114,7 @@ fn statistics_start_after_warm_up() {
 #[test]
 fn callback_ends_run() {
     let e = with(WorkloadKind::Long {
-        pairs: vec![(NodeId::new(0), NodeId::new(3))],
+        pairs: vec![(NodeId::new(0), NodeId::new(3))].into(),
         size: Some(3_000),
         start: Time::from_secs(1),
         stagger: Time::ZERO,

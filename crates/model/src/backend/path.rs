@@ -32,7 +32,7 @@ pub(crate) struct Bottleneck {
 /// Senders and receivers of data; `None` if pairs are drawn at random during the run.
 pub(crate) fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
     match kind {
-        WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => Some(pairs.clone()),
+        WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => Some(pairs.to_vec()),
         WorkloadKind::Incast { senders, receiver, .. } => Some(senders.iter().map(|&s| (s, *receiver)).collect()),
         // Responses: the server sends.
         WorkloadKind::Requests { pairs, .. } => Some(pairs.iter().map(|&(client, server)| (server, client)).collect()),

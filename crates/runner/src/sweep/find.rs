@@ -133,7 +133,7 @@ pub(super) fn run_unit<'a>(
     plan.unchanged(&resolved.files)?;
     let world = resolved.world;
     let variant = &mut resolved.variants[unit.variant as usize];
-    variant.config.seed = unit.seed;
+    variant.config.set_seed(unit.seed);
     let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, &|| {
         if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
     });

@@ -5,7 +5,7 @@ use crate::text::words::grouped;
 use crate::text::write::toml;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::faults::Balance;
-use forebay_experiment::network::{Network, PortConfig};
+use forebay_experiment::network::{HashFunction, Network, PortConfig};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_queues::{SharedBuffer, SharedPolicy};
 use forebay_types::{Bytes, GroupId, NodeId, PortId, Time};
@@ -70,6 +70,13 @@ fn faults(v: &Variant) -> Vec<String> {
     let mut lines = Vec::new();
     if faults.balance == Balance::Packet {
         lines.push("packets are sprayed over all shortest paths".to_owned());
+    }
+    let hashing = v.config.network.hashing;
+    if hashing.function == HashFunction::SameEverywhere {
+        lines.push("all switches have the same hash function: flows use a part of the paths only (polarization)".to_owned());
+    }
+    if let Some(seed) = hashing.seed {
+        lines.push(format!("connections have the same paths in every run (`hash-seed` {seed})"));
     }
     let failures = faults.failures.iter().map(|f| {
         let up = f.up.get().map_or_else(|| "to the end".to_owned(), |up| format!("to {up}"));

@@ -1,4 +1,4 @@
-//! Keys of `[topology]` for every kind: load balancing, the queue of hosts, link failures and bit errors.
+//! Keys of `[topology]` for every kind: load balancing, hashes, the queue of hosts, link failures and bit errors.
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::{BuiltNetwork, port_names};
@@ -9,6 +9,7 @@ use crate::schema::link;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
+use forebay_experiment::network::{HashFunction, Hashing};
 use forebay_experiment::topology::reverse;
 use forebay_queues::QueueConfig;
 use forebay_types::{PortId, Time, TimeOrNever};
@@ -26,6 +27,21 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     if let Some(item) = table.get("balance") {
         match word(&item.node, "`balance`", &["flow", "packet"], &mut cx.sink) {
             Some(text) => faults.balance = if text == "packet" { Balance::Packet } else { Balance::Flow },
+            None => ok = false,
+        }
+    }
+    let mut hashing = Hashing::default();
+    if let Some(item) = table.get("hash") {
+        let names: Vec<&str> = HashFunction::NAMES.iter().map(|(name, _)| *name).collect();
+        let found = word(&item.node, "`hash`", &names, &mut cx.sink);
+        match found.and_then(|text| HashFunction::NAMES.iter().find(|(name, _)| *name == text)) {
+            Some((_, function)) => hashing.function = *function,
+            None => ok = false,
+        }
+    }
+    if let Some(item) = table.get("hash-seed") {
+        match quantity::int(cx, "`hash-seed`", &item.node, 0, i64::MAX) {
+            Some(seed) => hashing.seed = Some(seed.cast_unsigned()),
             None => ok = false,
         }
     }
@@ -60,9 +76,9 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             queue.map(|(value, json)| (QueueConfig::new(Some(&value)), json))
         }
     };
-    built.network.faults = faults;
+    (built.network.faults, built.network.hashing) = (faults, hashing);
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "failure", "corruption"] {
+        for key in ["balance", "hash", "hash-seed", "failure", "corruption"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }

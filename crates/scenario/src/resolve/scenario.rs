@@ -162,7 +162,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         marks_exist(cx, &built, t);
         shims_see_marks(cx, &built, t);
         note_unusual_settings(cx, &built, t);
-        let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
+        let traffic: Vec<_> =
+            drafts.iter().filter_map(|d| d.build(cx, &built.network, (duration, seed.unwrap_or_default()), t)).collect();
         if traffic.len() < drafts.len() {
             continue;
         }

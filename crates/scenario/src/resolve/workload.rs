@@ -122,12 +122,12 @@ impl Draft<'_> {
         &self,
         cx: &mut Cx,
         network: &Network,
-        duration: Option<Time>,
+        (duration, seed): (Option<Time>, u64),
         transports: &Transports,
     ) -> Option<Workload> {
         let (group, transport) = self.transport(cx, network, transports)?;
         // Our choice: if connections have different header sizes, loads are computed with that of the first transport.
-        let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
+        let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration, seed };
         match (self.entry.build)(&self.values, &context) {
             Ok(kind) => {
                 self.check(cx, &kind, duration)?;

@@ -78,6 +78,8 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("handshake", c.handshake.into()),
         ("fin", c.fin.into()),
         ("send-jitter", c.send_jitter.to_string().into()),
+        ("host-phase", c.host_phase.to_string().into()),
+        ("host-jitter", c.host_jitter.to_string().into()),
     ];
     echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
     if let Some(tso) = c.tso {

@@ -58,6 +58,8 @@ pub(super) struct PartitionState {
     pub(crate) open: i64,
     /// Messages finished.
     pub(crate) done: u64,
+    /// Time at which the last message was acknowledged, or an application without acknowledgements finished.
+    worked: Time,
     /// Packets that reached a host after their connection had closed.
     pub(crate) late_packets: u64,
     /// Memory of messages, for reuse.
@@ -80,6 +82,7 @@ impl PartitionState {
             shared: (0, 0),
             open: 0,
             done: 0,
+            worked: Time::ZERO,
             late_packets: 0,
             spare: Vec::new(),
             activations: 0,
@@ -91,6 +94,16 @@ impl PartitionState {
     #[inline(never)]
     pub(super) fn drop_packet(&mut self, packet: &Packet) {
         self.dropped.push(DroppedPacket { conn: packet.conn, generation: packet.generation() });
+    }
+
+    /// Notes that work ended at `now`.
+    pub(super) fn end_work(&mut self, now: Time) {
+        self.worked = self.worked.max(now);
+    }
+
+    /// Time at which the last work ended so far.
+    pub(super) fn worked(&self) -> Time {
+        self.worked
     }
 
     /// Defers an effect caused by host `from` to the end of the window.

@@ -10,7 +10,7 @@ use super::partition::Partitions;
 use super::ranks::Ranks;
 use super::state::{Apps, SimState, lock_app};
 use forebay_experiment::report::Cut;
-use forebay_types::TimeOrNever;
+use forebay_types::{Time, TimeOrNever};
 
 /// The processes of a run, and their progress.
 pub(super) struct Processes {
@@ -78,11 +78,13 @@ impl Processes {
         own: &WindowReport,
     ) -> (TimeOrNever, Option<Cut>) {
         let WindowReport { mut next, open, done, hops, requested_cut } = *own;
+        let worked = sim.worked();
         let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).remaining().wrapping_sub(*then));
         let changes: Vec<u64> = changes.collect();
         let timers = sim.export_timers(apps);
         self.ranks.send(|rank, to| {
             (next, (open, done)).put(to);
+            worked.put(to);
             (hops, requested_cut.map(|cut| cut == Cut::Keep)).put(to);
             changes.iter().for_each(|change| change.put(to));
             sim.encode_effects(rank, &timers, to);
@@ -94,9 +96,10 @@ impl Processes {
         let mut requested_cuts: Vec<Cut> = requested_cut.into_iter().collect();
         self.ranks.receive(|rank, from| {
             let (theirs, counts): (TimeOrNever, (i64, u64)) = Encode::get(from);
+            let worked: Time = Encode::get(from);
             let (hops, requested_cut): (u64, Option<bool>) = Encode::get(from);
             next = next.min(theirs);
-            sim.count(counts);
+            sim.count(counts, worked);
             self.hops += hops;
             requested_cuts.extend(requested_cut.map(|keep| if keep { Cut::Keep } else { Cut::Abandon }));
             self.left.iter_mut().for_each(|left| *left = left.wrapping_add(u64::get(from)));

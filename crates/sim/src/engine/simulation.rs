@@ -81,7 +81,7 @@ impl Simulation {
     /// Builds the network and starts the applications.
     pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64) -> Result<Simulation, RunError> {
         let network = &config.network;
-        let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        let fib = Fib::with_seed(network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
         let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
         let mut fabric = Fabric::new(network, fib, seed);
@@ -179,9 +179,13 @@ impl Simulation {
         self.ended()
     }
 
+    /// Sets the end of a run that was not cut short: its duration, or the time at which the last work ended.
     fn ended(&mut self) -> ControlFlow<Cut> {
-        if let Some(d) = self.duration {
-            self.state.calendar().end = d;
+        match self.duration {
+            Some(d) => self.state.calendar().end = d,
+            None if self.state.all_acknowledged() && self.are_finished() => self.state.end_with_work(),
+            // No event is left that could finish the work.
+            None => {}
         }
         ControlFlow::Continue(())
     }

@@ -149,23 +149,23 @@ mod tests {
     fn demoted_at_each_threshold() {
         let p = Pias::new(&Config { demote: vec![1_000, 3_000], per_message: true }, false);
         let m = Message { begin: 10_000, end: 20_000 };
-        let class = |offset, high| p.class(&m, &Segment { offset, una: 0, high, mss: 1_000, again: offset < high });
+        let class = |offset, high| p.class(&m, &Segment { offset, una: 0, sacked: 0, high, mss: 1_000, again: offset < high });
         assert_eq!([10_000, 10_999, 11_000, 12_999, 13_000, 19_000].map(|o| class(o, o)), [7, 7, 6, 6, 5, 5]);
         // A retransmission has the current class, and does not count the bytes of later messages.
         assert_eq!(class(10_000, 12_000), 6);
         assert_eq!(class(10_000, 50_000), 5);
         // Of a whole connection, the bytes of later messages count.
         let whole = Pias::new(&Config { demote: vec![1_000, 30_000], per_message: false }, false);
-        assert_eq!(whole.class(&m, &Segment { offset: 10_000, una: 0, high: 50_000, mss: 1_000, again: true }), 5);
+        assert_eq!(whole.class(&m, &Segment { offset: 10_000, una: 0, sacked: 0, high: 50_000, mss: 1_000, again: true }), 5);
         let p = Pias { per_message: false, ..p };
-        assert_eq!(p.class(&m, &Segment { offset: 10_000, una: 0, high: 10_000, mss: 1_000, again: false }), 5);
+        assert_eq!(p.class(&m, &Segment { offset: 10_000, una: 0, sacked: 0, high: 10_000, mss: 1_000, again: false }), 5);
     }
 
     #[test]
     fn all_seven() {
         let p = Pias::new(&Config { demote: (1..8).collect(), per_message: true }, false);
         let m = Message { begin: 0, end: 100 };
-        let class = |high| p.class(&m, &Segment { offset: high, una: 0, high, mss: 1_000, again: false });
+        let class = |high| p.class(&m, &Segment { offset: high, una: 0, sacked: 0, high, mss: 1_000, again: false });
         assert_eq!([0, 1, 6, 7, 99].map(class), [7, 6, 1, 0, 0]);
     }
 

@@ -215,7 +215,7 @@ mod tests {
         let (p, m) = (Prin::new(&c, false), Message { begin: 777, end: 777 + length });
         let (mut offset, mut list) = (m.begin, Vec::new());
         while offset < m.end {
-            let s = Segment { offset, una: 0, high: offset, mss: 1_000, again: false };
+            let s = Segment { offset, una: 0, sacked: 0, high: offset, mss: 1_000, again: false };
             let len = p.cut_inside(&m, offset, 1_000).min(1_000).min(m.end - offset);
             list.push((len, p.class(&m, &s) == 4));
             offset += len;
@@ -240,7 +240,7 @@ mod tests {
     fn retransmissions_and_fin() {
         let m = Message { begin: 0, end: 10_000 };
         let class = |c: Config, offset, again| {
-            Prin::new(&c, false).class(&m, &Segment { offset, una: 0, high: 10_000, mss: 1_000, again })
+            Prin::new(&c, false).class(&m, &Segment { offset, una: 0, sacked: 0, high: 10_000, mss: 1_000, again })
         };
         assert_eq!((class(PLAIN, 8_000, true), class(PLAIN, 6_000, true)), (4, 0));
         assert_eq!(class(Config { prio_retransmit: true, ..PLAIN }, 6_000, true), 4);

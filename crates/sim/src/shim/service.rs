@@ -65,7 +65,7 @@ mod tests {
         let config = tag_shims::Config::Service(Config { class: 5 });
         let mut t = Tagger::new(Some(&config), false).unwrap();
         t.write(0, 3_000, 0);
-        let mut at = |offset, una| t.data(&Segment { offset, una, high: offset, mss: 1_000, again: false });
+        let mut at = |offset, una| t.data(&Segment { offset, una, sacked: 0, high: offset, mss: 1_000, again: false });
         assert_eq!([at(0, 0), at(2_000, 0), at(3_000, 3_000)], [service(5, 0); 3]);
         assert_eq!(t.control(), service(5, 0));
         assert!(!config.urgent_acks());

@@ -1,4 +1,5 @@
-//! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): the rank of a packet is the rest of its message. The congestion control `pfabric` includes it.
+//! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): the rank of a packet is the remaining size of its message. The congestion control `pfabric`
+//! includes it.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::{rank_of, service};
@@ -23,17 +24,21 @@ impl TagShim for Srpt {
         Srpt
     }
 
-    /// Alizadeh et al., section 4.1: the remaining size when the packet was sent. Our choice: from this segment to the end of the message, in
-    /// segments, so that retransmissions have the rank of the original.
+    /// Alizadeh et al., section 4: the remaining flow size when the packet is sent. That is the part of the message that is not acknowledged, so that
+    /// all packets of a window have nearly the same rank. Our choice: a flow is a message, and sizes are in segments.
     fn tag(&self, m: &Message, s: &Segment) -> u16 {
-        service(0, rank_of((m.end.saturating_sub(s.offset)).div_ceil(s.mss)))
+        let unacknowledged = m.end.saturating_sub(s.una.max(m.begin));
+        // Only while no other message is in flight are all SACKed bytes those of this one.
+        let alone = s.una >= m.begin && s.high <= m.end;
+        let rest = unacknowledged.saturating_sub(if alone { s.sacked } else { 0 });
+        service(0, rank_of(rest.div_ceil(s.mss)))
     }
 }
 
 pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "srpt",
-        summary: "tags packets with the rest of their message, ACKs as most urgent (pFabric); for pfabric queues",
+        summary: "tags packets with the remaining size of their message, ACKs as most urgent (pFabric); for pfabric queues",
         params: &[],
     },
     place: Place::Tag,

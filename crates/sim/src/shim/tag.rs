@@ -20,6 +20,8 @@ pub struct Segment {
     pub offset: u64,
     /// Oldest unacknowledged offset.
     pub una: u64,
+    /// Bytes behind it that the receiver has selectively acknowledged.
+    pub sacked: u64,
     /// Highest offset sent so far, this segment not included.
     pub high: u64,
     /// Payload bytes of a full segment.

@@ -142,13 +142,26 @@ mod tests {
     }
 
     #[test]
-    fn ranks_fall_towards_message_end() {
+    fn ranks_are_remaining_sizes() {
         let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         t.write(0, 5_000, 0);
         t.write(5_000, 7_500, 0);
-        let mut rank = |offset| t.data(&Segment { offset, una: 0, high: offset, mss: 1_000, again: false });
-        let ranks: Vec<u16> = [0, 1_000, 4_000, 5_000, 6_000, 7_000].map(&mut rank).to_vec();
-        assert_eq!(ranks, [5, 4, 1, 3, 2, 1]);
+        let mut rank = |(offset, una)| t.data(&Segment { offset, una, sacked: 0, high: offset, mss: 1_000, again: false });
+        // All packets of a window say the same; the second message is complete until its first byte is acknowledged.
+        let ranks: Vec<u16> = [(0, 0), (4_000, 0), (4_000, 3_000), (5_000, 3_000), (7_000, 3_000)].map(&mut rank).to_vec();
+        assert_eq!(ranks, [5, 5, 2, 3, 3]);
+        assert_eq!(rank((7_000, 6_000)), 2);
+    }
+
+    #[test]
+    fn sacked_bytes_do_not_remain() {
+        let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
+        t.write(0, 5_000, 0);
+        let segment = |high| Segment { offset: 0, una: 0, sacked: 3_000, high, mss: 1_000, again: true };
+        assert_eq!(t.data(&segment(4_000)), 2);
+        // Behind the message they may be those of the next one.
+        t.write(5_000, 9_000, 0);
+        assert_eq!(t.data(&segment(6_000)), 5);
     }
 
     #[test]
@@ -159,8 +172,8 @@ mod tests {
         }
         assert!(t.messages.0.len() <= 4);
         // A FIN behind the last message, acknowledged or not.
-        let mut fin = |una| t.data(&Segment { offset: 10_000, una, high: 10_000, mss: 1_000, again: false });
-        assert_eq!(fin(9_995), 0);
+        let mut fin = |una| t.data(&Segment { offset: 10_000, una, sacked: 0, high: 10_000, mss: 1_000, again: false });
+        assert_eq!(fin(9_995), 1);
         assert_eq!(fin(10_000), service(7, 0));
     }
 
@@ -168,7 +181,7 @@ mod tests {
     fn endless_messages_are_the_least_urgent() {
         let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         t.write(0, u64::MAX / 4, 0);
-        let s = Segment { offset: 1 << 40, una: 0, high: 1 << 40, mss: 1_460, again: false };
+        let s = Segment { offset: 1 << 40, una: 1 << 40, sacked: 0, high: 1 << 40, mss: 1_460, again: false };
         assert_eq!(t.data(&s), rank_of(u64::MAX));
         t.stop((1 << 40) + 1_460);
         assert_eq!(t.data(&s), 1);

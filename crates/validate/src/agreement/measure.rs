@@ -146,7 +146,7 @@ fn in_world(world: &str, name: &str, text: &str) -> Result<(Figures, Report), St
     let scenario = Scenario::from_text(forebay_backends::all(), text, name, "".as_ref(), &sets, None);
     let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.render())?;
     let mut config: Experiment = resolved.variants[0].config.clone();
-    config.seed = resolved.run_seed(0);
+    config.set_seed(resolved.run_seed(0));
     config.observe.packets = true;
     // Connections have numbers from 0; those beyond the last are not there.
     config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();

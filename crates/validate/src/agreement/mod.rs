@@ -123,7 +123,7 @@ mod tests {
                  bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", buffer = \"60pkt\" }}\n[transport]\nstack = \"linux\"\nnagle = {nagle}\n\
                  cc = {{ kind = \"cubic\", arithmetic = \"linux\" }}\n[[workload]]\nkind = \"on-off\"\ngap-from = \"start\"\n{traffic}\n"
             );
-            let row = measure::both("overlap", &text, None, &mut io::sink()).unwrap();
+            let row = measure::both(&Case::of("overlap".into(), text.clone()), None, &mut io::sink()).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
         }
     }
@@ -139,7 +139,7 @@ mod tests {
                     bottleneck = { rate = \"4Gbps\", delay = \"2us\", buffer = \"16pkt\" }\n[transport]\nstack = \"linux\"\nack-size = 100\n\
                     cc = { kind = \"cubic\", arithmetic = \"linux\" }\nack-every = 1\nrto-min = \"50ms\"\n\
                     [[workload]]\nkind = \"long\"\nsize = \"200KB\"\n";
-        let row = measure::both("hystart", text, None, &mut io::sink()).unwrap();
+        let row = measure::both(&Case::of("hystart".into(), text.into()), None, &mut io::sink()).unwrap();
         assert_eq!((row.common, row.identical), (None, 1));
     }
 }

@@ -266,17 +266,18 @@ impl<'a> Partitions<'a> {
         let mut all = PartitionResult::default();
         for part in &self.parts {
             let part = &mut *lock(part);
-            let PartitionResult { next, activations, open, done, has_effects } = part.result;
+            let PartitionResult { next, activations, open, done, worked, has_effects } = part.result;
             all.next = all.next.min(next);
             all.activations += activations;
             all.open += open;
             all.done += done;
+            all.worked = all.worked.max(worked);
             all.has_effects |= has_effects;
             if has_effects {
                 sim.merge(&mut part.state);
             }
         }
-        sim.count((all.open, all.done));
+        sim.count((all.open, all.done), all.worked);
         all
     }
 

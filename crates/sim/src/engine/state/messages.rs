@@ -30,6 +30,7 @@ impl SimState {
             let finite = message.end_offset.is_some();
             assert!(!finite || message.delivered.is_due(now), "conservation: a message was acknowledged before it was delivered");
             self.partition.open -= 1;
+            self.partition.end_work(now);
             self.partition.done += u64::from(finite);
             sender.next_message(
                 out.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end().unwrap_or(u64::MAX))),

@@ -37,6 +37,7 @@ use crate::tcp::config::TcpConfig;
 use connection_table::ConnectionTable;
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::network::Network;
 use forebay_types::{GroupId, NodeId, PortId, Time, TimeOrNever};
 use host_table::HostTable;
@@ -65,6 +66,8 @@ pub(crate) struct SimState {
     /// Division of the run among processes.
     remote: Remote,
     seed: u64,
+    /// End of the run, if it is earlier than that of its last window.
+    end: Option<Time>,
     /// Ports of the connection that is being opened; the memory is reused.
     route: Vec<PortId>,
     /// True if connections were added, or the warm-up ended, since the partitions were last shared.
@@ -85,9 +88,11 @@ impl SimState {
         let mut hosts = HostTable::new(network, seed);
         let sprays = network.faults.balance == Balance::Packet;
         let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
+        let timing = HostTiming::of(&config.groups);
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);
+            fabric.ports[id].set_timing(timing.phase(seed, port.from), timing.jitter(seed, port.from));
             if sprays || jitter {
                 fabric.ports[id].intercept();
             }
@@ -112,6 +117,7 @@ impl SimState {
             recorder,
             remote: Remote::default(),
             seed,
+            end: None,
             route: Vec::new(),
             changed: false,
         }
@@ -147,6 +153,16 @@ impl SimState {
     #[inline(always)]
     pub(super) fn all_acknowledged(&self) -> bool {
         self.partition.open == 0
+    }
+
+    /// Time at which the last work ended so far.
+    pub(super) fn worked(&self) -> Time {
+        self.partition.worked()
+    }
+
+    /// Ends the run at the time at which its last work ended, which lies in its last window.
+    pub(super) fn end_with_work(&mut self) {
+        self.end = Some(self.worked().max(self.measurement.since));
     }
 
     /// Time of the next failure, repair, or change of forwarding tables.

@@ -5,7 +5,7 @@ use crate::engine::partition_state::PartitionState;
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
 use forebay_experiment::network::Network;
-use forebay_types::{NodeId, PortId, TimeOrNever};
+use forebay_types::{NodeId, PortId, Time, TimeOrNever};
 
 /// Result of a partition's window, for the leading thread.
 #[derive(Debug, Clone, Copy)]
@@ -18,13 +18,15 @@ pub(in crate::engine) struct PartitionResult {
     pub open: i64,
     /// See [`PartitionState`].
     pub done: u64,
+    /// See [`PartitionState`].
+    pub worked: Time,
     /// True if the partition has deferred effects.
     pub has_effects: bool,
 }
 
 impl Default for PartitionResult {
     fn default() -> PartitionResult {
-        PartitionResult { next: TimeOrNever::NEVER, activations: 0, open: 0, done: 0, has_effects: false }
+        PartitionResult { next: TimeOrNever::NEVER, activations: 0, open: 0, done: 0, worked: Time::ZERO, has_effects: false }
     }
 }
 
@@ -65,6 +67,7 @@ impl SimState {
                 partition,
                 recorder: self.recorder.for_partition(),
                 seed: self.seed,
+                end: self.end,
                 network: self.network.clone(),
                 route: Vec::new(),
                 endpoint_shims: self.endpoint_shims.share(),
@@ -101,13 +104,15 @@ impl SimState {
     pub(in crate::engine) fn partition_result(&mut self, activations: u64) -> PartitionResult {
         let partition = &mut self.partition;
         let (open, done) = (std::mem::take(&mut partition.open), std::mem::take(&mut partition.done));
-        PartitionResult { next: partition.calendar.next(), activations, open, done, has_effects: partition.has_effects() }
+        let (next, worked, has_effects) = (partition.calendar.next(), partition.worked(), partition.has_effects());
+        PartitionResult { next, activations, open, done, worked, has_effects }
     }
 
     /// Adds the counters of a partition.
-    pub(in crate::engine) fn count(&mut self, (open, done): (i64, u64)) {
+    pub(in crate::engine) fn count(&mut self, (open, done): (i64, u64), worked: Time) {
         self.partition.open += open;
         self.partition.done += done;
+        self.partition.end_work(worked);
     }
 
     /// Prefetches a port that will receive packets, for [`SimState::prefetch_ring`].

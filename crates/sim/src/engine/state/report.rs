@@ -36,8 +36,9 @@ impl SimState {
 
     /// Collects the results of this process, and frees the memory of the connections.
     fn results(&mut self, ranks: Option<&mut Ranks>) -> RunResults {
+        // Queues are counted to the end of the last window, also where the work ended inside it.
         let end = self.partition.calendar.end;
-        let measured = end.saturating_sub(self.measurement.since).max(Time(1));
+        let measured = self.end.unwrap_or(end).saturating_sub(self.measurement.since).max(Time(1));
         if let Some(ranks) = ranks {
             let mut longest: Vec<u64> = self.fabric.ports.iter().map(|p| u64::from(p.events.max_pkts)).collect();
             ranks.sum(&mut longest);
@@ -77,7 +78,7 @@ impl SimState {
 
     /// Makes the report from the results of all processes.
     fn make_report(mut self, mut results: RunResults) -> Report {
-        let end = self.partition.calendar.end;
+        let end = self.end.unwrap_or(self.partition.calendar.end);
         self.attribute_waits(&mut results.flows, mem::take(&mut results.stalled), &results.waits);
         let RunResults { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = results;
         let deliveries = mem::take(&mut self.measurement.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);

@@ -208,7 +208,15 @@ impl SimState {
     #[inline(never)]
     fn run_timer(&mut self, apps: &Apps, node: NodeId) {
         match self.hosts[node].pop() {
-            Some((now, TimerKind::App { app, tag })) => lock_app(&apps[app]).on_wake(self, now, tag),
+            Some((now, TimerKind::App { app, tag })) => {
+                let app = &mut *lock_app(&apps[app]);
+                let before = app.remaining();
+                app.on_wake(self, now, tag);
+                // An application of datagrams gets no acknowledgements.
+                if app.remaining() < before {
+                    self.partition.end_work(now);
+                }
+            }
             Some((now, wake)) => self.run_host_timer(node, now, wake),
             None => {}
         }

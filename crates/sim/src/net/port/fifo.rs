@@ -81,10 +81,8 @@ impl Port {
         let departure = start + self.tx(wire);
         self.busy_until = departure;
         let mut arrival = departure + self.delay;
-        if let Some(late) = late {
-            // Late packets are not reordered: a packet sent later arrives later.
-            arrival = (arrival + late).max(self.latest + Time(1));
-            self.latest = arrival;
+        if HOST && (late.is_some() || self.jitter.is_on()) {
+            arrival = self.delayed(arrival, late.unwrap_or_default());
         }
         self.ring.push(packet, arrival, mark, fill);
         self.sent_pkts += 1;
@@ -96,7 +94,7 @@ impl Port {
     /// As [`Port::enqueue`], for a packet that may bypass the discipline ([`Port::allows_bypass`]) at a port without a recorder.
     #[inline(always)]
     pub(crate) fn enqueue_idle<'a>(&mut self, now: Time, packet: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> Time {
-        debug_assert!(self.busy_until < now && self.threshold.packets > 0 && !self.counts());
+        debug_assert!(self.busy_until < now && self.threshold.packets > 0 && !self.counts() && !self.host);
         self.departed = self.ring.tail();
         self.queue = QueueState::default();
         self.count_arrival_fast(u64::from(packet.wire));
@@ -120,7 +118,11 @@ impl Port {
         self.busy_until = departure;
         self.add_sojourn(departure - entered);
         self.damage(u64::from(packet.wire));
-        self.ring.push(packet, departure + self.delay, mark, |_| {});
+        let mut arrival = departure + self.delay;
+        if self.jitter.is_on() {
+            arrival = self.delayed(arrival, Time::ZERO);
+        }
+        self.ring.push(packet, arrival, mark, |_| {});
         if let Some(extra) = extra() {
             self.ring.push_extra(extra);
         }

@@ -18,6 +18,7 @@ use super::bit_errors::BitErrors;
 use super::packet::{Codepoint, Extra, Packet};
 use super::prefetch;
 use super::ring::Ring;
+use forebay_experiment::host_timing::Jitter;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
@@ -61,6 +62,10 @@ pub struct Port {
     pub(super) sent_bytes: u64,
     /// Upper half of their `sojourn`.
     sojourn_high: u64,
+    /// Latest arrival time so far, at a host's port.
+    latest: Time,
+    /// Latency variation of a host's interface.
+    jitter: Jitter,
     /// Order of packets, and the discipline of a FIFO.
     kind: QueueKind,
     /// Backlog of a port with a buffered discipline, whose kind is [`QueueKind::Buffered`]. Absent while the discipline runs.
@@ -74,8 +79,6 @@ pub struct Port {
     pub(crate) events: PortEvents,
     /// Packets queued before the end of the warm-up.
     pub(super) before: u64,
-    /// Latest arrival time so far, at a host's port.
-    latest: Time,
     observer: Option<Box<Occupancy>>,
     errors: Option<Box<BitErrors>>,
     /// `is_step` of a FIFO's discipline.
@@ -170,6 +173,7 @@ impl Port {
             events: PortEvents::default(),
             before: 0,
             latest: Time::ZERO,
+            jitter: Jitter::default(),
             last_arrival: Time::ZERO,
             observer: None,
             errors: None,
@@ -235,6 +239,19 @@ impl Port {
         if let QueueKind::Intercepted(discipline) = &mut self.kind {
             self.kind = QueueKind::Fifo(std::mem::take(discipline));
         }
+    }
+
+    /// Delays all packets of a host's interface by `phase`, and each by a further random time.
+    pub fn set_timing(&mut self, phase: Time, jitter: Jitter) {
+        self.delay += phase;
+        self.jitter = jitter;
+    }
+
+    /// Arrival of a packet that leaves `late` after its turn and would otherwise arrive at `arrival`. A packet that leaves later arrives later.
+    #[inline(always)]
+    fn delayed(&mut self, arrival: Time, late: Time) -> Time {
+        self.latest = (arrival + late + self.jitter.draw()).max(self.latest + Time(1));
+        self.latest
     }
 
     /// Prefetches the memory that [`Port::enqueue`] writes to, beside the first cache line.

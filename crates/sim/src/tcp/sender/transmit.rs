@@ -346,6 +346,7 @@ impl Sender {
                 | t.data(&Segment {
                     offset,
                     una: self.stream.snd_una(),
+                    sacked: self.loss.sack.as_ref().map_or(0, |s| s.board.sacked),
                     high: self.stream.snd_max(),
                     mss: u64::from(c.mss),
                     again,
