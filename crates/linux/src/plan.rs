@@ -66,7 +66,7 @@ impl Plan {
                 profile,
                 flags: options.flags,
                 rcvbuf: options.rcvbuf,
-                sndbuf: 0,
+                sndbuf: options.sndbuf,
                 header: group.tcp.header,
                 ack_size: group.tcp.ack_size,
                 send_jitter: group.tcp.send_jitter.0,
