@@ -43,8 +43,8 @@ impl Host {
 }
 
 /// A fixed buffer of 100 KB, which setsockopt doubles: the segment that finds less than 200 000 bytes in use is the last one, the 110th
-/// (109 * 1832 = 199 688). The application continues when a third is free: with n segments acknowledged, 200 000 - (110 - n) * 1832 >= half of
-/// (110 - n) * 1832, so that (110 - n) * 1832 <= 133 333 and n = 38; it fills the buffer again.
+/// (109 * 1832 = 199 688). The application continues when a third is free: with n segments acknowledged, (110 - n) * 1832 <= 133 333.
+/// So n = 38, and it fills the buffer again.
 #[test]
 fn fixed_buffer_limits_every_stack() {
     for stack in ["linux", "rfc", "ns2"] {

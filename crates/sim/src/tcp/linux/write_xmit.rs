@@ -88,7 +88,7 @@ impl Sender {
         if head(b) - start < quota * mss {
             b.grow_head(quota * mss - (head(b) - start));
         }
-        // What the congestion control does not allow yet is not there.
+        // Data that the congestion control does not allow yet does not count.
         let (skb, last) = (head(b).min(end), b.queue().is_some_and(|q| q.head_is_tail()) || head(b) > end);
         let (len, window) = (skb - start, self.stream.snd_wnd_edge().saturating_sub(start));
         // tcp_snd_wnd_test.
