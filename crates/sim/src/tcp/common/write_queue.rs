@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn buffers_split_and_grow() {
         let mut q = WriteQueue::default();
-        (q.push(10_000), q.push(20_000));
+        [10_000, 20_000].into_iter().for_each(|end| q.push(end));
         q.split_head(4_000);
         assert_eq!((q.head(), q.len(), q.tail_len(0)), (Some(4_000), 3, Some(10_000)));
         q.sent_up_to(4_000);
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn stop_drops_unsent_buffers() {
         let mut q = WriteQueue::default();
-        (q.push(1_000), q.push(2_000), q.push(3_000));
+        [1_000, 2_000, 3_000].into_iter().for_each(|end| q.push(end));
         q.sent_up_to(1_000);
         q.stop(1_500);
         assert_eq!((q.head(), q.len()), (Some(1_500), 2));
