@@ -114,3 +114,47 @@ last-at = "500ms"
     assert!(o.drops() > 0, "nothing was lost");
     assert!(o.report.flows.iter().all(|f| f.end < f.acked && !f.acked.is_never()), "acknowledged before it was there, or never");
 }
+
+/// One flow over 20 ms at 1 Gbps, whose windows do not limit it.
+const LONG_PATH: [&str; 3] = ["topology.bottleneck.delay=10ms", "transport.rcv-wnd=100MB", "duration=2s"];
+
+/// SO_SNDBUF of 100 KB: 200 000 bytes of memory are at most 88 segments of 1448 + 832 bytes (87 * 2280 < 200 000), or with bursts 200 000 bytes and a
+/// buffer of 45 segments. The application writes again when a third is free, so at least two thirds are in flight, and the goodput is between two thirds
+/// and all of that for each RTT of 20.05 ms. Without limit the flow fills the link.
+#[test]
+fn send_buffer_limits_goodput() {
+    let rate = |sets: &[&'static str]| {
+        let o = one(PATH, &[&LONG_PATH[..], sets].concat());
+        assert_eq!(o.rtos(), 0);
+        o.report.flows.iter().map(|f| f.bytes_measured as f64).sum::<f64>() * 8.0 / 1.9
+    };
+    let most = |bytes: f64| bytes * 8.0 / 0.02005;
+    for cc in ["transport.cc=newreno", "transport.cc=cubic", "transport.cc=bbr"] {
+        for (tso, segments) in [("transport.host=bare", 88.0), (TSO, (200_000.0 / 1448.0) + 45.0)] {
+            let limited = rate(&[cc, tso, "transport.snd-buf=100KB"]) / most(segments * 1448.0);
+            println!("{cc} {tso}: {limited:.3} of the largest rate");
+            // BBR takes a limited sender's rate for the bandwidth and paces below it, so only the upper bound holds for it.
+            let least = if cc.ends_with("bbr") { 0.0 } else { 0.5 };
+            assert!(limited > least && limited <= 1.0, "{cc} {tso}: {limited}");
+        }
+    }
+    let free = rate(&["transport.snd-buf-max=100MB"]);
+    assert!(free > 5.0 * most(88.0 * 1448.0), "{free}");
+}
+
+/// BBR paces whole bursts (tcp_update_skb_after_send): it fills the link as single segments do, and the bursts wait at the switch. At 1 Gbps a burst has
+/// 125 MB/s / 1024 = 122 KB, so 45 segments.
+#[test]
+fn bbr_paces_whole_bursts() {
+    let path = ["transport.cc=bbr", "topology.bottleneck.delay=1ms", "duration=1s", "observe.warmup=500ms"];
+    let of = |tso: &[&'static str]| {
+        let o = one(PATH, &[&path[..], tso].concat());
+        (o.port("bottleneck").queue_mean_pkts, o.report.flows.iter().map(|f| f.bytes_measured as f64).sum::<f64>() * 16.0)
+    };
+    let ((single, without), (bursts, with)) = (of(&[]), of(&[TSO]));
+    println!("mean queue {single:.1} and {bursts:.1}, {:.1} and {:.1} Mbit/s", without * 1e-6, with * 1e-6);
+    // The margin of 1 %, and one of eight phases of the cycle at three quarters of the bandwidth.
+    let least = 0.99 * 7.75 / 8.0 * 1e9 * 1448.0 / 1500.0;
+    assert!(without > least && with > least, "{with} and {without}");
+    assert!(bursts > 10.0, "bursts of 45 segments arrive at ten times the rate: {bursts} packets wait in the mean");
+}

@@ -153,6 +153,16 @@ fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
     legal("init_cwnd", s.init_cwnd > 0, "at least 1")?;
     legal("ack_every", s.ack_every > 0, "at least 1")?;
     legal("rcv_wnd", s.rcv_wnd >= u64::from(s.mss) && s.rcv_wnd <= 1 << 30, "one segment to 1 GiB (RFC 7323 section 2.3)")?;
+    let size = |key, bytes: Option<u64>, least: u64| {
+        let range = format!("{least} bytes to 1 GiB");
+        legal(key, bytes.is_none_or(|bytes| (least..=1 << 30).contains(&bytes)), &range)
+    };
+    // SOCK_MIN_SNDBUF and SOCK_MIN_RCVBUF are larger than half of these.
+    size("snd_buf", s.snd_buf, 2_048)?;
+    size("rcv_buf", s.rcv_buf, 2_048)?;
+    // The second number of tcp_wmem and of tcp_rmem, with which a connection begins.
+    size("wmem_max", s.wmem_max, 16_384)?;
+    size("rmem_max", s.rmem_max, 131_072)?;
     positive("rto_min", s.rto_min)?;
     positive("rto_initial", s.rto_initial)?;
     positive("rto_max", s.rto_max)?;

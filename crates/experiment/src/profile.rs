@@ -59,6 +59,26 @@ pub const PARAMS: &[Param] = &[
     ),
     p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` its maximum"),
     p(
+        "snd-buf",
+        Kind::Bytes,
+        "size of the send buffer as SO_SNDBUF (socket(7)): the kernel allots twice as much memory for data that is written and not acknowledged, and does not tune the buffer",
+    ),
+    p(
+        "snd-buf-max",
+        Kind::Bytes,
+        "limit of a tuned send buffer, in memory (tcp_wmem[2]): payload and 832 bytes for each segment, or with `tso` for each buffer of up to 64 KB; default in linux: 4 MiB, elsewhere no limit",
+    ),
+    p(
+        "rcv-buf",
+        Kind::Bytes,
+        "size of the receive buffer as SO_RCVBUF (socket(7)): the kernel allots twice as much memory, derives the window from it (tcp_win_from_space), and does not tune the buffer; default: the buffer is tuned, or `rcv-wnd` is the window",
+    ),
+    p(
+        "rcv-buf-max",
+        Kind::Bytes,
+        "limit of a tuned receive buffer, in memory (tcp_rmem[2]), which limits the window in place of `rcv-wnd`; default with `host = \"linux-server\"`: 6 MiB, unless `rcv-wnd` is given; elsewhere twice `rcv-wnd`",
+    ),
+    p(
         "rcv-autotune",
         Kind::Bool,
         "receive window autotuning as in Linux: the window starts at 64 KB and grows with the data that arrives in an RTT; default in linux: on, unless `rcv-wnd` is given, which fixes the window like SO_RCVBUF",
@@ -226,6 +246,8 @@ const CLOCK_PERIOD: Time = Time(6_400);
 /// between clock domains, two for the periodic synchronization). Our choice: all of it is variation of the latency. It is at the lower end of what
 /// servers have: crossing PCIe varies by tens of nanoseconds more (Neugebauer et al., SIGCOMM 2018).
 const LATENCY_VARIATION: Time = Time(4 * CLOCK_PERIOD.0);
+/// `tcp_rmem[2]` on a host with memory enough (tcp_init).
+const TCP_RMEM_MAX: u64 = 6 << 20;
 
 impl Stack {
     /// Takes the defaults of `host`.
@@ -238,6 +260,7 @@ impl Stack {
             self.gro = Some(INTERRUPT_MODERATION);
             self.host_phase = CLOCK_PERIOD;
             self.host_jitter = LATENCY_VARIATION;
+            self.rmem_max = self.rcv_autotune.then_some(TCP_RMEM_MAX);
         }
     }
 }
@@ -274,8 +297,19 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.ack_size = int("ack-size", c.ack_size);
     c.init_cwnd = int("init-cwnd", c.init_cwnd);
     c.rcv_wnd = values.opt_bytes("rcv-wnd").map_or(c.rcv_wnd, |b| b.0);
+    c.snd_buf = values.opt_bytes("snd-buf").map_or(c.snd_buf, |b| Some(b.0));
+    c.wmem_max = values.opt_bytes("snd-buf-max").map_or(c.wmem_max, |b| Some(b.0));
+    c.rcv_buf = values.opt_bytes("rcv-buf").map_or(c.rcv_buf, |b| Some(b.0));
+    c.rmem_max = values.opt_bytes("rcv-buf-max").map_or(c.rmem_max, |b| Some(b.0));
     // SO_RCVBUF switches the kernel's tuning off (SOCK_RCVBUF_LOCK).
-    c.rcv_autotune = flag("rcv-autotune", c.rcv_autotune && values.opt_bytes("rcv-wnd").is_none());
+    c.rcv_autotune = c.rcv_buf.is_none() && flag("rcv-autotune", c.rcv_autotune && values.opt_bytes("rcv-wnd").is_none());
+    if values.opt_bytes("rcv-wnd").is_none() {
+        // Half of the memory, until the receiver knows better (tcp_win_from_space).
+        c.rcv_wnd = c.rcv_buf.or(c.rmem_max.map(|most| most / 2)).unwrap_or(c.rcv_wnd);
+    } else if values.opt_bytes("rcv-buf-max").is_none() {
+        // The window of the scenario, not the memory of the profile, is the limit.
+        c.rmem_max = None;
+    }
     c.quickack = flag("quickack", c.quickack);
     c.ack_every = int("ack-every", c.ack_every);
     c.ack_delay = time("ack-delay", c.ack_delay);
@@ -334,6 +368,10 @@ pub fn defaults(profile: Profile) -> Stack {
         init_cwnd: 2,
         // 1000 segments, the window limit of the incast and TRIM simulations.
         rcv_wnd: 1_460_000,
+        snd_buf: None,
+        wmem_max: None,
+        rcv_buf: None,
+        rmem_max: None,
         rcv_autotune: false,
         quickack: false,
         ack_every: 1,
@@ -385,9 +423,11 @@ pub fn defaults(profile: Profile) -> Stack {
             header: 52,
             ack_size: 52,
             init_cwnd: 10,
-            // Half of the 6 MB that tcp_rmem[2] allows; the rest is the kernel's overhead (tcp_win_from_space). Our choice: the initial estimate of
-            // one half. The kernel replaces it by the measured ratio of payload to buffer.
+            // Half of the 6 MiB that tcp_rmem[2] allows; the rest is the kernel's overhead (tcp_win_from_space). Our choice: the initial estimate of
+            // one half. The kernel replaces it by the measured ratio of payload to buffer, as with `rcv-buf-max`.
             rcv_wnd: 3 << 20,
+            // tcp_wmem[2] on a host with memory enough (tcp_init).
+            wmem_max: Some(4 << 20),
             rcv_autotune: true,
             quickack: true,
             ack_every: 2,

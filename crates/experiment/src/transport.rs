@@ -232,6 +232,14 @@ pub struct Stack {
     pub init_cwnd: u32,
     /// Receive window in bytes; with autotuning its maximum.
     pub rcv_wnd: u64,
+    /// Size of the send buffer in bytes, as SO_SNDBUF: the kernel allots twice as much. `None`: the buffer is tuned.
+    pub snd_buf: Option<u64>,
+    /// Limit of a tuned send buffer, bytes of memory (`tcp_wmem[2]`); `None`: there is no limit.
+    pub wmem_max: Option<u64>,
+    /// Size of the receive buffer in bytes, as SO_RCVBUF: the kernel allots twice as much. `None`: the window is `rcv_wnd`, or the buffer is tuned.
+    pub rcv_buf: Option<u64>,
+    /// Limit of a tuned receive buffer, bytes of memory (`tcp_rmem[2]`); `None`: twice [`Stack::rcv_wnd`].
+    pub rmem_max: Option<u64>,
     /// The receive window is tuned as Linux does it.
     pub rcv_autotune: bool,
     /// Receivers acknowledge as Linux: by bytes, at once at the end of a write, in quickack mode after pauses, and by an adaptive delayed-ACK timer.
@@ -318,6 +326,20 @@ impl Stack {
     #[inline(always)]
     pub fn is_linux(&self) -> bool {
         self.flavor == Flavor::Linux
+    }
+
+    /// Largest window that a receiver advertises. The memory of a receive buffer that has a size or a limit of its own is the only limit.
+    #[inline]
+    pub fn window_limit(&self) -> u64 {
+        // RFC 7323 section 2.3.
+        if self.rcv_buf.is_some() || self.rmem_max.is_some() { 1 << 30 } else { self.rcv_wnd }
+    }
+
+    /// Returns true if data passes a send buffer, which limits the data of a connection that is written and not acknowledged, or sets PSH for receivers
+    /// that look at it.
+    #[inline]
+    pub fn has_send_buffer(&self) -> bool {
+        self.snd_buf.is_some() || self.wmem_max.is_some() || self.quickack
     }
 
     /// Returns true if a sender without SACK counts each duplicate ACK as the SACK of a segment (Linux tcp_add_reno_sack) rather than follow RFC 6582.

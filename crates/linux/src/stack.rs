@@ -21,8 +21,6 @@ const IP_AND_UDP: u32 = 28;
 const TICK: Time = Time::from_ms(1);
 /// `TCP_TIMEOUT_INIT`.
 const RTO_INITIAL: Time = Time::from_secs(1);
-/// Limit of a send buffer that the kernel tunes, bytes of memory (`tcp_wmem[2]`).
-const WMEM_MAX: u64 = 4 << 20;
 /// Longest text of a setting's name and value.
 type Setting = (&'static str, String);
 
@@ -87,9 +85,9 @@ pub(crate) fn settings(t: &Transport) -> Settings {
         ("net/ipv4/tcp_reordering", t.dup_thresh.to_string()),
         ("net/ipv4/tcp_moderate_rcvbuf", on(t.rcv_autotune)),
         // The first is the least; the second what a connection begins with; half of the third is the largest window (tcp_win_from_space).
-        ("net/ipv4/tcp_rmem", format!("4096 131072 {}", (2 * t.rcv_wnd).clamp(131_072, i32::MAX as u64))),
-        // As the kernel has it on a machine with memory enough, so that the guest's memory changes nothing.
-        ("net/ipv4/tcp_wmem", format!("4096 16384 {WMEM_MAX}")),
+        ("net/ipv4/tcp_rmem", format!("4096 131072 {}", t.rmem_max.unwrap_or(2 * t.rcv_wnd).clamp(131_072, i32::MAX as u64))),
+        // The default is the kernel's on a machine with memory enough, so that the guest's memory changes nothing.
+        ("net/ipv4/tcp_wmem", format!("4096 16384 {}", t.wmem_max.unwrap_or(4 << 20).clamp(16_384, i32::MAX as u64))),
         // ACKs that are held back leave when their time is over, not with whatever else happens in the guest within 0.1 ms of that.
         ("net/ipv4/tcp_comp_sack_slack_ns", "0".into()),
     ];
@@ -137,9 +135,9 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
         flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN }
             | if t.fin { GROUP_FIN } else { 0 }
             | if t.nagle { 0 } else { GROUP_NODELAY },
-        // The kernel doubles it, and gives half of that to the window.
-        rcvbuf: if t.rcv_autotune { 0 } else { t.rcv_wnd },
-        sndbuf: 0,
+        // The kernel doubles it, and gives half of that to the window at first.
+        rcvbuf: t.rcv_buf.unwrap_or(if t.rcv_autotune { 0 } else { t.rcv_wnd }),
+        sndbuf: t.snd_buf.unwrap_or(0),
     }
 }
 
@@ -255,6 +253,21 @@ mod tests {
         }
         assert_eq!(own_ways(&group(Profile::Linux, "newreno")), [] as [String; 0]);
         assert!(own_ways(&group(Profile::Ns2, "newreno")).iter().any(|l| l.contains("`prr`")));
+    }
+
+    /// Sizes of buffers are options of sockets, their limits settings of the namespace.
+    #[test]
+    fn buffer_sizes_reach_the_kernel() {
+        let mut g = group(Profile::Linux, "newreno");
+        let sysctl = |g: &Group, name| settings(&g.tcp).sysctls.into_iter().find(|s| s.0 == name).map(|s| s.1).unwrap();
+        assert_eq!(sysctl(&g, "net/ipv4/tcp_wmem"), "4096 16384 4194304");
+        assert_eq!(sysctl(&g, "net/ipv4/tcp_rmem"), "4096 131072 6291456");
+        assert_eq!((sockets(&g.tcp, None).sndbuf, sockets(&g.tcp, None).rcvbuf), (0, 0));
+        (g.tcp.wmem_max, g.tcp.rmem_max, g.tcp.snd_buf, g.tcp.rcv_buf) =
+            (Some(1 << 20), Some(2 << 20), Some(50_000), Some(60_000));
+        assert_eq!(sysctl(&g, "net/ipv4/tcp_wmem"), "4096 16384 1048576");
+        assert_eq!(sysctl(&g, "net/ipv4/tcp_rmem"), "4096 131072 2097152");
+        assert_eq!((sockets(&g.tcp, None).sndbuf, sockets(&g.tcp, None).rcvbuf), (50_000, 60_000));
     }
 
     #[test]

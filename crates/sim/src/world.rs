@@ -76,11 +76,6 @@ impl World for Simulator {
                     );
                     cannot.push(Unsupported { key: "transport.recovery", reason });
                 }
-                Ok(tcp) if tcp.cc.hooks().paces() && tcp.tso.is_some() => {
-                    let reason =
-                        format!("`{}` paces single segments; legal with this congestion control: no `tso`", group.tcp.cc.name);
-                    cannot.push(Unsupported { key: "transport.tso", reason });
-                }
                 Err(e) if e.key == "shim" => cannot.push(Unsupported { key: "transport.shim", reason: e.message }),
                 Err(e) => cannot.push(Unsupported { key: "transport.cc", reason: e.message }),
                 Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.cc.hooks().own_slow_start() => {

@@ -333,6 +333,18 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
         let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name);
         error(&["handshake", "shim"], message, "must be true with this shim");
     }
+    // SOCK_MIN_SNDBUF and SOCK_MIN_RCVBUF are more than twice 2 KiB. The least of the limits are the sizes with which a connection begins.
+    for (key, size, least) in [
+        ("snd-buf", tcp.snd_buf, 2 << 10),
+        ("rcv-buf", tcp.rcv_buf, 2 << 10),
+        ("snd-buf-max", tcp.wmem_max, 16 << 10),
+        ("rcv-buf-max", tcp.rmem_max, 128 << 10),
+    ] {
+        if let Some(bytes) = size.filter(|bytes| !(least..=1 << 30).contains(bytes)) {
+            let message = format!("`{key}` is {}", forebay_types::Bytes(bytes));
+            error(&[key], message, &format!("legal: {} to 1 GiB", forebay_types::Bytes(least)));
+        }
+    }
     // RFC 7323 2.3: windows stay below 2^30.
     if tcp.rcv_wnd < u64::from(tcp.mss) || tcp.rcv_wnd > 1 << 30 {
         let message = format!("`rcv-wnd` is {}", forebay_types::Bytes(tcp.rcv_wnd));

@@ -4,7 +4,7 @@ use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, Recovery, RtoRul
 use forebay_types::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 
-/// Writes every key of `profile::PARAMS`; `tso` only if on, `isn` only if fixed.
+/// Writes every key of `profile::PARAMS`; `tso` only if on, `isn` only if fixed, sizes of buffers only if given or limited.
 pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
     let recovery = match c.recovery {
         Recovery::Reno => "reno",
@@ -84,6 +84,12 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
     echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
     if let Some(tso) = c.tso {
         echo.insert("tso".into(), Bytes(tso.into()).to_string().into());
+    }
+    for (key, bytes) in [("snd-buf", c.snd_buf), ("snd-buf-max", c.wmem_max), ("rcv-buf", c.rcv_buf), ("rcv-buf-max", c.rmem_max)]
+    {
+        if let Some(bytes) = bytes {
+            echo.insert(key.into(), Bytes(bytes).to_string().into());
+        }
     }
     if let Some(isn) = c.isn {
         echo.insert("isn".into(), isn.into());

@@ -1,7 +1,7 @@
 //! TCP options and ECN of a configuration.
 
 use super::config::TcpConfig;
-use super::initial_window::autotuned_shift;
+use super::initial_window::{buffer_shift, has_buffer};
 use crate::net::packet::Codepoint;
 use forebay_experiment::transport::Ecn;
 
@@ -13,8 +13,8 @@ pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
 /// Window scale that receivers offer: the smallest with which their window fits 16 bits (RFC 7323 section 2.2, at most 14); with autotuning, that of
 /// the largest buffer.
 pub fn offered_shift(c: &TcpConfig) -> u8 {
-    if c.rcv_autotune && c.shims.window.is_none() {
-        return autotuned_shift(c);
+    if has_buffer(c) && c.shims.window.is_none() {
+        return buffer_shift(c);
     }
     (0..14).find(|s| c.rcv_wnd >> s <= 65_535).unwrap_or(14)
 }

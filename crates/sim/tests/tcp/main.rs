@@ -33,6 +33,7 @@ mod reduction;
 mod rto;
 mod sack;
 mod scale;
+mod send_memory;
 mod slow_start;
 mod small_queues;
 mod spurious;

@@ -195,3 +195,19 @@ fn the_window_follows_what_arrives() {
     c.rcv_autotune = false;
     assert!(window_after(c, 60, 3).iter().all(|&w| w == 3 << 20 >> 6 << 6));
 }
+
+/// SO_RCVBUF of 100 000: the kernel allots 200 000 bytes and does not tune them. The window begins at half, in 16 bits and full segments, and opens to the
+/// share of payload (111 in 256) of what is free beside the segment that is not read yet. Its unit is that of the window: ilog2(100 000) - 15 = 1.
+#[test]
+fn fixed_buffer_opens_to_its_share() {
+    let mut c = config("linux", "newreno");
+    (c.ack_every, c.rcv_autotune, c.rcv_buf) = (1, false, Some(100_000));
+    let mut r = Script::new(c);
+    let mut windows = Vec::new();
+    for n in 0..600 {
+        r.at(1000 + n * 20).data(n);
+        windows.extend(r.packets().last().map(|p| u64::from(p.win) << 1));
+    }
+    assert!(windows[0] < 70_000 && windows.is_sorted(), "{windows:?}");
+    assert_eq!(*windows.last().unwrap(), ((200_000 - 2_304) * 111 / 256u64).next_multiple_of(2));
+}

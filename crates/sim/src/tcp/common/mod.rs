@@ -25,3 +25,4 @@ pub(in crate::tcp) mod timer_wheel;
 pub(in crate::tcp) mod timers;
 pub(in crate::tcp) mod transmitter;
 pub(in crate::tcp) mod undo;
+pub(in crate::tcp) mod write_queue;

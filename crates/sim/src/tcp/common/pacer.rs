@@ -2,7 +2,7 @@
 
 use forebay_types::{Rate, Time, TimeOrNever};
 
-/// Number of segments at the start of a connection that are not paced ("sch_fq does not pace first 10 MSS").
+/// Number of segments with which pacing begins ("sch_fq does not pace first 10 MSS"; the tenth delays the next).
 const UNPACED: u64 = 10;
 
 /// Pacing state of one connection.
@@ -44,17 +44,16 @@ impl Pacer {
         self.waits
     }
 
-    /// Notes that `bytes` of payload left at `now`. The next segment leaves when these have passed at `rate` (payload).
-    pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
-        self.sent += 1;
+    /// Notes that `segments` with `bytes` of payload left at `now`. The next segment leaves when these have passed at `rate` (payload).
+    pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, segments: u64, rate: Rate) {
+        self.sent += segments;
         let late = now.saturating_sub(self.next);
         self.next = self.next.max(now);
-        if self.sent > UNPACED && rate.0 > 0 {
-            // In whole nanoseconds.
-            let time = rate.tx_time(bytes);
-            let time = time - time % Time::from_ns(1);
-            // A segment that left late shortens the next pause, by half of it at most.
-            self.next += time - late.min(time / 2);
+        if self.sent >= UNPACED && rate.0 > 0 {
+            // A segment that left late shortens the next pause, by half of it at most. All in whole nanoseconds.
+            let whole = |time: Time| time - time % Time::from_ns(1);
+            let time = whole(rate.tx_time(bytes));
+            self.next += time - late.min(whole(time / 2));
         }
     }
 }
@@ -72,21 +71,30 @@ mod tests {
         let rate = Rate(1_000_000_000);
         for _ in 0..UNPACED {
             assert!(!p.holds_back(US));
-            p.sent(US, 1250, rate);
+            p.sent(US, 1250, 1, rate);
         }
-        assert!(!p.holds_back(US));
-        p.sent(US, 1250, rate);
         assert!(p.holds_back(US * 10));
         assert_eq!(p.due(), (US * 11).into());
         assert!(!p.holds_back(US * 11));
         assert_eq!(p.due(), TimeOrNever::NEVER);
         // 4 us late: the next pause is shorter by 4 us. After a long silence it is half as long.
-        p.sent(US * 15, 1250, rate);
+        p.sent(US * 15, 1250, 1, rate);
         // A timer that is set now allows for it, in whole ticks.
         assert_eq!([Time(1), US * 4].map(|tick| p.delay(US * 15, tick)), [US * 6, US * 4]);
         assert_eq!(p.delay(US * 30, US), Time::ZERO);
         assert_eq!(p.next(), US * 21);
-        p.sent(US * 100, 1250, rate);
+        p.sent(US * 100, 1250, 1, rate);
         assert_eq!(p.next(), US * 105);
+    }
+
+    /// tcp_update_skb_after_send: a burst of eight segments delays the next one by the time of all its bytes.
+    #[test]
+    fn burst_is_paced_as_one_packet() {
+        let mut p = Pacer::default();
+        let rate = Rate(1_000_000_000);
+        p.sent(US, 6 * 1250, 6, rate);
+        assert!(!p.holds_back(US), "not yet ten segments");
+        p.sent(US, 8 * 1250, 8, rate);
+        assert_eq!(p.next(), US * 81);
     }
 }

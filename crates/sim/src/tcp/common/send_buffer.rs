@@ -1,7 +1,12 @@
-//! Send buffer of Linux (tcp_sendmsg_locked, tcp_sndbuf_expand, tcp_check_space), as far as it is visible on the wire. The last segment of data that
-//! the application could write at once carries PSH, and so does one in half of the largest window (forced_push). A receiver acknowledges such a
-//! segment as soon as it is read. The buffer does not delay data: the application writes again at the instant at which there is space.
+//! Send buffer of Linux (tcp_sendmsg_locked, tcp_sndbuf_expand, tcp_check_space), as far as it is visible on the wire: it limits the data of a
+//! connection that is written and not acknowledged. The last segment of data that the application could write at once carries PSH, and so does one in
+//! half of the largest window (forced_push). A receiver acknowledges such a segment as soon as it is read. The application writes again at the
+//! instant at which there is space.
+//!
+//! Memory is payload and a head for each buffer (`sk_buff`). A buffer is one segment, or with segmentation offload up to 64 KB ([`WriteQueue`]).
 
+use super::write_queue::WriteQueue;
+use crate::tcp::config::TcpConfig;
 use std::collections::VecDeque;
 
 /// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb allocates).
@@ -11,9 +16,12 @@ const FRAME: u64 = 192 + 320;
 const SKB: u64 = 256;
 /// Size of the timestamp option.
 const TIMESTAMPS: u64 = 12;
-/// `tcp_wmem[1]` and `tcp_wmem[2]`.
+/// `tcp_wmem[1]`.
 const FIRST: u32 = 16_384;
-const LARGEST: u64 = 4 << 20;
+/// `SOCK_MIN_SNDBUF`.
+const SMALLEST: u64 = 2 * (2048 + SKB);
+/// TCP_MSS_DEFAULT.
+const MSS_DEFAULT: u32 = 536;
 /// TCP_INIT_CWND.
 const INITIAL: u64 = 10;
 
@@ -42,6 +50,10 @@ pub(in crate::tcp) struct SendBuffer {
     full: bool,
     /// True if it is larger than that of a new connection.
     grown: bool,
+    /// Limit of its size (`tcp_wmem[2]`); `None` for a fixed size (`SOCK_SNDBUF_LOCK`).
+    max: Option<u32>,
+    /// Buffers, with segmentation offload.
+    queue: Option<Box<WriteQueue>>,
 }
 
 /// State of the sender that the buffer needs.
@@ -67,22 +79,38 @@ pub(in crate::tcp) struct SenderView {
 }
 
 impl SendBuffer {
-    /// Empty buffer at stream offset `at`.
-    pub(in crate::tcp) fn new(at: u64) -> SendBuffer {
+    /// Empty buffer at stream offset `at`; `bursts`: of buffers of several segments.
+    pub(in crate::tcp) fn new(c: &TcpConfig, at: u64, bursts: bool) -> SendBuffer {
         let pushed = at as u32;
+        // setsockopt doubles SO_SNDBUF (socket(7)).
+        let fixed = c.snd_buf.map(|bytes| (2 * bytes).max(SMALLEST).min(i32::MAX as u64) as u32);
         SendBuffer {
             taken: at,
             first: u64::MAX,
             others: VecDeque::new(),
             sent: VecDeque::new(),
-            size: FIRST,
+            size: fixed.unwrap_or(FIRST),
             pushed,
             window: 0,
             cwnd: 0,
             resumes: 0,
             full: false,
             grown: false,
+            max: fixed.is_none().then(|| c.wmem_max.map_or(i32::MAX as u32, |most| most.min(i32::MAX as u64) as u32)),
+            queue: bursts.then(Box::default),
         }
+    }
+
+    /// Buffers of several segments, with segmentation offload.
+    #[inline]
+    pub(in crate::tcp) fn queue(&self) -> Option<&WriteQueue> {
+        self.queue.as_deref()
+    }
+
+    /// The same, to change them.
+    #[inline]
+    pub(in crate::tcp) fn queue_mut(&mut self) -> Option<&mut WriteQueue> {
+        self.queue.as_deref_mut()
     }
 
     /// Returns true if it equals a new one, when all is acknowledged and the window of the receiver is `window`.
@@ -105,6 +133,9 @@ impl SendBuffer {
         self.others.retain(|&e| e <= self.taken);
         if self.first > self.taken {
             self.first = u64::MAX;
+        }
+        if let Some(q) = &mut self.queue {
+            q.stop(self.taken);
         }
     }
 
@@ -137,24 +168,35 @@ impl SendBuffer {
 
     /// Expands the buffer (tcp_sndbuf_expand).
     fn expand(&mut self, s: &SenderView, cwnd: u64) {
+        let Some(max) = self.max else { return };
         if cwnd <= u64::from(self.cwnd) {
             return;
         }
         self.cwnd = u32::try_from(cwnd.max(INITIAL)).unwrap_or(u32::MAX);
         let frame = (s.mss + TIMESTAMPS + FRAME).next_power_of_two() + SKB;
-        let space = |cwnd: u64| (s.windows * cwnd.max(INITIAL) * frame).min(LARGEST) as u32;
+        let space = |cwnd: u64| (s.windows * cwnd.max(INITIAL) * frame).min(max.into()) as u32;
         self.size = self.size.max(space(cwnd));
         self.grown |= self.size > space(INITIAL);
     }
 
     fn occupied(&self, s: &SenderView) -> u64 {
-        let (bytes, unsent) = (self.taken.saturating_sub(s.snd_una), self.taken.saturating_sub(s.snd_nxt));
+        let bytes = self.taken.saturating_sub(s.snd_una);
+        if let Some(q) = &self.queue {
+            // Of the heads of SACKed data, those of whole buffers that join others are free (our choice: an average buffer).
+            let merged = s.merged * q.outstanding() as u64 / s.packets_out.max(1);
+            return bytes + HEAD * (q.len() as u64).saturating_sub(merged);
+        }
+        let unsent = self.taken.saturating_sub(s.snd_nxt);
         bytes + HEAD * (s.packets_out + unsent.div_ceil(s.mss)).saturating_sub(s.merged)
     }
 
     /// Sets PSH on the last segment of the buffer.
     fn push(&mut self) {
         self.pushed = self.taken as u32;
+        self.set_push();
+    }
+
+    fn set_push(&mut self) {
         if self.taken < self.first {
             let later = std::mem::replace(&mut self.first, self.taken);
             if later != u64::MAX {
@@ -220,7 +262,7 @@ impl SendBuffer {
         self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
         // A buffer that is too small for the window does not stall the sender: data that was sent has been in the buffer.
         self.taken = self.taken.max(s.snd_nxt);
-        if self.size == FIRST {
+        if self.cwnd == 0 {
             // tcp_init_buffer_space, when the connection was established.
             self.expand(s, if s.snd_una == 0 { s.cwnd } else { INITIAL });
         }
@@ -260,4 +302,123 @@ impl SendBuffer {
         }
         None
     }
+
+    /// tcp_init_buffer_space, when the connection was established.
+    fn init(&mut self, s: &SenderView) {
+        if self.cwnd == 0 {
+            self.expand(s, if s.snd_una == 0 { s.cwnd } else { INITIAL });
+        }
+    }
+
+    /// Frees what is acknowledged, and lets the application continue if it waits and a third of the buffer is free (tcp_check_space); the buffer
+    /// grows first if the window is not full.
+    pub(in crate::tcp) fn check_space(&mut self, s: &SenderView) {
+        self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
+        self.init(s);
+        if let Some(q) = &mut self.queue {
+            q.acknowledge(s.snd_una);
+        }
+        if !self.full {
+            return;
+        }
+        if s.in_flight < s.cwnd {
+            self.expand(s, s.cwnd.max(s.reordering + 1));
+        }
+        let (occupied, size) = (self.occupied(s), u64::from(self.size));
+        self.full = size.saturating_sub(occupied) < occupied / 2 || occupied >= size;
+    }
+
+    /// Returns true if the application has data that it may write now.
+    pub(in crate::tcp) fn may_write(&self) -> bool {
+        !self.full && self.message().is_some()
+    }
+
+    /// Data of one buffer that the application fills, whole segments (tcp_xmit_size_goal): `most` bytes, or half of the largest window of the receiver
+    /// (tcp_bound_to_half_wnd).
+    fn size_goal(&self, mss: u64, most: u64) -> u64 {
+        let half = u64::from(if self.window > MSS_DEFAULT { self.window / 2 } else { self.window });
+        let goal = if half > 0 { most.min(half) } else { most };
+        (goal / mss).max(1) * mss
+    }
+
+    /// Writes data of the application until a buffer of up to `most` bytes is full, the message ends or there is no space (tcp_sendmsg_locked). `begins`:
+    /// this is the start of a call.
+    pub(in crate::tcp) fn write_one(&mut self, s: &SenderView, most: u64, begins: bool) -> Written {
+        let Some(end) = self.message() else { return Written::Nothing };
+        let goal = self.size_goal(s.mss, most);
+        let tail = self.queue.as_ref().and_then(|q| q.tail_len(s.snd_nxt));
+        let mut room = goal.saturating_sub(tail.unwrap_or(0));
+        let extends = tail.is_some() && room > 0;
+        if !extends {
+            if self.occupied(s) >= u64::from(self.size) {
+                self.full = true;
+                if tail.is_some() && !begins {
+                    self.push();
+                }
+                return Written::Full;
+            }
+            room = goal;
+        }
+        // PSH is a flag of the buffer, whose last segment carries it. The first bytes of a call clear it.
+        let pushes = extends && self.clear_push(self.taken) && !begins;
+        let copied = room.min(end - self.taken);
+        self.taken += copied;
+        if let Some(q) = &mut self.queue {
+            if extends { q.extend_tail(self.taken) } else { q.push(self.taken) }
+        }
+        if pushes {
+            self.set_push();
+        }
+        if self.taken == end {
+            self.push();
+            return Written::Message;
+        }
+        let forced = (self.taken as u32).wrapping_sub(self.pushed) > self.window / 2;
+        if forced {
+            self.push();
+        }
+        Written::Buffer { push: forced }
+    }
+
+    /// Moves up to `bytes` to the first buffer that has not been sent (tcp_grow_skb), with their PSH.
+    pub(in crate::tcp) fn grow_head(&mut self, bytes: u64) {
+        if let Some((from, to)) = self.queue.as_mut().and_then(|q| q.grow_head(bytes))
+            && self.first == from
+        {
+            // PSH is a flag of the buffer, whose last segment carries it.
+            self.drop_first();
+            if self.first != to {
+                let later = std::mem::replace(&mut self.first, to);
+                if later != u64::MAX {
+                    self.others.push_front(later);
+                }
+            }
+        }
+    }
+
+    /// Clears PSH at `end`, which has not been sent. Returns true if it was set.
+    fn clear_push(&mut self, end: u64) -> bool {
+        if self.first == end {
+            self.drop_first();
+            return true;
+        }
+        let found = self.others.binary_search(&end);
+        found.is_ok_and(|at| self.others.remove(at).is_some())
+    }
+}
+
+/// Result of [`SendBuffer::write_one`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tcp) enum Written {
+    /// The application has no data.
+    Nothing,
+    /// There is no space.
+    Full,
+    /// A buffer is full; `push`: with PSH.
+    Buffer {
+        /// forced_push.
+        push: bool,
+    },
+    /// The message is written.
+    Message,
 }

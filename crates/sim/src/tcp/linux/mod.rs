@@ -6,3 +6,4 @@ pub(in crate::tcp) mod reno_sack;
 pub(in crate::tcp) mod timer;
 pub(in crate::tcp) mod tso;
 pub(in crate::tcp) mod tsq;
+pub(in crate::tcp) mod write_xmit;

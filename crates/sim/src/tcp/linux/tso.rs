@@ -8,6 +8,10 @@ use forebay_types::Time;
 
 /// `tcp_min_tso_segs`.
 const FEWEST: u64 = 2;
+/// `bbr_min_tso_rate`, bytes per second: a congestion control that paces sends single segments below it (bbr_min_tso_segs).
+const SINGLE_BELOW: u64 = 1_200_000 / 8;
+/// Largest data of a buffer (sk_dst_gso_max_size): GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER and one.
+const GSO_MAX_SIZE: u64 = 65_536 - 192 - 1;
 /// `sk_pacing_shift`: a burst lasts 1/1024 s at the pacing rate.
 const PER_SECOND: u64 = 1024;
 /// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
@@ -16,17 +20,24 @@ const RTT_LOG: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 const MS: Time = Time::from_ms(1);
 
+/// Largest data of a buffer, with segmentation offload.
+pub(in crate::tcp) fn gso_max_size(c: &TcpConfig) -> Option<u64> {
+    c.tso.map(|most| u64::from(most).min(GSO_MAX_SIZE))
+}
+
 impl Sender {
     /// Bytes of one burst in whole segments (tcp_tso_autosize): the pacing rate for a millisecond, and a full burst near peers.
     pub(in crate::tcp) fn burst_size(&self, c: &TcpConfig) -> u64 {
-        let Some(most) = c.tso.map(u64::from) else { return u64::from(c.mss) };
-        let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len());
+        let Some(most) = gso_max_size(c) else { return u64::from(c.mss) };
+        let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len() as u32);
         // Without an RTT the rate is without limit (tcp_update_pacing_rate).
-        let paced = self.cc.window.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()).0 / 8 / PER_SECOND;
+        let rate = self.sk_pacing_rate(c, segments).0 / 8;
+        let fewest = if self.cc.hooks().paces() && rate < SINGLE_BELOW { 1 } else { FEWEST };
+        let paced = rate / PER_SECOND;
         let halvings = self.rtt.min().get().map_or(u64::from(u32::BITS), |rtt| rtt.as_us() >> RTT_LOG);
         let near = if halvings < u64::from(u32::BITS) { most >> halvings } else { 0 };
         let mss = u64::from(c.mss);
-        (paced.saturating_add(near).min(most) / mss).max(FEWEST) * mss
+        (paced.saturating_add(near).min(most) / mss).max(fewest) * mss
     }
 
     /// Extent of new data that may leave now. The window of `window` bytes allows data up to stream offset `end`, burst after burst, until it is

@@ -2,9 +2,11 @@
 //! waits there if the link of the host is the bottleneck.
 
 use crate::cc::Window;
+use crate::tcp::common::send_buffer::HEAD;
 use crate::tcp::common::small_queue::{limit, memory};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
+use forebay_types::Rate;
 
 /// TCP_INIT_CWND.
 const INITIAL: f64 = 10.0;
@@ -15,6 +17,9 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         let Some(q) = &self.tx.tsq else { return false };
+        if self.sends_bursts() {
+            return self.small_queue_check(c, HEAD + data, factor);
+        }
         // Two of them are always allowed (tcp_small_queue_check).
         let pair = 2 * memory(c, data as u32);
         let known = q.rate.filter(|_| c.tso.is_none());
@@ -23,21 +28,54 @@ impl Sender {
             && self.exceeds_tsq_limit(c, data, factor)
     }
 
-    /// Limit for a segment of `data` bytes of payload, while `segments` are outstanding.
-    fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
-        let (paced, burst) = (self.cc.hooks().paces(), self.burst_size(c));
+    /// Pacing rate of this opportunity to send (`sk_pacing_rate`), while `segments` are outstanding.
+    pub(in crate::tcp) fn sk_pacing_rate(&self, c: &TcpConfig, segments: u32) -> Rate {
+        if self.cc.hooks().paces() {
+            return self.cc.algorithm().pacing_rate(c.mss);
+        }
         // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is set (tcp_init_transfer). A
         // retransmitted SYN has left a window of one segment (tcp_enter_loss).
         let first = Window { cwnd: if self.cold.syn_retx { 1.0 } else { INITIAL }, ..self.cc.window };
         let (window, segments) = if self.stream.snd_una() > 0 { (self.cc.window, segments) } else { (first, 0) };
-        let rate = || match paced {
-            true => self.cc.algorithm().pacing_rate(c.mss),
-            false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
-        };
-        let rate = match &mut self.tx.tsq {
-            Some(q) => *q.rate.get_or_insert_with(rate),
-            None => rate(),
-        };
+        window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get())
+    }
+
+    /// The same, computed once for each opportunity to send.
+    fn tsq_rate(&mut self, c: &TcpConfig, segments: u32) -> Rate {
+        if let Some(rate) = self.tx.tsq.as_ref().and_then(|q| q.rate) {
+            return rate;
+        }
+        let rate = self.sk_pacing_rate(c, segments);
+        if let Some(q) = &mut self.tx.tsq {
+            q.rate = Some(rate);
+        }
+        rate
+    }
+
+    /// Returns true if a buffer of `truesize` bytes must wait until others have left the interface; an alarm is set then (tcp_small_queue_check).
+    pub(in crate::tcp) fn small_queue_check(&mut self, c: &TcpConfig, truesize: u64, factor: u64) -> bool {
+        if self.tx.tsq.as_ref().is_none_or(|q| q.bytes < 2 * truesize) {
+            return false;
+        }
+        // A single buffer outstanding never waits (tcp_rtx_queue_empty_or_single_skb).
+        if self.tx.send_buffer.as_ref().and_then(|b| b.queue()).is_some_and(|q| q.outstanding() <= 1) {
+            return false;
+        }
+        let segments = self.segments_out(c);
+        let limit = limit(self.tsq_rate(c, segments), 2 * truesize, self.cc.hooks().paces()) * factor;
+        let Some(q) = &mut self.tx.tsq else { return false };
+        // The memory of a socket starts at one (`sk_wmem_alloc`).
+        if q.bytes < limit {
+            return false;
+        }
+        q.wait_for(limit);
+        true
+    }
+
+    /// Limit for a segment of `data` bytes of payload, while `segments` are outstanding.
+    fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
+        let (paced, burst) = (self.cc.hooks().paces(), self.burst_size(c));
+        let rate = self.tsq_rate(c, segments);
         let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
         limit(rate, pair, paced)
     }

@@ -47,7 +47,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::initial_window::first_window;
+use crate::tcp::initial_window::{first_window, has_buffer};
 use crate::tcp::options::{control_ecn, offered_shift};
 use crate::tcp::seq::Address;
 use forebay_types::{GroupId, Time, TimeOrNever};
@@ -87,7 +87,7 @@ impl Receiver {
     /// An endpoint that sends to `addr`.
     pub fn new(c: &TcpConfig, addr: Address) -> Receiver {
         let window_shim = window_shims::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
-        let autotune = c.rcv_autotune && window_shim.is_none();
+        let autotune = has_buffer(c) && window_shim.is_none();
         let rcv_wnd = if autotune { first_window(c) } else { c.rcv_wnd };
         // `rcv-wnd` is at most 1 GiB.
         let window = AdvertisedWindow::new(rcv_wnd as u32, offered_shift(c));

@@ -5,7 +5,7 @@
 
 use super::truesize::{truesize, us};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::initial_window::{INITIAL_BUFFER, first_window, max_buffer};
+use crate::tcp::initial_window::{first_buffer, first_window, max_buffer};
 use forebay_types::Time;
 use std::num::NonZeroU16;
 
@@ -33,11 +33,12 @@ impl RcvBuf {
     pub(super) fn new(c: &TcpConfig) -> RcvBuf {
         let first = first_window(c) as u32;
         // tcp_init_buffer_space: half of the buffer is window, less one segment.
-        let half = INITIAL_BUFFER / 2;
+        let buffer = first_buffer(c);
+        let half = buffer / 2;
         let window_clamp = half.saturating_sub(c.mss).max(2 * c.mss);
         let rcv_ssthresh = first.min(window_clamp);
         RcvBuf {
-            buffer: INITIAL_BUFFER,
+            buffer,
             window_clamp,
             rcv_ssthresh,
             // Ten segments at most (TCP_INIT_CWND).
@@ -111,7 +112,9 @@ impl RcvBuf {
         // Windows stay below 2^30, so no more than that is read in an RTT. Data that waits to be read does not count, and is subtracted.
         let copied = (read as u32).wrapping_sub(self.count_start).cast_signed().saturating_sub((rcv_nxt - read) as i32);
         let copied = copied.max(0).cast_unsigned();
-        if copied > self.space {
+        if copied > self.space && !c.rcv_autotune {
+            self.space = copied;
+        } else if copied > self.space {
             // Twice the bytes of an RTT to tolerate losses, and more in proportion to the growth of the sender's rate.
             let steady = 2 * u64::from(copied) + 16 * u64::from(c.mss);
             let growth = steady * u64::from(copied - self.space) / u64::from(self.space.max(1));
@@ -139,7 +142,7 @@ impl RcvBuf {
                 return (0, true);
             }
         }
-        (free.min(self.rcv_ssthresh).min(c.rcv_wnd as u32).next_multiple_of(unit), scarce)
+        (free.min(self.rcv_ssthresh).min(c.window_limit() as u32).next_multiple_of(unit), scarce)
     }
 
     /// Window of an ACK, of whose predecessor's window `remaining` bytes are left (tcp_select_window): an offered window does not shrink.

@@ -47,8 +47,10 @@ impl Sender {
             t.write(begin, self.stream.written(), self.stream.snd_una());
         }
         self.cc.cwnd_event(Event::Write { begin, end: self.stream.written(), deadline, starved });
-        if c.quickack {
-            self.tx.send_buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.stream.written());
+        if c.has_send_buffer() {
+            // Our choice: tagged packets and stacks without a scoreboard have buffers of one segment.
+            let bursts = c.tso.is_some() && c.is_linux() && self.loss.uses_scoreboard() && self.cold.tag.is_none();
+            self.tx.send_buffer.get_or_insert_with(|| Box::new(SendBuffer::new(c, begin, bursts))).write(self.stream.written());
             self.stream.set_closing(last && c.fin);
             if self.stream.phase() == Phase::Established {
                 self.fill_and_transmit(c, now, out);
@@ -65,6 +67,9 @@ impl Sender {
     /// segment stays if the window has no space, or for the interface ([`Sender::send_written`]) or Nagle's algorithm.
     #[cold]
     pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.sends_bursts() {
+            return self.transmit_at(c, now, (false, true), out);
+        }
         self.fill_buffer(c, now, out);
         if self.stream.closing() && self.is_waiting() {
             // The rest of the data must enter the buffer first.
@@ -106,7 +111,7 @@ impl Sender {
     /// [`Sender::fill_and_transmit`] does the rest.
     #[inline]
     pub(in crate::tcp) fn refill_buffer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) -> bool {
-        let Some(b) = &self.tx.send_buffer else { return false };
+        let Some(b) = self.tx.send_buffer.as_ref().filter(|b| b.queue().is_none()) else { return false };
         let merged = self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0);
         let cwnd = (self.cc.window.cwnd as u32).max(self.reordering_degree() + 1);
         let sleeps = !merged
@@ -118,7 +123,7 @@ impl Sender {
     }
 
     /// Returns true if the application waits for space for data that has not left.
-    fn is_waiting(&self) -> bool {
+    pub(in crate::tcp) fn is_waiting(&self) -> bool {
         self.stream.snd_nxt() < self.stream.written() && self.tx.send_buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
     }
 
@@ -132,7 +137,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        while let Some(end) = self.write_messages(c, now) {
+        while let Some(end) = self.fill_to_message(c, now) {
             let (written, closing) = (self.stream.written(), self.stream.closing());
             self.stream.set_written(end);
             self.stream.set_closing(false);
@@ -143,7 +148,7 @@ impl Sender {
     }
 
     /// Moves data into the send buffer up to the end of a message whose last segment may leave now. Returns that end, if there are more messages.
-    fn write_messages(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
+    fn fill_to_message(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
@@ -154,12 +159,16 @@ impl Sender {
             .saturating_add(window.saturating_sub(self.pipe()))
             .min(self.stream.snd_wnd_edge())
             .min(self.tsq_reach(c));
+        let view = self.sender_view(c, reach);
+        self.tx.send_buffer.as_mut()?.fill(&view)
+    }
+
+    /// State of the sender for the send buffer; `reach` is the offset up to which data may leave.
+    pub(in crate::tcp) fn sender_view(&self, c: &TcpConfig, reach: u64) -> SenderView {
         let in_flight = self.loss.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
         let packets_out = self.segments_out(c);
         let merged = self.loss.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
-        let reordering = self.reordering_degree().into();
-        let b = self.tx.send_buffer.as_mut()?;
-        b.fill(&SenderView {
+        SenderView {
             mss: c.mss.into(),
             snd_una: self.stream.snd_una(),
             snd_nxt: self.stream.snd_nxt(),
@@ -171,8 +180,8 @@ impl Sender {
             // BBR has three (bbr_sndbuf_expand).
             windows: if self.cc.hooks().paces() { 3 } else { 2 },
             merged,
-            reordering,
-        })
+            reordering: self.reordering_degree().into(),
+        }
     }
 
     /// Ends the stream of an endless flow with the data that has been sent.

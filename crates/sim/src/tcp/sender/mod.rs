@@ -240,7 +240,13 @@ impl Sender {
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
-        let plain = !uses_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
+        let plain = !uses_scoreboard
+            && tag.is_none()
+            && !hooks.gate()
+            && !hooks.paces()
+            && !c.tsq
+            && c.tso.is_none()
+            && !c.has_send_buffer();
         let fast_path = match plain && !c.cwnd_validation && !c.quickack && !c.echoes_timestamps() {
             true => FastPath::Plain,
             false if Sender::has_fast_sack_path(c) && tag.is_none() => FastPath::Linux,

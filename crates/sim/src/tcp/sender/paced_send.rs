@@ -17,10 +17,9 @@ pub(in crate::tcp) struct Burst {
 
 impl Sender {
     /// Sends as `transmit` does, for congestion controls that limit or pace new data and for senders that wait for bursts. The time does not change
-    /// within one opportunity, so the congestion control decides once for all segments.
-    #[cold]
+    /// within one opportunity, so the congestion control decides once for all segments. `writes`: the application calls.
     #[inline(never)]
-    pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, writes: bool, out: &mut impl Wire) {
         if let Some(p) = self.cold.pacer_mut() {
             p.settle();
             self.extend_timer(c, now);
@@ -42,8 +41,17 @@ impl Sender {
             self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
-        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
-        self.transmit_until(c, now, burst.end, out);
+        let bursts = self.sends_bursts();
+        let burst = match c.tso.is_some() && !bursts {
+            true => self.bursts(c, now, self.window_bytes(c), end),
+            false => Burst { end, deferred: false },
+        };
+        if !writes {
+            self.transmit_until(c, now, burst.end, out);
+        }
+        if bursts {
+            self.write_messages(c, now, end, out);
+        }
         if idle && self.cold.pacer.is_some() {
             self.extend_timer(c, now);
         }
@@ -54,6 +62,7 @@ impl Sender {
         if self.stream.snd_nxt() > first && first >= high {
             self.cc.algorithm_mut().sent(first, self.stream.snd_nxt(), &at);
         }
+        self.release_buffers();
         self.set_alarm(now, out);
     }
 
@@ -115,11 +124,11 @@ impl Sender {
         }
     }
 
-    /// Notes that a data segment of `bytes` left.
+    /// Notes that `segments` with `bytes` of payload left as one packet.
     #[inline]
-    pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
+    pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64, segments: u64) {
         if let Some(p) = self.cold.pacer_mut() {
-            p.sent(now, bytes, self.cc.algorithm().pacing_rate(c.mss));
+            p.sent(now, bytes, segments, self.cc.algorithm().pacing_rate(c.mss));
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{CaState, Sender};
 use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::common::scoreboard::SACKED;
+use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 use std::num::NonZeroU64;
@@ -33,7 +34,7 @@ impl Sender {
             // There are holes now, and recovery repairs them.
             return self.arm_rto(c, now);
         }
-        let len = if self.stream.snd_nxt() < self.end_of_send_buffer() { self.segment_len(c, self.stream.snd_nxt()) } else { 0 };
+        let len = if self.stream.snd_nxt() < self.end_of_unsent() { self.segment_len(c, self.stream.snd_nxt()) } else { 0 };
         // Our choice: where the congestion control limits new data, the probe is a retransmission.
         let fresh = len > 0 && self.stream.snd_nxt() + len <= self.stream.snd_wnd_edge() && !self.cc.hooks().gate();
         if fresh && self.pacing_check(now) {
@@ -53,7 +54,9 @@ impl Sender {
         }
         self.stats.current_mut().losses.tlps += 1;
         self.timers.set_idle();
-        if fresh {
+        if fresh && self.sends_bursts() {
+            self.write_xmit(c, now, self.end_of_send_buffer(), Push::Probe, out);
+        } else if fresh {
             if self.cold.tag.is_some() {
                 self.restart_for_message(c);
             }

@@ -4,8 +4,10 @@ use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
+use crate::tcp::common::send_buffer::HEAD;
 use crate::tcp::common::small_queue::memory;
 use crate::tcp::common::state::FastPath;
+use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_types::Time;
@@ -31,6 +33,12 @@ impl Sender {
 
     /// Sends as [`Sender::transmit`] does; `closed`: the data has waited for the receive window.
     pub(in crate::tcp) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
+        self.transmit_at(c, now, (closed, false), out);
+    }
+
+    /// Sends as [`Sender::transmit`] does. `closed`: the data has waited for the receive window; `writes`: the application calls.
+    #[inline(always)]
+    pub(in crate::tcp) fn transmit_at(&mut self, c: &TcpConfig, now: Time, (closed, writes): (bool, bool), out: &mut impl Wire) {
         if self.stream.phase() != Phase::Established
             || (self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
         {
@@ -49,7 +57,7 @@ impl Sender {
             q.settle(now);
         }
         if self.cc.paced_send() {
-            self.paced_transmit(c, now, out);
+            self.paced_transmit(c, now, writes, out);
         } else {
             self.transmit_until(c, now, self.end_of_send_buffer(), out);
             if self.tx.tsq.is_some() {
@@ -80,19 +88,32 @@ impl Sender {
     pub(in crate::tcp) fn end_of_send_buffer(&self) -> u64 {
         let end = self.stream.end();
         match &self.tx.send_buffer {
-            Some(b) if !self.stream.fin() => end.min(b.limit()),
+            Some(b) if !self.stream.fin() && b.queue().is_none() => end.min(b.limit()),
             _ => end,
+        }
+    }
+
+    /// End of the data that is in the send buffer and may leave as a probe.
+    pub(in crate::tcp) fn end_of_unsent(&self) -> u64 {
+        match self.tx.send_buffer.as_ref().and_then(|b| b.queue()) {
+            Some(q) => q.head().unwrap_or(self.stream.snd_nxt()),
+            None => self.end_of_send_buffer(),
         }
     }
 
     /// Sets the alarm for segments that the limit on the interface holds back, and drops the queue when everything is acknowledged.
     fn after_tsq(&mut self, now: Time, out: &mut impl Wire) {
+        self.release_buffers();
+        self.set_alarm(now, out);
+    }
+
+    /// Drops the queue of the interface and the send buffer when everything is acknowledged and they hold nothing.
+    pub(in crate::tcp) fn release_buffers(&mut self) {
         if self.all_acked() && self.tx.tsq.as_ref().is_some_and(|q| q.is_empty()) {
             self.tx.tsq = None;
             let window = self.stream.snd_wnd_edge() - self.stream.snd_una();
             self.tx.send_buffer.take_if(|b| b.is_as_new(window));
         }
-        self.set_alarm(now, out);
     }
 
     /// Sends lost segments, and new data up to stream offset `end`.
@@ -112,7 +133,7 @@ impl Sender {
         if self.loss.ca_state() >= CaState::Recovery && !self.loss.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.stream.fast_path() == FastPath::Linux {
+        if self.stream.fast_path() == FastPath::Linux && !self.sends_bursts() {
             self.fast_send_out_of_line(c, now, part.1, out);
         }
         self.send_rest(c, now, part, out);
@@ -177,6 +198,14 @@ impl Sender {
     /// Sends new data up to stream offset `end`. This opportunity began at offset `first`.
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: Time, (first, end): (u64, u64), out: &mut impl Wire) {
+        if self.sends_bursts() {
+            self.write_xmit(c, now, end, Push::Pending, out);
+            let nxt = self.stream.snd_nxt();
+            if nxt < self.stream.written() || nxt >= end {
+                return;
+            }
+            // A FIN without data is left.
+        }
         let (disorder, extra) = (self.loss.ca_state() == CaState::Disorder, self.beyond_window(c));
         let (mut window, mut pipe) = (self.window_bytes(c), self.pipe());
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
@@ -327,6 +356,16 @@ impl Sender {
         self.stream.sent_up_to(offset + len);
     }
 
+    /// Notes that a packet left the stack, with `data` bytes of payload in `segments`; its last one leaves the interface at `departure`.
+    #[inline]
+    pub(in crate::tcp) fn note_packet(&mut self, c: &TcpConfig, now: Time, data: u64, segments: u64, departure: Time) {
+        if c.tsq {
+            let bytes = if self.sends_bursts() { HEAD + data } else { memory(c, data as u32) };
+            self.tx.tsq.get_or_insert_default().push(now, departure, bytes as u32);
+        }
+        self.note_departure(c, now, data, segments);
+    }
+
     /// Sends a data segment, and starts the timer if none runs.
     pub(in crate::tcp) fn emit_data(
         &mut self,
@@ -355,6 +394,10 @@ impl Sender {
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
+        let burst = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.burst());
+        if burst == Some(offset + data) && !again {
+            p.flags |= flag::PUSH;
+        }
         if let Some(b) = &mut self.tx.send_buffer
             && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.stream.snd_una()) }
         {
@@ -391,11 +434,9 @@ impl Sender {
             self.timers.time_segment(offset + len, now);
         }
         out.emit(p, None);
-        if c.tsq {
-            let bytes = memory(c, data as u32) as u32;
-            self.tx.tsq.get_or_insert_default().push(now, out.departure(), bytes);
+        if burst.is_none() {
+            self.note_packet(c, now, data, 1, out.departure());
         }
-        self.note_departure(c, now, data);
         if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }

@@ -1,0 +1,170 @@
+//! Buffers (`sk_buff`) of a sender with segmentation offload: each holds several segments, and memory for one head. `sk_write_queue` has those that
+//! have not been sent, `tcp_rtx_queue` those that wait for their acknowledgement.
+
+use std::collections::VecDeque;
+
+/// Occasion of a transmission (`push_one` of tcp_write_xmit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tcp) enum Push {
+    /// All buffers, as far as it is not better to wait.
+    Pending,
+    /// One buffer that the application has just filled (tcp_push_one).
+    One,
+    /// One buffer as a tail loss probe, also beyond the window.
+    Probe,
+}
+
+/// The buffers of one sender, by the stream offsets of their ends.
+#[derive(Debug, Clone, Default)]
+pub(in crate::tcp) struct WriteQueue {
+    /// Sent and not acknowledged, oldest first.
+    sent: VecDeque<u64>,
+    /// Not sent, in order. The first begins at the next offset to send.
+    unsent: VecDeque<u64>,
+    /// While the segments of a burst leave, which count as one packet for the pacer and the interface: its end, where the last one of several carries
+    /// PSH.
+    burst: Option<u64>,
+}
+
+impl WriteQueue {
+    /// End of the first buffer that has not been sent (tcp_send_head).
+    #[inline]
+    pub(in crate::tcp) fn head(&self) -> Option<u64> {
+        self.unsent.front().copied()
+    }
+
+    /// Returns true if that buffer is the last one.
+    #[inline]
+    pub(in crate::tcp) fn head_is_tail(&self) -> bool {
+        self.unsent.len() == 1
+    }
+
+    /// While the segments of a burst leave: its end if they are several, else an offset behind all others.
+    pub(in crate::tcp) fn burst(&self) -> Option<u64> {
+        self.burst
+    }
+
+    /// Notes that a burst begins; see [`WriteQueue::burst`].
+    pub(in crate::tcp) fn begin_burst(&mut self, end: u64) {
+        self.burst = Some(end);
+    }
+
+    /// Number of buffers that wait for their acknowledgement.
+    #[inline]
+    pub(in crate::tcp) fn outstanding(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Number of all buffers.
+    #[inline]
+    pub(in crate::tcp) fn len(&self) -> usize {
+        self.sent.len() + self.unsent.len()
+    }
+
+    /// Bytes of the last buffer that has not been sent, if there is one; the data of the queue begins at `snd_nxt`.
+    pub(in crate::tcp) fn tail_len(&self, snd_nxt: u64) -> Option<u64> {
+        let end = *self.unsent.back()?;
+        let before = self.unsent.len().checked_sub(2).map_or(snd_nxt, |i| self.unsent[i]);
+        Some(end - before)
+    }
+
+    /// Adds a buffer that ends at `end` (tcp_skb_entail).
+    pub(in crate::tcp) fn push(&mut self, end: u64) {
+        self.unsent.push_back(end);
+    }
+
+    /// Extends the last buffer that has not been sent to `end`.
+    pub(in crate::tcp) fn extend_tail(&mut self, end: u64) {
+        if let Some(tail) = self.unsent.back_mut() {
+            *tail = end;
+        }
+    }
+
+    /// Moves up to `bytes` from the second buffer that has not been sent to the first (tcp_grow_skb). Returns the old and the new end of the first.
+    pub(in crate::tcp) fn grow_head(&mut self, bytes: u64) -> Option<(u64, u64)> {
+        let (&first, &second) = (self.unsent.front()?, self.unsent.get(1)?);
+        let end = second.min(first + bytes);
+        if end == second {
+            self.unsent.pop_front();
+        } else {
+            self.unsent[0] = end;
+        }
+        Some((first, end))
+    }
+
+    /// Cuts the first buffer that has not been sent at `at` (tso_fragment).
+    pub(in crate::tcp) fn split_head(&mut self, at: u64) {
+        self.unsent.push_front(at);
+    }
+
+    /// Notes that everything up to `snd_nxt` is sent (tcp_event_new_data_sent).
+    #[inline]
+    pub(in crate::tcp) fn sent_up_to(&mut self, snd_nxt: u64) {
+        self.burst = None;
+        while let Some(&end) = self.unsent.front()
+            && end <= snd_nxt
+        {
+            self.sent.push_back(end);
+            self.unsent.pop_front();
+        }
+    }
+
+    /// Frees the buffers up to `snd_una` (tcp_clean_rtx_queue).
+    #[inline]
+    pub(in crate::tcp) fn acknowledge(&mut self, snd_una: u64) {
+        while self.sent.front().is_some_and(|&end| end <= snd_una) {
+            self.sent.pop_front();
+        }
+    }
+
+    /// Ends the data at `end`: buffers behind it are dropped.
+    pub(in crate::tcp) fn stop(&mut self, end: u64) {
+        while let Some(&tail) = self.unsent.back()
+            && tail > end
+        {
+            let before = self.unsent.len().checked_sub(2).map(|i| self.unsent[i]);
+            if before.or(self.sent.back().copied()).is_none_or(|begin| begin < end) {
+                self.extend_tail(end);
+                return;
+            }
+            self.unsent.pop_back();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A buffer of 10 000 bytes is cut at 4000; the rest grows by 3000 of the next buffer, and then by all that is left of it.
+    #[test]
+    fn buffers_split_and_grow() {
+        let mut q = WriteQueue::default();
+        [10_000, 20_000].into_iter().for_each(|end| q.push(end));
+        q.split_head(4_000);
+        assert_eq!((q.head(), q.len(), q.tail_len(0)), (Some(4_000), 3, Some(10_000)));
+        q.sent_up_to(4_000);
+        assert_eq!((q.head(), q.outstanding(), q.head_is_tail()), (Some(10_000), 1, false));
+        assert_eq!(q.grow_head(3_000), Some((10_000, 13_000)));
+        assert_eq!((q.head(), q.len()), (Some(13_000), 3));
+        assert_eq!(q.grow_head(50_000), Some((13_000, 20_000)));
+        assert_eq!((q.head(), q.len(), q.tail_len(4_000)), (Some(20_000), 2, Some(16_000)));
+        assert_eq!(q.grow_head(1), None, "nothing follows");
+        q.sent_up_to(20_000);
+        q.acknowledge(19_999);
+        assert_eq!((q.outstanding(), q.head()), (1, None), "the second is acknowledged in part");
+        q.acknowledge(20_000);
+        assert_eq!(q.len(), 0);
+    }
+
+    #[test]
+    fn stop_drops_unsent_buffers() {
+        let mut q = WriteQueue::default();
+        [1_000, 2_000, 3_000].into_iter().for_each(|end| q.push(end));
+        q.sent_up_to(1_000);
+        q.stop(1_500);
+        assert_eq!((q.head(), q.len()), (Some(1_500), 2));
+        q.stop(1_000);
+        assert_eq!((q.head(), q.len()), (None, 1));
+    }
+}

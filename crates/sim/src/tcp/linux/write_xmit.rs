@@ -1,0 +1,284 @@
+//! Transmission with segmentation offload (Linux tcp_write_xmit, tcp_sendmsg_locked): the application fills buffers of up to 64 KB, and the interface
+//! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
+
+use super::tso::gso_max_size;
+use crate::net::packet::{Wire, flag};
+use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
+use crate::tcp::common::state::FastPath;
+use crate::tcp::common::write_queue::Push;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender};
+use forebay_types::Time;
+
+/// `tcp_tso_win_divisor`: a third of the window is sent at once.
+const WINDOW_DIVISOR: u64 = 3;
+const MS: Time = Time::from_ms(1);
+
+/// A buffer that may leave.
+struct Burst {
+    /// Offset behind its last byte, and that of the buffer that it is a part of.
+    end: u64,
+    skb: u64,
+}
+
+/// Reason why no buffer leaves.
+enum Stop {
+    /// The congestion window has no space, or a deferred buffer waits for more of it.
+    CwndLimited,
+    /// Anything else.
+    Other,
+}
+
+impl Sender {
+    /// Returns true if this sender has buffers of several segments.
+    #[inline(always)]
+    pub(in crate::tcp) fn sends_bursts(&self) -> bool {
+        self.tx.send_buffer.as_ref().is_some_and(|b| b.queue().is_some())
+    }
+
+    /// Sends new data up to stream offset `end`, buffer by buffer.
+    #[inline(never)]
+    pub(in crate::tcp) fn write_xmit(&mut self, c: &TcpConfig, now: Time, end: u64, push: Push, out: &mut impl Wire) {
+        let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
+        let max_segs = self.burst_size(c) / mss;
+        let mut limited = false;
+        loop {
+            match self.next_burst(c, now, end, max_segs, push) {
+                Ok(burst) => self.send_burst(c, now, &burst, out),
+                Err(stop) => {
+                    limited = matches!(stop, Stop::CwndLimited);
+                    break;
+                }
+            }
+            // tcp_event_new_data_sent ends with tcp_check_space.
+            self.check_space(c);
+            if push != Push::Pending {
+                break;
+            }
+        }
+        let sent = self.stream.snd_nxt() != first;
+        let full = self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.cc.window.cwnd as u32);
+        if c.cwnd_validation && (sent || limited || full) {
+            self.validate_cwnd(c, limited || full);
+        }
+        if sent && push != Push::Probe && self.uses_linux_timers(c) {
+            self.after_new_data(c, now);
+        }
+    }
+
+    /// Burst that may leave now, of data up to stream offset `end` and at most `max_segs` segments.
+    fn next_burst(&mut self, c: &TcpConfig, now: Time, end: u64, max_segs: u64, push: Push) -> Result<Burst, Stop> {
+        let (mss, start) = (u64::from(c.mss), self.stream.snd_nxt());
+        // tcp_push_one and probes send short segments too (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
+        let nagle = push == Push::Pending && self.nagle_holds_tail(c);
+        let (Some(b), Some(s)) = (&mut self.tx.send_buffer, &self.loss.sack) else { return Err(Stop::Other) };
+        if b.queue().and_then(|q| q.head()).is_none() || start >= end {
+            return Err(Stop::Other);
+        }
+        if self.cold.pacer_mut().is_some_and(|p| p.holds_back(now)) {
+            return Err(Stop::Other);
+        }
+        // tcp_cwnd_test: at least two bursts fit into the window.
+        let (cwnd, in_flight) = (self.cc.window.cwnd as u64, u64::from(s.board.in_network()));
+        let quota = match cwnd.checked_sub(in_flight).filter(|&free| free > 0) {
+            Some(free) => free.min((cwnd / 2).max(1)),
+            None if push == Push::Probe => 1,
+            None => return Err(Stop::CwndLimited),
+        };
+        let quota = quota.min(max_segs);
+        let head = |b: &SendBuffer| b.queue().and_then(|q| q.head()).unwrap_or(start);
+        if head(b) - start < quota * mss {
+            b.grow_head(quota * mss - (head(b) - start));
+        }
+        // Data that the congestion control does not allow yet does not count.
+        let (skb, last) = (head(b).min(end), b.queue().is_some_and(|q| q.head_is_tail()) || head(b) > end);
+        let (len, window) = (skb - start, self.stream.snd_wnd_edge().saturating_sub(start));
+        // tcp_snd_wnd_test.
+        if len.min(mss) > window {
+            return Err(Stop::Other);
+        }
+        let mut limit = mss;
+        if len > mss {
+            if push == Push::Pending
+                && let Some(stop) = self.should_defer(c, now, (len, last), (cwnd - in_flight.min(cwnd)) * mss, max_segs)
+            {
+                return Err(stop);
+            }
+            // tcp_mss_split_point.
+            let needed = len.min(window);
+            limit = quota * mss;
+            if limit > needed && (limit > window || last) {
+                limit = if nagle && last { needed / mss * mss } else { needed };
+            }
+        } else if len < mss && last && nagle {
+            // tcp_nagle_test.
+            return Err(Stop::Other);
+        }
+        let burst = start + len.min(limit);
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut())
+            && q.head().is_some_and(|head| burst < head)
+        {
+            q.split_head(burst);
+        }
+        if self.small_queue_check(c, HEAD + burst - start, 1) {
+            return Err(Stop::Other);
+        }
+        Ok(Burst { end: burst, skb })
+    }
+
+    /// Decides whether a buffer of several segments waits for a larger burst (tcp_tso_should_defer): it has `len` bytes and is the last one, or not.
+    /// The congestion window has space for `congestion` bytes.
+    fn should_defer(&self, c: &TcpConfig, now: Time, (len, last): (u64, bool), congestion: u64, max_segs: u64) -> Option<Stop> {
+        let mss = u64::from(c.mss);
+        // `tcp_wstamp_ns` may be in the future with a pacer.
+        let sent = self.tx.last_tx().get().map(|at| self.cold.pacer.as_ref().map_or(at, |p| p.next().max(at)));
+        if self.loss.ca_state() >= CaState::Recovery || sent.is_none_or(|sent| now > sent + MS) {
+            return None;
+        }
+        let receive = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
+        let limit = congestion.min(receive);
+        if limit >= max_segs * mss || (!last && limit >= len) {
+            return None;
+        }
+        let snd_wnd = self.stream.snd_wnd_edge() - self.stream.snd_una();
+        if limit >= (self.cc.window.cwnd as u64 * mss).min(snd_wnd) / WINDOW_DIVISOR {
+            return None;
+        }
+        // The next ACK, for the oldest segment, must not be too far away.
+        let oldest = self.loss.sack.as_ref()?.board.first()?.sent();
+        let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
+        if oldest + srtt > now + (srtt / 2).min(MS) {
+            return None;
+        }
+        if congestion < receive {
+            if congestion <= len {
+                return Some(Stop::CwndLimited);
+            }
+        } else if receive <= len {
+            return Some(Stop::Other);
+        }
+        // Nothing follows a FIN.
+        (!(last && self.stream.fin())).then_some(Stop::Other)
+    }
+
+    /// Sends a burst.
+    fn send_burst(&mut self, c: &TcpConfig, now: Time, burst: &Burst, out: &mut impl Wire) {
+        let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
+        let fin = self.stream.fin() && burst.end == self.stream.written() && burst.end == burst.skb;
+        let mut whole = (burst.end - first) / mss;
+        if fin && whole * mss == burst.end - first {
+            whole -= 1;
+        }
+        // __tcp_transmit_skb: the last of several segments carries PSH, so that receive offload does not wait for more.
+        let forced = (burst.end - first > mss).then_some(burst.end);
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.begin_burst(forced.unwrap_or(u64::MAX));
+        }
+        if self.stream.fast_path() == FastPath::Linux && first == self.stream.snd_max() {
+            self.send_copies(c, now, whole, forced, out);
+        }
+        while self.stream.snd_nxt() < burst.end {
+            let offset = self.stream.snd_nxt();
+            let data = mss.min(burst.end - offset);
+            let len = data + u64::from(fin && offset + data == burst.end);
+            self.stream.advance_nxt(len);
+            self.send_segment(c, now, offset, len, out);
+        }
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.sent_up_to(burst.end);
+        }
+        let data = burst.end - first;
+        self.note_packet(c, now, data, data.div_ceil(mss), out.departure());
+    }
+
+    /// Sends `count` full segments of new data as copies of the template.
+    #[inline(always)]
+    fn send_copies(&mut self, c: &TcpConfig, now: Time, count: u64, forced: Option<u64>, out: &mut impl Wire) {
+        if count == 0 {
+            return;
+        }
+        let (mss, first, stamp, ts) = (u64::from(c.mss), self.stream.snd_nxt(), self.stamp(c, now), now.timestamp());
+        let reducing = matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr);
+        // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
+        let mut flags = if self.cc.take_cwr() { flag::CWR } else { 0 };
+        for i in 0..count {
+            let offset = first + i * mss;
+            if let Some(s) = &mut self.loss.sack {
+                s.board.push(offset, c.mss, stamp);
+                if reducing {
+                    s.episode.prr.on_send(mss, mss);
+                }
+            }
+            if let Some(b) = &mut self.tx.send_buffer
+                && b.pushes(offset + mss, self.stream.snd_una())
+            {
+                flags |= flag::PUSH;
+            }
+            if forced == Some(offset + mss) {
+                flags |= flag::PUSH;
+            }
+            let seq = self.tx.numbers().wire(offset);
+            out.emit_from(self.tx.template(), move |p| {
+                p.seq = seq;
+                p.ts = ts;
+                p.flags = flags;
+            });
+            flags = 0;
+        }
+        self.stream.set_nxt(first + count * mss);
+        self.note_full(c, now, first, count);
+    }
+
+    /// Frees acknowledged buffers, and wakes the application if it waits and there is space (tcp_check_space).
+    fn check_space(&mut self, c: &TcpConfig) {
+        let view = self.sender_view(c, 0);
+        if let Some(b) = &mut self.tx.send_buffer {
+            b.check_space(&view);
+        }
+    }
+
+    /// Moves data of the application into buffers, as far as there is space up to stream offset `end`, and sends them (tcp_sendmsg_locked for each
+    /// message).
+    pub(in crate::tcp) fn write_messages(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+        self.check_space(c);
+        let most = gso_max_size(c).unwrap_or(c.mss.into());
+        let mut begins = true;
+        while self.tx.send_buffer.as_ref().is_some_and(|b| b.may_write()) {
+            let view = self.sender_view(c, 0);
+            let Some(b) = &mut self.tx.send_buffer else { return };
+            let written = b.write_one(&view, most, begins);
+            let head_is_tail = b.queue().is_some_and(|q| q.head_is_tail());
+            match written {
+                Written::Nothing => return,
+                // tcp_push of what has been copied.
+                Written::Full if !begins => self.push(c, now, end, most, out),
+                Written::Full => return,
+                Written::Buffer { push: true } => self.write_xmit(c, now, end, Push::Pending, out),
+                Written::Buffer { push: false } if head_is_tail => self.write_xmit(c, now, end, Push::One, out),
+                Written::Buffer { push: false } => {}
+                Written::Message => self.push(c, now, end, most, out),
+            }
+            begins = matches!(written, Written::Message | Written::Full);
+        }
+        if self.stream.closing() && !self.is_waiting() {
+            // tcp_send_fin.
+            self.stream.close();
+            self.send_rest(c, now, (self.stream.snd_nxt(), self.stream.end().min(end.saturating_add(1))), out);
+        }
+    }
+
+    /// Sends what the application has written, unless a part of a buffer waits for more while packets are in the interface (tcp_push,
+    /// tcp_should_autocork). The first packet that leaves ends that wait.
+    fn push(&mut self, c: &TcpConfig, now: Time, end: u64, most: u64, out: &mut impl Wire) {
+        let tail = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.tail_len(self.stream.snd_nxt()));
+        let Some(tail) = tail else { return };
+        let outstanding = self.stream.snd_una() < self.stream.snd_nxt();
+        if tail < most / u64::from(c.mss) * u64::from(c.mss)
+            && outstanding
+            && let Some(q) = self.tx.tsq.as_mut().filter(|q| q.bytes >= HEAD + tail)
+        {
+            return q.wait_for_first();
+        }
+        self.write_xmit(c, now, end, Push::Pending, out);
+    }
+}
