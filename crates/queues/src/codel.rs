@@ -222,6 +222,17 @@ impl Buffered for Codel {
         self.control.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
     }
 
+    fn can_bypass(&self) -> bool {
+        true
+    }
+
+    fn extend(&mut self, handle: Handle, wire: u32) -> bool {
+        let Some(newest) = self.backlog.packets.back_mut().filter(|q| q.handle == handle) else { return false };
+        newest.packet.wire += wire;
+        self.backlog.bytes += u64::from(wire);
+        true
+    }
+
     fn len(&self) -> usize {
         self.backlog.packets.len()
     }

@@ -276,6 +276,21 @@ impl Buffered for FqCodel {
         }
     }
 
+    fn can_bypass(&self) -> bool {
+        true
+    }
+
+    fn extend(&mut self, handle: Handle, wire: u32) -> bool {
+        let Some(Some(link)) = self.chains.links.get_mut(handle.0 as usize) else { return false };
+        link.packet.packet.wire += wire;
+        let flow = link.packet.packet.flow;
+        let index = self.bucket(flow);
+        self.flows[index as usize].bytes += u64::from(wire);
+        self.chains.total.bytes += u64::from(wire);
+        self.mark_changed(index);
+        true
+    }
+
     fn len(&self) -> usize {
         self.chains.total.packets as usize
     }

@@ -11,6 +11,7 @@ mod dctcp_step;
 mod discipline;
 mod drop_tail;
 mod dwrr;
+mod fq;
 mod fq_codel;
 mod heap;
 mod lossy;
@@ -96,6 +97,7 @@ pub const REGISTRY: &[QueueEntry] = &[
     pfabric::ENTRY,
     codel::ENTRY,
     fq_codel::ENTRY,
+    fq::ENTRY,
     pie::ENTRY,
     lossy::ENTRY,
 ];
