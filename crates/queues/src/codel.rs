@@ -83,6 +83,10 @@ pub(crate) trait Packets {
 }
 
 impl CodelControl {
+    /// State of an empty queue.
+    pub(crate) const NEW: CodelControl =
+        CodelControl { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
+
     /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Drops of a single
     /// queue do not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {

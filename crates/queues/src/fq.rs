@@ -57,7 +57,7 @@ pub struct Fq {
     /// Packets of the short path (`internal`).
     short: VecDeque<Queued>,
     flows: Vec<Flow>,
-    /// First connection of each bucket, and the first unused one.
+    /// First connection of each bucket, none until the first packet, and the first unused one.
     buckets: Vec<u32>,
     unused: u32,
     /// Queues that have become busy, and the other busy queues, in order of service.
@@ -86,7 +86,7 @@ impl Fq {
     /// The queue of connection `id`, if it has one. Idle ones that the search meets are forgotten (fq_classify, fq_gc).
     fn find(&mut self, id: u64, now: Time) -> Option<u32> {
         let bucket = Fq::bucket(id);
-        let (mut before, mut at, mut forgotten) = (NONE, self.buckets[bucket], 0);
+        let (mut before, mut at, mut forgotten) = (NONE, self.buckets.get(bucket).copied().unwrap_or(NONE), 0);
         while at != NONE {
             let flow = &self.flows[at as usize];
             let next = flow.next;
@@ -113,6 +113,9 @@ impl Fq {
     fn classify(&mut self, id: u64, now: Time) -> u32 {
         if let Some(found) = self.find(id, now) {
             return found;
+        }
+        if self.buckets.is_empty() {
+            self.buckets = vec![NONE; BUCKETS];
         }
         let bucket = Fq::bucket(id);
         let credit = self.initial_quantum.unwrap_or(10 * ETHERNET) as i64;
@@ -269,7 +272,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         initial_quantum: bytes("initial-quantum")?,
         short: VecDeque::with_capacity(SHORT_PATH),
         flows: Vec::new(),
-        buckets: vec![NONE; BUCKETS],
+        buckets: Vec::new(),
         unused: NONE,
         new: VecDeque::new(),
         old: VecDeque::new(),

@@ -2,15 +2,19 @@
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::{BuiltNetwork, port_names};
-use crate::schema::cx::Cx;
+use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::link;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
+use crate::text::source::At;
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
+use forebay_experiment::network::Network;
 use forebay_experiment::topology::reverse;
-use forebay_types::{PortId, Time, TimeOrNever};
+use forebay_experiment::transport::{Group, HostProfile};
+use forebay_queues::Queue;
+use forebay_types::{GroupId, IndexVec, PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
 
 /// Maximum number of failures. Our choice: a link that flaps every millisecond for a minute and a half.
@@ -71,10 +75,46 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
         }
     }
     if let Some((queue, _)) = queue {
-        let nodes = &built.network.nodes;
-        built.network.ports.iter_mut().filter(|p| nodes[p.from].host).for_each(|p| p.queue = queue.clone());
+        built.host_queue_named = true;
+        set_host_queue(&mut built.network, &queue);
     }
     ok.then_some(())
+}
+
+fn set_host_queue(network: &mut Network, queue: &Queue) {
+    let nodes = &network.nodes;
+    network.ports.iter_mut().filter(|p| nodes[p.from].host).for_each(|p| p.queue = queue.clone());
+}
+
+/// Sets the queue that the host profiles of these transports bring, unless the file names one, in the network and the echo of a variant: for a Linux
+/// server `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate.
+pub(crate) fn default_host_queue(
+    cx: &mut Cx,
+    built: &BuiltNetwork,
+    groups: &IndexVec<GroupId, Group>,
+    (network, echo): (&mut Network, &mut Json),
+) -> Option<()> {
+    let servers = || groups.iter().filter(|g| g.tcp.host == HostProfile::LinuxServer);
+    if built.host_queue_named || servers().next().is_none() {
+        return Some(());
+    }
+    let paces = servers().any(|g| cx.worlds.cc(g.tcp.cc.name).is_some_and(|entry| entry.paces));
+    let at = At { source: DEFAULTS, ..At::default() };
+    let item = |key: &str, text: String| Item { key: key.to_owned(), key_at: at, node: Node { at, raw: Raw::Text(text) } };
+    let raw = if paces {
+        Raw::Text("fq".to_owned())
+    } else {
+        // psched_mtu: a full packet on the wire.
+        let packet = groups.iter().map(|g| g.tcp.mss + g.tcp.header).max().unwrap_or(1514);
+        let items = vec![item("kind", "fq-codel".to_owned()), item("quantum", format!("{packet}B"))];
+        Raw::Table(TomlTable { items })
+    };
+    let (value, json) = link::queue(cx, &Node { at, raw }, None)?;
+    set_host_queue(network, &forebay_queues::build(Some(&value), None).ok()?);
+    if let Json::Object(echo) = echo {
+        echo.insert("host-queue".to_owned(), json);
+    }
+    Some(())
 }
 
 /// Reads a table or a list of tables; returns each with its node.

@@ -33,6 +33,7 @@ use super::partition_state::PartitionState;
 use super::recorder::Recorder;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
+use crate::net::port::TransmitRingConfig;
 use crate::tcp::config::TcpConfig;
 use connection_table::ConnectionTable;
 use forebay_experiment::Experiment;
@@ -85,11 +86,18 @@ impl SimState {
         let mut hosts = HostTable::new(network, seed);
         let sprays = network.faults.balance == Balance::Packet;
         let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
+        let byte_queue_limits = config.groups.iter().any(|g| g.tcp.byte_queue_limits);
+        let largest_packet = tcp.iter().map(|c| (c.mss + c.header).max(c.ack_size)).max().unwrap_or(0);
+        let ring = (byte_queue_limits || jitter || tcp.iter().any(|c| c.tso.is_some()))
+            .then_some(TransmitRingConfig { byte_queue_limits, largest_packet });
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);
             if sprays || jitter {
                 fabric.ports[id].intercept();
+            }
+            if let Some(ring) = ring {
+                fabric.ports[id].set_transmit_ring(ring);
             }
         }
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {

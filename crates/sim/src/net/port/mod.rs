@@ -10,8 +10,11 @@ mod failure;
 mod fifo;
 mod occupancy;
 mod queue;
+mod queue_limits;
+mod transmit_ring;
 
 pub use counters::{PortEvents, PortStats};
+pub(crate) use transmit_ring::TransmitRingConfig;
 
 use super::backlog::Backlog;
 use super::bit_errors::BitErrors;
@@ -23,6 +26,7 @@ use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
 use forebay_types::{NodeId, Rate, Rng, Time};
 use occupancy::OccupancyTimes;
+use transmit_ring::TransmitRing;
 
 /// Queue length from which on arrivals take the slow path.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,6 +90,8 @@ pub struct Port {
     host: bool,
     /// Place among all ports with buffered disciplines.
     pub(crate) place: u32,
+    /// Between the queue of a host and the wire, if the queue is buffered.
+    transmit_ring: Option<Box<TransmitRing>>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, sojourn_high) == 128);
@@ -175,6 +181,7 @@ impl Port {
             errors: None,
             intercepted: false,
             place: 0,
+            transmit_ring: None,
             host,
         }
     }

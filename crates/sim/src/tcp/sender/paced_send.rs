@@ -13,6 +13,8 @@ pub(in crate::tcp) struct Burst {
     pub end: u64,
     /// True if the window has space for more, but the sender waits for still more space.
     pub deferred: bool,
+    /// Bytes of each burst but the last, 0 without bursts.
+    pub size: u64,
 }
 
 impl Sender {
@@ -42,7 +44,14 @@ impl Sender {
             self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
-        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
+        let burst = if c.tso.is_some() {
+            self.bursts(c, now, self.window_bytes(c), end)
+        } else {
+            Burst { end, deferred: false, size: 0 }
+        };
+        if burst.size > 0 {
+            self.cold.bursts = (first, burst.size);
+        }
         self.transmit_until(c, now, burst.end, out);
         if idle && self.cold.pacer.is_some() {
             self.extend_timer(c, now);
