@@ -3,7 +3,8 @@
 //!
 //! Linux also holds each packet in this queue until its departure time (EDT), which its TCP has computed from the pacing rate. Here the pacer of the
 //! sender does that: it passes a packet to the queue at its departure time, so that the queue never delays one. All packets have the default
-//! priority, and so share one of the kernel's three bands.
+//! priority, of the second of the kernel's three bands. A connection that sends for the first time is in the first band until its first turn ends,
+//! because fq_enqueue puts it into a list before it sets the band.
 
 use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
@@ -42,8 +43,22 @@ struct Flow {
     packets: u32,
     /// Bytes that it may send in its turn.
     credit: i64,
+    band: usize,
     /// Time at which it left the list of queues to serve; `None` while it is in one.
     detached: Option<Time>,
+}
+
+/// Bytes that each band may send in its turn (fq_init), and the band of the default priority (sch_default_prio2band).
+const BAND_QUANTA: [i64; 3] = [9 << 16, 3 << 16, 1 << 16];
+const DEFAULT_BAND: usize = 1;
+
+/// A band (`struct fq_perband_flows`): queues that have become busy, and the other busy queues, in order of service.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Band {
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    /// Bytes that it may send in its turn.
+    credit: i64,
 }
 
 /// Fair queue.
@@ -60,9 +75,9 @@ pub struct Fq {
     /// First connection of each bucket, none until the first packet, and the first unused one.
     buckets: Vec<u32>,
     unused: u32,
-    /// Queues that have become busy, and the other busy queues, in order of service.
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    bands: [Band; 3],
+    /// The band whose turn it is.
+    turn: usize,
     /// Packets of all queues by handle, each with the next one of its queue.
     links: Vec<(Queued, u32)>,
     /// Packets of all queues, without those of the short path (`band_pkt_count`).
@@ -83,7 +98,7 @@ impl Fq {
         mix(id) as usize % BUCKETS
     }
 
-    /// The queue of connection `id`, if it has one. Idle ones that the search meets are forgotten (fq_classify, fq_gc).
+    /// The queue of connection `id`, if it has one. The search removes long idle ones of the same bucket (fq_classify, fq_gc).
     fn find(&mut self, id: u64, now: Time) -> Option<u32> {
         let bucket = Fq::bucket(id);
         let (mut before, mut at, mut forgotten) = (NONE, self.buckets.get(bucket).copied().unwrap_or(NONE), 0);
@@ -120,7 +135,8 @@ impl Fq {
         let bucket = Fq::bucket(id);
         let credit = self.initial_quantum.unwrap_or(10 * ETHERNET) as i64;
         // As if it had been detached just now: no refill.
-        let flow = Flow { id, next: self.buckets[bucket], head: NONE, tail: NONE, packets: 0, credit, detached: Some(now) };
+        let flow =
+            Flow { id, next: self.buckets[bucket], head: NONE, tail: NONE, packets: 0, credit, band: 0, detached: Some(now) };
         let index = match self.flows.get_mut(self.unused as usize) {
             Some(place) => {
                 let index = std::mem::replace(&mut self.unused, place.next);
@@ -134,6 +150,18 @@ impl Fq {
         };
         self.buckets[bucket] = index;
         index
+    }
+
+    /// Passes the turn to the next band whose debts a quantum pays.
+    fn next_band(&mut self) {
+        loop {
+            self.turn = (self.turn + 1) % BAND_QUANTA.len();
+            let (band, quantum) = (&mut self.bands[self.turn], BAND_QUANTA[self.turn]);
+            band.credit = (band.credit + quantum).min(quantum);
+            if band.credit > 0 {
+                return;
+            }
+        }
     }
 
     /// Decides about a packet, and enqueues it if it is accepted (fq_enqueue).
@@ -159,11 +187,12 @@ impl Fq {
             return Verdict::Drop(DropReason::Overflow);
         }
         if let Some(since) = flow.detached.take() {
-            self.new.push_back(index);
+            self.bands[flow.band].new.push_back(index);
             if now > since + REFILL_AFTER {
                 flow.credit = flow.credit.max(quantum);
             }
         }
+        flow.band = DEFAULT_BAND;
         let (handle, at) = (packet.handle.0, packet.handle.0 as usize);
         if self.links.len() <= at {
             self.links.resize(at + 1, (*packet, NONE));
@@ -226,11 +255,20 @@ impl Buffered for Fq {
         if let Some(first) = self.short.pop_front() {
             return Some(first.handle);
         }
+        let (quantum, mut idle_bands) = (self.quantum(), 0);
         loop {
-            let from_new = !self.new.is_empty();
-            let list = if from_new { &mut self.new } else { &mut self.old };
-            let index = *list.front()?;
-            let quantum = self.quantum.unwrap_or(2 * ETHERNET) as i64;
+            let band = &mut self.bands[self.turn];
+            let from_new = !band.new.is_empty();
+            let list = if from_new { &mut band.new } else { &mut band.old };
+            let Some(&index) = list.front().filter(|_| band.credit > 0) else {
+                idle_bands += 1;
+                if idle_bands > BAND_QUANTA.len() {
+                    return None;
+                }
+                self.next_band();
+                continue;
+            };
+            idle_bands = 0;
             let flow = &mut self.flows[index as usize];
             if flow.credit > 0 && flow.packets > 0 {
                 let (packet, next) = self.links[flow.head as usize];
@@ -238,15 +276,16 @@ impl Buffered for Fq {
                 flow.packets -= 1;
                 self.queued -= 1;
                 flow.credit -= i64::from(packet.packet.wire);
+                band.credit -= i64::from(packet.packet.wire);
                 return Some(packet.handle);
             }
             list.pop_front();
             if flow.credit <= 0 {
                 flow.credit += quantum;
-                self.old.push_back(index);
+                self.bands[flow.band].old.push_back(index);
             } else if from_new {
                 // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others.
-                self.old.push_back(index);
+                self.bands[flow.band].old.push_back(index);
             } else {
                 flow.detached = Some(now);
             }
@@ -274,8 +313,8 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         flows: Vec::new(),
         buckets: Vec::new(),
         unused: NONE,
-        new: VecDeque::new(),
-        old: VecDeque::new(),
+        bands: Default::default(),
+        turn: 0,
         links: Vec::new(),
         queued: 0,
     }))))
