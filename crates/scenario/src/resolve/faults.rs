@@ -86,8 +86,8 @@ fn set_host_queue(network: &mut Network, queue: &Queue) {
     network.ports.iter_mut().filter(|p| nodes[p.from].host).for_each(|p| p.queue = queue.clone());
 }
 
-/// Sets the queue that the host profiles of these transports bring, unless the file names one, in the network and the echo of a variant: for a Linux
-/// server `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate.
+/// Sets the queue that the host profiles of these transports bring, in the network and the echo of a variant, unless the file names one. That of a
+/// Linux server is `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate.
 pub(crate) fn default_host_queue(
     cx: &mut Cx,
     built: &BuiltNetwork,

@@ -442,3 +442,7 @@ impl Port {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "transmit_ring_tests.rs"]
+mod tests;
