@@ -87,9 +87,8 @@ impl SimState {
         let sprays = network.faults.balance == Balance::Packet;
         let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
         let byte_queue_limits = config.groups.iter().any(|g| g.tcp.byte_queue_limits);
-        let largest_packet = tcp.iter().map(|c| (c.mss + c.header).max(c.ack_size)).max().unwrap_or(0);
         let ring = (byte_queue_limits || jitter || tcp.iter().any(|c| c.tso.is_some()))
-            .then_some(TransmitRingConfig { byte_queue_limits, largest_packet });
+            .then_some(TransmitRingConfig { byte_queue_limits });
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);

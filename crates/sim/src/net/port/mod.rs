@@ -90,6 +90,8 @@ pub struct Port {
     host: bool,
     /// Place among all ports with buffered disciplines.
     pub(crate) place: u32,
+    /// True if it has a transmit ring, which is absent while it works.
+    has_ring: bool,
     /// Between the queue of a host and the wire, if the queue is buffered.
     transmit_ring: Option<Box<TransmitRing>>,
 }
@@ -181,6 +183,7 @@ impl Port {
             errors: None,
             intercepted: false,
             place: 0,
+            has_ring: false,
             transmit_ring: None,
             host,
         }

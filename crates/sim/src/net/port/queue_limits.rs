@@ -51,8 +51,8 @@ impl QueueLimits {
     }
 
     /// The limit, bytes.
-    #[inline(always)]
-    pub(super) fn limit(&self) -> u32 {
+    #[cfg(test)]
+    fn limit(&self) -> u32 {
         self.limit
     }
 

@@ -19,8 +19,6 @@ use std::collections::VecDeque;
 pub(crate) struct TransmitRingConfig {
     /// True if the ring has byte queue limits.
     pub byte_queue_limits: bool,
-    /// Largest packet of the network, bytes.
-    pub largest_packet: u32,
 }
 
 /// Place of a burst whose further segments may follow at the same instant.
@@ -38,8 +36,6 @@ enum Place {
 pub(super) struct TransmitRing {
     /// `None`: the ring takes a packet when the transmitter is free.
     limits: Option<QueueLimits>,
-    /// Largest packet of the network, bytes. With a limit of at least that, packets that find the interface idle change no state of the limits.
-    largest: u32,
     /// Departures of the bursts in the ring, with their bytes.
     sent: VecDeque<(Time, u32)>,
     /// A packet that bypassed the empty queue while the ring was full (`gso_skb`, dev_requeue_skb): its departure and bytes.
@@ -48,20 +44,16 @@ pub(super) struct TransmitRing {
     held: u64,
     /// The last packet, and its arrival.
     open: (Time, Place),
-    /// True while packets that find the interface idle are not counted here ([`Port::set_bypass`]).
-    uncounted: bool,
 }
 
 impl TransmitRing {
     fn new(c: TransmitRingConfig, now: Time) -> TransmitRing {
         TransmitRing {
             limits: c.byte_queue_limits.then(|| QueueLimits::new(now)),
-            largest: c.largest_packet,
             sent: VecDeque::new(),
             requeued: None,
             held: 0,
             open: (Time::ZERO, Place::Dropped),
-            uncounted: false,
         }
     }
 
@@ -155,6 +147,7 @@ impl Port {
     pub(crate) fn set_transmit_ring(&mut self, c: TransmitRingConfig) {
         if self.backlog.is_some() {
             self.transmit_ring = Some(Box::new(TransmitRing::new(c, Time::ZERO)));
+            self.has_ring = true;
             self.set_bypass(false);
         }
     }
@@ -162,13 +155,13 @@ impl Port {
     /// Returns true if the port has a transmit ring.
     #[inline(always)]
     pub(crate) fn has_transmit_ring(&self) -> bool {
-        self.transmit_ring.is_some()
+        self.has_ring
     }
 
     /// Empties the ring, after the link has failed.
     pub(super) fn reset_transmit_ring(&mut self, now: Time) {
         if let Some(ring) = &mut self.transmit_ring {
-            let c = TransmitRingConfig { byte_queue_limits: ring.limits.is_some(), largest_packet: ring.largest };
+            let c = TransmitRingConfig { byte_queue_limits: ring.limits.is_some() };
             **ring = TransmitRing::new(c, now);
         }
     }
@@ -289,22 +282,12 @@ impl Port {
     ) {
         let &Outgoing { now, packet, .. } = outgoing;
         let wire = u32::from(packet.wire);
-        if ring.uncounted {
-            self.count_uncounted(ring, now);
-        }
         self.drain_by(discipline, ring, slab, now, &mut lost);
         if packet.arrival == CONTINUES && ring.open.0 == now {
             return self.continue_burst(discipline, ring, slab, outgoing, lost);
         }
         let bypasses = ring.held == 0 && ring.requeued.is_none() && (discipline.can_bypass() || discipline.accepts_idle());
         if bypasses && ring.is_open() {
-            if ring.sent.is_empty() && ring.limits.is_some_and(|l| l.limit() >= ring.largest) && !self.intercepted {
-                // From here on, packets that find the interface idle leave everything as it is.
-                ring.uncounted = true;
-                self.set_bypass(true);
-                self.pass(ring, outgoing);
-                return;
-            }
             self.pass(ring, outgoing);
             ring.queue(self.busy_until, wire);
             ring.open = (now, Place::Ring);
@@ -319,19 +302,6 @@ impl Port {
                 self.fill_ring(discipline, ring, slab, now, &mut lost);
                 ring.open.1 = Place::Ring;
             }
-        }
-    }
-
-    /// Counts the last of the packets that found the interface idle, if it has not left by `now`. The others have left no trace.
-    #[inline(always)]
-    fn count_uncounted(&mut self, ring: &mut TransmitRing, now: Time) {
-        if self.busy_until >= now {
-            ring.uncounted = false;
-            self.set_bypass(false);
-            // An idle interface has this packet alone.
-            let bytes = self.queue.bytes as u32;
-            ring.queue(self.busy_until, bytes);
-            ring.open = (self.busy_until - self.tx(u64::from(bytes)), Place::Ring);
         }
     }
 
