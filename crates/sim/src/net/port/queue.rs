@@ -250,11 +250,9 @@ impl Port {
     }
 
     /// Updates the threshold of the slow path. It includes the maximum length so far, so that the maximum is exact too; a recorder without
-    /// `occupancy` is notified of everything. The backlog of a host without a transmit ring is not served before every packet, as it is
-    /// at switches.
+    /// `occupancy` is notified of everything. The backlog of a host is not served before every packet, as it is at switches.
     pub(super) fn update_threshold(&mut self) {
-        let serves = !self.host || self.has_transmit_ring();
-        if !matches!(self.kind, QueueKind::Fifo(_)) && !(serves && matches!(self.kind, QueueKind::Buffered)) {
+        if !matches!(self.kind, QueueKind::Fifo(_)) && (self.host || !matches!(self.kind, QueueKind::Buffered)) {
             return;
         }
         let bytes = self.limit.bytes.min(self.fast_limit.bytes);
