@@ -191,6 +191,11 @@ pub const PARAMS: &[Param] = &[
         "receive offload (Linux gro_flush_timeout): a host coalesces segments of a connection that arrive within this time, up to 64 KB, and acknowledges them together; 0: off",
     ),
     p(
+        "byte-queue-limits",
+        Kind::Bool,
+        "byte queue limits (Linux BQL): the interface of a host takes packets from its queue (`host-queue`, unless it serves in order of arrival) as long as its transmit ring does not exceed a limit, which adapts so that the ring never runs empty; false: one packet at a time; default: on with `host = \"linux-server\"`",
+    ),
+    p(
         "tcp-metrics",
         Kind::Choice(&choices::<3, _>(METRICS)),
         "path metrics that a host caches when a connection closes, for the next one to the same peer (Linux tcp_metrics): none, the RTT, from which the first RTO follows, or also ssthresh (tcp_no_ssthresh_metrics_save = 0); default: off",
@@ -261,6 +266,7 @@ impl Stack {
             self.host_phase = CLOCK_PERIOD;
             self.host_jitter = LATENCY_VARIATION;
             self.rmem_max = self.rcv_autotune.then_some(TCP_RMEM_MAX);
+            self.byte_queue_limits = true;
         }
     }
 }
@@ -341,6 +347,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.tsq = flag("tsq", c.tsq);
     c.tso = values.opt_bytes("tso").map_or(c.tso, |b| (b.0 > 0).then_some(b.0.min(LARGEST_BURST) as u32));
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
+    c.byte_queue_limits = flag("byte-queue-limits", c.byte_queue_limits);
     c.metrics = values.opt_choice("tcp-metrics", METRICS).unwrap_or(c.metrics);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
@@ -405,6 +412,7 @@ pub fn defaults(profile: Profile) -> Stack {
         nagle: false,
         tsq: false,
         tso: None,
+        byte_queue_limits: false,
         gro: None,
         metrics: Metrics::Off,
         handshake: true,

@@ -303,6 +303,8 @@ pub struct Stack {
     pub tsq: bool,
     /// Segmentation offload: bursts of up to this many bytes (Linux); `None`: none.
     pub tso: Option<u32>,
+    /// Byte queue limits at the interfaces of hosts (Linux BQL).
+    pub byte_queue_limits: bool,
     /// Receive offload: time that a host holds segments of a connection for coalescing; `None`: off.
     pub gro: Option<Time>,
     /// Path metrics that a new connection inherits from closed connections to the same peer.

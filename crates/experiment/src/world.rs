@@ -34,6 +34,11 @@ pub trait World: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns true if interfaces of hosts can have a queue other than a FIFO. If not, host profiles set none.
+    fn has_host_queues(&self) -> bool {
+        false
+    }
+
     /// Memory of a run in other processes, bytes.
     fn outside_memory(&self, _experiment: &Experiment) -> u64 {
         0

@@ -9,7 +9,7 @@ use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
-use forebay_experiment::transport::{Chosen, HostProfile, Transport};
+use forebay_experiment::transport::{Chosen, Transport};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
 use forebay_queues::{QueueConfig, SharedBuffer, SharedPolicy};
@@ -213,8 +213,7 @@ impl Plan {
         for (id, group) in experiment.groups.enumerate() {
             self.shim_hosts(experiment, seed, (id, &group.tcp), frames);
         }
-        // Cards of servers have byte queue limits.
-        let limits = experiment.groups.iter().any(|g| g.tcp.host == HostProfile::LinuxServer);
+        let limits = experiment.groups.iter().any(|g| g.tcp.byte_queue_limits);
         for (i, &(host, profile)) in self.interfaces.iter().enumerate() {
             let port = network.ports.iter().find(|p| p.from == host);
             if let Some(queue) = port.and_then(|p| HostQueue::of(p.queue_config.value())) {

@@ -52,7 +52,7 @@ fn shim_below_queue(experiment: &Experiment) -> Option<Unsupported> {
     let shim = experiment.groups.iter().any(|g| shim(&g.tcp).is_ok_and(|numbers| numbers != [0; SHIM]));
     (queue && shim).then(|| Unsupported {
         key: "topology.host-queue",
-        reason: "the guest's `proboscis` stands below the queue of the interface and would stop it; legal: host-queue left out, \
+        reason: "the guest's `proboscis` stands below the queue of the interface and would stop it; legal: `host-queue = \"drop-tail\"`, \
                  or `world = \"sim\"`"
             .into(),
     })
@@ -65,6 +65,10 @@ impl World for Linux {
 
     fn summary(&self) -> &'static str {
         "the TCP of a real Linux kernel in virtual time, deterministic; a kernel is built by `forebay kernel build`"
+    }
+
+    fn has_host_queues(&self) -> bool {
+        true
     }
 
     /// The kernel; empty where there is none yet.

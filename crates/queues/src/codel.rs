@@ -79,6 +79,10 @@ pub(crate) trait Packets {
 }
 
 impl CodelControl {
+    /// State of an empty queue.
+    pub(crate) const NEW: CodelControl =
+        CodelControl { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
+
     /// Counts drops due to overflow, which strengthen the signal if one of several queues overflows (Linux, `fq_codel_drop`). Drops of a single
     /// queue do not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {
@@ -240,6 +244,17 @@ impl Buffered for Codel {
     #[inline(always)]
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
         self.control.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
+    }
+
+    fn can_bypass(&self) -> bool {
+        true
+    }
+
+    fn extend(&mut self, handle: Handle, wire: u32) -> bool {
+        let Some(newest) = self.backlog.packets.back_mut().filter(|q| q.handle == handle) else { return false };
+        newest.packet.wire += wire;
+        self.backlog.bytes += u64::from(wire);
+        true
     }
 
     fn len(&self) -> usize {

@@ -88,7 +88,19 @@ pub trait Buffered: Discipline {
     /// one may be marked: `effects` receives both. `None` when the backlog is empty, before or after drops.
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle>;
 
-    /// Packets in the backlog.
+    /// Returns true if a packet that arrives at an empty queue does not enter it, even if it must wait for the transmit ring of its host
+    /// (`TCQ_F_CAN_BYPASS`).
+    fn can_bypass(&self) -> bool {
+        false
+    }
+
+    /// Adds a segment of `wire` bytes to the burst `handle`, the newest packet of its flow: bursts of segmentation offload are one packet. Returns
+    /// false, with no change, if the discipline has no bursts.
+    fn extend(&mut self, _handle: Handle, _wire: u32) -> bool {
+        false
+    }
+
+    /// Packets in the backlog. A burst counts as one.
     fn len(&self) -> usize;
 
     /// Returns true if the backlog is empty.
@@ -269,6 +281,7 @@ disciplines! {
     pfabric::Pfabric, "By remaining size.";
     codel::Codel, "A FIFO under CoDel.";
     fq_codel::FqCodel in Box, "A queue for each flow, each under CoDel.";
+    fq::Fq in Box, "A queue for each connection.";
     pie::Pie in Box, "A FIFO under PIE.";
 }
 

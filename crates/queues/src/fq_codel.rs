@@ -32,6 +32,11 @@ struct Flow {
     control: CodelControl,
 }
 
+impl Flow {
+    const EMPTY: Flow =
+        Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, control: CodelControl::NEW };
+}
+
 /// A packet and the next one of its queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Link {
@@ -93,6 +98,8 @@ pub struct FqCodel {
     limit: u32,
     quantum: i64,
     batch: u32,
+    /// Number of queues, and the queues: none until the first packet, since most hosts have no backlog.
+    count: usize,
     flows: Vec<Flow>,
     /// Queues that have become busy recently, and the other busy queues, in order of service (RFC 8290 section 4.2).
     new: VecDeque<u32>,
@@ -109,7 +116,7 @@ impl FqCodel {
     /// Queue of a flow (RFC 8290 section 4.1).
     fn bucket(&self, flow: u64) -> u32 {
         let hash = mix(flow ^ self.perturbation);
-        ((u128::from(hash) * self.flows.len() as u128) >> 64) as u32
+        ((u128::from(hash) * self.count as u128) >> 64) as u32
     }
 
     fn chain(&mut self, flow: u32) -> (&mut CodelControl, Chain<'_>) {
@@ -202,6 +209,9 @@ impl FqCodel {
     /// Appends a packet to the queue of its flow.
     #[inline]
     fn join(&mut self, packet: Queued) {
+        if self.flows.is_empty() {
+            self.add_flows();
+        }
         let index = self.bucket(packet.packet.flow);
         self.chain(index).1.append(packet);
         self.mark_changed(index);
@@ -215,6 +225,12 @@ impl FqCodel {
 }
 
 impl FqCodel {
+    #[cold]
+    #[inline(never)]
+    fn add_flows(&mut self) {
+        self.flows = vec![Flow::EMPTY; self.count];
+    }
+
     /// Skips rounds in which no queue may send, and adds their quanta: every deficit stays at zero or below. `new` is empty.
     #[cold]
     #[inline(never)]
@@ -291,14 +307,27 @@ impl Buffered for FqCodel {
         }
     }
 
+    fn can_bypass(&self) -> bool {
+        true
+    }
+
+    fn extend(&mut self, handle: Handle, wire: u32) -> bool {
+        let Some(Some(link)) = self.chains.links.get_mut(handle.0 as usize) else { return false };
+        link.packet.packet.wire += wire;
+        let flow = link.packet.packet.flow;
+        let index = self.bucket(flow);
+        self.flows[index as usize].bytes += u64::from(wire);
+        self.chains.total.bytes += u64::from(wire);
+        self.mark_changed(index);
+        true
+    }
+
     fn len(&self) -> usize {
         self.chains.total.packets as usize
     }
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let flow =
-        Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, control: CodelControl::default() };
     let quantum = v.bytes("quantum").0;
     if quantum == 0 {
         return Err(QueueError::new("quantum", "is zero; it must be positive"));
@@ -310,7 +339,8 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         batch: v.int("drop-batch") as u32,
         fattest: IndexedHeap::default(),
         changed: Vec::new(),
-        flows: vec![flow; v.int("flows") as usize],
+        count: v.int("flows") as usize,
+        flows: Vec::new(),
         new: VecDeque::new(),
         old: VecDeque::new(),
         chains: Chains::default(),

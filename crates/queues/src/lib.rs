@@ -19,6 +19,7 @@ mod dctcp_step;
 mod discipline;
 mod drop_tail;
 mod dwrr;
+mod fq;
 mod fq_codel;
 mod heap;
 mod lossy;
@@ -104,6 +105,7 @@ pub const REGISTRY: &[QueueEntry] = &[
     pfabric::ENTRY,
     codel::ENTRY,
     fq_codel::ENTRY,
+    fq::ENTRY,
     pie::ENTRY,
     lossy::ENTRY,
 ];

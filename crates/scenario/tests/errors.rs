@@ -152,7 +152,6 @@ fn one_change_one_error() {
             &["names a port more than once"],
             8,
         ),
-        ("[transport]", "host-queue = \"fq-codel\"\n[transport]\nsend-jitter = \"1us\"", &["`host-queue`", "`send-jitter`"], 10),
         (STEP, "{ kind = \"strict-priority\", limits = [\"0pkt\"] }", &["limit of zero"], 9),
         (STEP, "{ kind = \"strict-priority\", k-scope = \"queue\" }", &["requires `k`"], 9),
         (STEP, "{ kind = \"strict-priority\", k = \"101pkt\" }", &["`k` = 101pkt is above the buffer"], 9),

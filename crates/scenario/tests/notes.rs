@@ -118,3 +118,58 @@ fn explains_and_echoes_faults() {
     };
     assert!(network(&again) == network(&r));
 }
+
+/// The scenario of a wide network: 1 Gbps and 30 ms.
+const FAR: &str = r#"
+name = "far"
+duration = "1s"
+[topology]
+kind = "many-to-one"
+senders = 1
+access = { rate = "10Gbps", delay = "5ms" }
+bottleneck = { rate = "1Gbps", delay = "10ms", buffer = "1000pkt" }
+[transport]
+stack = "linux"
+cc = "cubic"
+[[workload]]
+kind = "long"
+"#;
+
+/// The queue that a Linux server has is that of its congestion control, unless the file names one, and the echo names it.
+#[test]
+fn host_profile_sets_the_host_queue() {
+    let queues = |sets: &[&str]| {
+        let r = resolve_with(FAR, sets).unwrap_or_else(|e| panic!("{}", e.render()));
+        let kind = |v: &forebay_scenario::Variant| {
+            let queue = &v.echo["topology"]["host-queue"];
+            let again = resolve(&v.toml()).unwrap_or_else(|e| panic!("{}", e.render()));
+            assert_eq!(again.variants[0].config.network.ports, v.config.network.ports);
+            queue["kind"].as_str().or(queue.as_str()).unwrap_or("none").to_owned()
+        };
+        r.variants.iter().map(kind).collect::<Vec<_>>()
+    };
+    let server = "transport.host=linux-server";
+    assert_eq!(queues(&["transport.host=bare"]), ["none"]);
+    assert_eq!(queues(&[server, "transport.cc=[\"cubic\", \"dctcp\"]", MARKS]), ["fq-codel", "fq-codel"]);
+    assert_eq!(queues(&[server, "topology.host-queue=drop-tail"]), ["drop-tail"]);
+    assert_eq!(queues(&[server, "topology.host-queue=codel"]), ["codel"]);
+}
+
+const MARKS: &str = "topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"20pkt\" }";
+
+/// 4 MiB of memory are 1839 segments of 1448 bytes with 832 bytes each: 2.66 MB, less than the 3.75 MB of 1 Gbps and 30 ms, and enough for
+/// 710 Mbps. A receive window of 1 MB binds before it.
+#[test]
+fn check_names_the_limit_that_binds() {
+    let shown = |sets: &[&str]| {
+        let text = resolve_with(FAR, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+        let line = text.lines().skip_while(|l| !l.starts_with("hosts of `cubic`")).nth(1).unwrap_or_else(|| panic!("{text}"));
+        println!("{text}");
+        line.to_owned()
+    };
+    assert!(shown(&[]).contains("the send buffer binds, at 709Mbps"), "{}", shown(&[]));
+    assert!(shown(&["transport.rcv-wnd=1MB"]).contains("the receive window binds, at 266Mbps"));
+    assert!(shown(&["topology.bottleneck.delay=1ms"]).contains("neither binds"));
+    let text = resolve_with(FAR, &["transport.host=linux-server"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(text.contains("hosts of `cubic`: linux-server, queue fq-codel, byte queue limits, tso 65.536KB, gro 8us"), "{text}");
+}

@@ -12,8 +12,7 @@ use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::transport::{Chosen, Recovery, RtoRule, SlowStart, Stack};
 use forebay_experiment::world::{Unsupported, World};
-use forebay_queues::Queue;
-use forebay_types::{NodeId, Rate, Rng, Time};
+use forebay_types::{NodeId, Rate, Rng};
 use std::ops::ControlFlow;
 
 /// Refuses a retransmission timeout that never grows above the transmission time of the smallest packet: such a run does not end.
@@ -44,6 +43,10 @@ impl World for Simulator {
         "the packet-level simulator"
     }
 
+    fn has_host_queues(&self) -> bool {
+        true
+    }
+
     fn congestion_controls(&self) -> Vec<CcEntry<()>> {
         cc::REGISTRY.iter().map(|e| e.without_builder()).collect()
     }
@@ -59,12 +62,6 @@ impl World for Simulator {
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
         let mut cannot = Vec::new();
         let network = &experiment.network;
-        let ordered = network.ports.iter().any(|p| network.nodes[p.from].host && matches!(p.queue, Queue::Buffered(_)));
-        if ordered && experiment.groups.iter().any(|g| g.tcp.send_jitter > Time::ZERO) {
-            let reason = "jitter is applied behind a plain queue only; legal with `send-jitter`: no `host-queue`, or one \
-                          that serves in order of arrival, such as \"drop-tail\"";
-            cannot.push(Unsupported { key: "topology.host-queue", reason: reason.to_owned() });
-        }
         let fastest = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate).max().unwrap_or(Rate::MAX);
         for group in &experiment.groups {
             cannot.extend(period_of_timeouts(&group.tcp, fastest));

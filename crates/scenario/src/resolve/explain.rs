@@ -1,5 +1,6 @@
 //! Explanation of a correct scenario for `forebay check`: the runs, and the file with all defaults.
 
+use crate::resolve::hosts;
 use crate::resolve::scenario::{Resolved, Variant};
 use crate::text::words::grouped;
 use crate::text::write::toml;
@@ -49,7 +50,7 @@ impl Resolved {
             let _ = writeln!(out, "traffic `{}`{}: {}", w.class, over(v, w), traffic(&w.kind));
         }
         for v in &self.variants {
-            for line in self.world.explain(&v.config) {
+            for line in hosts::explain(v).into_iter().chain(self.world.explain(&v.config)) {
                 let _ = writeln!(out, "{line}");
             }
         }

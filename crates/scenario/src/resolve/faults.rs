@@ -2,17 +2,19 @@
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::{BuiltNetwork, port_names};
-use crate::schema::cx::Cx;
+use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::link;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
+use crate::text::source::At;
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
-use forebay_experiment::network::{HashFunction, Hashing};
+use forebay_experiment::network::{HashFunction, Hashing, Network};
 use forebay_experiment::topology::reverse;
+use forebay_experiment::transport::{Group, HostProfile};
 use forebay_queues::QueueConfig;
-use forebay_types::{PortId, Time, TimeOrNever};
+use forebay_types::{GroupId, IndexVec, PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
 
 /// Maximum number of failures. Our choice: a link that flaps every millisecond for a minute and a half.
@@ -87,15 +89,50 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             echo.insert("host-queue".to_owned(), json.clone());
         }
     }
-    if let Some((config, _)) = queue
-        && let Ok(queue) = config.build(None)
-    {
-        let nodes = &built.network.nodes;
-        for port in built.network.ports.iter_mut().filter(|p| nodes[p.from].host) {
-            (port.queue, port.queue_config) = (queue.clone(), config.clone());
-        }
+    if let Some((config, _)) = queue {
+        built.host_queue_named = true;
+        set_host_queue(&mut built.network, &config);
     }
     ok.then_some(())
+}
+
+fn set_host_queue(network: &mut Network, config: &QueueConfig) {
+    let Ok(queue) = config.build(None) else { return };
+    let nodes = &network.nodes;
+    for port in network.ports.iter_mut().filter(|p| nodes[p.from].host) {
+        (port.queue, port.queue_config) = (queue.clone(), config.clone());
+    }
+}
+
+/// Sets the queue that the host profiles of these transports bring, in the network and the echo of a variant, unless the file names one. That of a
+/// Linux server is `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate.
+pub(crate) fn default_host_queue(
+    cx: &mut Cx,
+    built: &BuiltNetwork,
+    groups: &IndexVec<GroupId, Group>,
+    (network, echo): (&mut Network, &mut Json),
+) -> Option<()> {
+    let servers = || groups.iter().filter(|g| g.tcp.host == HostProfile::LinuxServer);
+    if built.host_queue_named || servers().next().is_none() {
+        return Some(());
+    }
+    let paces = servers().any(|g| cx.worlds.cc(g.tcp.cc.name).is_some_and(|entry| entry.paces));
+    let at = At { source: DEFAULTS, ..At::default() };
+    let item = |key: &str, text: String| Item { key: key.to_owned(), key_at: at, node: Node { at, raw: Raw::Text(text) } };
+    let raw = if paces {
+        Raw::Text("fq".to_owned())
+    } else {
+        // psched_mtu: a full packet on the wire.
+        let packet = groups.iter().map(|g| g.tcp.mss + g.tcp.header).max().unwrap_or(1514);
+        let items = vec![item("kind", "fq-codel".to_owned()), item("quantum", format!("{packet}B"))];
+        Raw::Table(TomlTable { items })
+    };
+    let (value, json) = link::queue(cx, &Node { at, raw }, None)?;
+    set_host_queue(network, &QueueConfig::new(Some(&value)));
+    if let Json::Object(echo) = echo {
+        echo.insert("host-queue".to_owned(), json);
+    }
+    Some(())
 }
 
 /// Reads a table or a list of tables; returns each with its node.

@@ -4,6 +4,7 @@
 pub(crate) mod advise;
 pub(crate) mod explain;
 pub(crate) mod faults;
+pub(crate) mod hosts;
 pub(crate) mod members;
 pub(crate) mod observe;
 pub(crate) mod scenario;

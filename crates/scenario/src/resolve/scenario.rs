@@ -1,7 +1,7 @@
 //! From the document to experiments: checks everything and fills in all defaults.
 
 use crate::resolve::advise::{Objective, advise};
-use crate::resolve::faults::faults;
+use crate::resolve::faults::{default_host_queue, faults};
 use crate::resolve::observe::{Ports, observe};
 use crate::resolve::shim;
 use crate::resolve::topology::{BuiltNetwork, port_names, topology};
@@ -180,7 +180,10 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }
-        let mut network = built.network.clone();
+        let (mut network, mut topology_echo) = (built.network.clone(), built.echo.clone());
+        if world.is_some_and(|w| w.has_host_queues()) {
+            default_host_queue(cx, &built, &groups, (&mut network, &mut topology_echo))?;
+        }
         let others = network.nodes.iter().filter(|n| n.host).count().saturating_sub(1) as u64;
         let packet = groups.iter().map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(1500);
         network.ports.iter_mut().for_each(|p| p.set_queue_defaults(others, packet));
@@ -193,7 +196,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         if let Some(d) = duration {
             echo.insert("duration".into(), d.to_string().into());
         }
-        echo.insert("topology".into(), built.echo.clone());
+        echo.insert("topology".into(), topology_echo);
         echo.insert("transport".into(), t.echo.clone());
         echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
         echo.insert("observe".into(), observe_echo);

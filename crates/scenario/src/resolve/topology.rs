@@ -25,6 +25,8 @@ pub(crate) struct BuiltNetwork {
     pub echo: Json,
     /// True if a link of the file names its queue.
     pub queue_named: bool,
+    /// True if the file sets `host-queue`.
+    pub host_queue_named: bool,
 }
 
 impl BuiltNetwork {
@@ -73,7 +75,7 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &TomlTable) -> Option<BuiltNe
         Value::Links(list) => list.iter().any(|l| l.link.queue.is_some()),
         _ => false,
     });
-    Some(BuiltNetwork { network, echo: Json::Object(echo), queue_named })
+    Some(BuiltNetwork { network, echo: Json::Object(echo), queue_named, host_queue_named: false })
 }
 
 /// Reports an error of a builder at the key that it names.

@@ -73,6 +73,7 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("cwnd-validation", c.cwnd_validation.into()),
         ("nagle", c.nagle.into()),
         ("tsq", c.tsq.into()),
+        ("byte-queue-limits", c.byte_queue_limits.into()),
         ("tcp-metrics", metrics.into()),
         ("gro", c.gro.unwrap_or(Time::ZERO).to_string().into()),
         ("handshake", c.handshake.into()),

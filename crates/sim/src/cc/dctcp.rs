@@ -287,6 +287,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     },
     needs_marks: true,
     needs_sack: false,
+    paces: false,
     ecn: Ecn::Dctcp,
     recovery: None,
     adjust: Some(adjust),

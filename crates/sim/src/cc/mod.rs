@@ -184,6 +184,7 @@ mod tests {
         for entry in REGISTRY {
             let c = config("linux", entry.entry.name);
             assert_eq!(entry.needs_sack, c.cc.hooks().records(), "{}", entry.entry.name);
+            assert_eq!(entry.paces, c.cc.hooks().paces(), "{}", entry.entry.name);
         }
     }
 }

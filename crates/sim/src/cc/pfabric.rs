@@ -71,6 +71,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     },
     needs_marks: false,
     needs_sack: false,
+    paces: false,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: Some(adjust),

@@ -62,7 +62,7 @@ impl<'a> Nic<'a> {
             packet.hash = fabric.fib().redrawn(drawn, packet.hash);
         }
         fabric.send_slow(partition, host.nic, (now, late), &packet, extra);
-        host.arm_interface(fabric.ports[host.nic].next_start(), partition);
+        host.arm_interface(fabric.ports[host.nic].next_host_start(), partition);
     }
 
     #[inline(always)]
@@ -103,7 +103,7 @@ impl Wire for Nic<'_> {
     }
 
     fn departure(&self) -> Time {
-        self.fabric.ports[self.host.nic].drain_time()
+        self.fabric.ports[self.host.nic].host_drain_time()
     }
 
     #[inline(always)]

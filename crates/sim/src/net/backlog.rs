@@ -18,12 +18,16 @@ pub(super) struct Slab {
     packets: Vec<Packet>,
     /// The first unused place: there is always one. Each unused place has the next one in `seq`, or [`NONE`].
     unused: u32,
-    /// Places in use.
+    /// Packets; a burst counts as one.
     stored: u32,
     /// True if the packet of a handle was counted as sent before the end of the warm-up. Packets behind the end of the list were not.
     before: Vec<bool>,
     /// SACK blocks of packets with [`flag::EXT`]; no longer than needed.
     extras: Vec<Option<Extra>>,
+    /// Next segment of the same burst, or [`NONE`], by handle; no longer than needed.
+    following: Vec<u32>,
+    /// Delay of the departure by handle; no longer than needed.
+    lates: Vec<Time>,
 }
 
 /// The facts about a packet that disciplines use.
@@ -38,7 +42,7 @@ impl Slab {
     /// Creates an empty slab.
     fn new() -> Slab {
         let packets = vec![Packet { seq: NONE, ..Packet::default() }];
-        Slab { packets, unused: 0, stored: 0, before: Vec::new(), extras: Vec::new() }
+        Slab { packets, unused: 0, stored: 0, before: Vec::new(), extras: Vec::new(), following: Vec::new(), lates: Vec::new() }
     }
 
     /// The handle of the next packet.
@@ -103,10 +107,51 @@ impl Slab {
         if packet.has(flag::EXT) { self.extras.get(handle.0 as usize)?.as_ref() } else { None }
     }
 
-    /// Removes a packet. Returns it, and true if it was counted as sent before the end of the warm-up.
-    pub(super) fn remove(&mut self, handle: Handle) -> (Packet, bool) {
-        let packet = *self.packet(handle);
-        (packet, self.release(handle))
+    /// As [`Slab::insert`], for the next segment of a burst, which follows `last`. Returns its handle.
+    pub(super) fn append(&mut self, last: Handle, packet: &Packet, extra: Option<&Extra>, entered: Time) -> Handle {
+        let handle = self.next();
+        self.insert(packet, extra, entered);
+        self.stored -= 1;
+        let most = handle.0.max(last.0) as usize;
+        if self.following.len() <= most {
+            self.following.resize(most + 1, NONE);
+        }
+        self.following[last.0 as usize] = handle.0;
+        handle
+    }
+
+    /// The next segment of the same burst.
+    #[inline]
+    pub(super) fn following(&self, handle: Handle) -> Option<Handle> {
+        self.following.get(handle.0 as usize).filter(|next| **next != NONE).map(|next| Handle(*next))
+    }
+
+    /// Sets the delay of the departure of a stored packet.
+    #[inline]
+    pub(super) fn set_late(&mut self, handle: Handle, late: Time) {
+        let place = handle.0 as usize;
+        if late > Time::ZERO && self.lates.len() <= place {
+            self.lates.resize(place + 1, Time::ZERO);
+        }
+        if let Some(value) = self.lates.get_mut(place) {
+            *value = late;
+        }
+    }
+
+    /// Delay of the departure of a stored packet.
+    #[inline]
+    pub(super) fn late(&self, handle: Handle) -> Time {
+        self.lates.get(handle.0 as usize).copied().unwrap_or(Time::ZERO)
+    }
+
+    /// As [`Slab::release`], for a segment of a burst, `first` or not. Returns the next segment too.
+    pub(super) fn release_segment(&mut self, handle: Handle, first: bool) -> (bool, Option<Handle>) {
+        let next = self.following(handle);
+        if next.is_some() {
+            self.following[handle.0 as usize] = NONE;
+        }
+        self.stored += u32::from(!first);
+        (self.release(handle), next)
     }
 
     /// Frees the place of a packet. Returns true if it was counted as sent before the end of the warm-up.

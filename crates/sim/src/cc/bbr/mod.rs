@@ -341,6 +341,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     },
     needs_marks: false,
     needs_sack: true,
+    paces: true,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: None,

@@ -193,6 +193,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     },
     needs_marks: false,
     needs_sack: false,
+    paces: false,
     ecn: Ecn::Off,
     recovery: None,
     adjust: Some(adjust),

@@ -240,7 +240,14 @@ impl Fabric {
         packet: &Packet,
         extra: Option<&Extra>,
     ) {
-        if self.ports[port].backlog().is_some() {
+        let p = &mut self.ports[port];
+        if p.has_transmit_ring() {
+            if let Some(arrival) = p.offer((now, late), packet, extra, |lost| partition.drop_packet(lost)) {
+                self.announce(partition, port, arrival);
+            }
+            return;
+        }
+        if p.backlog().is_some() {
             return self.admit(partition, port, now, packet, extra, None);
         }
         self.ports[port].release();
@@ -349,8 +356,15 @@ impl Fabric {
 
     /// Performs the transmissions of a buffered port that start before `until`.
     #[inline(never)]
-    pub(super) fn serve(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
+    fn serve(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
         self.serve_here(partition, port, until);
+    }
+
+    /// Performs the transmissions of a host that start before `until`.
+    pub(super) fn serve_host(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
+        if let Some(arrival) = self.ports[port].serve_host(until, |lost| partition.drop_packet(lost)) {
+            self.announce(partition, port, arrival);
+        }
     }
 
     /// As [`Fabric::serve`].

@@ -260,8 +260,8 @@ impl SimState {
                 let host = &mut self.hosts[node];
                 host.interface_armed = false;
                 // Packets that arrived at this instant were queued before; transmissions that start at it start now.
-                self.fabric.serve(&mut self.partition, host.nic, now + Time(1));
-                host.arm_interface(self.fabric.ports[host.nic].next_start(), &mut self.partition);
+                self.fabric.serve_host(&mut self.partition, host.nic, now + Time(1));
+                host.arm_interface(self.fabric.ports[host.nic].next_host_start(), &mut self.partition);
             }
             TimerKind::App { .. } => {}
         }

@@ -33,6 +33,7 @@ use super::partition_state::PartitionState;
 use super::recorder::Recorder;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
+use crate::net::port::TransmitRingConfig;
 use crate::tcp::config::TcpConfig;
 use connection_table::ConnectionTable;
 use forebay_experiment::Experiment;
@@ -89,12 +90,18 @@ impl SimState {
         let sprays = network.faults.balance == Balance::Packet;
         let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
         let timing = HostTiming::of(&config.groups);
+        let byte_queue_limits = config.groups.iter().any(|g| g.tcp.byte_queue_limits);
+        let ring = (byte_queue_limits || jitter || tcp.iter().any(|c| c.tso.is_some()))
+            .then_some(TransmitRingConfig { byte_queue_limits });
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);
             fabric.ports[id].set_timing(timing.phase(seed, port.from), timing.jitter(seed, port.from));
             if sprays || jitter {
                 fabric.ports[id].intercept();
+            }
+            if let Some(ring) = ring {
+                fabric.ports[id].set_transmit_ring(ring);
             }
         }
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {

@@ -17,36 +17,46 @@ use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Operation
 use forebay_types::Time;
 
 /// Applies the effects of a discipline to packets.
-struct Sink<'a, L> {
-    port: &'a mut Port,
-    slab: &'a mut Slab,
-    now: Time,
+pub(super) struct Sink<'a, L> {
+    pub(super) port: &'a mut Port,
+    pub(super) slab: &'a mut Slab,
+    pub(super) now: Time,
     /// The packet that is being pushed; it does not count as queued yet.
-    arriving: Option<Handle>,
+    pub(super) arriving: Option<Handle>,
     /// True if it was dropped.
-    refused: bool,
+    pub(super) refused: bool,
     /// True if overflows are those of a shared memory.
-    shared: bool,
+    pub(super) shared: bool,
     /// Receives every dropped packet.
-    lost: L,
+    pub(super) lost: L,
 }
 
 impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     #[inline]
     fn mark(&mut self, packet: Handle) {
         self.port.mark_held(self.slab, packet);
+        let mut segment = self.slab.following(packet);
+        while let Some(handle) = segment {
+            self.port.mark_held(self.slab, handle);
+            segment = self.slab.following(handle);
+        }
     }
 
     fn drop(&mut self, packet: Handle, reason: DropReason) {
-        let (stored, before) = self.slab.remove(packet);
         let reason = if reason == DropReason::Overflow && self.shared { DropReason::SharedBuffer } else { reason };
-        if self.arriving == Some(packet) {
-            self.refused = true;
-            self.port.drop(reason, u64::from(stored.wire));
-        } else {
-            self.port.evict(self.now, &stored, before, reason);
+        let mut segment = Some(packet);
+        while let Some(handle) = segment {
+            let stored = *self.slab.packet(handle);
+            let before;
+            (before, segment) = self.slab.release_segment(handle, handle == packet);
+            if self.arriving == Some(handle) {
+                self.refused = true;
+                self.port.drop(reason, u64::from(stored.wire));
+            } else {
+                self.port.evict(self.now, &stored, before, reason);
+            }
+            (self.lost)(&stored);
         }
-        (self.lost)(&stored);
     }
 }
 
@@ -189,7 +199,7 @@ impl Port {
 
     /// Arrival of the first packet at the far end, if the link was `idle` before.
     #[inline(always)]
-    fn first_arrival(&self, idle: bool) -> Option<Time> {
+    pub(super) fn first_arrival(&self, idle: bool) -> Option<Time> {
         (idle && !self.ring.is_empty()).then(|| self.ring.packet(self.ring.head()).arrival)
     }
 

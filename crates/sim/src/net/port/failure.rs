@@ -63,6 +63,7 @@ impl Port {
                 lost(packet);
             }
         }
+        self.reset_transmit_ring(at);
         self.kind = QueueKind::Down(count);
         (self.busy_until, self.latest) = (self.busy_until.min(at), self.latest.min(at));
         self.threshold = Threshold::default();
@@ -73,7 +74,7 @@ impl Port {
     pub fn join(&mut self, queue: Queue) -> u64 {
         let lost = self.lost();
         (self.fast_limit, self.step, self.kind, self.backlog) = kind_of(queue);
-        if self.errors.is_some() {
+        if self.errors.is_some() || self.transmit_ring.is_some() {
             (self.fast_limit, self.step) = (QueueState::default(), false);
         }
         self.update_threshold();

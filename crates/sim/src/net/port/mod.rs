@@ -10,8 +10,11 @@ mod failure;
 mod fifo;
 mod occupancy;
 mod queue;
+mod queue_limits;
+mod transmit_ring;
 
 pub use counters::{PortEvents, PortStats};
+pub(crate) use transmit_ring::TransmitRingConfig;
 
 use super::backlog::Backlog;
 use super::bit_errors::BitErrors;
@@ -24,6 +27,7 @@ use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
 use forebay_types::{NodeId, Rate, Rng, Time};
 use occupancy::OccupancyTimes;
+use transmit_ring::TransmitRing;
 
 /// Queue length from which on arrivals take the slow path.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,6 +93,10 @@ pub struct Port {
     host: bool,
     /// Place among all ports with buffered disciplines.
     pub(crate) place: u32,
+    /// True if it has a transmit ring, which is absent while it works.
+    has_ring: bool,
+    /// Between the queue of a host and the wire, if the queue is buffered.
+    transmit_ring: Option<Box<TransmitRing>>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, sojourn_high) == 128);
@@ -179,6 +187,8 @@ impl Port {
             errors: None,
             intercepted: false,
             place: 0,
+            has_ring: false,
+            transmit_ring: None,
             host,
         }
     }

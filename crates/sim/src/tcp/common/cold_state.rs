@@ -26,6 +26,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) remembered: TimeOrNever,
     /// First byte of the message that is being acknowledged, for congestion controls and shims that use it.
     pub(in crate::tcp) begin: u64,
+    /// First stream offset of the last opportunity to send, and the size of its bursts (segmentation offload), 0 without.
+    pub(in crate::tcp) bursts: (u64, u64),
     /// True if no partial acknowledgement has come in this recovery.
     pub(in crate::tcp) first_partial: bool,
     /// True if the SYN was retransmitted.
@@ -52,6 +54,7 @@ impl ColdState {
         retransmitted: 0,
         remembered: TimeOrNever::NEVER,
         begin: 0,
+        bursts: (0, 0),
         first_partial: false,
         syn_retx: false,
         first_syn: TimeOrNever::NEVER,

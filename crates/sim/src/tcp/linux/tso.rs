@@ -50,16 +50,22 @@ impl Sender {
             let space = congestion.min(self.stream.snd_wnd_edge().saturating_sub(at));
             if space < mss.min(end - at) {
                 // For less than a segment, other rules of the sender decide.
-                return Burst { end, deferred: false };
+                return Burst { end, deferred: false, size };
             }
             if self.defers(c, now, at, end, congestion, size) {
-                return Burst { end: at, deferred: true };
+                return Burst { end: at, deferred: true, size };
             }
             let burst = (space / mss * mss).clamp(mss, size).min(end - at);
             at += burst;
             pipe += burst;
         }
-        Burst { end, deferred: false }
+        Burst { end, deferred: false, size }
+    }
+
+    /// Returns true if the segment at `offset`, which leaves for the first time, belongs to the same burst as the one before.
+    pub(in crate::tcp) fn continues_burst(&self, offset: u64) -> bool {
+        let (first, size) = self.cold.bursts;
+        size > 0 && offset > first && !(offset - first).is_multiple_of(size)
     }
 
     /// Returns true if a burst of up to `size` bytes at `at`, of data up to `end`, should wait. The congestion window has space for `congestion`

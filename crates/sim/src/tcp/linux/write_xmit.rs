@@ -2,7 +2,7 @@
 //! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
 
 use super::tso::gso_max_size;
-use crate::net::packet::{Wire, flag};
+use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
@@ -164,6 +164,7 @@ impl Sender {
     /// Sends a burst.
     fn send_burst(&mut self, c: &TcpConfig, now: Time, burst: &Burst, out: &mut impl Wire) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
+        self.cold.bursts = (first, burst.end - first);
         let fin = self.stream.fin() && burst.end == self.stream.written() && burst.end == burst.skb;
         let mut whole = (burst.end - first) / mss;
         if fin && whole * mss == burst.end - first {
@@ -218,7 +219,9 @@ impl Sender {
                 flags |= flag::PUSH;
             }
             let seq = self.tx.numbers().wire(offset);
+            let arrival = if i > 0 { CONTINUES } else { Time::ZERO };
             out.emit_from(self.tx.template(), move |p| {
+                p.arrival = arrival;
                 p.seq = seq;
                 p.ts = ts;
                 p.flags = flags;

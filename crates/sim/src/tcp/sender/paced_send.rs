@@ -13,6 +13,8 @@ pub(in crate::tcp) struct Burst {
     pub end: u64,
     /// True if the window has space for more, but the sender waits for still more space.
     pub deferred: bool,
+    /// Bytes of each burst but the last, 0 without bursts.
+    pub size: u64,
 }
 
 impl Sender {
@@ -44,8 +46,11 @@ impl Sender {
         let bursts = self.sends_bursts();
         let burst = match c.tso.is_some() && !bursts {
             true => self.bursts(c, now, self.window_bytes(c), end),
-            false => Burst { end, deferred: false },
+            false => Burst { end, deferred: false, size: 0 },
         };
+        if burst.size > 0 {
+            self.cold.bursts = (first, burst.size);
+        }
         if !writes {
             self.transmit_until(c, now, burst.end, out);
         }

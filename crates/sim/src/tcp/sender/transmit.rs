@@ -1,7 +1,7 @@
 //! Transmission of new segments, and of all segments to the wire.
 
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
-use crate::net::packet::{Codepoint, Wire, flag};
+use crate::net::packet::{CONTINUES, Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::send_buffer::HEAD;
@@ -416,6 +416,9 @@ impl Sender {
         if self.cc.cwr_pending() && data > 0 && (!again || c.cwr_on_retransmit) {
             p.flags |= flag::CWR;
             self.cc.clear_cwr();
+        }
+        if c.tso.is_some() && !again && self.continues_burst(offset) {
+            p.arrival = CONTINUES;
         }
         self.tx.count_sent(1);
         let stats = self.stats.at(offset, &mut self.cold);

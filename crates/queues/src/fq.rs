@@ -1,0 +1,362 @@
+//! Fair queue of Linux (`net/sched/sch_fq.c`): a queue for each connection, served by deficit round robin, new ones first. A packet that finds no
+//! queue busy takes a short path, a FIFO of at most eight packets.
+//!
+//! Linux also holds each packet in this queue until its departure time (EDT), which its TCP has computed from the pacing rate. Here the pacer of the
+//! sender does that: it passes a packet to the queue at its departure time, so that the queue never delays one. All packets have the default
+//! priority, of the second of the kernel's three bands. A connection that sends for the first time is in the first band until its first turn ends,
+//! because fq_enqueue puts it into a list before it sets the band.
+
+use crate::{
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
+    Queued, Verdict,
+};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use forebay_types::param::{Entry, Kind, Param, Values};
+use forebay_types::{Time, mix};
+
+/// No packet, or no connection.
+const NONE: u32 = u32::MAX;
+/// Packets of the short path (fq_fastpath_check).
+const SHORT_PATH: usize = 8;
+/// Lists of connections (`fq_trees_log`).
+const BUCKETS: usize = 1024;
+/// Time after which an idle connection may be forgotten (`FQ_GC_AGE`), and number of those that one packet removes (`FQ_GC_MAX`).
+const FORGET_AFTER: Time = Time::from_secs(3);
+const FORGET_MAX: u32 = 8;
+/// Pause after which a connection has the credit of a turn at least (`flow_refill_delay`).
+const REFILL_AFTER: Time = Time::from_ms(40);
+/// Largest quanta (fq_init), and the smallest one.
+const MOST: u64 = 1 << 20;
+const LEAST: u64 = 256;
+/// Ethernet's packet, where the network is unknown.
+const ETHERNET: u64 = 1514;
+
+/// The queue of a connection in one direction (`struct fq_flow`).
+#[derive(Debug, Clone, PartialEq)]
+struct Flow {
+    id: u64,
+    /// The next one of its bucket, or of the unused ones.
+    next: u32,
+    /// Handles of the oldest and the newest packet.
+    head: u32,
+    tail: u32,
+    packets: u32,
+    /// Bytes that it may send in its turn.
+    credit: i64,
+    band: usize,
+    /// Time at which it left the list of queues to serve; `None` while it is in one.
+    detached: Option<Time>,
+}
+
+/// Bytes that each band may send in its turn (fq_init), and the band of the default priority (sch_default_prio2band).
+const BAND_QUANTA: [i64; 3] = [9 << 16, 3 << 16, 1 << 16];
+const DEFAULT_BAND: usize = 1;
+
+/// A band (`struct fq_perband_flows`): queues that have become busy, and the other busy queues, in order of service.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Band {
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    /// Bytes that it may send in its turn.
+    credit: i64,
+}
+
+/// Fair queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fq {
+    limit: u32,
+    flow_limit: u32,
+    /// Bytes of a turn, and of the first turn of a connection; `None` until the network is known.
+    quantum: Option<u64>,
+    initial_quantum: Option<u64>,
+    /// Packets of the short path (`internal`).
+    short: VecDeque<Queued>,
+    flows: Vec<Flow>,
+    /// First connection of each bucket, none until the first packet, and the first unused one.
+    buckets: Vec<u32>,
+    unused: u32,
+    bands: [Band; 3],
+    /// The band whose turn it is.
+    turn: usize,
+    /// Packets of all queues by handle, each with the next one of its queue.
+    links: Vec<(Queued, u32)>,
+    /// Packets of all queues, without those of the short path (`band_pkt_count`).
+    queued: u32,
+}
+
+impl Fq {
+    fn quantum(&self) -> i64 {
+        self.quantum.unwrap_or(2 * ETHERNET) as i64
+    }
+
+    /// Returns true if a packet takes the short path (fq_fastpath_check): no queue is busy, and few packets are on that path.
+    fn is_short(&self) -> bool {
+        self.queued == 0 && self.short.len() < SHORT_PATH
+    }
+
+    fn bucket(id: u64) -> usize {
+        mix(id) as usize % BUCKETS
+    }
+
+    /// The queue of connection `id`, if it has one. The search removes long idle ones of the same bucket (fq_classify, fq_gc).
+    fn find(&mut self, id: u64, now: Time) -> Option<u32> {
+        let bucket = Fq::bucket(id);
+        let (mut before, mut at, mut forgotten) = (NONE, self.buckets.get(bucket).copied().unwrap_or(NONE), 0);
+        while at != NONE {
+            let flow = &self.flows[at as usize];
+            let next = flow.next;
+            if flow.id == id {
+                return Some(at);
+            }
+            if forgotten < FORGET_MAX && flow.detached.is_some_and(|since| now > since + FORGET_AFTER) {
+                match self.flows.get_mut(before as usize) {
+                    Some(flow) => flow.next = next,
+                    None => self.buckets[bucket] = next,
+                }
+                self.flows[at as usize].next = self.unused;
+                self.unused = at;
+                forgotten += 1;
+            } else {
+                before = at;
+            }
+            at = next;
+        }
+        None
+    }
+
+    /// The queue of connection `id` (fq_classify).
+    fn classify(&mut self, id: u64, now: Time) -> u32 {
+        if let Some(found) = self.find(id, now) {
+            return found;
+        }
+        if self.buckets.is_empty() {
+            self.buckets = vec![NONE; BUCKETS];
+        }
+        let bucket = Fq::bucket(id);
+        let credit = self.initial_quantum.unwrap_or(10 * ETHERNET) as i64;
+        // As if it had been detached just now: no refill.
+        let flow =
+            Flow { id, next: self.buckets[bucket], head: NONE, tail: NONE, packets: 0, credit, band: 0, detached: Some(now) };
+        let index = match self.flows.get_mut(self.unused as usize) {
+            Some(place) => {
+                let index = core::mem::replace(&mut self.unused, place.next);
+                *place = flow;
+                index
+            }
+            None => {
+                self.flows.push(flow);
+                self.flows.len() as u32 - 1
+            }
+        };
+        self.buckets[bucket] = index;
+        index
+    }
+
+    /// Passes the turn to the next band whose debts a quantum pays.
+    fn next_band(&mut self) {
+        loop {
+            self.turn = (self.turn + 1) % BAND_QUANTA.len();
+            let (band, quantum) = (&mut self.bands[self.turn], BAND_QUANTA[self.turn]);
+            band.credit = (band.credit + quantum).min(quantum);
+            if band.credit > 0 {
+                return;
+            }
+        }
+    }
+
+    /// Decides about a packet, and enqueues it if it is accepted (fq_enqueue).
+    #[inline(always)]
+    fn enqueue(&mut self, port: &PortState, packet: &Queued) -> Verdict {
+        if self.queued >= self.limit || !port.fits(packet.packet.wire) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if self.is_short() {
+            self.short.push_back(*packet);
+            return Verdict::Accept;
+        }
+        self.enqueue_flow(port.now, packet)
+    }
+
+    /// As [`Fq::enqueue`], in the queue of the connection.
+    #[inline(never)]
+    fn enqueue_flow(&mut self, now: Time, packet: &Queued) -> Verdict {
+        let index = self.classify(packet.packet.flow, now);
+        let quantum = self.quantum();
+        let flow = &mut self.flows[index as usize];
+        if flow.packets >= self.flow_limit {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if let Some(since) = flow.detached.take() {
+            self.bands[flow.band].new.push_back(index);
+            if now > since + REFILL_AFTER {
+                flow.credit = flow.credit.max(quantum);
+            }
+        }
+        flow.band = DEFAULT_BAND;
+        let (handle, at) = (packet.handle.0, packet.handle.0 as usize);
+        if self.links.len() <= at {
+            self.links.resize(at + 1, (*packet, NONE));
+        }
+        self.links[at] = (*packet, NONE);
+        if flow.packets == 0 {
+            flow.head = handle;
+        } else {
+            self.links[flow.tail as usize].1 = handle;
+        }
+        flow.tail = handle;
+        flow.packets += 1;
+        self.queued += 1;
+        Verdict::Accept
+    }
+}
+
+impl Discipline for Fq {
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
+        self.quantum = self.quantum.or(Some((2 * packet).clamp(LEAST, MOST)));
+        self.initial_quantum = self.initial_quantum.or(Some((10 * packet).min(MOST)));
+    }
+
+    fn marks(&self) -> bool {
+        false
+    }
+}
+
+impl Buffered for Fq {
+    #[inline(always)]
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        Some(self.enqueue(port, packet))
+    }
+
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        let verdict = self.enqueue(port, &packet);
+        packet.admit(verdict, effects);
+    }
+
+    /// A packet that finds nothing queued takes the short path, which changes no state.
+    fn accepts_idle(&self) -> bool {
+        true
+    }
+
+    fn extend(&mut self, handle: Handle, wire: u32) -> bool {
+        match self.short.back_mut().filter(|q| q.handle == handle) {
+            Some(newest) => newest.packet.wire += wire,
+            None => self.links[handle.0 as usize].0.packet.wire += wire,
+        }
+        true
+    }
+
+    /// Chooses the next packet (fq_dequeue).
+    #[inline(always)]
+    fn pop(&mut self, now: Time, _effects: &mut impl Effects) -> Option<Handle> {
+        if let Some(first) = self.short.pop_front() {
+            return Some(first.handle);
+        }
+        let (quantum, mut idle_bands) = (self.quantum(), 0);
+        loop {
+            let band = &mut self.bands[self.turn];
+            let from_new = !band.new.is_empty();
+            let list = if from_new { &mut band.new } else { &mut band.old };
+            let Some(&index) = list.front().filter(|_| band.credit > 0) else {
+                idle_bands += 1;
+                if idle_bands > BAND_QUANTA.len() {
+                    return None;
+                }
+                self.next_band();
+                continue;
+            };
+            idle_bands = 0;
+            let flow = &mut self.flows[index as usize];
+            if flow.credit > 0 && flow.packets > 0 {
+                let (packet, next) = self.links[flow.head as usize];
+                flow.head = next;
+                flow.packets -= 1;
+                self.queued -= 1;
+                flow.credit -= i64::from(packet.packet.wire);
+                band.credit -= i64::from(packet.packet.wire);
+                return Some(packet.handle);
+            }
+            list.pop_front();
+            if flow.credit <= 0 {
+                flow.credit += quantum;
+                self.bands[flow.band].old.push_back(index);
+            } else if from_new {
+                // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others.
+                self.bands[flow.band].old.push_back(index);
+            } else {
+                flow.detached = Some(now);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queued as usize + self.short.len()
+    }
+}
+
+fn build(v: &Values) -> Result<Queue, QueueError> {
+    let bytes = |key: &'static str| match v.opt_bytes(key).map(|b| b.0) {
+        Some(0) => Err(QueueError::new(key, "is zero; it must be positive")),
+        // A larger one would serve no packet before it is used up.
+        Some(bytes) => Ok(Some(bytes.min(MOST))),
+        None => Ok(None),
+    };
+    Ok(Queue::Buffered(BufferedDiscipline::Fq(Box::new(Fq {
+        limit: v.int("limit") as u32,
+        flow_limit: v.int("flow-limit") as u32,
+        quantum: bytes("quantum")?,
+        initial_quantum: bytes("initial-quantum")?,
+        short: VecDeque::with_capacity(SHORT_PATH),
+        flows: Vec::new(),
+        buckets: Vec::new(),
+        unused: NONE,
+        bands: Default::default(),
+        turn: 0,
+        links: Vec::new(),
+        queued: 0,
+    }))))
+}
+
+const PARAMS: &[Param] = &[
+    Param {
+        key: "limit",
+        kind: Kind::Int(1, 10_000_000),
+        default: Some("10000"),
+        doc: "maximum number of packets in all queues, in addition to the link's `buffer`; in a host with segmentation offload a burst counts as one",
+    },
+    Param {
+        key: "flow-limit",
+        kind: Kind::Int(1, 10_000_000),
+        default: Some("100"),
+        doc: "maximum number of packets in the queue of a connection",
+    },
+    Param {
+        key: "quantum",
+        kind: Kind::Bytes,
+        default: Some(""),
+        doc: "bytes that a connection may send in a turn, at most 1 MiB. Default: two full packets on the wire",
+    },
+    Param {
+        key: "initial-quantum",
+        kind: Kind::Bytes,
+        default: Some(""),
+        doc: "bytes that a connection may send in its first turn, at most 1 MiB. Default: ten full packets on the wire",
+    },
+];
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "fq",
+        summary: "a queue for each connection, served round robin, new ones first, without AQM (Linux sch_fq); senders pace their packets themselves",
+        params: PARAMS,
+    },
+    marking: Marking::Never,
+    thresholds: &[],
+    example: "{ kind = \"fq\", flow-limit = 20 }",
+    build: |v, _| build(v),
+};
+
+#[cfg(test)]
+#[path = "fq_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! Fair queue: turns, the short path, limits (Linux sch_fq).
+
+use super::*;
+use crate::testing::{Port, build_with, packet};
+use crate::{QueueState, Verdict};
+use forebay_types::param::Value;
+
+fn port(sets: &[(&'static str, Value)]) -> Port {
+    let Queue::Buffered(mut discipline) = build_with(&ENTRY, sets) else { unreachable!() };
+    discipline.apply(Defaults);
+    Port::new(discipline, QueueState::UNLIMITED)
+}
+
+/// Sets the defaults for full packets of 1500 bytes.
+struct Defaults;
+
+impl crate::Operation for Defaults {
+    type Output = ();
+
+    fn run(self, discipline: &mut impl Buffered) {
+        discipline.set_defaults(8, 1500);
+    }
+}
+
+/// Flow of the next packet.
+fn next_flow(p: &mut Port) -> Option<u64> {
+    p.serve()?;
+    p.serving.map(|q| q.packet.flow)
+}
+
+/// The first eight packets take the short path in order of arrival. Then each connection sends its first quantum of ten packets, and two in each
+/// further turn.
+#[test]
+fn connections_take_turns_by_quantum() {
+    let mut p = port(&[]);
+    (0..8).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
+    for flow in [1, 2] {
+        (0..20).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, flow)), Verdict::Accept));
+    }
+    let flows: Vec<u64> = std::iter::from_fn(|| next_flow(&mut p)).collect();
+    let turns = |flow: u64, count: usize| std::iter::repeat_n(flow, count);
+    let mut expected: Vec<u64> = turns(1, 8 + 10).chain(turns(2, 10)).collect();
+    (0..5).for_each(|_| expected.extend(turns(1, 2).chain(turns(2, 2))));
+    assert_eq!(flows, expected);
+}
+
+/// A burst of 15 segments is one packet for both limits, and all its bytes count for the turn.
+#[test]
+fn burst_counts_as_one_packet() {
+    let mut p = port(&[("flow-limit", Value::Int(2)), ("initial-quantum", Value::Bytes(forebay_types::Bytes(3000)))]);
+    (0..8).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 9)), Verdict::Accept));
+    for _ in 0..2 {
+        assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
+        let handle = p.backlog.last().unwrap().handle;
+        (1..15).for_each(|_| assert!(p.discipline.apply(Extend(handle))));
+    }
+    assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Drop(DropReason::Overflow));
+    (0..2).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 2)), Verdict::Accept));
+    (0..8).for_each(|_| assert_eq!(next_flow(&mut p), Some(9)));
+    // The burst of 22 500 B overdraws the 3000 B by 19 500 B: 2 sends both of its packets, which are its whole turn.
+    let flows: Vec<u64> = std::iter::from_fn(|| next_flow(&mut p)).collect();
+    assert_eq!(flows, [1, 2, 2, 1]);
+}
+
+/// Adds a segment to a burst.
+struct Extend(Handle);
+
+impl crate::Operation for Extend {
+    type Output = bool;
+
+    fn run(self, discipline: &mut impl Buffered) -> bool {
+        discipline.extend(self.0, 1500)
+    }
+}
+
+/// The quantum of a connection is not renewed by leaving the lists for a moment, but after 40 ms a turn is due, and after 3 s a first one.
+#[test]
+fn credit_returns_after_a_pause() {
+    for (pause, packets) in [(Time::from_ms(1), 1), (Time::from_ms(41), 2)] {
+        let mut p = port(&[]);
+        let mut fill = |p: &mut Port, count: [usize; 2]| {
+            // Flow 9 fills the short path; the others take turns.
+            (0..8).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 9)), Verdict::Accept));
+            for flow in [1, 2] {
+                (0..count[flow as usize - 1]).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, flow)), Verdict::Accept));
+            }
+            std::iter::from_fn(|| next_flow(p)).skip(8).collect::<Vec<u64>>()
+        };
+        // 9 of the 10 packets of the first quantum: credit for one remains. Each queue is served empty, which detaches it.
+        assert_eq!(fill(&mut p, [9, 9]).len(), 18);
+        p.now += pause;
+        let flows = fill(&mut p, [4, 4]);
+        assert_eq!(flows.iter().take_while(|&&f| f == 1).count(), packets, "{flows:?}");
+    }
+}
+
+#[test]
+fn total_limit_drops_arrivals() {
+    let mut p = port(&[("limit", Value::Int(5))]);
+    // The short path does not count (`band_pkt_count`).
+    (0..13).for_each(|i| assert_eq!(p.arrive(packet(1500, 0, 0, i)), Verdict::Accept));
+    assert_eq!(p.arrive(packet(1500, 0, 0, 99)), Verdict::Drop(DropReason::Overflow));
+}

@@ -1,0 +1,94 @@
+//! Hosts of a variant for `forebay check`: their profile, offloads and queue, and the limits on the data of a connection.
+
+use crate::resolve::scenario::Variant;
+use forebay_experiment::topology::{Fib, Route, hosts};
+use forebay_experiment::transport::{Flavor, Transport};
+use forebay_types::{Bytes, Rate, Time};
+use serde_json::Value as Json;
+
+/// Hosts from whose paths the longest is taken; evenly spread where there are more.
+const SAMPLED: usize = 16;
+/// `tcp_wmem[2]`, and the memory of a segment beside its payload (SKB_TRUESIZE).
+const SEND_MEMORY: u64 = 4 << 20;
+const SEGMENT_MEMORY: u64 = 832;
+
+/// Path with the largest bandwidth-delay product.
+#[derive(Debug, Clone, Copy)]
+struct LongestPath {
+    rtt: Time,
+    rate: Rate,
+    /// Payload bytes that keep it busy.
+    payload: u64,
+}
+
+/// Payload bytes that the send buffer holds at most; `None` without such a limit.
+fn send_limit(tcp: &Transport) -> Option<u64> {
+    // Every segment is charged with the memory of its own buffer.
+    let full = u64::from(tcp.mss);
+    (tcp.flavor == Flavor::Linux).then(|| SEND_MEMORY / (full + SEGMENT_MEMORY) * full)
+}
+
+/// `n` to three digits.
+fn rounded(n: u64) -> u64 {
+    let unit = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    n / unit * unit
+}
+
+fn longest_path(v: &Variant, tcp: &Transport) -> Option<LongestPath> {
+    let network = &v.config.network;
+    let (all, fib) = (hosts(network), Fib::new(network).ok()?);
+    let step = all.len().div_ceil(SAMPLED).max(1);
+    let sampled = || all.iter().copied().step_by(step).chain(all.last().copied());
+    let mut longest: Option<LongestPath> = None;
+    for from in sampled() {
+        for to in sampled().filter(|to| *to != from) {
+            let route = Route::of(network, &fib, (from, to), (0, 0), tcp);
+            let ports = fib.path(network, from, to, 0);
+            let rate = ports.into_iter().map(|p| network.ports[p].rate).min()?;
+            let bytes = u128::from(rate.0) * u128::from(route.idle_rtt.0) / 8 / 1_000_000_000_000;
+            let payload = rounded((bytes as f64 * f64::from(tcp.mss) / route.packet) as u64);
+            if longest.is_none_or(|l| payload > l.payload) {
+                longest = Some(LongestPath { rtt: route.idle_rtt, rate, payload });
+            }
+        }
+    }
+    longest
+}
+
+/// Lines about the hosts of a variant, one or two a transport.
+pub(crate) fn explain(v: &Variant) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (_, group) in v.config.groups.enumerate().filter(|(id, _)| v.config.workloads.iter().any(|w| w.uses(*id))) {
+        let tcp = &group.tcp;
+        let queue = match &v.echo["topology"]["host-queue"] {
+            Json::String(kind) => kind.as_str(),
+            other => other["kind"].as_str().unwrap_or("drop-tail"),
+        };
+        let mut parts = vec![format!("queue {queue}")];
+        if tcp.byte_queue_limits && queue != "drop-tail" {
+            parts.push("byte queue limits".to_owned());
+        }
+        parts.push(tcp.tso.map_or("no tso".to_owned(), |size| format!("tso {}", Bytes(size.into()))));
+        parts.push(tcp.gro.map_or("no gro".to_owned(), |time| format!("gro {time}")));
+        lines.push(format!("hosts of `{}`: {}, {}", group.name, tcp.host.name(), parts.join(", ")));
+        lines.extend(longest_path(v, tcp).map(|path| format!("  {}", limits(tcp, path))));
+    }
+    lines
+}
+
+/// Limits of a connection, and the one that binds on the longest path.
+fn limits(tcp: &Transport, path: LongestPath) -> String {
+    let send = send_limit(tcp);
+    let (limit, name) = match send {
+        Some(send) if send < tcp.rcv_wnd => (send, "send buffer"),
+        _ => (tcp.rcv_wnd, "receive window"),
+    };
+    let send = send.map_or("without limit".to_owned(), |send| format!("at most {}", Bytes(send)));
+    let known = format!("send buffer {send}, receive window at most {}", Bytes(tcp.rcv_wnd));
+    let product = format!("the longest path, {} and {} RTT, holds {}", path.rate, path.rtt, Bytes(path.payload));
+    if limit >= path.payload {
+        return format!("{known}; {product}: neither binds without a queue");
+    }
+    let reached = (u128::from(limit) * 8 * 1_000_000_000_000 / u128::from(path.rtt.0.max(1))) as u64;
+    format!("{known}; {product}: the {name} binds, at {} of payload for a connection", Rate(rounded(reached)))
+}

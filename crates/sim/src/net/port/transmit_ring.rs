@@ -1,0 +1,418 @@
+//! The transmit ring of a host's interface, between a buffered queue and the wire: a FIFO that takes packets from the queue as long as byte queue
+//! limits allow (`queue_limits.rs`), or one at a time. A packet in it is no longer sorted or dropped, so that its arrival at the far end is computed
+//! when it enters, as at a FIFO port.
+//!
+//! A burst of segmentation offload is one packet for the queue and for the ring. Its segments arrive one by one, at the same instant: the first one
+//! decides about all of them.
+
+use super::Port;
+use super::buffered_queue::Sink;
+use super::queue_limits::QueueLimits;
+use crate::net::backlog::{Backlog, Slab, facts};
+use crate::net::packet::{CONTINUES, Codepoint, Extra, Packet};
+use forebay_queues::{Buffered, DropReason, Handle, Operation, Queued};
+use forebay_types::Time;
+use std::collections::VecDeque;
+
+/// Setup of a transmit ring.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TransmitRingConfig {
+    /// True if the ring has byte queue limits.
+    pub byte_queue_limits: bool,
+}
+
+/// Place of a burst whose further segments may follow at the same instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Ring,
+    /// Behind a full ring, ahead of the queue.
+    Requeued,
+    /// In the queue: handles of the burst, and of its last segment.
+    Queue(Handle, Handle),
+    Dropped,
+}
+
+/// State of the ring.
+pub(super) struct TransmitRing {
+    /// `None`: the ring takes a packet when the transmitter is free.
+    limits: Option<QueueLimits>,
+    /// Departures of the bursts in the ring, with their bytes.
+    sent: VecDeque<(Time, u32)>,
+    /// A packet that bypassed the empty queue while the ring was full (`gso_skb`, dev_requeue_skb): its departure and bytes.
+    requeued: Option<(Time, u32)>,
+    /// Wire bytes in the queue.
+    held: u64,
+    /// The last packet, and its arrival.
+    open: (Time, Place),
+}
+
+impl TransmitRing {
+    fn new(c: TransmitRingConfig, now: Time) -> TransmitRing {
+        TransmitRing {
+            limits: c.byte_queue_limits.then(|| QueueLimits::new(now)),
+            sent: VecDeque::new(),
+            requeued: None,
+            held: 0,
+            open: (Time::ZERO, Place::Dropped),
+        }
+    }
+
+    /// Returns true if the ring takes another packet.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        match &self.limits {
+            Some(limits) => limits.is_open(),
+            None => self.sent.is_empty(),
+        }
+    }
+
+    /// Counts a packet that enters the ring.
+    #[inline(always)]
+    fn queue(&mut self, departure: Time, bytes: u32) {
+        if let Some(limits) = &mut self.limits {
+            limits.queue(bytes);
+        }
+        self.sent.push_back((departure, bytes));
+    }
+
+    /// Counts the departure of the first packet in the ring before `until`. Returns its time.
+    #[inline(always)]
+    fn complete(&mut self, until: Time) -> Option<Time> {
+        let &(departure, bytes) = self.sent.front()?;
+        if departure >= until {
+            return None;
+        }
+        self.sent.pop_front();
+        if let Some(limits) = &mut self.limits {
+            limits.complete(bytes, departure);
+        }
+        // A full ring opens: first the packet ahead of the queue (dequeue_skb).
+        if self.is_open()
+            && let Some((departure, bytes)) = self.requeued.take()
+        {
+            self.queue(departure, bytes);
+        }
+        Some(departure)
+    }
+}
+
+/// A packet that a host sends.
+struct Outgoing<'a> {
+    now: Time,
+    late: Time,
+    packet: &'a Packet,
+    extra: Option<&'a Extra>,
+}
+
+/// Arguments of [`Port::offer`].
+struct Offer<'a, L> {
+    port: &'a mut Port,
+    ring: &'a mut TransmitRing,
+    slab: &'a mut Slab,
+    outgoing: Outgoing<'a>,
+    lost: L,
+}
+
+impl<L: FnMut(&Packet)> Operation for Offer<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, discipline: &mut impl Buffered) {
+        let Offer { port, ring, slab, outgoing, lost } = self;
+        port.offer_by(discipline, ring, slab, &outgoing, lost);
+    }
+}
+
+/// Arguments of [`Port::drain`].
+struct Drain<'a, L> {
+    port: &'a mut Port,
+    ring: &'a mut TransmitRing,
+    slab: &'a mut Slab,
+    until: Time,
+    lost: L,
+}
+
+impl<L: FnMut(&Packet)> Operation for Drain<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, discipline: &mut impl Buffered) {
+        let Drain { port, ring, slab, until, mut lost } = self;
+        port.drain_by(discipline, ring, slab, until, &mut lost);
+    }
+}
+
+impl Port {
+    /// Puts a transmit ring behind the queue of a host, if it is a buffered one.
+    pub(crate) fn set_transmit_ring(&mut self, c: TransmitRingConfig) {
+        if self.backlog.is_some() {
+            self.transmit_ring = Some(Box::new(TransmitRing::new(c, Time::ZERO)));
+            self.has_ring = true;
+            self.set_bypass(false);
+        }
+    }
+
+    /// Returns true if the port has a transmit ring.
+    #[inline(always)]
+    pub(crate) fn has_transmit_ring(&self) -> bool {
+        self.has_ring
+    }
+
+    /// Empties the ring, after the link has failed.
+    pub(super) fn reset_transmit_ring(&mut self, now: Time) {
+        if let Some(ring) = &mut self.transmit_ring {
+            let c = TransmitRingConfig { byte_queue_limits: ring.limits.is_some() };
+            **ring = TransmitRing::new(c, now);
+        }
+    }
+
+    /// Queues or drops a packet that a host sends at `now`, and which leaves `late` after its turn. `lost` receives every dropped packet. Returns the
+    /// arrival time of the first transmitted packet at the far end, if no packet was on the link.
+    pub(crate) fn offer(
+        &mut self,
+        (now, late): (Time, Time),
+        packet: &Packet,
+        extra: Option<&Extra>,
+        lost: impl FnMut(&Packet),
+    ) -> Option<Time> {
+        let idle = self.ring.is_empty();
+        let (Some(mut ring), Some(mut backlog)) = (self.transmit_ring.take(), self.backlog.take()) else { return None };
+        let Backlog { discipline, slab } = &mut *backlog;
+        let outgoing = Outgoing { now, late, packet, extra };
+        discipline.apply(Offer { port: self, ring: &mut ring, slab, outgoing, lost });
+        (self.transmit_ring, self.backlog) = (Some(ring), Some(backlog));
+        self.first_arrival(idle)
+    }
+
+    /// Passes packets from the queue to the ring, as far as it opens before `until`. Returns as [`Port::offer`].
+    fn drain(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
+        let idle = self.ring.is_empty();
+        let (Some(mut ring), Some(mut backlog)) = (self.transmit_ring.take(), self.backlog.take()) else { return None };
+        let Backlog { discipline, slab } = &mut *backlog;
+        discipline.apply(Drain { port: self, ring: &mut ring, slab, until, lost });
+        (self.transmit_ring, self.backlog) = (Some(ring), Some(backlog));
+        self.first_arrival(idle)
+    }
+
+    /// Time at which the ring may open next, while packets wait in the queue.
+    fn ring_opens(&self) -> Option<Time> {
+        let ring = self.transmit_ring.as_ref()?;
+        ring.sent.front().filter(|_| ring.held > 0).map(|first| first.0)
+    }
+
+    /// Start of the next transmission from the queue of a host; `None` while it is empty. With a ring that is the next time at which it may open.
+    #[inline(always)]
+    pub(crate) fn next_host_start(&self) -> Option<Time> {
+        if self.transmit_ring.is_some() { self.ring_opens() } else { self.next_start() }
+    }
+
+    /// Time at which the last packet of a host will have left, if no later packet is served before it.
+    #[inline(always)]
+    pub(crate) fn host_drain_time(&self) -> Time {
+        match &self.transmit_ring {
+            None => self.drain_time(),
+            Some(ring) if ring.held == 0 => self.busy_until,
+            Some(ring) => self.busy_until + self.tx(ring.held),
+        }
+    }
+
+    /// Performs the transmissions of a host that start before `until`. Returns as [`Port::offer`].
+    pub(crate) fn serve_host(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
+        if self.transmit_ring.is_some() { self.drain(until, lost) } else { self.serve(until, lost) }
+    }
+
+    #[inline(always)]
+    fn drain_by(
+        &mut self,
+        discipline: &mut impl Buffered,
+        ring: &mut TransmitRing,
+        slab: &mut Slab,
+        until: Time,
+        lost: &mut impl FnMut(&Packet),
+    ) {
+        while let Some(now) = ring.complete(until) {
+            if ring.held > 0 {
+                self.fill_ring(discipline, ring, slab, now, lost);
+            }
+        }
+    }
+
+    /// Passes packets from the queue to the ring at `now`, until it is full (__qdisc_run).
+    #[inline(never)]
+    fn fill_ring(
+        &mut self,
+        discipline: &mut impl Buffered,
+        ring: &mut TransmitRing,
+        slab: &mut Slab,
+        now: Time,
+        lost: &mut impl FnMut(&Packet),
+    ) {
+        self.settle(now);
+        while ring.is_open() && !slab.is_empty() {
+            let mut dropped = 0;
+            let lost = |packet: &Packet| {
+                dropped += u64::from(packet.wire);
+                lost(packet);
+            };
+            let mut sink = Sink { port: self, slab: &mut *slab, now, arriving: None, refused: false, shared: false, lost };
+            let next = discipline.pop(now, &mut sink);
+            ring.held -= dropped;
+            let Some(first) = next else { return };
+            let (mut segment, mut bytes) = (Some(first), 0);
+            while let Some(handle) = segment {
+                let packet = slab.packet(handle);
+                let (wire, late) = (u32::from(packet.wire), slab.late(handle));
+                self.transmit_late((packet.arrival, now), late, packet, slab.extra(handle, packet));
+                bytes += wire;
+                segment = slab.release_segment(handle, handle == first).1;
+            }
+            ring.held -= u64::from(bytes);
+            ring.queue(self.busy_until, bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn offer_by(
+        &mut self,
+        discipline: &mut impl Buffered,
+        ring: &mut TransmitRing,
+        slab: &mut Slab,
+        outgoing: &Outgoing<'_>,
+        mut lost: impl FnMut(&Packet),
+    ) {
+        let &Outgoing { now, packet, .. } = outgoing;
+        let wire = u32::from(packet.wire);
+        self.drain_by(discipline, ring, slab, now, &mut lost);
+        if packet.arrival == CONTINUES && ring.open.0 == now {
+            return self.continue_burst(discipline, ring, slab, outgoing, lost);
+        }
+        let bypasses = ring.held == 0 && ring.requeued.is_none() && (discipline.can_bypass() || discipline.accepts_idle());
+        if bypasses && ring.is_open() {
+            self.pass(ring, outgoing);
+            ring.queue(self.busy_until, wire);
+            ring.open = (now, Place::Ring);
+        } else if bypasses && discipline.can_bypass() {
+            self.pass(ring, outgoing);
+            ring.requeued = Some((self.busy_until, wire));
+            ring.open = (now, Place::Requeued);
+        } else {
+            self.push_packet(discipline, ring, slab, outgoing, &mut lost);
+            if ring.is_open() && ring.open.1 != Place::Dropped {
+                // The queue was empty.
+                self.fill_ring(discipline, ring, slab, now, &mut lost);
+                ring.open.1 = Place::Ring;
+            }
+        }
+    }
+
+    /// Passes a packet to the ring past the empty queue.
+    #[inline(always)]
+    fn pass(&mut self, ring: &TransmitRing, outgoing: &Outgoing<'_>) {
+        let &Outgoing { now, late, packet, extra } = outgoing;
+        debug_assert_eq!(ring.held, 0);
+        self.settle_inline(now);
+        self.record(now);
+        self.count_arrival(now, u64::from(packet.wire));
+        self.transmit_late((now, now), late, packet, extra);
+    }
+
+    /// Passes a packet to the discipline.
+    #[inline(never)]
+    fn push_packet(
+        &mut self,
+        discipline: &mut impl Buffered,
+        ring: &mut TransmitRing,
+        slab: &mut Slab,
+        outgoing: &Outgoing<'_>,
+        lost: &mut impl FnMut(&Packet),
+    ) {
+        let &Outgoing { now, late, packet, extra } = outgoing;
+        self.settle(now);
+        self.record(now);
+        let (state, handle) = (self.state(now, None), slab.next());
+        slab.insert(packet, extra, now);
+        slab.set_late(handle, late);
+        let (mut dropped, wire) = (0, u64::from(packet.wire));
+        let lost = |packet: &Packet| {
+            dropped += u64::from(packet.wire);
+            lost(packet);
+        };
+        let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared: false, lost };
+        discipline.push(&state, Queued { handle, since: now, packet: facts(packet) }, &mut sink);
+        let refused = sink.refused;
+        ring.held = ring.held + wire - dropped;
+        ring.open = (now, if refused { Place::Dropped } else { Place::Queue(handle, handle) });
+        if !refused {
+            self.count_arrival(now, wire);
+        }
+    }
+
+    /// Adds a segment to the burst that arrived last.
+    #[inline(never)]
+    fn continue_burst(
+        &mut self,
+        discipline: &mut impl Buffered,
+        ring: &mut TransmitRing,
+        slab: &mut Slab,
+        outgoing: &Outgoing<'_>,
+        mut lost: impl FnMut(&Packet),
+    ) {
+        let &Outgoing { now, late, packet, extra } = outgoing;
+        let wire = u32::from(packet.wire);
+        match ring.open.1 {
+            Place::Ring => {
+                self.pass(ring, outgoing);
+                if let Some(limits) = &mut ring.limits {
+                    limits.extend(wire);
+                }
+                if let Some(last) = ring.sent.back_mut() {
+                    *last = (self.busy_until, last.1 + wire);
+                }
+            }
+            Place::Requeued => {
+                self.pass(ring, outgoing);
+                if let Some(last) = &mut ring.requeued {
+                    *last = (self.busy_until, last.1 + wire);
+                }
+            }
+            Place::Queue(burst, last) => {
+                if !discipline.extend(burst, wire) {
+                    return self.push_packet(discipline, ring, slab, outgoing, &mut lost);
+                }
+                let handle = slab.append(last, packet, extra, now);
+                slab.set_late(handle, late);
+                // CoDel marks a burst as it leaves, so none of its segments is marked yet.
+                self.count_arrival(now, wire.into());
+                ring.held += u64::from(wire);
+                ring.open.1 = Place::Queue(burst, handle);
+            }
+            Place::Dropped => {
+                self.drop(DropReason::Overflow, wire.into());
+                lost(packet);
+            }
+        }
+    }
+
+    /// Puts a packet that counts in the statistics since `entered` on the wire behind the others, `late` after its turn, from `now` on.
+    #[inline(always)]
+    fn transmit_late(&mut self, (entered, now): (Time, Time), late: Time, packet: &Packet, extra: Option<&Extra>) {
+        if !self.ring.has_room() {
+            self.make_room(now);
+        }
+        let departure = self.busy_until.max(now) + self.tx(u64::from(packet.wire));
+        self.busy_until = departure;
+        // Late packets are not reordered: a packet sent later arrives later.
+        let arrival = (departure + self.delay + late).max(self.latest + Time(1));
+        self.latest = arrival;
+        self.add_sojourn(departure - entered);
+        self.damage(u64::from(packet.wire));
+        self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
+        if let Some(extra) = extra {
+            self.ring.push_extra(extra);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "transmit_ring_tests.rs"]
+mod tests;
