@@ -269,7 +269,7 @@ fn a_workload_that_never_began_is_named_first() {
 
 #[test]
 fn twins_are_equal() {
-    let first = ["A long flow gets the same goodput in ", "within the accuracy of 4 seeds"];
+    let first = ["A long flow gets the same goodput in ", "within the accuracy of 40 seeds"];
     says("twins", &first, &[]);
 }
 

@@ -2,7 +2,7 @@
 //! (TSecr). A receiver of Linux takes its RTT from it (tcp_rcv_rtt_measure_ts).
 //!
 //! Packets have 13 bits for it that are otherwise 0: in ACKs of `len`, which counts payload, in segments of `win`, below the class of service.
-//! Packets with a rank ([`super::packet::rank_of`]) have no space for it.
+//! Packets with a rank have no space for it.
 
 /// The low bits of a tick and a flag above them, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
