@@ -35,7 +35,7 @@ void fb_flush(void)
 
 		if (n == -EINTR || n == -EAGAIN)
 			continue;
-		if (n <= 0) /* nobody reads any more: there is nothing left to do */
+		if (n <= 0) /* the reader is gone: there is nothing left to do */
 			fb_power_off(1);
 		at += n;
 	}

@@ -79,8 +79,8 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 }
 
 /*
- * Memory that a packet occupies at its receiver, which decides how much of a receive buffer becomes window (tcp_input.c,
- * tcp_measure_rcv_mss): what drivers with one power-of-two buffer a packet allot (build_skb; igb, ixgbe, mlx5), with 64 bytes of headroom.
+ * Memory that a packet occupies at its receiver. It decides how much of a receive buffer becomes window (tcp_input.c, tcp_measure_rcv_mss). It is
+ * the allotment of drivers with one power-of-two buffer a packet (build_skb; igb, ixgbe, mlx5), with 64 bytes of headroom.
  */
 static u32 buffer_at_receiver(u32 len)
 {

@@ -5,8 +5,8 @@
 
 #include <linux/netdevice.h>
 
-/* A netdev for interface `number` in the namespace of the caller. What it sends is given to `leaves`, which takes the skb over, and is of host
- * `node`. */
+/* A netdev for interface `number` in the namespace of the caller. Its packets are passed to `leaves`, which takes the skb over, and belong to
+ * host `node`. */
 int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node));
 /* A packet reaches the interface and what is above it. Takes the skb over. */
 void fb_device_receives(u32 number, struct sk_buff *skb);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What laws of the kernel draw by chance (bbr: the phase of its gain cycle; cdg: whether it backs off). The kernel's own generator depends on
- * its command line and on the size of its memory, whatever it is seeded with; here a stream of the scenario's seed stands in for it: where
- * the kernel is compiled, the names that these two laws call are made to mean these functions (src/compile.rs).
+ * Random draws of the kernel's congestion controls (bbr: the phase of its gain cycle; cdg: its decision to back off). The kernel's own generator
+ * depends on its command line and on the size of its memory, for any seed. A stream of the scenario's seed replaces it here: the build redirects the
+ * names that these two call to these functions (src/compile.rs).
  */
 #include "random.h"
 #include "setup.h"

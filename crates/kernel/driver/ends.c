@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What applications want of connections: the program outside names it (protocol_run.h). */
+/* Requests of applications for connections, from the program outside (protocol_run.h). */
 #include <linux/slab.h>
 #include "control.h"
 #include "device.h"

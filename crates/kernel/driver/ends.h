@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the end points (ends*.c) offer to each other, those below first. Softirqs are off where nothing else is said. */
+/* Interfaces between the parts of the end points (ends*.c), lower parts first. Softirqs are off unless stated otherwise. */
 #ifndef FOREBAY_ENDS_H
 #define FOREBAY_ENDS_H
 
@@ -67,7 +67,7 @@ void fb_table_init(void);
 struct fb_conn *fb_new_conn(const struct fb_open *open);
 /* NULL: there is none. */
 struct fb_conn *fb_conn(u32 number);
-/* How many there have been. */
+/* Total number. */
 u32 fb_conns(void);
 
 /* ends_todo.c */
@@ -80,14 +80,14 @@ void fb_event(u32 conn, enum fb_event_kind kind, u64 bytes);
 void fb_ask_now(void);
 /* The same, because the time of the last FB_NEXT has come. */
 void fb_wake(void);
-/* Whether it is to be asked. */
+/* True if it must be called. */
 bool fb_asks(void);
 /* It is being asked. */
 void fb_asked(void);
 /* Waits until there is something to do. In process context. */
 void fb_wait(void);
 
-/* What a process has to do. */
+/* Pending work of a process. */
 struct fb_work {
 	struct fb_listener *listener; /* something waits there; NULL: */
 	struct fb_conn *conn;	      /* of this connection */
@@ -124,7 +124,7 @@ void fb_tcp_report(struct fb_conn *conn);
 /* Bytes of the application that have been acknowledged. */
 u64 fb_tcp_acked(const struct fb_conn *conn);
 
-/* ends_watch.c: what the sender's TCP thinks. */
+/* ends_watch.c: state of the sender's TCP. */
 
 /* Of the sender before an ACK is handed to it. */
 struct fb_before {
@@ -177,9 +177,9 @@ void fb_want_write(const struct fb_write *write);
 void fb_want_stop(const struct fb_stop *stop);
 void fb_want_datagram(const struct fb_datagram *datagram);
 
-/* What our own congestion controls offer; the driver has empty ones (weak symbols) where there are none. In softirq context. */
+/* Interface of our own congestion controls; the driver has empty functions (weak symbols) for a kernel without them. In softirq context. */
 
-/* Parameters of the law of this socket, in the order that its core names. The law has begun (its `init` has been called). */
+/* Parameters of the congestion control of this socket, in the order of its core. Its `init` has been called. */
 void forebay_cc_set(struct sock *sk, const u64 *param, unsigned int count);
 /* The next message of this socket is `bytes` long (0: without end), and is wanted by `deadline` (ps since the start of the run). */
 void forebay_cc_message(struct sock *sk, u64 bytes, u64 deadline);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages of connections: what laws are told of them, and what is reported when they have been read and acknowledged. */
+/* Messages of connections: notifications of congestion controls, and reports when messages have been read and acknowledged. */
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "ends.h"

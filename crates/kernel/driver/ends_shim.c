@@ -15,7 +15,7 @@
 #include "proboscis.h"
 #include "wire.h"
 
-/* What a host has for a group. */
+/* State of a host for a group. */
 struct host {
 	const struct fb_shim_host *config;
 	struct fb_shim_budget budget;
@@ -23,13 +23,13 @@ struct host {
 	struct list_head openers, acceptors; /* that wait, in the order in which they began to */
 };
 
-/* What both ends of a connection have. */
+/* State of both ends of a connection. */
 struct fb_shim_ends {
 	struct fb_opener opener;
 	struct fb_acceptor acceptor;
 	struct host *at_opener, *at_acceptor;
 	struct list_head opener_waits, acceptor_waits;
-	struct sk_buff *syn; /* a copy of the newest one, as long as nobody has answered it */
+	struct sk_buff *syn; /* a copy of the newest one, until it is answered */
 	struct fb_shim_row said;
 };
 
@@ -272,9 +272,9 @@ void fb_shim_tick(u64 now)
 	}
 }
 
-/* What the interfaces hand over. */
+/* Packets from the interfaces. */
 
-/* Whether the shim looks at it at all: resets and what is no TCP pass. */
+/* True if the shim handles the packet: resets and packets that are not TCP pass. */
 static bool concerns(const struct sk_buff *skb)
 {
 	u8 protocol = ip_hdr(skb)->protocol;

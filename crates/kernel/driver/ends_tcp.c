@@ -109,11 +109,11 @@ static void receiver_destroyed(struct sock *sk)
 	closed(conn);
 }
 
-/* A socket with the law and the buffers of a group. */
+/* A socket with the congestion control and the buffers of a group. */
 static struct socket *make_socket(u32 interface, u32 number)
 {
 	const struct fb_group *group = &fb_setup.groups[number];
-	bool datagrams = !group->law[0];
+	bool datagrams = !group->cc[0];
 	struct socket *socket;
 	struct sock *sk;
 	int error = sock_create_kern(fb_net(interface), AF_INET, datagrams ? SOCK_DGRAM : SOCK_STREAM, 0, &socket);
@@ -133,10 +133,10 @@ static struct socket *make_socket(u32 interface, u32 number)
 	if (!datagrams && group->flags & FB_GROUP_NODELAY)
 		__tcp_sock_set_nodelay(sk, true);
 	if (!datagrams)
-		error = tcp_set_congestion_control(sk, group->law, false, true);
+		error = tcp_set_congestion_control(sk, group->cc, false, true);
 	release_sock(sk);
 	if (error)
-		fb_die("the law %s is not in this kernel", group->law);
+		fb_die("the congestion control %s is not in this kernel", group->cc);
 	return socket;
 }
 
@@ -208,7 +208,7 @@ struct socket *fb_connect(struct fb_conn *conn)
 		}
 		error = bind_socket(socket, conn->src, FIRST_PORT + opened[conn->src]++ % PORTS);
 		conn->sender = socket;
-		/* The SYN is made before connect returns; a law that needs ECN asks for it whatever the setting (tcp_ecn_send_syn). */
+		/* The SYN is made before connect returns; a congestion control that needs ECN requests it whatever the setting (tcp_ecn_send_syn). */
 		if (group->flags & FB_GROUP_ECN)
 			*ecn = 1;
 		if (!error)

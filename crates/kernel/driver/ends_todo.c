@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What processes and the program outside have to do at this instant. */
+/* Pending work of processes and of the program outside at this instant. */
 #include <linux/wait.h>
 #include "clock.h"
 #include "control.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Looks at what the sender's TCP thinks, on every ACK and whenever its retransmission timer runs out. Nothing is changed by it. */
+/* Records the state of the sender's TCP on every ACK and when its retransmission timer expires, and changes nothing. */
 #include <linux/inet_diag.h>
 #include <linux/version.h>
 #include <net/inet_connection_sock.h>
@@ -34,14 +34,14 @@ static u32 sample(const struct tcp_sock *tp, const struct fb_before *before)
 	return tp->srtt_us - before->srtt_us + (before->srtt_us >> 3);
 }
 
-/* DCTCP's estimate of marking, of 1024, where the law has one and shows it. */
+/* DCTCP's estimate of marking, of 1024, if the congestion control reports one. */
 static u32 alpha_of(struct sock *sk)
 {
-	const struct tcp_congestion_ops *law = inet_csk(sk)->icsk_ca_ops;
+	const struct tcp_congestion_ops *cc = inet_csk(sk)->icsk_ca_ops;
 	union tcp_cc_info info;
 	int kind = 0;
 
-	if (!law->get_info || !law->get_info(sk, 1 << (INET_DIAG_DCTCPINFO - 1), &kind, &info))
+	if (!cc->get_info || !cc->get_info(sk, 1 << (INET_DIAG_DCTCPINFO - 1), &kind, &info))
 		return FB_NONE;
 	return kind == INET_DIAG_DCTCPINFO && info.dctcp.dctcp_enabled ? info.dctcp.dctcp_alpha : FB_NONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is to happen at which link, earliest first: a binary heap of fixed size, as a link waits for two things at most. */
+/* Future events of links, earliest first: a binary heap of fixed size, as a link waits for two things at most. */
 #ifndef FOREBAY_EVENTS_H
 #define FOREBAY_EVENTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What happens at one link: packets arrive at its queue, are served, fly, and are lost when it goes down. And the memory of packets. */
+/* Events of one link: packets arrive at its queue, are served, propagate, and are lost when it goes down. Also the memory of packets. */
 #include "links.h"
 
 #ifdef __KERNEL__
@@ -146,7 +146,7 @@ static void count_out(struct link *l, fb_u32 wire)
 		l->pool->used -= wire;
 }
 
-/* What a discipline that holds its backlog does to packets. */
+/* Effects of a discipline that holds its backlog on packets. */
 struct doing {
 	struct fb_effects effects;
 	struct link *link;
@@ -267,7 +267,7 @@ void fb_link_depart(struct link *l, fb_u64 now)
 	record_leave(p, now, l->number);
 	p->arrival = now + l->delay + p->late + jitter(l);
 	p->late = 0;
-	/* What was sent later arrives later, whatever the host took for it. */
+	/* Packets sent later arrive later, whatever the processing time of the host. */
 	if (l->from_host && p->arrival <= l->latest)
 		p->arrival = l->latest + 1;
 	l->latest = p->arrival;
@@ -296,7 +296,7 @@ void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time)
 	forget(p);
 }
 
-/* Links that go down and come back. What is on the wire, in service or waiting when a link goes down is lost. */
+/* Links that go down and come back. Packets on the wire, in service or waiting when a link goes down are lost. */
 
 static void cut(struct link *l, fb_u64 now)
 {

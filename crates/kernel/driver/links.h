@@ -36,7 +36,7 @@ struct link {
 	const struct fb_port *config;
 };
 
-/* What the links wait for. */
+/* Pending events of the links. */
 struct fb_motion {
 	struct fb_events visible, inside; /* what hosts notice, and the rest */
 	fb_u64 ties_shift; /* as in fb_world */
@@ -50,7 +50,7 @@ static inline struct fb_pkt *fb_pkt_of(struct fb_queued *queued)
 	return (struct fb_pkt *)queued; /* its first member */
 }
 
-/* Forgets all packets, for a test. */
+/* Discards all packets, for a test. */
 void fb_link_forget_packets(void);
 /* A packet arrives at the port. */
 void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now);

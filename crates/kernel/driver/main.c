@@ -3,7 +3,7 @@
  * The driver begins, and offers init four files:
  *   /proc/forebay/setup   read: the frames that init needs (FB_PROFILE, FB_SYSCTL, FB_INTERFACE, FB_QDISC) as they came
  *   /proc/forebay/attach  write "N": makes interface N in the writer's network namespace
- *   /proc/forebay/fail    write why init cannot go on: the guest ends
+ *   /proc/forebay/fail    write the reason for which init cannot continue: the guest ends
  *   /proc/forebay/run     write anything: the run; the guest is powered off when it is over
  */
 #include <linux/init.h>
@@ -58,8 +58,8 @@ static const struct proc_ops fail_ops = { .proc_write = fail_write };
 static const struct proc_ops run_ops = { .proc_write = run_write };
 
 /*
- * What the kernel derives from the size of its memory (net/ipv4/tcp.c: tcp_init, tcp_init_mem) is what it is on a machine with plenty, so
- * that a run does not depend on the guest's. Namespaces copy their buffer limits from the first one.
+ * Limits that the kernel derives from the size of its memory (net/ipv4/tcp.c: tcp_init, tcp_init_mem) are those of a machine with plenty, so
+ * that a run does not depend on the guest's memory. Namespaces copy their buffer limits from the first one.
  */
 static void independent_of_memory(void)
 {

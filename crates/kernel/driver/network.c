@@ -4,9 +4,9 @@
  * arrives. At the same instant arrivals come before departures, and of arrivals at a switch first is the link that has brought nothing for
  * longest, then a lot decides (crates/sim/src/engine/handoff.rs, ARCHITECTURE.md "Two decisions about time at a queue").
  *
- * What happens inside, at switches, nobody sees at once: a packet that starts at a switch needs at least the smallest delay of a link to reach
- * a host. So the caller has to come only for hosts' sake, when a packet is delivered or has left its host, or when that delay is over; what
- * happened inside is then made up for, in order, with the same result.
+ * Events at switches need not be processed at once: a packet that starts at a switch needs at least the smallest delay of a link to reach a host.
+ * A call is needed only when a packet is delivered or has left its host, or when that delay is over. Events at switches are then processed in
+ * order, with the same result.
  */
 #include "links.h"
 
@@ -37,7 +37,7 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 		return refuse("port: rate is zero", number);
 	l->number = number;
 	l->config = config;
-	/* What arrives somewhere does so after it has left, if only by a picosecond. */
+	/* A packet arrives at least a picosecond after it has left. */
 	l->delay = config->delay ? config->delay : 1;
 	l->limit.packets = config->limit_packets;
 	l->limit.bytes = config->limit_bytes;

@@ -24,7 +24,7 @@ struct fb_pkt {
 	fb_u8 hop; /* place in its path */
 };
 
-/* Whom the network calls. */
+/* Callbacks of the network. */
 struct fb_net_hosts {
 	/* The packet's last bit has left its host. */
 	void (*sent)(struct fb_pkt *packet, fb_u64 time);
@@ -48,7 +48,7 @@ int fb_net_route(const struct fb_route *route);
 int fb_net_link(const struct fb_link *change, fb_u64 now);
 /* Connections opened so far. */
 fb_u32 fb_net_connections(void);
-/* Whether packets of `conn` that `node` sends are on the way back. */
+/* True if packets of `conn` from `node` are on the reverse path. */
 bool fb_net_is_back(fb_u32 conn, fb_u32 node);
 /* A new packet without content; NULL: memory is short. */
 struct fb_pkt *fb_net_packet(void);
@@ -56,7 +56,7 @@ struct fb_pkt *fb_net_packet(void);
 fb_u64 fb_net_jitter(fb_u32 conn, fb_u64 bound);
 /* The packet leaves its host now; of `queued`, wire and ecn are set, and its class unless its way has one; and all from `late` on but id and hop. */
 void fb_net_send(struct fb_pkt *packet, fb_u64 now);
-/* When fb_net_run() must be called at the latest. */
+/* Latest time of the next call of fb_net_run(). */
 fb_u64 fb_net_next(void);
 /* Does all that happens up to `until`, that moment included; stops before the first delivery if `deliver` is false. */
 void fb_net_run(fb_u64 until, bool deliver);
@@ -64,7 +64,7 @@ void fb_net_run(fb_u64 until, bool deliver);
 fb_u64 fb_net_events(void);
 fb_u64 fb_net_packets(void);
 
-/* Of whoever runs it: network_kernel.c, or a test. */
+/* Provided by the environment: network_kernel.c, or a test. */
 
 /* Memory that is zero and never given back; NULL: none. */
 void *fb_net_memory(size_t size);

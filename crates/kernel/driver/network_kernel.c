@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the network (network.h), and its queues in Rust (crates/guest/kernel.rs), ask of a kernel. */
+/* Kernel functions for the network (network.h) and its queues in Rust (crates/guest/kernel.rs). */
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/preempt.h>

@@ -6,7 +6,7 @@
 
 #include "network.c"
 
-/* What the test wants to know. */
+/* Results for the test. */
 struct fb_listener {
 	void *self;
 	void (*packet)(void *self, const struct fb_packet *record);
@@ -38,7 +38,7 @@ static void on_delivery(struct fb_pkt *packet, fb_u64 time)
 
 static const struct fb_net_hosts hosts = { .sent = on_sent, .mark = on_mark, .drop = on_drop, .deliver = on_delivery };
 
-/* Forgets the network, so that the next one can be set up. */
+/* Discards the network, so that the next one can be set up. */
 void fb_test_begin(const struct fb_listener *new)
 {
 	for (fb_u32 i = 0; i < nlinks; i++)

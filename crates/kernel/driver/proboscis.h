@@ -68,7 +68,7 @@ struct fb_seen {
 #define FB_SEEN_ECE 0x40
 #define FB_SEEN_CWR 0x80
 
-/* Where packets go that the shim sends by itself. */
+/* Output of packets that the shim creates. */
 struct fb_shim_out {
 	/* A probe (`body` is that of its SYN, of which it is a copy), a copy of a SYN, or a SYN-ACK that was held. */
 	void (*send)(struct fb_shim_out *out, const struct fb_seen *packet);
@@ -76,13 +76,13 @@ struct fb_shim_out {
 	void (*discard)(struct fb_shim_out *out, const struct fb_seen *packet);
 };
 
-/* How many repeated probes a host may send: a token bucket, kept as the time at which it will be full again. */
+/* Limit of repeated probes of a host: a token bucket, kept as the time at which it will be full again. */
 struct fb_shim_budget {
 	fb_u64 cost; /* ps in which the tokens of one probe come in */
 	fb_u64 full_at;
 };
 
-/* What the opener's shim did. */
+/* Results of the opener's shim. */
 struct fb_opener_stats {
 	fb_u64 throttled; /* ACKs whose window it lowered */
 	fb_u32 probes;
@@ -115,7 +115,7 @@ struct fb_opener {
 
 enum fb_train_verdict { FB_VERDICT_NONE, FB_VERDICT_PROPORTIONAL, FB_VERDICT_SEVERE, FB_VERDICT_INSUFFICIENT, FB_VERDICT_UNPROBED };
 
-/* What the acceptor's shim did. */
+/* Results of the acceptor's shim. */
 struct fb_acceptor_stats {
 	fb_u64 window; /* of the first SYN-ACK that left, bytes; FB_NEVER before */
 	fb_u64 held;   /* ps that it was */

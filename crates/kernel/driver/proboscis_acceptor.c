@@ -170,7 +170,7 @@ void fb_acceptor_tick(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, str
 	if (verdict != FB_VERDICT_UNPROBED && verdict != FB_VERDICT_PROPORTIONAL && now - a->held_since < shim[FB_PB_BETA3])
 		return;
 	a->holds = 0;
-	/* What looked like a lost train was none. */
+	/* The train was not lost after all. */
 	if (verdict == FB_VERDICT_UNPROBED && a->stats.window == FB_NEVER)
 		a->stats.verdict = verdict;
 	/* Computed once, from the newest train, and then left alone. */

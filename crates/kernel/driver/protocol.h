@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the program outside and the driver inside say to each other.
+ * Protocol between the program outside and the driver inside.
  *
- * The guest kernel has the network and the TCP end points; the applications that decide who writes what and when run outside, in the program
- * that started the guest, and are the ones that drive the simulator. Guest time stands still while the guest waits for an answer, so that the
- * conversation costs none.
+ * The guest kernel has the network and the TCP end points. The applications run outside, in the program that started the guest, and are the same
+ * as in the simulator. Guest time stands still while the guest waits for an answer, so that the exchange takes no time.
  *
  * Two pipes: the guest reads FB_FD_IN and writes FB_FD_OUT. Both carry frames: a header and `count` records of the size that belongs to its
  * kind. Little endian, no padding that is not named. Times are picoseconds since the agreed start of the run; FB_NEVER is "not at all".
@@ -12,7 +11,7 @@
  *   outside -> guest   FB_WORLD, FB_PORT..., FB_SWITCH..., FB_PROFILE..., FB_SYSCTL..., FB_GROUP..., FB_INTERFACE...,
  *                      FB_SHIM_HOST..., FB_QDISC..., FB_SETUP_END
  *   guest -> outside   FB_HELLO
- *   then, again and again,
+ *   then, repeatedly,
  *   guest -> outside   FB_PACKET, FB_LEAVE, FB_TCP, FB_TIMER, FB_EVENT, FB_HOST_DROPS in the order of their times, then FB_ASK
  *   outside -> guest   FB_OPEN, FB_WRITE, FB_STOP, FB_DATAGRAM, FB_LINK, FB_ROUTE, then FB_NEXT; with FB_QUIT in it the run ends
  *   at the end

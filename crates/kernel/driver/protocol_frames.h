@@ -20,7 +20,7 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_HOPS 24
 /* Numbers of a queue's configuration. */
 #define FB_QUEUE 64
-/* Numbers of a law. */
+/* Numbers of a congestion control. */
 #define FB_PARAMS 24
 /* Numbers of what tags packets. */
 #define FB_TAGS 9

@@ -28,7 +28,7 @@ enum fb_reason {
 	FB_LOST, /* it was on the wire when the link went down */
 };
 
-/* What happened to a packet. */
+/* Events of a packet. */
 struct fb_packet {
 	fb_u64 time;
 	fb_u64 id;   /* the same at every port that it passes; numbered in the order in which hosts sent them */
@@ -76,7 +76,7 @@ struct fb_tcp {
 	fb_u32 total_retrans;
 	fb_u32 rtt_us;	/* sample of this ACK; FB_NONE: none */
 	fb_u32 snd_wnd; /* bytes */
-	fb_u32 alpha;	/* dctcp: of 1024; FB_NONE: the law has none */
+	fb_u32 alpha;	/* dctcp: of 1024; FB_NONE: the congestion control has none */
 	fb_u8 ca_state;
 	fb_u8 ece; /* the ACK carried ECE */
 	fb_u16 backoff;
@@ -112,7 +112,7 @@ struct fb_event {
 	fb_u64 bytes;
 };
 
-/* What the shims of a connection have done so far. Before the FB_ACKED of a message and at the end, where there is something new. */
+/* Results of the shims of a connection so far. Sent before the FB_ACKED of a message and at the end, after changes. */
 struct fb_shim_row {
 	fb_u64 time;
 	fb_u32 conn;

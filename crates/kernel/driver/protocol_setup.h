@@ -37,7 +37,7 @@ struct fb_port {
 };
 
 /* The shared packet memory of a switch. Only for switches that have one. param: bytes of the pool; FB_STATIC or FB_DYNAMIC; bytes that a port may
- * hold, or the bits of the factor (a double) on what is free (dynamic threshold: Choudhury and Hahne 1998). */
+ * hold, or the bits of the factor (a double) on the free part. Dynamic threshold: Choudhury and Hahne 1998. */
 enum fb_policy { FB_STATIC, FB_DYNAMIC };
 
 struct fb_switch {
@@ -63,15 +63,15 @@ struct fb_sysctl {
 	char value[64];
 };
 
-/* What gives a sender's packets classes of service. */
+/* Tagger that sets the classes of service of a sender's packets. */
 enum fb_tagger { FB_TAG_NONE, FB_TAG_SERVICE, FB_TAG_PIAS, FB_TAG_PRIN };
 
-/* What stands between TCP and the interfaces of both ends. */
+/* Shim between TCP and the interfaces of both ends. */
 enum fb_shim { FB_SHIM_NONE, FB_SHIM_PROBOSCIS };
 
 /* A transport. */
 struct fb_group {
-	char law[16];	    /* a congestion control of the kernel; empty: datagrams */
+	char cc[16];	    /* a congestion control of the kernel; empty: datagrams */
 	fb_u32 profile;
 	fb_u32 flags;
 	fb_u64 rcvbuf;	    /* SO_RCVBUF (bytes of buffer, as the kernel counts them before doubling); 0: tuned by the kernel */
@@ -79,7 +79,7 @@ struct fb_group {
 	fb_u32 header;	    /* wire bytes of a packet with payload beside the payload */
 	fb_u32 ack_size;    /* wire bytes of a packet without payload */
 	fb_u64 send_jitter; /* ps: random time that a sender's host takes for a packet, uniform below */
-	fb_u64 param[FB_PARAMS]; /* of the law, where it is one of ours */
+	fb_u64 param[FB_PARAMS]; /* of our own congestion control */
 	fb_u64 tag[FB_TAGS];	 /* FB_TAG_*, and its numbers as tag.h has them */
 	fb_u64 shim[FB_SHIM];	 /* FB_SHIM_*, and its numbers as proboscis.h has them */
 };
@@ -95,7 +95,7 @@ struct fb_interface {
 	fb_u32 mtu;
 };
 
-/* What a host has for the shim of a group; in the order of groups, and of nodes in each. */
+/* State of a host for the shim of a group; in the order of groups, and of nodes in each. */
 struct fb_shim_host {
 	fb_u32 group;
 	fb_u32 node;

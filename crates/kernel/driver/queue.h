@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a queue discipline gets and decides. The disciplines are those of the crate `queues`, in Rust (crates/guest): plain code without clock or
+ * Interface of queue disciplines. The disciplines are those of the crate `queues`, in Rust (crates/guest): plain code without clock or
  * input and output, which a test links to the rest of the network as well.
  */
 #ifndef FOREBAY_QUEUE_H
@@ -94,7 +94,7 @@ struct fb_state {
 /* About an arriving packet: accept, mark, or FB_DROP + one of enum fb_reason. */
 enum fb_verdict { FB_ACCEPT, FB_MARK, FB_DROP };
 
-/* What a discipline that holds its backlog does to packets of it, or to the one that is being pushed or popped. A dropped packet has left when
+/* Effects of a discipline that holds its backlog on waiting packets, or on the packet that is pushed or popped. A dropped packet has left when
  * the call returns. */
 struct fb_effects {
 	void (*mark)(struct fb_effects *effects, struct fb_queued *packet);

@@ -17,7 +17,7 @@
 /* Guest nanoseconds that a clock reading in process context takes (arch/um/kernel/time.c, timer_read). */
 extern unsigned int forebay_read_cost;
 
-/* What processes do, until none has anything left to do at this instant. */
+/* Runs the processes until none has work left at this instant. */
 static void work(void)
 {
 	struct fb_work next;
@@ -128,8 +128,8 @@ static void ask(void)
 }
 
 /*
- * Waits for an instant that is the same in every run, whatever the boot took: the first at which the count of jiffies is a multiple of 4096
- * (so that timers of the stack fall into the same slots of the timer wheel, whose width grows with their distance) more than 4 s after boot.
+ * Waits for an instant that is the same in every run, whatever the boot took. It is the first one more than 4 s after boot at which the count of
+ * jiffies is a multiple of 4096. Timers of the stack then fall into the same slots of the timer wheel, whose width grows with their distance.
  */
 static u64 start(void)
 {

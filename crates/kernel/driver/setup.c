@@ -72,8 +72,8 @@ static void check(u32 profiles)
 	for (i = 0; i < world->groups; i++) {
 		const struct fb_group *group = &fb_setup.groups[i];
 
-		if (group->profile >= profiles || strnlen(group->law, sizeof(group->law)) == sizeof(group->law))
-			fb_die("group %u of the set-up has a profile that does not exist, or a law whose name does not end", i);
+		if (group->profile >= profiles || strnlen(group->cc, sizeof(group->cc)) == sizeof(group->cc))
+			fb_die("group %u of the set-up has a profile that does not exist, or a congestion control whose name does not end", i);
 	}
 	for (i = 0; i < world->interfaces; i++) {
 		const struct fb_interface *interface = &fb_setup.interfaces[i];

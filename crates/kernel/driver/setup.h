@@ -29,7 +29,7 @@ struct fb_bytes {
 /* Reads all of it; what init needs comes back, too. */
 struct fb_bytes fb_read_setup(void);
 
-/* Whether a packet script runs, instead of connections. */
+/* True if a packet script runs, instead of connections. */
 static inline bool fb_script(void)
 {
 	return fb_setup.world.records & FB_SCRIPT;

@@ -18,7 +18,7 @@ struct fb_way {
 
 /* `ports` stay where they are. `ties` as in fb_world. */
 void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, fb_u64 ties);
-/* Forgets all, for a test. */
+/* Discards all, for a test. */
 void fb_ways_forget(void);
 /* The ways of a new connection, whose number must be the next one. 0, or -errno. */
 int fb_ways_open(const struct fb_open *open);

@@ -146,7 +146,7 @@ static u32 sack_bytes(const struct tcphdr *tcp)
 	return bytes >= TCPOLEN_TSTAMP_ALIGNED && options[2] == TCPOPT_TIMESTAMP ? bytes - TCPOLEN_TSTAMP_ALIGNED : bytes;
 }
 
-/* What records and queues want to know of a packet. */
+/* Facts about a packet for records and queues. */
 static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_conn *conn)
 {
 	const struct fb_group *group = &fb_setup.groups[conn->group];
@@ -182,7 +182,7 @@ void fb_wire_send(u32 node, struct sk_buff *skb)
 	const struct fb_group *group;
 	struct fb_pkt *p = NULL;
 
-	/* What belongs to no connection of ours has nowhere to go. */
+	/* A packet without a known connection has no path. */
 	if (conn && conn->number < fb_net_connections())
 		p = fb_net_packet();
 	if (!p) {
@@ -212,7 +212,7 @@ void fb_wire_done(struct fb_done *done)
 	done->packets = fb_net_packets();
 }
 
-/* What the network says. */
+/* Callbacks from the network. */
 
 static void on_sent(struct fb_pkt *p, u64 time)
 {

@@ -6,7 +6,7 @@
 #include <linux/skbuff.h>
 #include "protocol.h"
 
-/* Whom it calls. */
+/* Callbacks. */
 struct fb_wire_hosts {
 	/* A packet has reached its host. Takes the skb over; whatever the stack does in answer has happened when this returns. */
 	void (*deliver)(u32 conn, bool back, struct sk_buff *skb, u64 time);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The guest's only program: makes a network namespace for every interface that the driver names, and starts the run. Static, without a C
- * library: raw system calls of x86-64 (UML runs on nothing else). What goes wrong is said on the console, and the guest is powered off.
+ * library: raw system calls of x86-64 (UML runs on nothing else). Errors are printed on the console, and the guest is powered off.
  */
 #include <asm/unistd.h>
 #include <linux/if.h>
