@@ -71,7 +71,7 @@ def test_results_are_those_of_the_command(tmp_path: Path, result: fb.Result, cli
         for column in theirs.column_names:
             assert ours.schema.field(column).metadata == theirs.schema.field(column).metadata
         assert ours.to_pylist() == theirs.to_pylist(), name
-    assert len(result.flows) == 2 * 2 * 4 * 3
+    assert len(result.flows) == 2 * 2 * 4 * 3 * 2  # answers and requests
     opened = fb.open(tmp_path / "out")
     for key in ("name", "fingerprint", "packet_hops", "manifest_version", "kind", "forebay"):
         assert opened.manifest[key] == result.manifest[key]

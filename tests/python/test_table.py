@@ -264,7 +264,7 @@ def test_notebooks_show_tables(result: fb.Result, small: dict[str, object]) -> N
     assert "<b>" not in text
     cells.feed(result._repr_html_())
     assert cells.open == []
-    assert repr(result.flows).startswith("<Table flows: 48 rows of variant, run, seed, ")
+    assert repr(result.flows).startswith("<Table flows: 96 rows of variant, run, seed, ")
 
 
 def test_extras_are_named_when_missing(result: fb.Result, monkeypatch: pytest.MonkeyPatch) -> None:
