@@ -23,8 +23,15 @@ const FULL_MAPPED: f64 = 0.4;
 /// Fraction of the memory at which a run that does not end is abandoned. Finishing the other runs stays below it.
 const ABANDON_AT: f64 = 0.97;
 
+/// Time in which a run reacts to the end that `--max-memory` asked for, before it counts as one that does not end. A run writes tens of megabytes of
+/// samples between two checks, so the first check beyond the limit may already find it full.
+const REACTION: Duration = Duration::from_millis(500);
+
 /// Part of a processor for each thread below which a forecast warns. Our choice.
 const SHARED: f64 = 0.8;
+
+/// Origin of the limit of `--max-memory`, as in [`Limit::by`].
+const EXPLICIT: &str = "--max-memory allows";
 
 /// Limits on the command line.
 #[derive(Debug, Default, clap::Args)]
@@ -106,7 +113,7 @@ impl Limits {
 
     /// Limit of the memory for results.
     fn limit(&self) -> Option<Limit> {
-        let explicit = self.max_memory.map(|bytes| Limit { bytes, by: "--max-memory allows", mapped: false });
+        let explicit = self.max_memory.map(|bytes| Limit { bytes, by: EXPLICIT, mapped: false });
         [explicit, memory::limit()].into_iter().flatten().min_by_key(|l| l.bytes)
     }
 
@@ -204,10 +211,12 @@ impl Watch {
     }
 
     /// True if runs that have not ended after a limit must be abandoned. `since` is the time since the limit, or since another run ended: it exceeds
-    /// [`Watch::slack`], or memory is full.
+    /// [`Watch::slack`], or memory is full. The machine's memory may run out at any moment; beyond `--max-memory` there usually is more, so that runs
+    /// have [`REACTION`] to end and keep their results.
     pub(crate) fn must_abandon(&self, since: Duration) -> bool {
         let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * ABANDON_AT;
-        self.slack().is_some_and(|slack| since >= slack) || self.limit.is_some_and(full)
+        let reacts = |l: &Limit| l.by == EXPLICIT && since < REACTION;
+        self.slack().is_some_and(|slack| since >= slack) || self.limit.filter(|l| !reacts(l)).is_some_and(full)
     }
 
     /// Bytes of results in files in memory.
@@ -372,6 +381,19 @@ mod tests {
             (clock(0.2), clock(30.0), clock(600.0), clock(7200.0)),
             ("less than a second".into(), "30 s".into(), "10 minutes".into(), "2.0 hours".into())
         );
+    }
+
+    #[test]
+    fn runs_react_before_they_are_abandoned() {
+        // This process takes more than one byte.
+        let limits = Limits { max_memory: Some(1), ..Limits::default() };
+        let mut watch = limits.watch(Instant::now());
+        assert!(watch.exceeded(0));
+        assert!(!watch.must_abandon(Duration::ZERO) && watch.must_abandon(REACTION));
+        // At once where the machine has no more.
+        let machine = Limit { bytes: 1, by: "the machine has", mapped: false };
+        let watch = Watch { limit: Some(machine), ..Limits::default().watch(Instant::now()) };
+        assert!(watch.must_abandon(Duration::ZERO));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::traffic::Request;
 use forebay_types::param::{Kind, Param, Values, optional};
 use forebay_types::{Bytes, Time};
 
-/// Size of a request. Our choice: that of the workload `requests`, one small segment. The papers on incast state no size (Phanishayee et al., FAST
-/// 2008; Vasudevan et al., SIGCOMM 2009). Queries of the cluster in the DCTCP paper (section 2.2) have 1.6 KB, one or two segments.
+/// Size of a request. Our choice, without a source: that of the workload `requests`, one small segment. The slides on DCTCP and the publications on
+/// incast that `forebay repro` repeats state no size. A query from an aggregator to a worker in the production cluster of the DCTCP paper (Alizadeh
+/// et al., SIGCOMM 2010) has 1.6 KB, two segments: set `request = "1.6KB"`.
 const DEFAULT: Bytes = Bytes(100);
 
 /// Payload of a request.
