@@ -129,8 +129,8 @@ fn scenario(rng: &mut Rng) -> String {
     let mut endless = false;
     // Several workloads share the network in one case of three, each with its own group.
     let several = groups.len() > 1 || by_chance(rng, 30);
-    for i in 0..=usize::from(several) {
-        let group = (groups.len() > 1).then_some(names[i]);
+    for (i, name) in names.into_iter().enumerate().take(1 + usize::from(several)) {
+        let group = (groups.len() > 1).then_some(name);
         let (text, has_end) = traffic::workload(rng, &hosts, group, i);
         workloads.push_str(&text);
         endless |= !has_end;
