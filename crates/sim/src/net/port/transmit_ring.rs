@@ -401,9 +401,7 @@ impl Port {
         }
         let departure = self.busy_until.max(now) + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
-        // Late packets are not reordered: a packet sent later arrives later.
-        let arrival = (departure + self.delay + late).max(self.latest + Time(1));
-        self.latest = arrival;
+        let arrival = self.delayed(departure + self.delay, late);
         self.add_sojourn(departure - entered);
         self.damage(u64::from(packet.wire));
         self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
