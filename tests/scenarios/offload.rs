@@ -34,15 +34,19 @@ fn acks_per_segment(o: &Outcome) -> f64 {
 }
 
 /// __tcp_ack_snd_check: one ACK for a super-segment, of up to 45 segments of 1448 bytes here. Goodput is what it was, with bursts and without.
+///
+/// The timestamp ticks every 83 segments, which ends a super-segment: two ACKs for 83. Single segments also carry PSH when half of the window of 300 KB
+/// has been written since the last PSH (forced_push), every 104 segments, which ends up to one more: 83 / 2.8 to 83 / 2. Bursts of up to 44 segments
+/// (64 KB of TSO) have one timestamp and end with PSH (__tcp_transmit_skb).
 #[test]
 fn joined_segments_are_acknowledged_once() {
     let plain = one(PATH, &[]);
     assert!((0.49..0.51).contains(&acks_per_segment(&plain)), "{}", acks_per_segment(&plain));
-    for sets in [&[GRO][..], &[GRO, TSO]] {
+    for (sets, expected) in [(&[GRO][..], 29.6..=41.7), (&[GRO, TSO], 38.0..=44.0)] {
         let o = one(PATH, sets);
         let n = 1.0 / acks_per_segment(&o);
         println!("{sets:?}: an ACK for {n:.1} segments, {:.1} Mbit/s", goodput(&o) * 1e-6);
-        assert!((38.0..=45.0).contains(&n), "{sets:?}: an ACK for {n} segments");
+        assert!(expected.contains(&n), "{sets:?}: an ACK for {n} segments");
         assert!((goodput(&o) / goodput(&plain) - 1.0).abs() < 0.005, "{sets:?}: {} for {}", goodput(&o), goodput(&plain));
         assert_eq!((o.drops(), o.rtos()), (0, 0), "{sets:?}");
     }

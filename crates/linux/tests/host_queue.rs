@@ -8,10 +8,10 @@ use forebay_types::{Time, WorkloadId};
 
 /// One host with `flows` bulk transfers, whose own interface is the slowest link, and about every 10 ms an answer of 10 KB.
 fn bulk(rate: &str, host_queue: &str, flows: u32) -> String {
-    let queue = if host_queue.is_empty() { String::new() } else { format!("host-queue = \"{host_queue}\"\n") };
     format!(
         "duration = \"2s\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"{rate}\", delay = \"20us\" }}\n\
-         bottleneck = {{ rate = \"10Gbps\", delay = \"20us\", buffer = \"10000pkt\" }}\n{queue}[transport]\ncc = \"cubic\"\nhost = \"linux-server\"\n\
+         bottleneck = {{ rate = \"10Gbps\", delay = \"20us\", buffer = \"10000pkt\" }}\nhost-queue = \"{host_queue}\"\n\
+         [transport]\ncc = \"cubic\"\nhost = \"linux-server\"\n\
          [[workload]]\nkind = \"long\"\nclass = \"bulk\"\nper-pair = {flows}\n\
          [[workload]]\nkind = \"on-off\"\nclass = \"answers\"\nsizes = \"10KB\"\ngaps = \"10ms\"\ngap-from = \"completion\"\nstart = \"200ms\"\n\
          [observe]\nwarmup = \"1s\"\n"
@@ -42,7 +42,7 @@ fn answers_pass_bulk_with_fair_queue() {
     if !kernel() {
         return;
     }
-    let (plain, plain_port) = run(&bulk("1Gbps", "", 8));
+    let (plain, plain_port) = run(&bulk("1Gbps", "drop-tail", 8));
     let median = |times: &[Time]| times[times.len() / 2];
     for queue in ["fq-codel", "fq"].into_iter().filter(|name| forebay_queues::find(name).is_some()) {
         let (fair, port) = run(&bulk("1Gbps", queue, 8));
@@ -69,7 +69,7 @@ fn codel_drops_standing_queues_only() {
     let drops = |queue, flows| run(&bulk("1Gbps", queue, flows)).1.dropped_early;
     assert_eq!(drops("fq-codel", 2), 0);
     assert!(drops("fq-codel", 40) > 0);
-    assert_eq!(drops("", 40), 0);
+    assert_eq!(drops("drop-tail", 40), 0);
 }
 
 /// With ECN CoDel marks instead of drops.

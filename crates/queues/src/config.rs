@@ -1,6 +1,6 @@
 //! Configuration of a queue as numbers, from which a guest kernel builds the same queue.
 
-use crate::{Queue, QueueError, REGISTRY, build, find};
+use crate::{Queue, QueueError, REGISTRY, build, drop_tail, find};
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ const IN_PACKETS: u64 = 1 << 63;
 /// A discipline as a scenario names it, with the facts of its network from which its defaults follow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueueConfig {
-    /// The discipline; `None`: drop-tail. Shared by the ports of a network.
+    /// The discipline; `None`: drop-tail, named or not, so that both compare equal. Shared by the ports of a network.
     value: Option<Arc<QueueValue>>,
     /// Arguments of [`Queue::set_defaults`], once it has been called.
     defaults: Option<(u64, u64)>,
@@ -25,7 +25,7 @@ pub struct QueueConfig {
 impl QueueConfig {
     /// Configuration of the discipline `value`, which the registry has.
     pub fn new(value: Option<&QueueValue>) -> QueueConfig {
-        QueueConfig { value: value.cloned().map(Arc::new), defaults: None }
+        QueueConfig { value: unless_drop_tail(value).cloned().map(Arc::new), defaults: None }
     }
 
     /// The discipline; `None`: drop-tail.
@@ -35,7 +35,7 @@ impl QueueConfig {
 
     /// Returns true if it is that of the discipline `value`.
     pub fn is_of(&self, value: Option<&QueueValue>) -> bool {
-        self.value.as_deref() == value
+        self.value.as_deref() == unless_drop_tail(value)
     }
 
     /// Notes the defaults that depend on the network, as [`Queue::set_defaults`].
@@ -96,8 +96,13 @@ impl QueueConfig {
             rest = after;
         }
         let value = QueueValue { kind: entry.name, params: Values(values) };
-        Some(QueueConfig { value: Some(Arc::new(value)), defaults })
+        Some(QueueConfig { defaults, ..QueueConfig::new(Some(&value)) })
     }
+}
+
+/// The discipline; `None` for drop-tail, which has no parameters and is the discipline of a port that names none.
+fn unless_drop_tail(value: Option<&QueueValue>) -> Option<&QueueValue> {
+    value.filter(|v| v.kind != drop_tail::ENTRY.entry.name)
 }
 
 /// The numbers of a value; `None` for an unset one.
@@ -186,6 +191,16 @@ mod tests {
                 assert_eq!(QueueConfig::from_words(&config.words()), Some(config), "{}", entry.entry.name);
             }
         }
+    }
+
+    /// The echo of a scenario names the discipline of every port.
+    #[test]
+    fn named_drop_tail_equals_no_discipline() {
+        let named = QueueValue { kind: "drop-tail", params: Values(Vec::new()) };
+        assert_eq!(QueueConfig::new(Some(&named)), QueueConfig::new(None));
+        assert!(QueueConfig::new(None).is_of(Some(&named)) && QueueConfig::new(Some(&named)).is_of(None));
+        let other = QueueValue { kind: "fq-codel", params: Values(Vec::new()) };
+        assert!(!QueueConfig::new(Some(&other)).is_of(Some(&named)) && !QueueConfig::new(None).is_of(Some(&other)));
     }
 
     #[test]

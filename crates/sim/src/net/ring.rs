@@ -148,9 +148,10 @@ impl Ring {
         // SAFETY: masked index; any bytes are a valid packet, and there is no other reference to it.
         let place = unsafe { &mut (*self.slot(self.tail & self.mask)).packet };
         *place = *packet;
-        place.arrival = arrival;
         place.meta.add_ecn(mark);
         fill(place);
+        // Last: a sender with segmentation offload notes there that the packet continues a burst.
+        place.arrival = arrival;
         self.tail = self.tail.wrapping_add(1);
     }
 

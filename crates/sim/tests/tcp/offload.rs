@@ -56,14 +56,14 @@ fn marks_are_told_apart() {
     assert_eq!(r.acks(), "7");
 }
 
-/// Segments that end a super-segment at once: the last one of a write (PSH), a FIN, a segment shorter than the first.
+/// Segments that end a super-segment at once (tcp_gro_receive): one with PSH, which is the last one of a write or of a burst (__tcp_transmit_skb), a FIN,
+/// a segment shorter than the first. The end of a message alone is not in the packet.
 #[test]
 fn end_of_write_does_not_wait() {
     let mut r = Script::new(joining());
-    r.r.notify_at(3000);
-    r.data(0).data(1).data(2);
+    r.data(0).data(1).bytes(2000, 1000, flag::PUSH, false);
     assert_eq!(r.acks(), "3");
-    r.r.notify_at(u64::MAX);
+    r.r.notify_at(5000);
     r.data(3).data(4).bytes(5000, 300, 0, false);
     assert_eq!(r.acks(), "@5300");
     r.bytes(5300, 1000, 0, false).bytes(6300, 700, flag::FIN, false);

@@ -1,6 +1,7 @@
 //! Transmit ring: order behind a fair queue, bursts, and jitter.
 
 use super::*;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::network::PortConfig;
 use forebay_queues::{Queue, find};
 use forebay_types::param::{Kind, Param, Value, Values};
@@ -117,4 +118,26 @@ fn jitter_delays_behind_the_queue() {
         assert_eq!(port.ring.packet(at).arrival, turn + late, "packet {i}");
         at = port.ring.next(at);
     }
+}
+
+/// Jitter of a host's interface is that of a port without a ring: each packet is late by the next number of the same sequence.
+#[test]
+fn interface_jitter_applies_behind_the_ring() {
+    let timing = HostTiming { phase: Time::from_ns(6), jitter: Time::from_ns(25) };
+    let host = NodeId::new(0);
+    let mut port = interface(queue("fq-codel", &[]));
+    port.set_timing(timing.phase(3, host), timing.jitter(3, host));
+    let mut seq = 0;
+    burst(&mut port, Time(8), 1, &mut seq, 4);
+    port.offer((Time(8), Time::ZERO), &packet(2, 0, 1500), None, |_| {});
+    port.serve_host(Time::from_secs(1), |_| {});
+    let (mut at, mut jitter) = (port.ring.head(), timing.jitter(3, host));
+    let mut late = Vec::new();
+    for i in 1..=5 {
+        let turn = Time(8) + Time(BYTE.0 * 1500 * i) + DELAY + timing.phase(3, host);
+        late.push(jitter.draw());
+        assert_eq!(port.ring.packet(at).arrival, turn + late[late.len() - 1], "packet {i}");
+        at = port.ring.next(at);
+    }
+    assert!(late.iter().any(|l| *l != late[0]), "{late:?}");
 }

@@ -3,7 +3,7 @@
 //!
 //! The model: a super-segment is held until no segment has joined it for the time of the option `gro`, as a kernel with `gro_flush_timeout` of that
 //! time. Each connection has its own (the kernel holds eight flows a bucket). It is passed to TCP immediately when the next segment cannot join it,
-//! or when the last one is short, has the FIN, or ends a write.
+//! or when the last one is short, or has the FIN or PSH.
 
 use super::Receiver;
 use crate::net::packet::{Packet, Wire, flag};
@@ -81,8 +81,9 @@ impl Receiver {
         let end = self.stream.end_of(p);
         let Some(gro) = &mut self.gro else { return };
         let short = gro.add(p, self.timer_due);
-        // The last segment of a write carries PSH.
-        if short || p.has(flag::FIN) || end >= self.stream.deliver_at() {
+        // Linux sets PSH at the end of a write and of each burst (__tcp_transmit_skb). Other senders set none here; their writes end with PSH.
+        let push = if c.is_linux() { p.has(flag::PUSH) } else { end >= self.stream.deliver_at() };
+        if short || push || p.has(flag::FIN) {
             return self.gro_flush(c, now, out);
         }
         gro.flush = (now + c.gro.unwrap_or(Time::ZERO)).into();
