@@ -141,8 +141,8 @@ impl Sender {
         (set, due.saturating_sub(set))
     }
 
-    /// Returns true if the running timer keeps its place in the slot of an earlier one that was to expire at `earlier`: the kernel leaves that in the
-    /// wheel when its data is acknowledged, and does not move it within a slot (__mod_timer).
+    /// Returns true if the running timer keeps its place in the slot of an earlier one, which was to expire at `earlier`. The kernel leaves that one in
+    /// the wheel when its data is acknowledged, and does not move it within a slot (__mod_timer).
     pub(crate) fn keeps_wheel_slot(&self, c: &TcpConfig, earlier: Time) -> bool {
         let (set, delay) = self.timer_setting(c);
         !self.timers.due().is_never() && timer_wheel::in_slot(earlier, (set, delay), c.rto_granularity)

@@ -19,7 +19,7 @@ pub(super) struct Run {
     last: u32,
 }
 
-/// All buffers of a receiver. Those that a run no longer needs are used again.
+/// All buffers of a receiver, also free ones, which are used again.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     all: Vec<Buffer>,
