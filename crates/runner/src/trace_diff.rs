@@ -38,7 +38,7 @@ const NS: u64 = 1_000;
 /// nanosecond. Pure ACKs in the direction of data, such as the last packet of a handshake, do not exist in every world and are ignored.
 pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
     // A run without a duration ends when its work is done, so packets in flight at that time are not comparable.
-    let end = a.end.min(b.end);
+    let end = a.end.0.min(b.end.0).div_ceil(NS);
     let lists = [a, b].map(|r| by_direction(r, end));
     let states = [a, b].map(|r| {
         let mut all: BTreeMap<u64, Vec<TcpRow>> = BTreeMap::new();
@@ -51,7 +51,9 @@ pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
     let of = |run: usize, id: u64, back: bool| lists[run].get(&(id, back)).map_or(&[][..], Vec::as_slice);
     let one = |&id: &u64| {
         let both = |back| [of(0, id, back), of(1, id, back)];
-        let first = [false, true].into_iter().filter_map(|back| difference(both(back), back, within)).min_by_key(time_of);
+        let comparable = end.saturating_sub(within.0 / NS);
+        let first = [false, true].into_iter().filter_map(|back| difference(both(back), back, within));
+        let first = first.filter(|d| d.packet.iter().all(Option::is_some) || time_of(d) <= comparable).min_by_key(time_of);
         let packets = [0, 1].map(|run| of(run, id, false).len() + of(run, id, true).len());
         let until = first.as_ref().map_or(u64::MAX, time_of);
         let before = |p: &&PacketRow| p.time_ps.div_ceil(NS) < until;
@@ -66,14 +68,15 @@ pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
 }
 
 /// The packets of each connection and direction, in order, with sequence numbers relative to the SYN: later connections of a slot start at another
-/// number in the simulator.
-fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
+/// number in the simulator. `end`: the last nanosecond that counts.
+fn by_direction(report: &Report, end: u64) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
     let mut all: BTreeMap<(u64, bool), Vec<PacketRow>> = BTreeMap::new();
     let mut origins: BTreeMap<u64, u32> = BTreeMap::new();
     for p in report.packets.iter().filter(|p| p.syn && !p.back) {
         origins.entry(p.conn_id).or_insert(p.number);
     }
-    for p in report.packets.iter().filter(|p| p.time_ps <= end.0).filter(|p| p.back || p.payload > 0 || p.syn || p.fin) {
+    for p in report.packets.iter().filter(|p| p.time_ps.div_ceil(NS) <= end).filter(|p| p.back || p.payload > 0 || p.syn || p.fin)
+    {
         let p = PacketRow { number: p.number.wrapping_sub(origins.get(&p.conn_id).copied().unwrap_or(0)), ..p };
         let list = all.entry((p.conn_id, p.back)).or_default();
         list.push(p);

@@ -10,6 +10,17 @@ use std::collections::BinaryHeap;
 /// Bits of a timer's order that hold the count of its origin.
 const COUNT_BITS: u32 = 40;
 
+/// Order of timers of one host that expire at the same time.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum TimerOrder {
+    /// In the order in which they were set.
+    OldestFirst,
+    /// In a slot of the kernel's timer wheel (Linux enqueue_timer puts a timer at the head of the slot's list).
+    NewestFirst,
+    /// By a number, behind those in the order in which they were set.
+    Number(u64),
+}
+
 /// Purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimerKind {
@@ -123,10 +134,15 @@ impl Host {
         mix(self.tie_key ^ time.0) << COUNT_BITS | self.timers_set
     }
 
-    /// As [`Host::next_order`], for a timer in a slot of the kernel's timer wheel, where the newest expires first (Linux enqueue_timer puts it at the
-    /// head of the slot's list).
-    pub(super) fn order_in_slot(&mut self, time: Time) -> u64 {
-        self.next_order(time) ^ ((1 << COUNT_BITS) - 1)
+    /// As [`Host::next_order`], with another order of the timers of this host.
+    pub(super) fn order_of(&mut self, time: Time, order: TimerOrder) -> u64 {
+        const COUNT: u64 = (1 << COUNT_BITS) - 1;
+        let key = self.next_order(time);
+        match order {
+            TimerOrder::OldestFirst => key,
+            TimerOrder::NewestFirst => key ^ COUNT,
+            TimerOrder::Number(number) => key & !COUNT | (COUNT / 2 + number) & COUNT,
+        }
     }
 
     /// Adds a timer. `order` is the same for every number of threads.

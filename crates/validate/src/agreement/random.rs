@@ -112,7 +112,7 @@ fn scenario(rng: &mut Rng) -> String {
     let duration = traffic::duration(links.slow);
     let mut transport = String::new();
     if !by_chance(rng, 40) {
-        transport.push_str(&keys(rng, marks, groups.contains(&"bbr")));
+        transport.push_str(&keys(rng, &groups));
     }
     if by_chance(rng, 10) {
         topology.push_str(&failure(rng, &topology, duration));
@@ -140,11 +140,13 @@ fn scenario(rng: &mut Rng) -> String {
 }
 
 /// Keys of `[transport]` that differ from the defaults.
-fn keys(rng: &mut Rng, marks: bool, needs_sack: bool) -> String {
+fn keys(rng: &mut Rng, groups: &[&str]) -> String {
     let mut all = String::new();
+    // BBR needs a scoreboard.
+    let recovery = if groups.contains(&"bbr") { &["\"sack\""][..] } else { &["\"newreno\"", "\"sack\""] };
     for (percent, key, values) in [
         (20, "host", &["\"bare\"", "\"linux-server\""][..]),
-        (15, "recovery", if needs_sack { &["\"sack\""][..] } else { &["\"newreno\"", "\"sack\""] }),
+        (15, "recovery", recovery),
         (15, "ack-every", &["1"]),
         (20, "rto-min", &["\"1ms\"", "\"5ms\"", "\"10ms\"", "\"50ms\""]),
         (15, "init-cwnd", &["1", "2", "4", "20"]),
@@ -158,7 +160,7 @@ fn keys(rng: &mut Rng, marks: bool, needs_sack: bool) -> String {
             let _ = writeln!(all, "{key} = {}", one(rng, values));
         }
     }
-    if !marks && by_chance(rng, 20) {
+    if !groups.contains(&"dctcp") && by_chance(rng, 20) {
         all.push_str("ecn = \"classic\"\n");
     }
     all

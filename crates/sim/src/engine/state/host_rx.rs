@@ -4,7 +4,7 @@ use super::SimState;
 use super::host_tx::SenderCall;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::endpoint_shim::Endpoint;
-use crate::engine::host::TimerKind;
+use crate::engine::host::{TimerKind, TimerOrder};
 use crate::engine::nic::Nic;
 use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
@@ -93,7 +93,7 @@ impl SimState {
         let sender = self.connections.sender(conn);
         let una = sender.snd_una();
         if sender.needs_timer_entry() {
-            self.arm_sender(conn, node);
+            self.arm_sender(conn, node, false);
         }
         if una >= self.connections.sender(conn).message_end() {
             self.message_acked(conn, now);
@@ -197,8 +197,9 @@ impl SimState {
         if r.keeps_wheel_slot(&self.tcp[r.group()], entry) {
             return;
         }
-        let (generation, slots) = (r.generation(), r.uses_timer_wheel());
-        self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
+        let generation = r.generation();
+        let order = if r.uses_timer_wheel() { TimerOrder::NewestFirst } else { TimerOrder::OldestFirst };
+        self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, order);
     }
 
     /// Runs a timer of host `node`. Timers of applications are handled by the caller.
@@ -227,7 +228,8 @@ impl SimState {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
-                    self.arm_sender(conn, node);
+                    let kept = s.keeps_wheel_slot(&self.tcp[s.group()], now);
+                    self.arm_sender(conn, node, kept);
                 }
             }
             TimerKind::Receiver { conn, generation } => {

@@ -1,6 +1,6 @@
 //! All hosts by node number, and their timers.
 
-use crate::engine::host::{Host, TimerKind};
+use crate::engine::host::{Host, TimerKind, TimerOrder};
 use crate::engine::partition_state::{DeferredEffect, PartitionState};
 use crate::net::arena::Arena;
 use crate::net::per_host::PerHost;
@@ -84,17 +84,17 @@ impl HostTable {
         partition.calendar.mark(host, time);
     }
 
-    /// Sets a timer of `host` for itself. `slots`: in a timer wheel whose slots are emptied from the newest timer on.
+    /// Sets a timer of `host` for itself.
     pub(super) fn set_own_timer(
         &mut self,
         partition: &mut PartitionState,
         host: NodeId,
         time: Time,
         wake: TimerKind,
-        slots: bool,
+        order: TimerOrder,
     ) {
         let h = &mut self.hosts[host];
-        let order = if slots { h.order_in_slot(time) } else { h.next_order(time) };
+        let order = h.order_of(time, order);
         h.add(time, order, wake);
         partition.calendar.mark(host, time);
     }

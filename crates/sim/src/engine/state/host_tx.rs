@@ -5,7 +5,7 @@ use super::remote::ENDLESS;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::connection::Message;
 use crate::engine::endpoint_shim::Endpoint;
-use crate::engine::host::TimerKind;
+use crate::engine::host::{TimerKind, TimerOrder};
 use crate::engine::nic::Nic;
 use crate::engine::partition_state::DeferredEffect;
 use crate::net::packet::Wire;
@@ -108,18 +108,24 @@ impl SimState {
         call.make(sender, c, now, &mut out);
         drop(out);
         W::set_shim_timers(self, at, now);
-        self.arm_sender(conn, node);
+        self.arm_sender(conn, node, matches!(call, SenderCall::Timer));
     }
 
-    /// Sets a timer no later than the sender's timer is due.
+    /// Sets a timer no later than the sender's timer is due. `in_order`: timers that are due together are in the order of these calls, because they
+    /// start when others expire or keep their places in a slot of the kernel's timer wheel. Others that start together are those of an application
+    /// that writes to one connection after the other.
     #[inline]
-    pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
+    pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId, in_order: bool) {
         let sender = self.connections.sender_mut(conn);
         if sender.needs_timer_entry() {
             sender.set_armed(sender.timer_due());
             let (due, generation) = (sender.timer_due(), sender.generation());
-            let slots = sender.put_off();
-            self.hosts.set_own_timer(&mut self.partition, host, due.or_never(), TimerKind::Sender { conn, generation }, slots);
+            let order = match sender.put_off() {
+                true => TimerOrder::NewestFirst,
+                false if in_order || !self.tcp[sender.group()].is_linux() => TimerOrder::OldestFirst,
+                false => TimerOrder::Number(conn.index() as u64),
+            };
+            self.hosts.set_own_timer(&mut self.partition, host, due.or_never(), TimerKind::Sender { conn, generation }, order);
         }
     }
 

@@ -14,7 +14,7 @@ mod segment;
 mod tests;
 
 pub(in crate::tcp) use segment::Seg;
-pub(in crate::tcp) use segment::{EVER_RETX, GIVEN_UP, LOST, RETX, SACKED};
+pub(in crate::tcp) use segment::{EVER_RETX, GIVEN_UP, LOST, MERGED, RETX, SACKED};
 
 use super::cold::Cold;
 use forebay_types::Time;
@@ -37,6 +37,8 @@ pub struct Scoreboard {
     /// Number of segments deemed lost, and of those that are not retransmitted yet.
     lost_segs: u32,
     waiting: u32,
+    /// Number of SACKed segments that have been merged with the one before them.
+    merged_segs: u32,
     /// Number of segments that have any flag. The others were sent once, and nothing more is known.
     flagged: u32,
     /// Bytes of segments deemed lost.
@@ -84,9 +86,9 @@ impl Scoreboard {
         self.retx_segs > 0 || self.segs.front().is_some_and(|s| s.is(EVER_RETX))
     }
 
-    /// Number of SACKed segments that follow another one, where losses are found by time. Marking by count does not keep this number.
+    /// Number of SACKed segments that have been merged with the one before them, and so share its buffer.
     pub(in crate::tcp) fn merged(&self) -> u32 {
-        self.sacked_segs.saturating_sub(self.search.above.0)
+        self.merged_segs
     }
 
     /// The segment at `index` from the oldest.
@@ -181,6 +183,7 @@ impl Scoreboard {
             (flags & RETX != 0, &mut self.retx_segs),
             (flags & LOST != 0, &mut self.lost_segs),
             (waits, &mut self.waiting),
+            (flags & MERGED != 0, &mut self.merged_segs),
             (flags != 0, &mut self.flagged),
         ] {
             *counter = if add { *counter + u32::from(is) } else { *counter - u32::from(is) };
@@ -224,6 +227,7 @@ impl Scoreboard {
             }
             newly(self.base + index as u64, &seg);
             self.set_flags(index, (seg.flags & EVER_RETX) | SACKED);
+            self.merge(index, &seg);
             let number = self.base + index as u64;
             self.segs[index].set_sacked_up_to(number + 1);
             self.search.top_sacked = self.search.top_sacked.max(number + 1);
@@ -241,6 +245,20 @@ impl Scoreboard {
         });
         self.search.blocks[known] = (start, self.base + index as u64);
         bytes
+    }
+
+    /// Merges the segment at `index`, which is newly SACKed, with the one before it if that is SACKed, and then also the one behind it
+    /// (tcp_shift_skb_data). `before`: its state before. Segments of other lengths stay on their own.
+    fn merge(&mut self, index: usize, before: &Seg) {
+        let joins = |s: &Scoreboard, index: usize| s.segs.get(index).is_some_and(|s| s.is(SACKED) && s.len == before.len);
+        if index == 0 || !joins(self, index - 1) || before.flags & (LOST | RETX) == RETX {
+            return;
+        }
+        for index in [index, index + 1] {
+            if joins(self, index) && !self.segs[index].is(MERGED) {
+                self.set_flags(index, self.segs[index].flags | MERGED);
+            }
+        }
     }
 
     /// Index behind the run of SACKed segments that contains `index`. Halves the path for the next search (as in union-find).

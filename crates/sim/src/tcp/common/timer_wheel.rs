@@ -31,14 +31,36 @@ fn slot(now: Time, delay: Time, tick: Time, ahead: u64) -> Time {
         return now + delay;
     }
     let delta = delay / tick;
-    let level = (0..LEVELS).find(|level| delta.saturating_sub(ahead) < SLOTS << (COARSER * level)).unwrap_or(LEVELS);
-    let width = COARSER * level;
+    let width = width(delta.saturating_sub(ahead));
     tick * ((((now / tick + delta) >> width) + 1) << width)
+}
+
+/// Bits of the ticks in a slot for a timer that expires `delta` ticks later.
+fn width(delta: u64) -> u32 {
+    COARSER * (0..LEVELS).find(|level| delta < SLOTS << (COARSER * level)).unwrap_or(LEVELS)
+}
+
+/// Returns true if a timer that is due at `time` is in the slot of one that is set at `now` to `delay` later, and has the same level.
+pub(in crate::tcp) fn in_slot(time: Time, (now, delay): (Time, Time), tick: Time) -> bool {
+    let delta = delay / tick;
+    has_slots(tick) && (time / tick) >> width(delta) == (now / tick + delta) >> width(delta)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slots_have_the_width_of_their_level() {
+        let same = |earlier: u64, set: u64, delay: u64| {
+            in_slot(Time::from_ms(earlier), (Time::from_ms(set), Time::from_ms(delay)), TICK)
+        };
+        // Slots of eight ticks: [408, 416).
+        assert!(same(409, 214, 201) && same(409, 207, 201));
+        assert!(!same(407, 214, 201) && !same(409, 215, 201));
+        // Slots of one tick.
+        assert!(same(254, 214, 40) && !same(253, 214, 40));
+    }
 
     #[test]
     fn expiry_is_rounded_to_slots() {

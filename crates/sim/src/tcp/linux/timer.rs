@@ -117,13 +117,7 @@ impl Sender {
         if !c.is_linux() || self.put_off() {
             return false;
         }
-        let due = self.timers.due().or_never();
-        let set = match &self.loss.sack {
-            Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
-            // For a SYN or a closed window: the full timeout.
-            _ => due.saturating_sub(self.rto(c)),
-        };
-        let delay = due.saturating_sub(set);
+        let (set, delay) = self.timer_setting(c);
         let expires = match self.cold.put_off == TimeOrNever::at(set) {
             true => timer_wheel::next_expiry(set, delay, c.rto_granularity),
             false => timer_wheel::expiry(set, delay, c.rto_granularity),
@@ -134,6 +128,24 @@ impl Sender {
         self.timers.set_due(expires.into());
         self.cold.put_off = self.timers.due();
         true
+    }
+
+    /// Time at which the running timer was set, and its delay.
+    fn timer_setting(&self, c: &TcpConfig) -> (Time, Time) {
+        let due = self.timers.due().or_never();
+        let set = match &self.loss.sack {
+            Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
+            // For a SYN or a closed window: the full timeout.
+            _ => due.saturating_sub(self.rto(c)),
+        };
+        (set, due.saturating_sub(set))
+    }
+
+    /// Returns true if the running timer keeps its place in the slot of an earlier one, which was to expire at `earlier`. The kernel leaves that one in
+    /// the wheel when its data is acknowledged, and does not move it within a slot (__mod_timer).
+    pub(crate) fn keeps_wheel_slot(&self, c: &TcpConfig, earlier: Time) -> bool {
+        let (set, delay) = self.timer_setting(c);
+        !self.timers.due().is_never() && timer_wheel::in_slot(earlier, (set, delay), c.rto_granularity)
     }
 
     /// Returns true if the running timer has come due and waits for its slot of the timer wheel.

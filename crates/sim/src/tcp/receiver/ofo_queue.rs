@@ -2,7 +2,7 @@
 //!
 //! A segment that begins at the end of a buffer is coalesced with it, up to 18 in one, which saves memory (tcp_ooo_try_coalesce, skb_try_coalesce). One that ends where a buffer begins is not.
 
-use super::rcv_buffers::{AfterHole, Buffers};
+use super::rcv_buffers::{AfterHole, Buffers, Run};
 use super::sack_list::SackList;
 use super::truesize::SAVED;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ struct Interval {
     newer: u32,
     /// In a free slot, the next free one.
     older: u32,
-    buffers: Buffers,
+    run: Run,
     /// Segments that have been coalesced.
     coalesced: u32,
 }
@@ -121,6 +121,7 @@ struct Intervals {
     /// Total length.
     bytes: u64,
     sack_list: SackList,
+    buffers: Buffers,
     /// Segments in the intervals that have been coalesced.
     coalesced: u32,
     /// Buffers that left the queue last.
@@ -138,6 +139,7 @@ impl Default for Intervals {
             free: NONE,
             bytes: 0,
             sack_list: SackList::default(),
+            buffers: Buffers::default(),
             coalesced: 0,
             after_hole: AfterHole::default(),
             dsack: None,
@@ -169,7 +171,7 @@ impl Intervals {
         {
             last.end = end;
             self.bytes += end - start;
-            let joins = u32::from(last.buffers.append());
+            let joins = u32::from(self.buffers.append(&mut last.run));
             last.coalesced += joins;
             self.coalesced += joins;
             return;
@@ -187,21 +189,22 @@ impl Intervals {
         let last = self.at(self.sorted[first + touched - 1]).end;
         let interval = &mut self.slots[slot as usize];
         if interval.end == start {
-            let joins = u32::from(interval.buffers.append());
+            let joins = u32::from(self.buffers.append(&mut interval.run));
             interval.coalesced += joins;
             self.coalesced += joins;
         } else if start < interval.start {
-            let mut buffers = Buffers::ONE;
-            buffers.join(interval.buffers);
-            interval.buffers = buffers;
+            let mut run = self.buffers.single();
+            self.buffers.join(&mut run, interval.run);
+            interval.run = run;
         } else if interval.end < end {
-            interval.buffers.join(Buffers::ONE);
+            let next = self.buffers.single();
+            self.buffers.join(&mut interval.run, next);
         }
         for _ in 1..touched {
             if let Some(other) = self.sorted.remove(first + 1) {
-                let Interval { buffers, coalesced, .. } = *self.at(other);
+                let Interval { run, coalesced, .. } = *self.at(other);
                 let interval = &mut self.slots[slot as usize];
-                interval.buffers.join(buffers);
+                self.buffers.join(&mut interval.run, run);
                 interval.coalesced += coalesced;
                 self.coalesced += coalesced;
                 self.unlink(other);
@@ -224,8 +227,10 @@ impl Intervals {
         while let Some(&slot) = self.sorted.front()
             && self.at(slot).start <= next
         {
-            self.after_hole = self.at(slot).buffers.after_hole();
-            next = next.max(self.at(slot).end);
+            let Interval { run, end, .. } = *self.at(slot);
+            self.after_hole = self.buffers.after_hole(run);
+            self.buffers.release(run);
+            next = next.max(end);
             self.sorted.pop_front();
             self.unlink(slot);
             self.release(slot);
@@ -248,7 +253,7 @@ impl Intervals {
     }
 
     fn occupy(&mut self, start: u64, end: u64) -> u32 {
-        let interval = Interval { start, end, newer: NONE, older: NONE, buffers: Buffers::ONE, coalesced: 0 };
+        let interval = Interval { start, end, newer: NONE, older: NONE, run: self.buffers.single(), coalesced: 0 };
         self.bytes += end - start;
         let slot = self.free;
         if slot == NONE {

@@ -2,60 +2,99 @@
 
 use super::truesize::MAX_SEGMENTS;
 
-/// Bits for the number of segments of a buffer.
-const BITS: u32 = 5;
-/// Buffers that the list holds.
-const MOST: u32 = u128::BITS / BITS;
+/// No buffer.
+const NONE: u32 = u32::MAX;
 
-/// Number of segments in each buffer of a run, in order of their offsets. Of more than 25 buffers the last are forgotten.
+/// A buffer, linked with the next of its run or, if it is not in use, with the next free one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Buffers(u128);
+struct Buffer {
+    next: u32,
+    segments: u8,
+}
+
+/// Buffers of a run of contiguous segments, in order of their offsets: the first and the last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    first: u32,
+    last: u32,
+}
+
+/// All buffers of a receiver, also free ones, which are used again.
+#[derive(Debug, Clone)]
+pub(super) struct Buffers {
+    all: Vec<Buffer>,
+    free: u32,
+}
+
+impl Default for Buffers {
+    fn default() -> Buffers {
+        Buffers { all: Vec::new(), free: NONE }
+    }
+}
 
 impl Buffers {
-    /// One segment.
-    pub(super) const ONE: Buffers = Buffers(1);
-
-    fn len(self) -> u32 {
-        (u128::BITS - self.0.leading_zeros()).div_ceil(BITS)
+    /// A run of one segment.
+    pub(super) fn single(&mut self) -> Run {
+        let buffer = Buffer { next: NONE, segments: 1 };
+        let index = self.free;
+        if let Some(unused) = self.all.get_mut(index as usize) {
+            self.free = unused.next;
+            *unused = buffer;
+            return Run { first: index, last: index };
+        }
+        self.all.push(buffer);
+        let index = self.all.len() as u32 - 1;
+        Run { first: index, last: index }
     }
 
-    /// Adds a segment behind the last. Returns true if it is coalesced with its buffer.
-    pub(super) fn append(&mut self) -> bool {
-        let shift = BITS * self.len().saturating_sub(1);
-        let joins = (self.0 >> shift) as u8 & ((1 << BITS) - 1) < MAX_SEGMENTS;
+    /// Adds a segment behind the last of `run`. Returns true if it is coalesced with its buffer.
+    pub(super) fn append(&mut self, run: &mut Run) -> bool {
+        let last = &mut self.all[run.last as usize];
+        let joins = last.segments < MAX_SEGMENTS;
         if joins {
-            self.0 += 1 << shift;
+            last.segments += 1;
         } else {
-            self.join(Buffers::ONE);
+            let next = self.single();
+            self.join(run, next);
         }
         joins
     }
 
-    /// Adds the buffers of the run behind this one.
-    pub(super) fn join(&mut self, next: Buffers) {
-        let len = self.len();
-        if len < MOST {
-            self.0 |= (next.0 << (BITS * len)) & ((1 << (BITS * MOST)) - 1);
-        }
+    /// Adds the buffers of the run behind `run`.
+    pub(super) fn join(&mut self, run: &mut Run, next: Run) {
+        self.all[run.last as usize].next = next.first;
+        run.last = next.last;
     }
 
-    fn iter(self) -> impl Iterator<Item = u32> {
-        (0..self.len()).map(move |n| (self.0 >> (BITS * n)) as u32 & ((1 << BITS) - 1))
+    /// Frees the buffers of `run`.
+    pub(super) fn release(&mut self, run: Run) {
+        self.all[run.last as usize].next = self.free;
+        self.free = run.first;
     }
 
-    /// Buffers that the application finds when a segment fills the hole before the run: each buffer is coalesced with the one before it where both
-    /// fit into one (tcp_ofo_queue).
-    pub(super) fn after_hole(self) -> AfterHole {
+    /// Segments in each buffer of `run`.
+    fn segments(&self, run: Run) -> impl Iterator<Item = u8> {
+        let mut next = run.first;
+        std::iter::from_fn(move || {
+            let buffer = self.all.get(next as usize)?;
+            next = if next == run.last { NONE } else { buffer.next };
+            Some(buffer.segments)
+        })
+    }
+
+    /// Buffers that the application finds when a segment fills the hole before `run`: each buffer is coalesced with the one before it where both fit
+    /// into one (tcp_ofo_queue).
+    pub(super) fn after_hole(&self, run: Run) -> AfterHole {
         let (mut first, mut coalesced, mut tail) = (None, 0, 1);
-        for buffer in self.iter() {
-            if tail + buffer <= u32::from(MAX_SEGMENTS) {
+        for buffer in self.segments(run) {
+            if tail + buffer <= MAX_SEGMENTS {
                 (tail, coalesced) = (tail + buffer, coalesced + 1);
             } else {
                 first.get_or_insert(tail);
                 tail = buffer;
             }
         }
-        AfterHole { absorbed: first.unwrap_or(tail) - 1, coalesced }
+        AfterHole { absorbed: u32::from(first.unwrap_or(tail) - 1), coalesced }
     }
 }
 
@@ -72,38 +111,54 @@ pub(super) struct AfterHole {
 mod tests {
     use super::*;
 
-    fn run(buffers: &[u32]) -> Buffers {
-        let mut all = Buffers(0);
-        buffers.iter().for_each(|&n| all.join(Buffers(n.into())));
-        all
+    fn found(segments: &[u8]) -> (u32, u32) {
+        let mut buffers = Buffers::default();
+        let runs: Vec<Run> = segments
+            .iter()
+            .map(|&n| {
+                let mut run = buffers.single();
+                (1..n).for_each(|_| assert!(buffers.append(&mut run)));
+                run
+            })
+            .collect();
+        let mut all = runs[0];
+        runs[1..].iter().for_each(|&run| buffers.join(&mut all, run));
+        let found = buffers.after_hole(all);
+        (found.absorbed, found.coalesced)
     }
 
     /// skb_try_coalesce: a buffer has 17 fragments beside its first segment.
     #[test]
     fn buffer_holds_eighteen_segments() {
-        let mut b = Buffers::ONE;
-        let coalesced = (1..40).filter(|_| b.append()).count();
-        assert_eq!((coalesced, b.iter().collect::<Vec<_>>()), (37, vec![18, 18, 4]));
+        let mut buffers = Buffers::default();
+        let mut run = buffers.single();
+        let coalesced = (1..40).filter(|_| buffers.append(&mut run)).count();
+        assert_eq!((coalesced, buffers.segments(run).collect::<Vec<_>>()), (37, vec![18, 18, 4]));
     }
 
     #[test]
     fn hole_filler_absorbs_what_fits() {
-        let found = |buffers: &[u32]| (run(buffers).after_hole().absorbed, run(buffers).after_hole().coalesced);
         assert_eq!(found(&[17]), (17, 1));
         assert_eq!(found(&[18, 3]), (0, 0));
         assert_eq!(found(&[7, 18, 4]), (7, 1));
         assert_eq!(found(&[1, 1, 1, 14, 1]), (17, 4));
         // The fourth fits behind the third.
         assert_eq!(found(&[10, 9, 5, 4]), (10, 3));
+        // Retransmissions of every second segment: eight buffers join the filler, and then nine make one, five times, less the first of each.
+        assert_eq!(found(&[2; 53]), (16, 8 + 5 * 8));
     }
 
     #[test]
-    fn long_lists_forget_the_end() {
-        let all = run(&[18; 30]);
-        assert_eq!(all.iter().collect::<Vec<_>>(), [18; 25]);
-        let mut all = run(&[18; 24]);
-        all.join(run(&[9; 9]));
-        assert!(all.append());
-        assert_eq!((all.len(), all.iter().last()), (25, Some(10)));
+    fn released_buffers_are_used_again() {
+        let mut buffers = Buffers::default();
+        for _ in 0..10 {
+            let mut run = buffers.single();
+            (1..40).for_each(|_| _ = buffers.append(&mut run));
+            let other = buffers.single();
+            buffers.release(run);
+            assert_eq!(buffers.segments(other).collect::<Vec<_>>(), [1]);
+            buffers.release(other);
+        }
+        assert_eq!(buffers.all.len(), 4);
     }
 }

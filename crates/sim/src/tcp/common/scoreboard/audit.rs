@@ -1,7 +1,7 @@
 //! The scoreboard's counts against its segments.
 
 use super::Scoreboard;
-use super::segment::{LOST, RETX, SACKED, Seg};
+use super::segment::{LOST, MERGED, RETX, SACKED, Seg};
 
 impl Scoreboard {
     /// Compares all counters with the segments; see `Sender::audit`. `counted`: duplicate ACKs represent segments.
@@ -13,6 +13,7 @@ impl Scoreboard {
         assert!(sacked <= self.segs.len() as u32, "more delivered than sent");
         let counts = (sacked, segs(&|s| s.is(RETX)), segs(&|s| s.is(LOST)), segs(&Seg::waits));
         assert_eq!((self.sacked_segs, self.retx_segs, self.lost_segs, self.waiting), counts, "scoreboard segments");
+        assert_eq!(self.merged_segs, segs(&|s| s.is(MERGED)), "merged segments");
         assert_eq!(self.flagged, segs(&|s| s.flags != 0), "segments of which something is known");
         assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
         let mut numbered = (self.base..).zip(&self.segs);

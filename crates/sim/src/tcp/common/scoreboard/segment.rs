@@ -13,6 +13,8 @@ pub(in crate::tcp) const EVER_RETX: u8 = 8;
 /// Deemed lost by its age, and not sent again since. Its age does not count again, even if the loss is undone (tcp_rack_detect_loss removes it from
 /// `tsorted_sent_queue`).
 pub(in crate::tcp) const GIVEN_UP: u8 = 16;
+/// SACKed, and merged with the segment before it, whose buffer it shares (tcp_shift_skb_data).
+pub(in crate::tcp) const MERGED: u8 = 32;
 
 /// One outstanding segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub struct Seg {
     pub(super) sent_or_number: u64,
     /// Sequence space it takes (FIN counts one).
     pub(crate) len: u32,
-    /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`], [`GIVEN_UP`].
+    /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`], [`GIVEN_UP`], [`MERGED`].
     pub(crate) flags: u8,
 }
 
