@@ -401,6 +401,7 @@ impl Port {
         }
         let departure = self.busy_until.max(now) + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
+        let late = if self.jitter.is_on() { late + self.jitter.draw() } else { late };
         // Late packets are not reordered: a packet sent later arrives later.
         let arrival = (departure + self.delay + late).max(self.latest + Time(1));
         self.latest = arrival;
