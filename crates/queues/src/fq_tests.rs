@@ -78,7 +78,7 @@ impl crate::Operation for Extend {
 fn credit_returns_after_a_pause() {
     for (pause, packets) in [(Time::from_ms(1), 1), (Time::from_ms(41), 2)] {
         let mut p = port(&[]);
-        let mut fill = |p: &mut Port, count: [usize; 2]| {
+        let fill = |p: &mut Port, count: [usize; 2]| {
             // Flow 9 fills the short path; the others take turns.
             (0..8).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 9)), Verdict::Accept));
             for flow in [1, 2] {
