@@ -202,7 +202,8 @@ impl Sender {
         let reducing = matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr);
         // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
         let mut flags = if self.cc.take_cwr() { flag::CWR } else { 0 };
-        for i in 0..count {
+        let template = *self.tx.template();
+        out.emit_burst(&template, count, |i, p| {
             let offset = first + i * mss;
             if let Some(s) = &mut self.loss.sack {
                 s.board.push(offset, c.mss, stamp);
@@ -218,16 +219,11 @@ impl Sender {
             if forced == Some(offset + mss) {
                 flags |= flag::PUSH;
             }
-            let seq = self.tx.numbers().wire(offset);
-            let arrival = if i > 0 { CONTINUES } else { Time::ZERO };
-            out.emit_from(self.tx.template(), move |p| {
-                p.arrival = arrival;
-                p.seq = seq;
-                p.ts = ts;
-                p.flags = flags;
-            });
-            flags = 0;
-        }
+            p.arrival = if i > 0 { CONTINUES } else { Time::ZERO };
+            p.seq = self.tx.numbers().wire(offset);
+            p.ts = ts;
+            p.flags = std::mem::take(&mut flags);
+        });
         self.stream.set_nxt(first + count * mss);
         self.note_full(c, now, first, count);
     }
