@@ -26,6 +26,7 @@ mod fingerprints;
 mod fuzz;
 mod goodput;
 mod groups;
+mod host_bursts;
 mod impairment;
 mod incast;
 mod layers;

@@ -1,10 +1,13 @@
-//! PIE, CoDel, FQ-CoDel, RED, CHOKe and DWRR of the crate `queues` against the qdiscs of Linux. The packet path functions of `net/sched` are taken from
+//! PIE, CoDel, FQ-CoDel, fq, RED, CHOKe and DWRR of the crate `queues` against the qdiscs of Linux. The packet path functions of `net/sched` are taken from
 //! the kernel's sources and compiled with stubs of the functions that they call (`qdiscs/kernel.h`). They get the same packets as the disciplines, which
-//! are linked to each program with access to their state (`qdiscs/inspect.rs`). Each C file in `qdiscs/` states the differences that it allows for.
+//! are linked to each program with access to their state (`qdiscs/inspect.rs`); the answers of fq are compared with the output of a program. Each C file in `qdiscs/` states the differences that it allows for.
 //!
 //! Where no sources of Linux 6.12 are installed these tests are skipped, and say so. `FOREBAY_SEQUENCES=1000000` takes so many sequences of each.
 
 use forebay_kernel::Source;
+use forebay_queues::{Arrival, DropReason, Effects, Handle, PortState, Queue, QueueState, Queued};
+use forebay_types::param::{Value, Values};
+use forebay_types::{Bytes, Rng, Time};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -76,6 +79,29 @@ const SLICES: &[(&str, &[&str])] = &[
             "choke_dequeue",
         ],
     ),
+    (
+        "sch_fq",
+        &[
+            "struct fq_flow",
+            "struct fq_flow_head",
+            "struct fq_perband_flows",
+            "struct fq_sched_data",
+            "fq_skb_cb",
+            "fq_flow_set_detached",
+            "fq_flow_is_detached",
+            "fq_flow_add_tail",
+            "fq_fastpath_check",
+            "fq_peek",
+            "fq_erase_head",
+            "fq_dequeue_skb",
+            "flow_queue_add",
+            "fq_packet_beyond_horizon",
+            "fq_enqueue",
+            "fq_check_throttled",
+            "fq_pband_head_select",
+            "fq_dequeue",
+        ],
+    ),
     ("sch_drr", &["struct drr_class", "struct drr_sched", "cl_is_active", "drr_enqueue", "drr_dequeue"]),
     ("sch_red", &["struct red_sched_data", "red_use_ecn", "red_use_harddrop", "red_use_nodrop", "red_enqueue", "red_dequeue"]),
 ];
@@ -88,7 +114,8 @@ fn definition<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         let start = text[..found].rfind('\n').map_or(0, |i| i + 1);
         let end = found + text[found..].find("\n}")? + 2;
         let whole = &text[start..end + text[end..].find('\n')?];
-        let head = &whole[..whole.find('{')?];
+        // A comment that names the function may stand in a definition without a brace behind it.
+        let head = whole.split('{').next().filter(|head| head.len() < whole.len()).unwrap_or(";");
         let named = text[start..found].chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '_' || c == '*');
         let outside = text[start..].starts_with(|c: char| c.is_ascii_lowercase());
         // Do not match longer names with the same ending, or prototypes, which have no brace.
@@ -310,4 +337,82 @@ fn choke_decides_as_sch_choke() {
 #[test]
 fn dwrr_serves_as_sch_drr() {
     hold("drr", "", [false, false]);
+}
+
+/// Notes whether a packet is dropped.
+struct Drops(bool);
+
+impl Effects for Drops {
+    fn mark(&mut self, _packet: Handle) {}
+
+    fn drop(&mut self, _packet: Handle, _reason: DropReason) {
+        self.0 = true;
+    }
+}
+
+/// Adds a sequence of events at a fair queue, in the language of `fq.c`, and the answers of the discipline.
+fn fair_queue(seed: u64, events: &mut String, answers: &mut String) {
+    let mut rng = Rng::stream(seed, &[34]);
+    let [limit, flow_limit, quantum] = [(1, 400), (1, 60), (256, 6000)].map(|(from, to)| from + rng.below(to - from));
+    let initial = quantum * (1 + rng.below(8));
+    let number = |n: u64| Value::Int(n.cast_signed());
+    let params = vec![
+        ("limit", number(limit)),
+        ("flow-limit", number(flow_limit)),
+        ("quantum", Value::Bytes(Bytes(quantum))),
+        ("initial-quantum", Value::Bytes(Bytes(initial))),
+    ];
+    let entry = forebay_queues::find("fq").expect("the fair queue");
+    let Ok(Queue::Buffered(mut discipline)) = (entry.build)(&Values(params), None) else { panic!("legal parameters") };
+    events.push_str(&format!("s {limit} {flow_limit} {quantum} {initial}\n"));
+    let (flows, largest) = (1 + rng.below(12), [1500, 9000, 65_000][rng.below(3) as usize]);
+    let (mut now, mut packets) = (2, 0);
+    // Out of 100 events, this many are arrivals.
+    let mut arrivals = 50;
+    for _ in 0..1500 {
+        now += match rng.below(150) {
+            0 => 2 * rng.below(30_000_000),
+            _ => 2 * rng.below(500),
+        };
+        if rng.below(40) == 0 {
+            arrivals = 20 + rng.below(70);
+        }
+        let at = Time::from_ns(now);
+        if rng.below(100) < arrivals {
+            let (flow, wire) = (rng.below(flows), 64 + rng.below(largest));
+            let (queue, limit) = (QueueState::default(), QueueState::UNLIMITED);
+            let port = PortState { now: at, queue, limit, memory: None, serving: 0, idle_since: Time::ZERO };
+            let packet = Arrival { wire: wire as u32, flow, ..Arrival::default() };
+            let mut drops = Drops(false);
+            discipline.push(&port, Queued { handle: Handle(packets), since: at, packet }, &mut drops);
+            packets += 1;
+            events.push_str(&format!("a {now} {flow} {wire}\n"));
+            answers.push_str(if drops.0 { "0\n" } else { "1\n" });
+        } else {
+            let next = discipline.pop(at, &mut Drops(false)).map_or(-1, |h| i64::from(h.0));
+            events.push_str(&format!("p {now}\n"));
+            answers.push_str(&format!("{next}\n"));
+        }
+    }
+}
+
+/// Limits, the short path, turns, bands and the credit after a pause.
+#[test]
+fn fq_serves_as_sch_fq() {
+    let Some(program) = compiled("fq", "") else { return };
+    for first in (0..sequences()).step_by(100) {
+        let (mut events, mut expected) = (String::new(), String::new());
+        (first..first + 100).for_each(|seed| fair_queue(seed, &mut events, &mut expected));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fq-events");
+        fs::write(&path, &events).expect("a file can be written");
+        let file = fs::File::open(&path).expect("the file");
+        let done = Command::new(&program).stdin(file).output().expect("the program starts");
+        assert!(done.status.success(), "{done:?}");
+        let got = String::from_utf8_lossy(&done.stdout);
+        for (i, (kernel, ours)) in got.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(ours, kernel, "event {i} of the sequences from {first} on, {} in a sequence", i % 1500);
+        }
+        assert_eq!(got.lines().count(), expected.lines().count());
+        assert!(expected.contains("\n0\n0\n") && expected.matches("\n-1\n").count() > 10, "drops and empty queues");
+    }
 }

@@ -253,6 +253,10 @@ impl Buffered for Fq {
         if let Some(first) = self.short.pop_front() {
             return Some(first.handle);
         }
+        // An empty queue changes nothing: its connections keep their places and turns.
+        if self.queued == 0 {
+            return None;
+        }
         let (quantum, mut idle_bands) = (self.quantum(), 0);
         loop {
             let band = &mut self.bands[self.turn];

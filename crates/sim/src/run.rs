@@ -52,6 +52,15 @@ pub fn run_backwards(config: CheckedExperiment<'_>) -> Result<Report, RunError> 
     whole(finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(())))
 }
 
+/// As [`run`], with each segment of a burst of segmentation offload handed to the interface by itself; tests verify with it that the short path of whole
+/// bursts changes nothing. Debug builds only.
+#[cfg(debug_assertions)]
+pub fn run_by_segment(config: CheckedExperiment<'_>) -> Result<Report, RunError> {
+    let mut simulation = Simulation::new(config, config.seed)?;
+    simulation.offer_by_segment();
+    whole(finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(())))
+}
+
 /// Runs an experiment in one of several processes, each with up to this many cores: all call this function with the same experiment and seed. The
 /// first process returns the report, the others none. `progress` of each may end the run.
 ///

@@ -172,12 +172,18 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *lis
 }
 
 /* Packets. */
+struct sock;
+struct net_device;
+
 struct sk_buff {
 	struct sk_buff *next;
 	u32 len, truesize, hash, priority;
 	u8 ecn;
 	bool dropped;
 	char *end;
+	u64 tstamp;
+	struct sock *sk;
+	struct net_device *dev;
 	_Alignas(u64) u8 cb[64];
 };
 

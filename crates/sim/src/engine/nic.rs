@@ -49,20 +49,51 @@ impl<'a> Nic<'a> {
         (fabric, partition, host): (&mut Fabric, &mut PartitionState, &mut Host),
         (now, sender): (Time, Option<&TcpConfig>),
         (template, extra): (&Packet, Option<&Extra>),
-        fill: impl Fn(&mut Packet),
+        fill: impl FnOnce(&mut Packet),
     ) {
         let mut packet = *template;
         fill(&mut packet);
-        // Delay of the departure. It is applied behind the interface queue: before the queue it would change nothing for a sender that keeps its
-        // interface busy.
-        let jitter = sender.map_or(Time::ZERO, |c| c.send_jitter);
-        let late = if jitter > Time::ZERO { Time(host.rng.below(jitter.0)) } else { Time::ZERO };
+        let late = host.send_delay(sender);
         if host.sprays {
             let drawn = host.spray_rng.next_u64() as u16;
             packet.hash = fabric.fib().redrawn(drawn, packet.hash);
         }
         fabric.send_slow(partition, host.nic, (now, late), &packet, extra);
         host.arm_interface(fabric.ports[host.nic].next_host_start(), partition);
+    }
+
+    /// As [`Nic::emit_slow`], for the packets `first..count` of a burst. The interface decides about the first one; if that enters the transmit ring,
+    /// so do the others.
+    #[cold]
+    #[inline(never)]
+    fn emit_burst_slow(
+        (fabric, partition, host): (&mut Fabric, &mut PartitionState, &mut Host),
+        (now, sender): (Time, Option<&TcpConfig>),
+        (template, first, count): (&Packet, u64, u64),
+        mut fill: impl FnMut(u64, &mut Packet),
+    ) {
+        if host.sprays {
+            for i in first..count {
+                Nic::emit_slow((fabric, partition, host), (now, sender), (template, None), |p| fill(i, p));
+            }
+            return;
+        }
+        let nic = host.nic;
+        let (mut in_ring, mut bytes) = (false, 0);
+        for i in first..count {
+            let mut packet = *template;
+            fill(i, &mut packet);
+            let late = host.send_delay(sender);
+            if in_ring {
+                fabric.ports[nic].pass_segment((now, late), &packet);
+                bytes += u32::from(packet.wire);
+            } else {
+                fabric.send_slow(partition, nic, (now, late), &packet, None);
+                in_ring = fabric.ports[nic].burst_is_in_ring(now);
+            }
+        }
+        fabric.ports[nic].extend_burst(bytes);
+        host.arm_interface(fabric.ports[nic].next_host_start(), partition);
     }
 
     #[inline(always)]
@@ -79,6 +110,14 @@ impl<'a> Nic<'a> {
 }
 
 impl Host {
+    /// Delay of a packet's departure. It is applied behind the interface queue: before the queue it would change nothing for a sender that keeps its
+    /// interface busy.
+    #[inline(always)]
+    fn send_delay(&mut self, sender: Option<&TcpConfig>) -> Time {
+        let jitter = sender.map_or(Time::ZERO, |c| c.send_jitter);
+        if jitter > Time::ZERO { Time(self.rng.below(jitter.0)) } else { Time::ZERO }
+    }
+
     /// Sets a timer for the next transmission, which starts at `start`, unless one is set.
     pub(super) fn arm_interface(&mut self, start: Option<Time>, partition: &mut PartitionState) {
         if let Some(time) = start.filter(|_| !self.interface_armed) {
@@ -109,5 +148,23 @@ impl Wire for Nic<'_> {
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl Fn(&mut Packet)) {
         self.send(template, None, fill);
+    }
+
+    #[inline(always)]
+    fn emit_burst(&mut self, template: &Packet, count: u64, mut fill: impl FnMut(u64, &mut Packet)) {
+        for i in 0..count {
+            match self.fabric.send(self.partition, self.host.nic, self.now, template, None, |p| fill(i, p)) {
+                Ok(()) => {}
+                Err(Refusal::Dropped) => {
+                    fill(i, &mut template.clone());
+                    self.partition.drop_packet(template);
+                }
+                Err(Refusal::SlowPath) => {
+                    let (host, sender) = (&mut *self.host, self.sender);
+                    let burst = (template, i, count);
+                    return Nic::emit_burst_slow((self.fabric, self.partition, host), (self.now, sender), burst, fill);
+                }
+            }
+        }
     }
 }

@@ -447,6 +447,12 @@ impl Simulation {
         self.backwards = true;
     }
 
+    /// Hands each segment of a burst to the interface of its host by itself.
+    #[cfg(debug_assertions)]
+    pub(crate) fn offer_by_segment(&mut self) {
+        self.state.offer_by_segment();
+    }
+
     #[cfg(debug_assertions)]
     fn window_backwards(&mut self) {
         for word in (0..self.state.calendar().words()).rev() {

@@ -282,6 +282,17 @@ pub trait Wire {
         fill(&mut packet);
         self.emit(packet, None);
     }
+
+    /// Transmits a burst of segmentation offload: `count` copies of `template`. `fill` is called once for each, in order, with its number in the burst,
+    /// and marks all but the first with [`CONTINUES`].
+    #[inline(always)]
+    fn emit_burst(&mut self, template: &Packet, count: u64, mut fill: impl FnMut(u64, &mut Packet)) {
+        for i in 0..count {
+            let mut packet = *template;
+            fill(i, &mut packet);
+            self.emit(packet, None);
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 32 && size_of::<Extra>() == 32);

@@ -150,7 +150,7 @@ impl Ring {
         *place = *packet;
         place.meta.add_ecn(mark);
         fill(place);
-        // Last: a sender with segmentation offload notes there that the packet continues a burst.
+        // Last: `fill` marks the segments of a burst in the same field (`CONTINUES`).
         place.arrival = arrival;
         self.tail = self.tail.wrapping_add(1);
     }
@@ -205,12 +205,21 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::packet::SackBlocks;
+    use crate::net::packet::{CONTINUES, SackBlocks};
     use std::collections::VecDeque;
 
     /// One block.
     fn blocks(seq: u32) -> Extra {
         Extra::Sack(SackBlocks::of([(seq, seq + 1)]).expect("a block"))
+    }
+
+    /// A sender marks the segments of a burst in the field of the arrival.
+    #[test]
+    fn arrival_survives_changes_of_fill() {
+        let mut ring = Ring::new(4);
+        ring.push(&Packet::default(), Time::from_us(7), Codepoint::Ce, |p| (p.arrival, p.seq) = (CONTINUES, 5));
+        let p = ring.packet(ring.head());
+        assert_eq!((p.arrival, p.seq, p.ecn()), (Time::from_us(7), 5, Codepoint::Ce));
     }
 
     #[test]

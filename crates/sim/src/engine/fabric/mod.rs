@@ -276,7 +276,7 @@ impl Fabric {
         now: Time,
         packet: &Packet,
         extra: Option<&Extra>,
-        fill: impl Fn(&mut Packet),
+        fill: impl FnOnce(&mut Packet),
     ) -> Result<(), Refusal> {
         self.enqueue::<true>(partition, port, (now, None), packet, extra, fill)
     }

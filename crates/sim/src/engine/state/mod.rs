@@ -141,6 +141,14 @@ impl SimState {
         self.partition.calendar.start
     }
 
+    /// See `Simulation::offer_by_segment`.
+    #[cfg(debug_assertions)]
+    pub(super) fn offer_by_segment(&mut self) {
+        for (id, _) in self.network.ports.enumerate() {
+            self.fabric.ports[id].offer_by_segment();
+        }
+    }
+
     /// Packet transmissions so far.
     pub(super) fn hops(&self) -> u64 {
         self.fabric.hops()

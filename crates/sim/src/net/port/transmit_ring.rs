@@ -33,6 +33,7 @@ enum Place {
 }
 
 /// State of the ring.
+#[derive(Debug)]
 pub(super) struct TransmitRing {
     /// `None`: the ring takes a packet when the transmitter is free.
     limits: Option<QueueLimits>,
@@ -42,8 +43,13 @@ pub(super) struct TransmitRing {
     requeued: Option<(Time, u32)>,
     /// Wire bytes in the queue.
     held: u64,
+    /// True if packets may bypass the discipline while it is empty, as of its last call; false before the first one.
+    bypass: bool,
     /// The last packet, and its arrival.
     open: (Time, Place),
+    /// True if each segment of a burst is handled by itself.
+    #[cfg(debug_assertions)]
+    by_segment: bool,
 }
 
 impl TransmitRing {
@@ -53,7 +59,31 @@ impl TransmitRing {
             sent: VecDeque::new(),
             requeued: None,
             held: 0,
+            bypass: false,
             open: (Time::ZERO, Place::Dropped),
+            #[cfg(debug_assertions)]
+            by_segment: false,
+        }
+    }
+
+    /// Returns true if the burst that arrived at `now` is in the ring, to which its further segments may be added.
+    #[inline(always)]
+    fn extends(&self, now: Time) -> bool {
+        #[cfg(debug_assertions)]
+        if self.by_segment {
+            return false;
+        }
+        self.open == (now, Place::Ring)
+    }
+
+    /// Adds segments of `bytes` to the burst that entered last, which now ends at `departure`.
+    #[inline(always)]
+    fn extend(&mut self, departure: Time, bytes: u32) {
+        if let Some(limits) = &mut self.limits {
+            limits.extend(bytes);
+        }
+        if let Some(last) = self.sent.back_mut() {
+            *last = (departure, last.1 + bytes);
         }
     }
 
@@ -96,6 +126,12 @@ impl TransmitRing {
     }
 }
 
+/// Returns true if a packet may bypass the empty discipline to an open ring.
+#[inline(always)]
+fn can_bypass(discipline: &impl Buffered) -> bool {
+    discipline.can_bypass() || discipline.accepts_idle()
+}
+
 /// A packet that a host sends.
 struct Outgoing<'a> {
     now: Time,
@@ -120,6 +156,7 @@ impl<L: FnMut(&Packet)> Operation for Offer<'_, L> {
     fn run(self, discipline: &mut impl Buffered) {
         let Offer { port, ring, slab, outgoing, lost } = self;
         port.offer_by(discipline, ring, slab, &outgoing, lost);
+        ring.bypass = can_bypass(discipline);
     }
 }
 
@@ -139,6 +176,7 @@ impl<L: FnMut(&Packet)> Operation for Drain<'_, L> {
     fn run(self, discipline: &mut impl Buffered) {
         let Drain { port, ring, slab, until, mut lost } = self;
         port.drain_by(discipline, ring, slab, until, &mut lost);
+        ring.bypass = can_bypass(discipline);
     }
 }
 
@@ -162,7 +200,11 @@ impl Port {
     pub(super) fn reset_transmit_ring(&mut self, now: Time) {
         if let Some(ring) = &mut self.transmit_ring {
             let c = TransmitRingConfig { byte_queue_limits: ring.limits.is_some() };
-            **ring = TransmitRing::new(c, now);
+            **ring = TransmitRing {
+                #[cfg(debug_assertions)]
+                by_segment: ring.by_segment,
+                ..TransmitRing::new(c, now)
+            };
         }
     }
 
@@ -176,12 +218,51 @@ impl Port {
         lost: impl FnMut(&Packet),
     ) -> Option<Time> {
         let idle = self.ring.is_empty();
-        let (Some(mut ring), Some(mut backlog)) = (self.transmit_ring.take(), self.backlog.take()) else { return None };
-        let Backlog { discipline, slab } = &mut *backlog;
+        let mut ring = self.transmit_ring.take()?;
         let outgoing = Outgoing { now, late, packet, extra };
-        discipline.apply(Offer { port: self, ring: &mut ring, slab, outgoing, lost });
-        (self.transmit_ring, self.backlog) = (Some(ring), Some(backlog));
+        if !self.offer_past_queue(&mut ring, &outgoing)
+            && let Some(mut backlog) = self.backlog.take()
+        {
+            let Backlog { discipline, slab } = &mut *backlog;
+            discipline.apply(Offer { port: self, ring: &mut ring, slab, outgoing, lost });
+            self.backlog = Some(backlog);
+        }
+        // The place is empty, so that nothing has to be dropped.
+        std::mem::forget(self.transmit_ring.replace(ring));
         self.first_arrival(idle)
+    }
+
+    /// Handles each segment of a burst by itself, with the same result; tests compare the two. Debug builds only.
+    #[cfg(debug_assertions)]
+    pub(crate) fn offer_by_segment(&mut self) {
+        if let Some(ring) = &mut self.transmit_ring {
+            ring.by_segment = true;
+        }
+    }
+
+    /// Returns true if the burst that was offered last, at `now`, is in the ring: then [`Port::pass_segment`] may replace [`Port::offer`] for its
+    /// further segments, and [`Port::extend_burst`] must follow. Nothing leaves the port in between, so that byte queue limits count them together.
+    #[inline(always)]
+    pub(crate) fn burst_is_in_ring(&self, now: Time) -> bool {
+        self.transmit_ring.as_ref().is_some_and(|ring| ring.extends(now))
+    }
+
+    /// Passes a segment to the ring, behind the others of its burst.
+    #[inline(always)]
+    pub(crate) fn pass_segment(&mut self, (now, late): (Time, Time), packet: &Packet) {
+        self.record(now);
+        self.count_arrival(now, u64::from(packet.wire));
+        self.transmit_late((now, now), late, packet, None);
+    }
+
+    /// Counts the segments, of `bytes` in all, that [`Port::pass_segment`] has added to the last burst.
+    #[inline(always)]
+    pub(crate) fn extend_burst(&mut self, bytes: u32) {
+        if bytes > 0
+            && let Some(ring) = &mut self.transmit_ring
+        {
+            ring.extend(self.busy_until, bytes);
+        }
     }
 
     /// Passes packets from the queue to the ring, as far as it opens before `until`. Returns as [`Port::offer`].
@@ -271,6 +352,34 @@ impl Port {
         }
     }
 
+    /// As [`Port::offer_by`] for the first packet of a burst that finds an empty queue and an open ring. Otherwise it returns false: the packet must be
+    /// offered.
+    #[inline(always)]
+    fn offer_past_queue(&mut self, ring: &mut TransmitRing, outgoing: &Outgoing<'_>) -> bool {
+        let &Outgoing { now, packet, .. } = outgoing;
+        if ring.held > 0 || !ring.bypass || packet.arrival == CONTINUES {
+            return false;
+        }
+        #[cfg(debug_assertions)]
+        if ring.by_segment {
+            return false;
+        }
+        while ring.complete(now).is_some() {}
+        if ring.requeued.is_some() || !ring.is_open() {
+            return false;
+        }
+        self.enter(ring, outgoing);
+        true
+    }
+
+    /// Passes the first packet of a burst to the ring past the empty queue.
+    #[inline(always)]
+    fn enter(&mut self, ring: &mut TransmitRing, outgoing: &Outgoing<'_>) {
+        self.pass(ring, outgoing);
+        ring.queue(self.busy_until, u32::from(outgoing.packet.wire));
+        ring.open = (outgoing.now, Place::Ring);
+    }
+
     #[inline(always)]
     fn offer_by(
         &mut self,
@@ -286,11 +395,9 @@ impl Port {
         if packet.arrival == CONTINUES && ring.open.0 == now {
             return self.continue_burst(discipline, ring, slab, outgoing, lost);
         }
-        let bypasses = ring.held == 0 && ring.requeued.is_none() && (discipline.can_bypass() || discipline.accepts_idle());
+        let bypasses = ring.held == 0 && ring.requeued.is_none() && can_bypass(discipline);
         if bypasses && ring.is_open() {
-            self.pass(ring, outgoing);
-            ring.queue(self.busy_until, wire);
-            ring.open = (now, Place::Ring);
+            self.enter(ring, outgoing);
         } else if bypasses && discipline.can_bypass() {
             self.pass(ring, outgoing);
             ring.requeued = Some((self.busy_until, wire));
@@ -362,12 +469,7 @@ impl Port {
         match ring.open.1 {
             Place::Ring => {
                 self.pass(ring, outgoing);
-                if let Some(limits) = &mut ring.limits {
-                    limits.extend(wire);
-                }
-                if let Some(last) = ring.sent.back_mut() {
-                    *last = (self.busy_until, last.1 + wire);
-                }
+                ring.extend(self.busy_until, wire);
             }
             Place::Requeued => {
                 self.pass(ring, outgoing);
@@ -401,7 +503,10 @@ impl Port {
         }
         let departure = self.busy_until.max(now) + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
-        let arrival = self.delayed(departure + self.delay, late);
+        let late = if self.jitter.is_on() { late + self.jitter.draw() } else { late };
+        // Late packets are not reordered: a packet sent later arrives later.
+        let arrival = (departure + self.delay + late).max(self.latest + Time(1));
+        self.latest = arrival;
         self.add_sojourn(departure - entered);
         self.damage(u64::from(packet.wire));
         self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});

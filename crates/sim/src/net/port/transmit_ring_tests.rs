@@ -120,24 +120,73 @@ fn jitter_delays_behind_the_queue() {
     }
 }
 
-/// Jitter of a host's interface is that of a port without a ring: each packet is late by the next number of the same sequence.
+/// The interface draws the latency of each packet in the order of the wire, of bursts too: here all packets are of one connection. They leave late, but
+/// neither out of order nor at the same instant.
 #[test]
-fn interface_jitter_applies_behind_the_ring() {
-    let timing = HostTiming { phase: Time::from_ns(6), jitter: Time::from_ns(25) };
-    let host = NodeId::new(0);
+fn host_jitter_delays_each_segment() {
+    let timing = HostTiming { phase: Time::ZERO, jitter: Time::from_us(2) };
+    let mut draws = timing.jitter(3, NodeId::new(0));
     let mut port = interface(queue("fq-codel", &[]));
-    port.set_timing(timing.phase(3, host), timing.jitter(3, host));
+    port.set_timing(Time::ZERO, draws);
     let mut seq = 0;
-    burst(&mut port, Time(8), 1, &mut seq, 4);
-    port.offer((Time(8), Time::ZERO), &packet(2, 0, 1500), None, |_| {});
+    (0..4).for_each(|_| assert_eq!(burst(&mut port, Time(8), 1, &mut seq, 3), 0));
     port.serve_host(Time::from_secs(1), |_| {});
-    let (mut at, mut jitter) = (port.ring.head(), timing.jitter(3, host));
-    let mut late = Vec::new();
-    for i in 1..=5 {
-        let turn = Time(8) + Time(BYTE.0 * 1500 * i) + DELAY + timing.phase(3, host);
-        late.push(jitter.draw());
-        assert_eq!(port.ring.packet(at).arrival, turn + late[late.len() - 1], "packet {i}");
+    let (mut at, mut last, mut late) = (port.ring.head(), Time::ZERO, 0);
+    for i in 1..=12 {
+        let turn = Time(8) + Time(BYTE.0 * 1500 * i) + DELAY;
+        last = (turn + draws.draw()).max(last + Time(1));
+        assert_eq!(port.ring.packet(at).arrival, last, "packet {i}");
+        late += u32::from(last > turn);
         at = port.ring.next(at);
     }
-    assert!(late.iter().any(|l| *l != late[0]), "{late:?}");
+    assert!(late > 0);
+}
+
+/// Everything about the ring of a port.
+#[cfg(debug_assertions)]
+fn state(port: &Port) -> String {
+    let ring = port.transmit_ring.as_ref().expect("a ring");
+    format!("{:?}", (&ring.limits, &ring.sent, ring.requeued, ring.held, ring.open))
+}
+
+/// The segments of a burst that follow its first one together are counted as one by one: packets, bytes, limits and times.
+#[test]
+#[cfg(debug_assertions)]
+fn whole_burst_equals_its_segments() {
+    let timing = HostTiming { phase: Time::ZERO, jitter: Time::from_ns(500) };
+    for kind in ["fq-codel", "fq", "codel"] {
+        let [mut whole, mut single] = [(); 2].map(|()| interface(queue(kind, &[])));
+        single.offer_by_segment();
+        [&mut whole, &mut single].iter_mut().for_each(|p| p.set_timing(Time::ZERO, timing.jitter(5, NodeId::new(0))));
+        let (mut rng, mut now, mut seq, mut joined) = (Rng::stream(9, &[]), Time(1), 0, 0);
+        for _ in 0..3_000 {
+            // Bursts of up to 22 segments of 12 us each: the ring is empty, open and full by turns.
+            now += Time::from_us(rng.below(300));
+            let (conn, count) = (rng.below(4) as u32, 1 + rng.below(22) as u32);
+            burst(&mut single, now, conn, &mut seq.clone(), count);
+            let mut bytes = 0;
+            for i in 0..count {
+                let arrival = if i > 0 { CONTINUES } else { Time::ZERO };
+                let segment = Packet { arrival, ..packet(conn, seq + i, 1500) };
+                if i > 0 && whole.burst_is_in_ring(now) {
+                    whole.pass_segment((now, Time::ZERO), &segment);
+                    bytes += 1500;
+                    joined += 1;
+                } else {
+                    whole.offer((now, Time::ZERO), &segment, None, |_| {});
+                }
+            }
+            whole.extend_burst(bytes);
+            seq += count;
+            assert_eq!(state(&whole), state(&single));
+            assert_eq!(
+                (whole.busy_until, whole.latest, whole.next_host_start()),
+                (single.busy_until, single.latest, single.next_host_start())
+            );
+        }
+        assert!(joined > 5_000, "{kind}: {joined} segments on the short path");
+        assert_eq!((whole.sent_pkts, whole.sent_bytes, whole.sojourn()), (single.sent_pkts, single.sent_bytes, single.sojourn()));
+        whole.audit();
+        assert_eq!(runs(&mut whole), runs(&mut single), "{kind}");
+    }
 }

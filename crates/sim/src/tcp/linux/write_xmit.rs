@@ -2,7 +2,7 @@
 //! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
 
 use super::tso::gso_max_size;
-use crate::net::packet::{CONTINUES, Packet, Wire, flag};
+use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
@@ -202,9 +202,8 @@ impl Sender {
         let reducing = matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr);
         // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
         let mut flags = if self.cc.take_cwr() { flag::CWR } else { 0 };
-        // The port replaces the time.
-        let further = Packet { arrival: CONTINUES, ..*self.tx.template() };
-        for i in 0..count {
+        let template = *self.tx.template();
+        out.emit_burst(&template, count, |i, p| {
             let offset = first + i * mss;
             if let Some(s) = &mut self.loss.sack {
                 s.board.push(offset, c.mss, stamp);
@@ -220,14 +219,11 @@ impl Sender {
             if forced == Some(offset + mss) {
                 flags |= flag::PUSH;
             }
-            let seq = self.tx.numbers().wire(offset);
-            out.emit_from(if i > 0 { &further } else { self.tx.template() }, move |p| {
-                p.seq = seq;
-                p.ts = ts;
-                p.flags = flags;
-            });
-            flags = 0;
-        }
+            p.arrival = if i > 0 { CONTINUES } else { Time::ZERO };
+            p.seq = self.tx.numbers().wire(offset);
+            p.ts = ts;
+            p.flags = std::mem::take(&mut flags);
+        });
         self.stream.set_nxt(first + count * mss);
         self.note_full(c, now, first, count);
     }
