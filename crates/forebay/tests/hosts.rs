@@ -340,9 +340,11 @@ fn main() -> ExitCode {
         println!("{}: test", check::full_name("verbs-of-real-hosts"));
         return ExitCode::SUCCESS;
     }
-    // Children inherit an ignored SIGHUP, as below nohup, and the topics of guards send it.
-    // SAFETY: a plain system call before any thread starts.
-    unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+    // Children inherit ignored signals: SIGHUP below nohup, SIGINT and SIGQUIT in the background of a script. The topics of guards send them.
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+        // SAFETY: a plain system call before any thread starts.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let topics: [(&str, &dyn Fn()); 20] = [
         ("one attachment", &|| one_attachment(&folder)),
