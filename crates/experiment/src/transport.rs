@@ -338,7 +338,7 @@ impl Stack {
     }
 
     /// Returns true if data passes a send buffer, which limits the data of a connection that is written and not acknowledged, or sets PSH for receivers
-    /// that look at it.
+    /// whose ACKs depend on it.
     #[inline]
     pub fn has_send_buffer(&self) -> bool {
         self.snd_buf.is_some() || self.wmem_max.is_some() || self.quickack

@@ -137,13 +137,13 @@ static struct event hostile(cc_u32 near)
 }
 
 /* Results that a kernel invents for skipped programs are replaced at the next ACK. */
-static void mend(cc_u64 sequence, int event)
+static void sanitize(cc_u64 sequence, int event)
 {
 	c.w.cwnd = any();
 	c.w.ssthresh = any();
 	cc_sanitize(&c.w, any());
 	if (!c.w.cwnd || c.w.cwnd > CC_NO_THRESHOLD || !c.w.ssthresh || c.w.ssthresh > CC_NO_THRESHOLD)
-		fail("not mended", sequence, event);
+		fail("not sanitized", sequence, event);
 }
 
 /* Restarts the tracking of the stream at `una`, with a message across the next bytes. */
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 
 			near += below(3) ? below(60000) : 0;
 			if (!below(50))
-				mend(sequence, i);
+				sanitize(sequence, i);
 			on_event(&e);
 			check(sequence, i);
 		}

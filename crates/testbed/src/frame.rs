@@ -122,11 +122,11 @@ pub fn set_ce(frame: &mut [u8]) {
     packet[1] |= Codepoint::Ce as u8;
     let after = u16::from_be_bytes([packet[0], packet[1]]);
     let sum = u16::from_be_bytes([packet[10], packet[11]]);
-    let mut mended = u32::from(!sum) + u32::from(!before) + u32::from(after);
-    while mended > 0xFFFF {
-        mended = (mended & 0xFFFF) + (mended >> 16);
+    let mut folded = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    while folded > 0xFFFF {
+        folded = (folded & 0xFFFF) + (folded >> 16);
     }
-    packet[10..12].copy_from_slice(&(!(mended as u16)).to_be_bytes());
+    packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
 #[cfg(test)]

@@ -125,11 +125,11 @@ pub(crate) fn soak() {
         // Only a kernel that skips programs has windows that no congestion control set (`cc_sanitized` in `cc.bpf.h`), and few. Read as a signed
         // number, as in the kernel (tcp_snd_cwnd_set).
         let count = |what| counter(&lab.left, &format!("fbs_{}_l", cc.name), what);
-        let repaired = count("mended");
+        let sanitized = count("sanitized");
         check(
-            below == 0 || (repaired > 0 && below * 100 < looks),
+            below == 0 || (sanitized > 0 && below * 100 < looks),
             &format!(
-                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {repaired} repaired)"
+                "no congestion control sets a window below one segment (least {least}, {below} of {looks} samples, {sanitized} sanitized)"
             ),
         );
         // Counted where the congestion control itself answers, so that this holds whatever the kernel skips.

@@ -33,26 +33,26 @@ static __always_inline u32 cc_flight_of(const struct tcp_sock *tp)
 }
 
 /* Counters of every congestion control. */
-#define CC_COUNTERS                                                                                                           \
-	/* Replaced windows and thresholds that no congestion control sets. */                                                                \
-	u64 mended;                                                                                                            \
-	/* Thresholds below two segments, or none at all, that this congestion control itself gave: 0, or the congestion control is wrong. */                \
+#define CC_COUNTERS                                                                                                            \
+	/* Replaced windows and thresholds that no congestion control sets. */                                                 \
+	u64 sanitized;                                                                                                         \
+	/* Thresholds below two segments, or none at all, that this congestion control itself gave: 0, or the congestion control is wrong. */ \
 	u64 wrong;
 
 /* Slow start threshold for the kernel (RFC 5681, equation 4: two segments or more). */
 #define GIVEN(THRESHOLD)                                                                                                       \
 	({                                                                                                                     \
 		u32 given = (THRESHOLD);                                                                                       \
-		if (given < 2 || given >= CC_NO_THRESHOLD)                                                                    \
+		if (given < 2 || given >= CC_NO_THRESHOLD)                                                                     \
 			COUNT(wrong, 1);                                                                                       \
 		given;                                                                                                         \
 	})
 
 /* Before the congestion control, at every ACK. */
-#define MEND(TP)                                                                                                               \
+#define SANITIZE(TP)                                                                                                           \
 	do {                                                                                                                   \
-		if (cc_sanitized(TP))                                                                                            \
-			COUNT(mended, 1);                                                                                      \
+		if (cc_sanitized(TP))                                                                                          \
+			COUNT(sanitized, 1);                                                                                   \
 	} while (0)
 
 /* Value that the kernel takes for the result of a program that it skipped. */
@@ -72,20 +72,20 @@ static __always_inline bool cc_sanitized(struct tcp_sock *tp)
  * Called before new data leaves (tcp_write_xmit), after all effects of an ACK or a timeout on the window. A window from a threshold that no congestion
  * control set is replaced here, not at the next ACK. For congestion controls that have no other use of this hook.
  */
-#define CC_SANITIZES_BEFORE_SENDING(NAME)                                                                                         \
+#define CC_SANITIZES_BEFORE_SENDING(NAME)                                                                                      \
 	SEC("struct_ops")                                                                                                      \
 	u32 BPF_PROG(NAME##_min_tso_segs, struct sock *sk)                                                                     \
 	{                                                                                                                      \
-		MEND(tcp_sk(sk));                                                                                              \
-		return CC_MIN_TSO_SEGS;                                                                                       \
+		SANITIZE(tcp_sk(sk));                                                                                          \
+		return CC_MIN_TSO_SEGS;                                                                                        \
 	}
 
 /* Between the call for a threshold and the reduction to it (tcp_enter_recovery, tcp_enter_cwr). For congestion controls with no other use of this hook. */
-#define CC_SANITIZES_NEW_STATES(NAME)                                                                                             \
+#define CC_SANITIZES_NEW_STATES(NAME)                                                                                          \
 	SEC("struct_ops")                                                                                                      \
 	void BPF_PROG(NAME##_set_state, struct sock *sk, u8 new_state)                                                         \
 	{                                                                                                                      \
-		MEND(tcp_sk(sk));                                                                                              \
+		SANITIZE(tcp_sk(sk));                                                                                          \
 	}
 
 static __always_inline struct cc_ack cc_ack_of(const struct tcp_sock *tp)

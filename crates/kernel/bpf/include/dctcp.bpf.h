@@ -123,7 +123,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		return (struct dctcp_params){                                                                                  \
 			.shift_g = p ? p->shift_g : 4,                                                                         \
-			.alpha = p ? p->alpha_on_init : CC_ALPHA_ONE,                                                         \
+			.alpha = p ? p->alpha_on_init : CC_ALPHA_ONE,                                                          \
 			.min_cwnd = p ? p->min_cwnd : 2,                                                                       \
 		};                                                                                                             \
 	}
@@ -135,11 +135,11 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		struct dctcp_params p = marks_of(parameters());                                                                \
-		struct cc_ack a = cc_ack_of(tcp_sk(sk));                                                                     \
+		struct cc_ack a = cc_ack_of(tcp_sk(sk));                                                                       \
 		struct dctcp before = s->marks;                                                                                \
-		if (!cc_begun(tcp_sk(sk)))                                                                                    \
+		if (!cc_begun(tcp_sk(sk)))                                                                                     \
 			return;                                                                                                \
-		MEND(tcp_sk(sk));                                                                                              \
+		SANITIZE(tcp_sk(sk));                                                                                          \
 		dctcp_ack(&s->marks, &p, &a);                                                                                  \
 		dctcp_count(&before, &s->marks, a.una);                                                                        \
 	}                                                                                                                      \
@@ -148,14 +148,14 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		struct tcp_sock *tp = tcp_sk(sk);                                                                              \
 		struct dctcp_params p = marks_of(parameters());                                                                \
-		struct cc_window w;                                                                                           \
-		struct cc_ack a = { .acked = acked };                                                                         \
-		MEND(tp);                                                                                                      \
-		w = cc_window_of(tp);                                                                                         \
-		if (!cc_may_grow(tp))                                                                                         \
+		struct cc_window w;                                                                                            \
+		struct cc_ack a = { .acked = acked };                                                                          \
+		SANITIZE(tp);                                                                                                  \
+		w = cc_window_of(tp);                                                                                          \
+		if (!cc_may_grow(tp))                                                                                          \
 			return;                                                                                                \
 		dctcp_grow(&p, &w, &a);                                                                                        \
-		cc_window_set(tp, &w);                                                                                        \
+		cc_window_set(tp, &w);                                                                                         \
 	}
 
 /* The hooks of such a congestion control, which has `struct state { struct dctcp_echo echo; ... }`, marks_of() and hooks of its own for the rest. */
@@ -171,7 +171,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		struct dctcp_params p = marks_of(parameters());                                                                \
-		MEND(tcp_sk(sk));                                                                                              \
+		SANITIZE(tcp_sk(sk));                                                                                          \
 		if (new_state == TCP_CA_Recovery && new_state != inet_csk(sk)->icsk_ca_state)                                  \
 			dctcp_react_to_loss(sk, &s->echo, &p);                                                                 \
 	}                                                                                                                      \
@@ -188,9 +188,9 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		return dctcp_undo(tcp_sk(sk), &s->echo);                                                                       \
 	}                                                                                                                      \
-	CC_SANITIZES_BEFORE_SENDING(NAME)                                                                                         \
+	CC_SANITIZES_BEFORE_SENDING(NAME)                                                                                      \
 	SEC(".struct_ops.link")                                                                                                \
-	struct tcp_congestion_ops cc = {                                                                                      \
+	struct tcp_congestion_ops cc = {                                                                                       \
 		.init = (void *)NAME##_init_sock,                                                                              \
 		.release = (void *)NAME##_release,                                                                             \
 		.in_ack_event = (void *)NAME##_in_ack_event,                                                                   \

@@ -52,7 +52,7 @@ void BPF_PROG(l2dct_in_ack_event, struct sock *sk, u32 flags)
 	struct dctcp before = s->cc.marks;
 	if (!cc_begun(tcp_sk(sk)))
 		return;
-	MEND(tcp_sk(sk));
+	SANITIZE(tcp_sk(sk));
 	l2dct_ack(&s->cc, &p, &a);
 	dctcp_count(&before, &s->cc.marks, a.una);
 }
@@ -65,7 +65,7 @@ void BPF_PROG(l2dct_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct l2dct_params p = cc_of(parameters());
 	struct cc_window w;
 
-	MEND(tp);
+	SANITIZE(tp);
 	w = cc_window_of(tp);
 	if (!cc_may_grow(tp))
 		return;

@@ -101,7 +101,7 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct talk *t = bpf_sk_storage_get(&messages, sk, 0, 0);
 
-	MEND(tp);
+	SANITIZE(tp);
 	if (t && t->cc.count) {
 		struct prin_params p = cc_of(parameters());
 		struct cc_window w = cc_window_of(tp);
@@ -117,7 +117,7 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(prin_in_ack_event, struct sock *sk, u32 flags)
 {
-	MEND(tcp_sk(sk));
+	SANITIZE(tcp_sk(sk));
 }
 
 SEC("struct_ops")
@@ -127,7 +127,7 @@ void BPF_PROG(prin_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct cc_window w;
 
 	COUNT(acks, 1);
-	MEND(tp);
+	SANITIZE(tp);
 	w = cc_window_of(tp);
 	if (!cc_may_grow(tp))
 		return;

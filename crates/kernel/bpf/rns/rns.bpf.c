@@ -43,7 +43,7 @@ u32 BPF_PROG(rns_undo_cwnd, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(rns_in_ack_event, struct sock *sk, u32 flags)
 {
-	MEND(tcp_sk(sk));
+	SANITIZE(tcp_sk(sk));
 }
 
 SEC("struct_ops")
@@ -53,7 +53,7 @@ void BPF_PROG(rns_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct cc_window w;
 
 	COUNT(acks, 1);
-	MEND(tp);
+	SANITIZE(tp);
 	w = cc_window_of(tp);
 	rns_grow(&w, acked);
 	cc_window_set(tp, &w);

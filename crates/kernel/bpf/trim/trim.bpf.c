@@ -114,7 +114,7 @@ u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
 	u32 allowed;
 	u8 was = s->cc.state;
 
-	MEND(tp);
+	SANITIZE(tp);
 	note_sent(tp, s);
 	w = cc_window_of(tp);
 	at = (struct trim_opportunity){
@@ -161,7 +161,7 @@ void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (!cc_begun(tp))
 		return;
-	MEND(tp);
+	SANITIZE(tp);
 	w = cc_window_of(tp);
 	cwnd = w.cwnd;
 	note_sent(tp, s);
@@ -189,7 +189,7 @@ void BPF_PROG(trim_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct trim_params p = cc_of(parameters(), hold_mark(sk));
 	struct cc_window w;
 
-	MEND(tp);
+	SANITIZE(tp);
 	w = cc_window_of(tp);
 	if (!cc_may_grow(tp))
 		return;
@@ -209,7 +209,7 @@ SEC("struct_ops")
 void BPF_PROG(trim_set_state, struct sock *sk, u8 new_state)
 {
 	struct state *s = inet_csk_ca(sk);
-	MEND(tcp_sk(sk));
+	SANITIZE(tcp_sk(sk));
 	/* Lost segments are retransmitted immediately. */
 	if (new_state >= TCP_CA_Recovery)
 		hold_end(sk, tcp_sk(sk)->tcp_mstamp);

@@ -17,8 +17,9 @@ const PER_SECOND: u64 = 1024;
 /// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
 const RTT_LOG: u32 = 9;
 /// `tcp_tso_win_divisor`: a third of the window is sent at once.
-const WINDOW_DIVISOR: u64 = 3;
-const MS: Time = Time::from_ms(1);
+pub(super) const WINDOW_DIVISOR: u64 = 3;
+/// `NSEC_PER_MSEC` in tcp_tso_should_defer.
+pub(super) const MS: Time = Time::from_ms(1);
 
 /// Largest data of a buffer, with segmentation offload.
 pub(in crate::tcp) fn gso_max_size(c: &TcpConfig) -> Option<u64> {

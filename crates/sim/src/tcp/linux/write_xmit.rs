@@ -1,7 +1,7 @@
 //! Transmission with segmentation offload (Linux tcp_write_xmit, tcp_sendmsg_locked): the application fills buffers of up to 64 KB, and the interface
 //! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
 
-use super::tso::gso_max_size;
+use super::tso::{MS, WINDOW_DIVISOR, gso_max_size};
 use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::state::FastPath;
@@ -9,10 +9,6 @@ use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender};
 use forebay_types::Time;
-
-/// `tcp_tso_win_divisor`: a third of the window is sent at once.
-const WINDOW_DIVISOR: u64 = 3;
-const MS: Time = Time::from_ms(1);
 
 /// A buffer that may leave.
 struct Burst {
