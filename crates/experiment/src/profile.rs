@@ -47,7 +47,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "host",
         Kind::Choice(&choices::<3, _>(HOST)),
-        "defaults of the host below TCP: a Linux server as distributions install it (Ethernet framing, segmentation and receive offload); no offloads and a FIFO at the interface; or a node of ns-2; default: ns2 with `stack = \"ns2\"`, otherwise bare",
+        "defaults of the host below TCP: a Linux server as distributions install it (Ethernet framing, segmentation and receive offload); no offloads and a FIFO at the interface; or a node of ns-2; default: linux-server with `stack = \"linux\"`, ns2 with `stack = \"ns2\"`, otherwise bare",
     ),
     p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
     p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
@@ -292,9 +292,11 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     if let Some(adjust) = entry.adjust {
         adjust(&mut c);
     }
-    if let Some(host) = values.opt_choice("host", HOST) {
-        c.stack.on(host);
-    }
+    let host = values.opt_choice("host", HOST).unwrap_or(match c.flavor {
+        Flavor::Linux => HostProfile::LinuxServer,
+        Flavor::Rfc => c.host,
+    });
+    c.stack.on(host);
     let int = |key: &str, old: u32| values.opt_int(key).map_or(old, |v| v as u32);
     let time = |key: &str, old: Time| values.opt_time(key).unwrap_or(old);
     let flag = |key: &str, old: bool| values.opt_bool(key).unwrap_or(old);

@@ -153,11 +153,12 @@ impl<L: TraceSink> Wire<L> {
         Ok(Carried { trace: self.trace, misses: self.misses, sent: self.sent, strays: self.strays, has_priority })
     }
 
-    /// Lets happen what is due, and gives hosts what has reached them.
-    fn deliver_due(&mut self) {
+    /// Advances the switch to the present and delivers all packets that have reached their hosts. Returns the time to which the switch has advanced.
+    fn deliver_due(&mut self) -> Time {
         let clock = self.clock;
+        let advanced = clock.now();
         let mut arrived = Vec::new();
-        self.switch.advance(clock.now(), &mut self.trace, |delivery| arrived.push(delivery));
+        self.switch.advance(advanced, &mut self.trace, |delivery| arrived.push(delivery));
         for mut delivery in arrived {
             let bytes = &mut delivery.skb.frame.bytes;
             if delivery.skb.meta.ecn == Codepoint::Ce {
@@ -176,6 +177,7 @@ impl<L: TraceSink> Wire<L> {
                 stream.answered(&delivery.skb.frame.headers);
             }
         }
+        advanced
     }
 
     /// Takes all packets that a host has sent.
@@ -185,8 +187,6 @@ impl<L: TraceSink> Wire<L> {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 read => read?,
             };
-            // Earlier deliveries go first: otherwise they would queue behind a packet that came later.
-            self.deliver_due();
             match size.and_then(|size| segments(frame, size)) {
                 Some(all) => all.into_iter().for_each(|bytes| self.take(bytes)),
                 None => self.take(frame.to_vec()),
@@ -234,7 +234,8 @@ impl<L: TraceSink> Wire<L> {
 
     /// Sends a packet, or keeps it for as long as the congestion control of its connection said before.
     fn send(&mut self, packet: Packet, meta: Arrival) {
-        let now = self.clock.now();
+        // Packets that left earlier must have left before this one joins a queue.
+        let now = self.deliver_due();
         let Owner { conn, back } = owner(&meta);
         let waits = !back && self.flows[conn as usize].waits;
         if let Some(holds) = self.holds.as_ref().filter(|_| waits) {

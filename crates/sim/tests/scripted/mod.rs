@@ -50,7 +50,9 @@ pub(crate) fn config_with(
     let entry = cc::find(cc).expect("a congestion control of the registry");
     let defaults = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, cc_params).unwrap_or_else(|| default(p))));
     let cc = Values(defaults.collect());
-    let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).unwrap_or(Value::Unset)));
+    // Scripts pass single segments from a sender to a receiver, without a host's interface: no burst is cut, none is coalesced.
+    let bare = |key| (key == "host" && stack == "linux").then(|| Value::Text("bare".into()));
+    let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).or(bare(p.key)).unwrap_or(Value::Unset)));
     let mut c =
         TcpConfig::of(&resolve(profile, entry, cc, &Values(values.collect()))).expect("a congestion control of the registry");
     // Scripts count in round numbers.

@@ -149,7 +149,7 @@ impl Port {
     /// Handles a packet at a port that is no FIFO now.
     #[cold]
     #[inline(never)]
-    fn refuse_at_down(&mut self, packet: &Packet) -> Refusal {
+    pub(super) fn refuse_at_down(&mut self, packet: &Packet) -> Refusal {
         let QueueKind::Down(lost) = &mut self.kind else { return Refusal::SlowPath };
         *lost += 1;
         self.events.cut_waiting += 1;

@@ -318,7 +318,7 @@ impl Port {
     /// Time to put `wire` bytes on the wire.
     #[inline(always)]
     pub(super) fn tx(&self, wire: u64) -> Time {
-        Time((wire * self.ps_per_byte) >> 16)
+        Time(((u128::from(wire) * u128::from(self.ps_per_byte)) >> 16) as u64)
     }
 
     /// State of the settled port for a packet that arrives at `now`.

@@ -215,17 +215,20 @@ impl Port {
         (now, late): (Time, Time),
         packet: &Packet,
         extra: Option<&Extra>,
-        lost: impl FnMut(&Packet),
+        mut lost: impl FnMut(&Packet),
     ) -> Option<Time> {
         let idle = self.ring.is_empty();
         let mut ring = self.transmit_ring.take()?;
         let outgoing = Outgoing { now, late, packet, extra };
-        if !self.offer_past_queue(&mut ring, &outgoing)
-            && let Some(mut backlog) = self.backlog.take()
-        {
-            let Backlog { discipline, slab } = &mut *backlog;
-            discipline.apply(Offer { port: self, ring: &mut ring, slab, outgoing, lost });
-            self.backlog = Some(backlog);
+        if !self.offer_past_queue(&mut ring, &outgoing) {
+            if let Some(mut backlog) = self.backlog.take() {
+                let Backlog { discipline, slab } = &mut *backlog;
+                discipline.apply(Offer { port: self, ring: &mut ring, slab, outgoing, lost });
+                self.backlog = Some(backlog);
+            } else {
+                self.refuse_at_down(packet);
+                lost(packet);
+            }
         }
         // The place is empty, so that nothing has to be dropped.
         std::mem::forget(self.transmit_ring.replace(ring));
@@ -268,7 +271,9 @@ impl Port {
     /// Passes packets from the queue to the ring, as far as it opens before `until`. Returns as [`Port::offer`].
     fn drain(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
         let idle = self.ring.is_empty();
-        let (Some(mut ring), Some(mut backlog)) = (self.transmit_ring.take(), self.backlog.take()) else { return None };
+        // A failed link has no queue.
+        let mut backlog = self.backlog.take()?;
+        let mut ring = self.transmit_ring.take()?;
         let Backlog { discipline, slab } = &mut *backlog;
         discipline.apply(Drain { port: self, ring: &mut ring, slab, until, lost });
         (self.transmit_ring, self.backlog) = (Some(ring), Some(backlog));
