@@ -46,6 +46,7 @@ access     = {{ rate = "10Gbps", delay = "50us" }}
 bottleneck = {{ rate = "1Gbps", delay = "50us", buffer = "60pkt", queue = {queue} }}
 [transport]
 stack = "linux"
+host = "bare"
 rcv-wnd = "4MB"
 init-cwnd = {first}
 cc = {{ kind = "{cc}", arithmetic = "{arithmetic}"{with} }}

@@ -100,7 +100,7 @@ fn set_seed_draws_the_pattern() {
 /// A sender with one segment and the handshake left out: its data arrives later by the phase and the jitter of its host.
 fn one_segment(sets: &[&str], seed: u64) -> u64 {
     let text = "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"1Gbps\", delay = \"10us\" }\n\
-                bottleneck = { rate = \"1Gbps\", delay = \"10us\" }\n[transport]\nstack = \"linux\"\nhandshake = false\n\
+                bottleneck = { rate = \"1Gbps\", delay = \"10us\" }\n[transport]\nstack = \"linux\"\nhost = \"bare\"\nhandshake = false\n\
                 [[workload]]\nkind = \"long\"\nfrom = \"s1\"\nsize = \"1000B\"\n";
     let report = execute(&resolve(text, sets, Some(seed))[0].config);
     report.flows[0].end.get().unwrap().0
@@ -130,12 +130,12 @@ fn hosts_have_phase_and_jitter() {
 fn jitter_does_not_depend_on_the_discipline() {
     let run = |queue: &str| {
         let text = SPINES.replace("hosts-per-leaf = 8", &format!("hosts-per-leaf = 8\n{queue}"));
-        let o = one(&text, &["transport.host-jitter=25.6ns", "transport.host-phase=6.4ns", "duration=1ms"]);
+        let o = one(&text, &["transport.host=bare", "transport.host-jitter=25.6ns", "transport.host-phase=6.4ns", "duration=1ms"]);
         (o.report.fingerprint, o.report.packet_hops)
     };
     let fifo = run("");
     assert_eq!(run("host-queue = \"strict-priority\""), fifo);
-    assert_ne!(one(SPINES, &["duration=1ms"]).report.fingerprint, fifo.0);
+    assert_ne!(one(SPINES, &["transport.host=bare", "duration=1ms"]).report.fingerprint, fifo.0);
 }
 
 /// Ends of runs on one core, on several, and in several processes.
@@ -158,7 +158,7 @@ fn ends(text: &str) -> Report {
 #[test]
 fn run_ends_with_its_work() {
     let small = "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"2Gbps\", delay = \"30us\" }\n\
-                 bottleneck = { rate = \"500Mbps\", delay = \"30us\", buffer = \"40pkt\" }\n[transport]\nstack = \"linux\"\n\
+                 bottleneck = { rate = \"500Mbps\", delay = \"30us\", buffer = \"40pkt\" }\n[transport]\nstack = \"linux\"\nhost = \"bare\"\n\
                  ack-size = 100\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\nsize = \"5000B\"\n";
     // Payload 4 x 1448 covers 5000 bytes with a last segment of 656 bytes.
     let (syn, there) = (2 * (60_000 + 400 + 1_600), 400 + 6_000 + 60_000 + 3 * 24_000 + (656 + 52) * 16);

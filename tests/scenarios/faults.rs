@@ -145,7 +145,7 @@ fn failure_keeps_arrived_packets() {
         format!(
             "duration = \"2ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
              bottleneck = {{ rate = \"1Gbps\", delay = \"15us\" }}\nfailure = {{ link = \"bottleneck\", down = \"{down}\" }}\n\
-             [[workload]]\nkind = \"udp\"\nrate = \"500Mbps\"\npacket = \"1250B\"\n"
+             [transport]\nhost = \"bare\"\n[[workload]]\nkind = \"udp\"\nrate = \"500Mbps\"\npacket = \"1250B\"\n"
         )
     };
     // The first leaves the host at 0, is at the switch at 11 us, and at the receiver at 36 us; the n-th 20 us n later.
@@ -257,6 +257,7 @@ access     = { rate = "1Gbps", delay = "10us" }
 bottleneck = { rate = "10Gbps", delay = "10us", buffer = "1000pkt" }
 [transport]
 stack = "linux"
+host = "bare"
 cc = "newreno"
 tsq = false
 rcv-wnd = "3MB"

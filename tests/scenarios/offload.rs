@@ -12,6 +12,7 @@ access     = { rate = "10Gbps", delay = "10us" }
 bottleneck = { rate = "1Gbps", delay = "10us", buffer = "250pkt" }
 [transport]
 stack = "linux"
+host = "bare"
 cc = "newreno"
 rcv-wnd = "300KB"
 [[workload]]

@@ -172,7 +172,7 @@ fn cubic_refuses_scale_of_zero() {
         for c in ["0.001", "0.00488", "0.005", "0.00976"] {
             let cc = format!("{{ kind = \"cubic\", rules = \"linux\", arithmetic = \"{arithmetic}\", c = {c} }}");
             let errors = refusal(&small_c(&cc));
-            for part in ["`c` is", "legal with `rules = \"linux\"`: 0.009765625 to 100", "ranges.toml:9:", "rfc9438"] {
+            for part in ["`c` is", "legal with `rules = \"linux\"`: 0.009765625 to 100", "ranges.toml:10:", "rfc9438"] {
                 assert!(errors.contains(part), "{part}: {errors}");
             }
         }
@@ -221,7 +221,7 @@ fn with_tick(tick: &str) -> String {
     format!(
         "duration = \"60ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\naccess = {{ rate = \"1Gbps\", delay = \"20us\" }}\n\
          bottleneck = {{ rate = \"1Gbps\", delay = \"20us\", buffer = \"40pkt\", queue = {{ kind = \"dctcp-step\", k = \"10pkt\" }} }}\n\
-         [transport]\ncc = \"dctcp\"\nshim = {{ kind = \"proboscis\", tick = \"{tick}\" }}\n[[workload]]\nkind = \"incast\"\n\
+         [transport]\nhost = \"bare\"\ncc = \"dctcp\"\nshim = {{ kind = \"proboscis\", tick = \"{tick}\" }}\n[[workload]]\nkind = \"incast\"\n\
          block = \"30KB\"\nrounds = 3\n"
     )
 }
@@ -231,7 +231,7 @@ fn proboscis_refuses_tick_below_microsecond() {
     for tick in ["0s", "1ps", "999999ps"] {
         let errors = refusal(&with_tick(tick));
         assert!(
-            errors.contains("`tick` is") && errors.contains("legal: 1us or longer") && errors.contains("ranges.toml:9:"),
+            errors.contains("`tick` is") && errors.contains("legal: 1us or longer") && errors.contains("ranges.toml:10:"),
             "{errors}"
         );
     }

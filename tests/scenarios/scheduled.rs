@@ -225,6 +225,8 @@ kind = "many-to-one"
 senders = 2
 access = { rate = "100Mbps", delay = "50us" }
 bottleneck = { rate = "10Mbps", delay = "50us", buffer = "50pkt" }
+[transport]
+host = "bare"
 [[workload]]
 kind = "long"
 start = "500ms"

@@ -12,6 +12,7 @@ access     = { rate = "100Mbps", delay = "50us" }
 bottleneck = { rate = "1Gbps", delay = "50us", buffer = "250pkt" }
 [transport]
 stack = "linux"
+host = "bare"
 [[workload]]
 kind = "long"
 jitter = "1ms"

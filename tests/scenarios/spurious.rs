@@ -14,6 +14,7 @@ access     = { rate = "1Gbps", delay = "25us" }
 bottleneck = { rate = "1Gbps", delay = "25us", buffer = "100000pkt", queue = { kind = "strict-priority", queues = 2, k = "20pkt" } }
 [transport]
 stack = "linux"
+host = "bare"
 rto-min = "10ms"
 [[workload]]
 kind = "long"

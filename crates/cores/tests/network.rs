@@ -282,7 +282,7 @@ fn every_queue_at_a_bottleneck() {
         for (seed, start) in [(1, ""), (2, "jitter = \"1ms\"\n"), (3, "jitter = \"100us\"\npacket-jitter = \"1us\"\n")] {
             let text = format!(
                 "duration = \"20ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\naccess = {{ rate = \"10Gbps\", delay = \"3us\" }}\n\
-                 bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"30pkt\", queue = {queue} }}\n{}",
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"30pkt\", queue = {queue} }}\n[transport]\nhost = \"bare\"\n{}",
                 bursts(start)
             );
             let did = both(&text, seed);
@@ -298,7 +298,7 @@ fn hosts_draw_the_same_times() {
         let text = format!(
             "duration = \"20ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\naccess = {{ rate = \"10Gbps\", delay = \"3us\" }}\n\
              bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"30pkt\" }}\n\
-             [transport]\nhost-phase = \"{phase}\"\nhost-jitter = \"{jitter}\"\n{}",
+             [transport]\nhost = \"bare\"\nhost-phase = \"{phase}\"\nhost-jitter = \"{jitter}\"\n{}",
             bursts("")
         );
         (1..4).for_each(|seed| assert!(both(&text, seed).arrived > 5_000));

@@ -17,7 +17,7 @@ fn bursts(queue: &str, host: &str) -> String {
     };
     format!(
         "duration = \"20ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\naccess = {{ rate = \"1Gbps\", delay = \"3us\" }}\n\
-         bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"30pkt\", queue = {queue} }}\n{host}{}",
+         bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"30pkt\", queue = {queue} }}\n{host}[transport]\nhost = \"bare\"\n{}",
         [burst(1500, 0, true), burst(700, 7, false), burst(1500, 5, true), burst(200, 3, true)].concat()
     )
 }

@@ -16,6 +16,7 @@ senders = 3
 access     = {{ rate = "1Gbps", delay = "25us" }}
 bottleneck = {{ rate = "1Gbps", delay = "25us", buffer = "400pkt", queue = {{ kind = "strict-priority", k = "40pkt" }} }}
 [transport]
+host = "bare"
 mss = 1460
 cc = {transport}
 [[workload]]

@@ -314,7 +314,9 @@ fn transport_of(stack: &str, cc: &str, transport: &[(String, String)]) -> Result
     }
     let mut of_stack = Vec::new();
     for p in PARAMS {
-        of_stack.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
+        // A script exchanges single segments with TCP: no interface cuts bursts or coalesces segments.
+        let bare = (p.key == "host" && stack == "linux").then_some("bare");
+        of_stack.push((p.key, value(p, given(p.key).or(bare).or(p.default).unwrap_or_default())?));
     }
     let profile = Profile::of(stack).ok_or_else(|| format!("no stack {stack}: expected one of {}", PROFILES.join(", ")))?;
     Ok(resolve(profile, entry, Values(of_cc), &Values(of_stack)))

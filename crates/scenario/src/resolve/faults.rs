@@ -12,7 +12,8 @@ use crate::text::source::At;
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
 use forebay_experiment::network::{HashFunction, Hashing, Network};
 use forebay_experiment::topology::reverse;
-use forebay_experiment::transport::{Group, HostProfile};
+use forebay_experiment::registry::Place;
+use forebay_experiment::transport::{Chosen, Group, HostProfile};
 use forebay_queues::QueueConfig;
 use forebay_types::{GroupId, IndexVec, PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
@@ -105,7 +106,8 @@ fn set_host_queue(network: &mut Network, config: &QueueConfig) {
 }
 
 /// Sets the queue that the host profiles of these transports bring, in the network and the echo of a variant, unless the file names one. That of a
-/// Linux server is `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate.
+/// Linux server is `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate. Our choice for a shim below TCP that
+/// holds packets: a FIFO, because in a kernel it stands below the queue discipline, which it would stop.
 pub(crate) fn default_host_queue(
     cx: &mut Cx,
     built: &BuiltNetwork,
@@ -113,7 +115,9 @@ pub(crate) fn default_host_queue(
     (network, echo): (&mut Network, &mut Json),
 ) -> Option<()> {
     let servers = || groups.iter().filter(|g| g.tcp.host == HostProfile::LinuxServer);
-    if built.host_queue_named || servers().next().is_none() {
+    let is_below_queue = |shim: &Chosen| cx.worlds.shim(shim.name).is_some_and(|entry| entry.place == Place::Endpoint);
+    let shimmed = || groups.iter().flat_map(|g| &g.tcp.shims).any(is_below_queue);
+    if built.host_queue_named || servers().next().is_none() || shimmed() {
         return Some(());
     }
     let paces = servers().any(|g| cx.worlds.cc(g.tcp.cc.name).is_some_and(|entry| entry.paces));

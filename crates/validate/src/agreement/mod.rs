@@ -120,7 +120,7 @@ mod tests {
         for (traffic, nagle) in traffic.iter().flat_map(|traffic| [(traffic, true), (traffic, false)]) {
             let text = format!(
                 "seed = 3\n[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"2Gbps\", delay = \"50us\" }}\n\
-                 bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", buffer = \"60pkt\" }}\n[transport]\nstack = \"linux\"\nnagle = {nagle}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", buffer = \"60pkt\" }}\n[transport]\nstack = \"linux\"\nhost = \"bare\"\nnagle = {nagle}\n\
                  cc = {{ kind = \"cubic\", arithmetic = \"linux\" }}\n[[workload]]\nkind = \"on-off\"\ngap-from = \"start\"\n{traffic}\n"
             );
             let row = measure::both(&Case::of("overlap".into(), text.clone()), None, &mut io::sink()).unwrap();
@@ -136,7 +136,7 @@ mod tests {
             return;
         }
         let text = "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"8Gbps\", delay = \"2us\" }\n\
-                    bottleneck = { rate = \"4Gbps\", delay = \"2us\", buffer = \"16pkt\" }\n[transport]\nstack = \"linux\"\nack-size = 100\n\
+                    bottleneck = { rate = \"4Gbps\", delay = \"2us\", buffer = \"16pkt\" }\n[transport]\nstack = \"linux\"\nhost = \"bare\"\nack-size = 100\n\
                     cc = { kind = \"cubic\", arithmetic = \"linux\" }\nack-every = 1\nrto-min = \"50ms\"\n\
                     [[workload]]\nkind = \"long\"\nsize = \"200KB\"\n";
         let row = measure::both(&Case::of("hystart".into(), text.into()), None, &mut io::sink()).unwrap();

@@ -121,12 +121,13 @@ impl SimState {
 
     /// Records the messages that are not acknowledged.
     fn record_unfinished(&mut self) {
+        let waiting = self.waiting();
         for conn in self.connections.ids() {
             if !self.remote.is_local(self.connections.get(conn).src) {
                 continue;
             }
             if self.connections.get(conn).live {
-                self.note_silence(conn);
+                self.note_silence(conn, &waiting);
             }
             while self.connections.get(conn).live && !self.connections.outgoing(conn).is_empty() {
                 self.record_unfinished_message(conn);

@@ -11,6 +11,7 @@ use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
 use forebay_experiment::waits::{MessageTime, Stalls};
 use forebay_queues::Queue;
 use forebay_types::{ConnSlot, IndexVec, PortId, Time, WorkloadId};
+use std::collections::BTreeSet;
 
 impl SimState {
     /// Runs the timer of the sender of `conn`. The sender's counters show whether it was a retransmission timeout or a tail loss probe, rather than
@@ -89,9 +90,15 @@ impl SimState {
         }
     }
 
+    /// Connections with packets in a buffered queue.
+    pub(super) fn waiting(&self) -> BTreeSet<ConnSlot> {
+        self.fabric.ports.iter().filter_map(Port::backlog).flat_map(|b| b.packets()).map(|p| p.conn).collect()
+    }
+
     /// Records the final silence of the sender of `conn`, whose timer runs at the end of the run. If nothing was sent for longer than full queues on
-    /// the path and back can have taken, the data is lost, and the oldest message waits for the timer.
-    pub(super) fn note_silence(&mut self, conn: ConnSlot) {
+    /// the path and back can have taken, the data is lost, and the oldest message waits for the timer. A queue that serves in another order than that
+    /// of arrival may hold a packet for longer: then none of the connection's packets may be among those `waiting`.
+    pub(super) fn note_silence(&mut self, conn: ConnSlot, waiting: &BTreeSet<ConnSlot>) {
         let now = self.partition.calendar.end;
         let Some((silent, kind)) = self.connections.sender(conn).silence(now) else { return };
         let s = self.connections.get(conn);
@@ -106,7 +113,7 @@ impl SimState {
         };
         self.on_path(src, dst, hash, &mut visit);
         self.on_path(dst, src, hash, &mut visit);
-        if in_order && silent.0 > longest {
+        if (in_order || !waiting.contains(&conn)) && silent.0 > longest {
             self.note_stall(conn, now, silent, SimState::stall_of(kind));
         }
     }
