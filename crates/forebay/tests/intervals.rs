@@ -30,7 +30,7 @@ load-at = "bottleneck"
 const SWEPT: &str = "[sweep]\nworkload.0.load = [0.5, 0.9]\n";
 
 /// A full segment of stack `linux` is 1448 bytes of payload in 1500.
-const MOST_BPS: f64 = 1e9 * 1448.0 / 1500.0;
+const MOST_BPS: f64 = 1e9 * 1448.0 / 1538.0;
 const BUFFER: f64 = 60.0;
 
 /// The values of the seeds by metric, for each point and variant.

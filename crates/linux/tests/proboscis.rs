@@ -18,6 +18,7 @@ access     = {{ rate = "{access}", delay = "25us" }}
 bottleneck = {{ rate = "1Gbps", delay = "25us", {port} }}
 [transport]
 stack = "linux"
+host = "bare"
 mss = 1460
 fin = false
 ack-every = 1

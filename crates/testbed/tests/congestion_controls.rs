@@ -18,7 +18,7 @@ fn experiment(cc: &str) -> Experiment {
     scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone()
 }
 
-/// `explain` names the command that attaches a congestion control, and TRIM's requirement: 1500 bytes at 20 Mbps, a buffer of 50 packets.
+/// `explain` names the command that attaches a congestion control, and TRIM's requirement: 1538 bytes at 20 Mbps, a buffer of 50 packets.
 #[test]
 fn explain_names_the_attach_command() {
     let says = |cc: &str| {
@@ -27,7 +27,7 @@ fn explain_names_the_attach_command() {
         Testbed.explain(&e).join("\n")
     };
     let trim = says("{ kind = \"trim\", at = \"on\" }");
-    let command = "forebay attach trim --name forebay_trim --default --param packet_ps=600000000 --param buffer=30000 --param guard=1800 --param min_cwnd=2`";
+    let command = "forebay attach trim --name forebay_trim --default --param packet_ps=615200000 --param buffer=30760 --param guard=1846 --param min_cwnd=2`";
     assert!(trim.contains(command), "{trim}");
     let explicit = says("{ kind = \"trim\", k = \"5ms\" }");
     assert!(explicit.contains(" --param k=5000 "), "{explicit}");

@@ -18,6 +18,7 @@ access     = {{ rate = "{access}", delay = "500us" }}
 bottleneck = {{ delay = "500us", {port} }}
 [transport]
 stack = "linux"
+host = "bare"
 cc = {{ kind = "newreno", shim = {{ kind = "proboscis"{shim} }} }}
 [[workload]]
 kind = "poisson"
