@@ -254,7 +254,7 @@ fn incast_requests_are_messages() {
         rounds: Some(2),
         start: Time::from_us(100),
         gap: Time::from_us(5),
-        request: Request::Packets(40),
+        request: Request::Packets { bytes: 40, two_way: false },
         jitter: Time::ZERO,
         deadline: Some(Deadline { after: Time::from_us(50), max_size: 1_000 }),
     };
@@ -289,7 +289,7 @@ fn query_requests_are_messages() {
         count: Some(1),
         start: Time::from_us(1),
         stop: None,
-        request: Request::Packets(40),
+        request: Request::Packets { bytes: 40, two_way: false },
         jitter: Time::ZERO,
         deadline: Some(Deadline { after: Time::from_us(50), max_size: u64::MAX }),
     };

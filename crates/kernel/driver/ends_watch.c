@@ -113,7 +113,7 @@ static struct sock *sock_of(struct timer_list *timer)
 static void on_timer(struct timer_list *timer)
 {
 	struct sock *sk = sock_of(timer);
-	const struct fb_conn *conn = sk->sk_user_data;
+	const struct fb_conn *conn = fb_sends(sk->sk_user_data, sk);
 	unsigned long timeouts, probes, persists;
 	struct fb_timer seen;
 

@@ -177,7 +177,8 @@ impl SimState {
                     // SAFETY: as above.
                     self.receive_ack(node, p, || unsafe { Ring::extra_behind(place) });
                 } else {
-                    self.receive_data(node, p);
+                    // SAFETY: as above.
+                    self.receive_data(node, p, || unsafe { Ring::extra_behind(place) });
                 }
             } else {
                 self.run_timer(apps, node);
