@@ -133,8 +133,12 @@ struct fb_before {
 	u32 srtt_us;
 	u32 mdev_us;
 	u32 delivered;
+	u32 snd_una;
+	u32 snd_wnd;
 };
 void fb_watch_before(const struct fb_conn *conn, struct fb_before *before);
+/* False: the ACK that data carried has nothing new. */
+bool fb_watch_is_news(const struct fb_conn *conn, const struct fb_before *before, bool ece);
 void fb_watch_ack(const struct fb_conn *conn, const struct fb_before *before, bool ece);
 /* From now on the expiry of the sender's retransmission timer leaves an FB_TIMER. */
 void fb_watch_timer(struct sock *sk);

@@ -65,7 +65,7 @@ void fb_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	delivering = true;
 	fb_device_receives(back ? conn->src : conn->dst, skb);
 	delivering = false;
-	if (tcp && acked) {
+	if (tcp && acked && (back || fb_watch_is_news(acked, &before, ece))) {
 		fb_watch_ack(acked, &before, ece);
 		fb_tcp_report(acked);
 	}

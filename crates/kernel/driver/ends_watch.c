@@ -19,6 +19,18 @@ void fb_watch_before(const struct fb_conn *conn, struct fb_before *before)
 	before->srtt_us = tp->srtt_us;
 	before->mdev_us = tp->mdev_us;
 	before->delivered = tp->delivered;
+	before->snd_una = tp->snd_una;
+	before->snd_wnd = tp->snd_wnd;
+}
+
+bool fb_watch_is_news(const struct fb_conn *conn, const struct fb_before *before, bool ece)
+{
+	const struct tcp_sock *tp;
+
+	if (!conn->sender)
+		return false;
+	tp = tcp_sk(conn->sender->sk);
+	return ece || tp->snd_una != before->snd_una || tp->snd_wnd != before->snd_wnd;
 }
 
 /*

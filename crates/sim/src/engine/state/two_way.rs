@@ -112,6 +112,9 @@ impl SimState {
             sender.on_syn_ack_sent(now);
             return self.after_data(node, conn, now);
         }
+        if let Some((srtt, rto)) = sender.round_trip(c) {
+            receiver.set_rtt(srtt, rto);
+        }
         let mut ack_wire = Holding { nic: &mut nic, held: None };
         receiver.process_packet(c, now, p, &mut ack_wire);
         if let Some(Extra::Carried(ack)) = extra {

@@ -37,7 +37,7 @@ pub(super) struct DelayedAck {
     last_arrival: Time,
     /// Interval of arrivals as the timer uses it (`icsk_ack.ato`); never before the first segment.
     ato: TimeOrNever,
-    /// RTT and RTO of the receiver's own handshake, ns; without one, 0 and the initial RTO.
+    /// RTT and RTO, ns: of the receiver's own handshake, or of the host's sender if it has one on this connection; before, 0 and the initial RTO.
     srtt: u32,
     rto: u32,
     /// Estimate of the segment size (`rcv_mss`), and the size of the last shorter segment (`last_seg_size`).
@@ -74,10 +74,15 @@ impl DelayedAck {
         self.rcv_mss
     }
 
-    /// RTT of the handshake, ns; 0 without one.
+    /// RTT of the handshake or of the host's own sender, ns; 0 without one.
     #[inline(always)]
     pub(super) fn srtt(&self) -> u32 {
         self.srtt
+    }
+
+    /// Takes over RTT and RTO of the host's own sender on this connection (`srtt_us`, `icsk_rto`).
+    pub(super) fn set_rtt(&mut self, srtt: Time, rto: Time) {
+        (self.srtt, self.rto) = (ns(srtt), ns(rto));
     }
 
     /// Arrival time of the last segment.

@@ -117,10 +117,10 @@ impl LinuxReceiver {
         self.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of(c, bytes, self.delack.rcv_mss()))
     }
 
-    /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the handshake's and the measured one.
+    /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the host's own and the measured one.
     fn compression_rtt_us8(&self) -> u32 {
-        let (handshake, measured) = (self.delack.srtt() / 1_000 * 8, self.rtt.rtt_us8());
-        if handshake > 0 { measured.min(handshake) } else { measured }
+        let (own, measured) = (self.delack.srtt() / 125, self.rtt.rtt_us8());
+        if own > 0 { measured.min(own) } else { measured }
     }
 }
 

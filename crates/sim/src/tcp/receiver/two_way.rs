@@ -42,6 +42,13 @@ impl Receiver {
         self.balance = self.balance.wrapping_sub(1);
     }
 
+    /// Takes over RTT and RTO of the host's own sender.
+    pub(crate) fn set_rtt(&mut self, srtt: Time, rto: Time) {
+        if let Some(a) = &mut self.linux {
+            a.delack_mut().set_rtt(srtt, rto);
+        }
+    }
+
     /// Acknowledgement number of the next ACK.
     pub(crate) fn ack_number(&self) -> u32 {
         self.stream.ack_number()

@@ -22,6 +22,11 @@ impl Sender {
         self.tx.last_tx()
     }
 
+    /// Smoothed RTT and RTO, once there is a sample.
+    pub(crate) fn round_trip(&self, c: &TcpConfig) -> Option<(Time, Time)> {
+        Some((self.rtt.smoothed().get()?, self.rto(c)))
+    }
+
     /// Notes that the host answers a SYN with a SYN-ACK now.
     pub(crate) fn on_syn_ack_sent(&mut self, now: Time) {
         if self.stream.phase() == Phase::Closed {
