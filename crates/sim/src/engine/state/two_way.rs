@@ -115,15 +115,19 @@ impl SimState {
         if let Some((srtt, rto)) = sender.round_trip(c) {
             receiver.set_rtt(srtt, rto);
         }
+        let echo = receiver.echo();
         let mut ack_wire = Holding { nic: &mut nic, held: None };
         receiver.process_packet(c, now, p, &mut ack_wire);
         if let Some(Extra::Carried(ack)) = extra {
             if receiver.is_established() || !c.handshake {
                 sender.accept(c, now, ack.window, receiver.has_ecn());
             }
-            sender.echo_data(Receiver::tick_of(c, now, p.ts));
+            if receiver.echo() != echo {
+                sender.echo_data(Receiver::tick_of(c, now, p.ts));
+            }
             let ack = ack.as_packet(reverse, now);
-            if !sender.knows_ack(&ack) {
+            let news = !sender.knows_ack(&ack);
+            if news || sender.wants_all_acks() {
                 if ack_wire.held.as_ref().is_some_and(|held| held.0.ack_number() != receiver.ack_number()) {
                     // DCTCP's ACK of the segments before this one.
                     ack_wire.release();
@@ -138,7 +142,9 @@ impl SimState {
                 if let Some((packet, extra)) = held {
                     Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now).emit(packet, extra.as_ref());
                 }
-                self.after_ack(node, reverse, now);
+                if news {
+                    self.after_ack(node, reverse, now);
+                }
                 return self.after_data(node, conn, now);
             }
         }

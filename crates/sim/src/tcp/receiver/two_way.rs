@@ -49,6 +49,11 @@ impl Receiver {
         }
     }
 
+    /// Timestamp that the next ACK echoes.
+    pub(crate) fn echo(&self) -> u32 {
+        self.ts_recent.value()
+    }
+
     /// Acknowledgement number of the next ACK.
     pub(crate) fn ack_number(&self) -> u32 {
         self.stream.ack_number()

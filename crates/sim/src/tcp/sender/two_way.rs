@@ -64,7 +64,13 @@ impl Sender {
         self.tx.store_ts_recent(tsval);
     }
 
-    /// Returns true if an ACK that data carried has nothing new (tcp_rcv_established: the number is that of the last one, and `pred_flags` match).
+    /// Returns true if the congestion control sees ACKs without news too. Data that the application reads at once never takes the short path of
+    /// tcp_rcv_established, because the socket has no memory left over for it (`sk_forward_alloc`), so that tcp_ack sees each carried ACK.
+    pub(crate) fn wants_all_acks(&self) -> bool {
+        self.cc.wants_all_acks()
+    }
+
+    /// Returns true if an ACK that data carried has nothing new: number and window are those of the last one.
     pub(crate) fn knows_ack(&self, p: &Packet) -> bool {
         self.stream.phase() == Phase::Established
             && p.seq == self.tx.numbers().wire(self.stream.snd_una())
