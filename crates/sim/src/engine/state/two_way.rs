@@ -72,6 +72,16 @@ impl SimState {
         sender.generation().has_reverse() && self.tcp[sender.group()].handshake && !self.connections.reverse(conn).1
     }
 
+    /// Initial sequence number of the direction of `p`, and true if `p` carries data and an ECN echo.
+    #[cold]
+    pub(super) fn of_reverse(&self, p: &Packet, extra: Option<&Extra>) -> (u32, bool) {
+        let isn = match p.has(flag::ACK) {
+            true => self.connections.sender(p.conn).initial_number(),
+            false => self.connections.receiver(p.conn).initial_number(),
+        };
+        (isn, matches!(extra, Some(Extra::Carried(ack)) if ack.ece))
+    }
+
     /// Calls the sender of `conn` and sets its timer.
     pub(super) fn call_two_way_sender(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
         let node = self.connections.get(conn).src;
@@ -119,15 +129,13 @@ impl SimState {
         let mut ack_wire = Holding { nic: &mut nic, held: None };
         receiver.process_packet(c, now, p, &mut ack_wire);
         if let Some(Extra::Carried(ack)) = extra {
-            if receiver.is_established() || !c.handshake {
-                sender.accept(c, now, ack.window, receiver.has_ecn());
-            }
+            let accepts = (receiver.is_established() || !c.handshake) && sender.accept(c, now, ack.window, receiver.has_ecn());
             if receiver.echo() != echo {
                 sender.echo_data(Receiver::tick_of(c, now, p.ts));
             }
             let ack = ack.as_packet(reverse, now);
             let news = !sender.knows_ack(&ack);
-            if news || sender.wants_all_acks() {
+            if !accepts && (news || sender.wants_all_acks()) {
                 if ack_wire.held.as_ref().is_some_and(|held| held.0.ack_number() != receiver.ack_number()) {
                     // DCTCP's ACK of the segments before this one.
                     ack_wire.release();

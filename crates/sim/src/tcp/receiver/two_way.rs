@@ -49,6 +49,11 @@ impl Receiver {
         }
     }
 
+    /// Sequence number of the SYN or SYN-ACK.
+    pub(crate) fn initial_number(&self) -> u32 {
+        self.stream.numbers().initial()
+    }
+
     /// Timestamp that the next ACK echoes.
     pub(crate) fn echo(&self) -> u32 {
         self.ts_recent.value()

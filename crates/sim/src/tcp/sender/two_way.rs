@@ -34,10 +34,11 @@ impl Sender {
         }
     }
 
-    /// Handles the first packet after the SYN-ACK (tcp_rcv_state_process in SYN-RECEIVED), which advertises `window`. `ecn`: it is negotiated.
-    pub(crate) fn accept(&mut self, c: &TcpConfig, now: Time, window: u16, ecn: bool) {
+    /// Handles the first packet after the SYN-ACK (tcp_rcv_state_process in SYN-RECEIVED), which advertises `window`; false for others. `ecn`: it is
+    /// negotiated. The congestion control begins after this packet (tcp_init_transfer).
+    pub(crate) fn accept(&mut self, c: &TcpConfig, now: Time, window: u16, ecn: bool) -> bool {
         if self.stream.phase() != Phase::Closed {
-            return;
+            return false;
         }
         self.stream.set_phase(Phase::Established);
         self.cc.agree_on_ecn(ecn);
@@ -57,6 +58,12 @@ impl Sender {
         self.cc.cwnd_event(Event::Established { rtt: self.rtt.min().get() });
         // tcp_rcv_state_process sets `lsndtime`: the first data is no restart after a pause.
         self.tx.set_last_tx(now);
+        true
+    }
+
+    /// Sequence number of the SYN or SYN-ACK.
+    pub(crate) fn initial_number(&self) -> u32 {
+        self.tx.numbers().initial()
     }
 
     /// Stores the timestamp of data that has arrived, which the next segments echo.
