@@ -103,6 +103,8 @@ impl SimState {
         if p.has(flag::SYN) && sender.phase() == Phase::SynSent {
             let agrees = p.has(flag::ECE) && !p.has(flag::CWR);
             receiver.connect(c, now, p, sender.last_sent().get().unwrap_or(now), agrees);
+        } else {
+            receiver.on_ack_echo(c, now, p.echo());
         }
         let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c);
         sender.on_packet(c, now, p, extra, &mut Carrying { nic: &mut nic, receiver, c, now, carried: false });

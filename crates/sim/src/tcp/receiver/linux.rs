@@ -112,6 +112,13 @@ impl LinuxReceiver {
         }
     }
 
+    /// Notes that an ACK without data echoes `tsecr`.
+    pub(super) fn on_ack_echo(&mut self, tsecr: Tick) {
+        if self.echoes {
+            self.rtt.note_echo(tsecr);
+        }
+    }
+
     /// Memory of `bytes` of payload.
     fn truesize_of(&self, c: &TcpConfig, bytes: u64) -> u32 {
         self.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of(c, bytes, self.delack.rcv_mss()))

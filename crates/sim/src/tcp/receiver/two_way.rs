@@ -49,6 +49,13 @@ impl Receiver {
         }
     }
 
+    /// Notes that an ACK without data arrives, which echoes `ts`.
+    pub(crate) fn on_ack_echo(&mut self, c: &TcpConfig, now: Time, ts: u32) {
+        if let Some(a) = &mut self.linux {
+            a.on_ack_echo(Receiver::tick_of(c, now, ts));
+        }
+    }
+
     /// Sequence number of the SYN or SYN-ACK.
     pub(crate) fn initial_number(&self) -> u32 {
         self.stream.numbers().initial()
