@@ -131,7 +131,7 @@ impl SimState {
         let mut ack_wire = Holding { nic: &mut nic, held: None };
         receiver.process_packet(c, now, p, &mut ack_wire);
         if let Some(Extra::Carried(ack)) = extra {
-            let accepts = (receiver.is_established() || !c.handshake) && sender.accept(c, now, ack.window, receiver.has_ecn());
+            let accepts = (receiver.has_answered_syn() || !c.handshake) && sender.accept(c, now, ack.window, receiver.has_ecn());
             if receiver.echo() != echo {
                 sender.echo_data(Receiver::tick_of(c, now, p.ts));
             }

@@ -71,9 +71,9 @@ impl Receiver {
         self.stream.ack_number()
     }
 
-    /// Returns true if the handshake is complete.
-    pub(crate) fn is_established(&self) -> bool {
-        self.stream.has_answered_syn() && !self.stream.is_syn_received()
+    /// Returns true if a SYN-ACK has left: what comes then completes the handshake.
+    pub(crate) fn has_answered_syn(&self) -> bool {
+        self.stream.has_answered_syn()
     }
 
     /// Returns true if ECN is negotiated.
