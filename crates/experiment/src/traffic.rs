@@ -308,6 +308,17 @@ impl WorkloadKind {
         }
     }
 
+    /// Returns true if requests and answers share TCP connections.
+    pub fn two_way(&self) -> bool {
+        match self {
+            WorkloadKind::Incast { request, .. } | WorkloadKind::Queries { request, .. } => {
+                matches!(request, Request::Packets { two_way: true, .. })
+            }
+            WorkloadKind::Requests { two_way, .. } => *two_way,
+            _ => false,
+        }
+    }
+
     /// Payload bytes of a request of constant size that is sent over the network, for `incast` and `queries`.
     pub fn request_bytes(&self) -> Option<u64> {
         match self {
