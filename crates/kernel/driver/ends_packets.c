@@ -19,7 +19,7 @@ static void set_direction(const struct fb_conn *conn, u32 node, struct sk_buff *
 	const struct fb_conn *opener = conn->passive ? conn->reverse : conn, *back = opener->reverse;
 	const struct tcphdr *tcp = tcp_hdr(skb);
 	bool data = ntohs(ip_hdr(skb)->tot_len) > ip_hdrlen(skb) + tcp->doff * 4 || tcp->fin;
-	bool opens = tcp->syn || (!data && !tcp_sk(opener->sender->sk)->bytes_received);
+	bool opens = tcp->syn || (!data && !tcp_sk(opener->sender->sk)->data_segs_in);
 
 	if (node == fb_setup.interfaces[opener->src].node)
 		skb->mark = (opens || data ? opener : back)->number + 1;
