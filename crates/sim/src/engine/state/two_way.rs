@@ -137,7 +137,7 @@ impl SimState {
             }
             let ack = ack.as_packet(reverse, now);
             let news = !sender.knows_ack(&ack);
-            if !accepts && (news || sender.wants_all_acks()) {
+            if !accepts && (news || sender.sees_all_acks()) {
                 if ack_wire.held.as_ref().is_some_and(|held| held.0.ack_number() != receiver.ack_number()) {
                     // DCTCP's ACK of the segments before this one.
                     ack_wire.release();
@@ -152,8 +152,9 @@ impl SimState {
                 if let Some((packet, extra)) = held {
                     Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now).emit(packet, extra.as_ref());
                 }
-                if news {
-                    self.after_ack(node, reverse, now);
+                match news {
+                    true => self.after_ack(node, reverse, now),
+                    false => self.arm_sender(reverse, node, false),
                 }
                 return self.after_data(node, conn, now);
             }

@@ -71,10 +71,11 @@ impl Sender {
         self.tx.store_ts_recent(tsval);
     }
 
-    /// Returns true if the congestion control sees ACKs without news too. Data that the application reads at once never takes the short path of
-    /// tcp_rcv_established, because the socket has no memory left over for it (`sk_forward_alloc`), so that tcp_ack sees each carried ACK.
-    pub(crate) fn wants_all_acks(&self) -> bool {
-        self.cc.wants_all_acks()
+    /// Returns true if ACKs without news matter too: to the congestion control, or to data that waits and may leave (tcp_data_snd_check). Data that the
+    /// application reads at once never takes the short path of tcp_rcv_established, because the socket has no memory left over for it
+    /// (`sk_forward_alloc`), so that tcp_ack sees each carried ACK.
+    pub(crate) fn sees_all_acks(&self) -> bool {
+        self.cc.wants_all_acks() || self.stream.snd_nxt() < self.stream.written()
     }
 
     /// Returns true if an ACK that data carried has nothing new: number and window are those of the last one.
