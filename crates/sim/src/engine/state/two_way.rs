@@ -150,7 +150,8 @@ impl SimState {
                     receiver.withdraw_ack();
                 }
                 if let Some((packet, extra)) = held {
-                    Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now).emit(packet, extra.as_ref());
+                    Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now)
+                        .emit(packet, extra.as_ref());
                 }
                 match news {
                     true => self.after_ack(node, reverse, now),
