@@ -51,7 +51,7 @@ void fb_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 {
 	struct fb_conn *conn = fb_conn(number);
 	struct fb_before before;
-	/* Whose ACKs it carries: where data flows in both directions, data does. */
+	/* The direction of data that it acknowledges. Data acknowledges the other direction of its connection. */
 	struct fb_conn *acked = back ? conn : conn->reverse;
 	bool tcp = ip_hdr(skb)->protocol == IPPROTO_TCP, ece;
 

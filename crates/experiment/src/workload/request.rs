@@ -29,7 +29,7 @@ pub(super) const REQUEST_LATENCY: Param = optional(
      packet on the empty path",
 );
 
-/// Whether requests and answers share TCP connections.
+/// Form of the connections of requests and answers.
 pub(super) const TWO_WAY: Param = optional(
     "two-way",
     Kind::Bool,
