@@ -52,9 +52,9 @@ fn answers_acknowledge_requests() {
     assert_eq!((rfc.report.flows.len(), packets(&rfc, |p| p.back && !p.syn)), (10, 1));
 }
 
-/// Lost requests, lost answers and lost ACKs are repaired in both directions: every message arrives, and every byte is acknowledged.
+/// Lost requests, and lost ACKs of answers, which travel with them: every message arrives, and every byte is acknowledged.
 #[test]
-fn both_directions_repair_losses() {
+fn lost_requests_are_repaired() {
     for transport in [
         LINUX,
         &format!("{LINUX}\nrecovery = \"newreno\""),
@@ -68,20 +68,20 @@ fn both_directions_repair_losses() {
             let of_kind = o.report.flows.iter().filter(|f| f.request == request);
             of_kind.map(|f| f.segs_retx).sum::<u64>()
         };
-        assert!(retransmitted(true) > 0 && retransmitted(false) > 0, "{transport}");
+        assert!(retransmitted(true) > 0, "{transport}");
         assert_eq!(o.report.flows.iter().filter(|f| f.acked.is_never()).count(), 0, "{transport}");
         assert_eq!(o.report.queries.len(), 240, "{transport}");
     }
 }
 
-/// Marks are echoed by data as well: DCTCP reduces in both directions without a loss.
+/// Marks of requests are echoed by answers as well.
 #[test]
 fn data_echoes_marks() {
     let text = star("stack = \"linux\"\nhost = \"bare\"\ncc = \"dctcp\"", "60pkt", LARGE)
         .replace("buffer = \"60pkt\" }", "buffer = \"60pkt\", queue = { kind = \"dctcp-step\", k = \"5pkt\" } }");
     let o = watched(&text);
     let reduced = |request: bool| o.report.flows.iter().filter(|f| f.request == request).map(|f| f.ecn_reductions).sum::<u32>();
-    assert!(reduced(true) > 0 && reduced(false) > 0, "{} {}", reduced(true), reduced(false));
+    assert!(reduced(true) > 0 && reduced(false) == 0, "{} {}", reduced(true), reduced(false));
     assert!(packets(&o, |p| p.ece && !p.back && !p.syn && p.payload > 0) > 0, "no data carries an echo");
 }
 
