@@ -57,6 +57,7 @@ mod test_files;
 mod ties;
 mod timeouts;
 mod trim;
+mod two_way;
 mod udp;
 mod waits;
 mod workloads;

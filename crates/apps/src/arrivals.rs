@@ -143,7 +143,7 @@ impl Arrivals {
         while let Some(f) = self.next.filter(|f| f.start < until) {
             let first = InitialData::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
             let group = self.transport.pick(f.src);
-            host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first });
+            host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first, reverse_of: None });
             // The flow counts as open from here on, although its message is written when it opens.
             self.next = self.draw(f.start);
         }

@@ -1,7 +1,7 @@
 //! Connections between a client and a server that answers its requests, for `incast` and `queries`.
 //!
-//! A connection in this project carries data in one direction, and ACKs in the other. So requests and answers have a connection each, as in the
-//! workload `requests`. Both have the transport of the answers, because they stand for the two directions of one TCP connection.
+//! A [`ConnSlot`] carries data in one direction, and ACKs in the other. So requests and answers have one each, as in the workload `requests`, with the
+//! transport of the answers. With `two-way` they are the two directions of one TCP connection ([`OpenSpec::reverse_of`]), which the client opens.
 //!
 //! Out of band, a request is an event instead: it arrives after a fixed latency and is never lost, as in the incast literature.
 
@@ -41,11 +41,11 @@ impl Exchange {
         request: Request,
         tag: u64,
     ) -> Exchange {
-        let spec = OpenSpec { src: server, dst: client, group, app, tag, first: InitialData::Nothing };
+        let spec = OpenSpec { src: server, dst: client, group, app, tag, first: InitialData::Nothing, reverse_of: None };
         let answers = host.open(Time::ZERO, spec);
         let latency = match request {
             // Replaced by `open_requests`.
-            Request::Packets(_) => Time::ZERO,
+            Request::Packets { .. } => Time::ZERO,
             Request::OutOfBand(latency) => latency.unwrap_or_else(|| host.request_latency(client, server, group)),
         };
         Exchange { client, server, group, answers, requests: Requests::Events(latency) }
@@ -53,9 +53,18 @@ impl Exchange {
 
     /// Opens the connection of requests of `bytes` bytes, with tag `tag` and [`REQUESTS`]. It comes after those of all answers, so that the numbers
     /// of these, and with them their paths, are the same in both forms.
-    pub(crate) fn open_requests(&mut self, host: &mut impl Host, app: AppId, bytes: u64, tag: u64, server_rng: Rng) {
+    pub(crate) fn open_requests(
+        &mut self,
+        host: &mut impl Host,
+        app: AppId,
+        (bytes, two_way): (u64, bool),
+        tag: u64,
+        server_rng: Rng,
+    ) {
         let tag = tag | REQUESTS;
-        let spec = OpenSpec { src: self.client, dst: self.server, group: self.group, app, tag, first: InitialData::Nothing };
+        let reverse_of = two_way.then_some(self.answers);
+        let (src, dst, group) = (self.client, self.server, self.group);
+        let spec = OpenSpec { src, dst, group, app, tag, first: InitialData::Nothing, reverse_of };
         let conn = host.open(Time::ZERO, spec);
         self.requests = Requests::Messages { conn, bytes, server_rng: Box::new(server_rng) };
     }

@@ -55,7 +55,7 @@ impl Incast {
             transport: w.transport.clone(),
             rng: rng(0),
             sender_rngs: match request {
-                Request::Packets(_) => (1..=senders.len() as u64).map(rng).collect(),
+                Request::Packets { .. } => (1..=senders.len() as u64).map(rng).collect(),
                 Request::OutOfBand(_) => Vec::new(),
             },
             exchanges: Vec::new(),
@@ -72,9 +72,9 @@ impl Incast {
             let group = self.transport.pick(sender);
             self.exchanges.push(Exchange::open(host, id, (self.receiver, sender, group), self.request, i as u64));
         }
-        if let Request::Packets(bytes) = self.request {
+        if let Request::Packets { bytes, two_way } = self.request {
             for (i, rng) in std::mem::take(&mut self.sender_rngs).into_iter().enumerate() {
-                self.exchanges[i].open_requests(host, id, bytes, i as u64, rng);
+                self.exchanges[i].open_requests(host, id, (bytes, two_way), i as u64, rng);
             }
         }
         host.wake(Wake { app: id, tag: ROUND, origin: self.receiver, host: self.receiver, time: self.start });
@@ -98,7 +98,7 @@ impl Incast {
         self.begin(Some(query), now);
         self.missing = self.senders.len() as u32;
         self.round += 1;
-        let parts = self.missing * if matches!(self.request, Request::Packets(_)) { 2 } else { 1 };
+        let parts = self.missing * if matches!(self.request, Request::Packets { .. }) { 2 } else { 1 };
         host.begin_query(QueryStart { query, start: now, app: id, parts, client: self.receiver });
         for (i, exchange) in self.exchanges.iter().enumerate() {
             if let Some(latency) = exchange.send_request(host, now, query) {
@@ -162,7 +162,7 @@ impl Incast {
     }
 
     pub(crate) fn expected(&self) -> u64 {
-        let messages = if matches!(self.request, Request::Packets(_)) { 2 } else { 1 };
+        let messages = if matches!(self.request, Request::Packets { .. }) { 2 } else { 1 };
         if self.rounds == u32::MAX { 0 } else { messages * u64::from(self.rounds) * self.senders.len() as u64 }
     }
 }

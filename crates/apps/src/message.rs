@@ -34,6 +34,9 @@ pub struct OpenSpec {
     pub tag: u64,
     /// Data written when it opens.
     pub first: InitialData,
+    /// The connection in the other direction with which it shares one TCP connection: its host opens both, and what it sends acknowledges what it
+    /// receives. That one was requested at the same time, with the same transport, and carries only messages that are written later.
+    pub reverse_of: Option<ConnSlot>,
 }
 
 /// A message to write.

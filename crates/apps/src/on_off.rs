@@ -101,7 +101,7 @@ impl OnOff {
 
     fn spec(&self, app: AppId, i: usize, first: InitialData) -> OpenSpec {
         let Source { src, dst, group, .. } = self.sources[i];
-        OpenSpec { src, dst, group, app, tag: i as u64, first }
+        OpenSpec { src, dst, group, app, tag: i as u64, first, reverse_of: None }
     }
 
     fn job(&self, now: Time, bytes: u64) -> Job {

@@ -123,13 +123,13 @@ impl Queries {
         let aggregators: Vec<Aggregator> = aggregators.iter().enumerate().map(aggregator).collect();
         let links: usize = aggregators.iter().map(|a| a.workers.len()).sum();
         let messages = match request {
-            Request::Packets(_) => 2 * u64::from(*fan_out),
+            Request::Packets { .. } => 2 * u64::from(*fan_out),
             Request::OutOfBand(_) => u64::from(*fan_out),
         };
         let first = aggregators.len();
         Queries {
             worker_rngs: match request {
-                Request::Packets(_) => (first..first + links).map(|i| rng(i as u64)).collect(),
+                Request::Packets { .. } => (first..first + links).map(|i| rng(i as u64)).collect(),
                 Request::OutOfBand(_) => Vec::new(),
             },
             total: count.map_or(0, |n| u64::from(n) * messages * aggregators.len() as u64),
@@ -162,11 +162,11 @@ impl Queries {
             };
             self.schedule(host, id, i, first);
         }
-        let Request::Packets(bytes) = self.request else { return };
+        let Request::Packets { bytes, two_way } = self.request else { return };
         let mut rngs = std::mem::take(&mut self.worker_rngs).into_iter();
         for (i, a) in (0_u64..).zip(&mut self.aggregators) {
             for ((k, link), rng) in (0_u64..).zip(&mut a.links).zip(&mut rngs) {
-                link.exchange.open_requests(host, id, bytes, i << AGGREGATOR | k, rng);
+                link.exchange.open_requests(host, id, (bytes, two_way), i << AGGREGATOR | k, rng);
             }
         }
     }
@@ -196,7 +196,7 @@ impl Queries {
         }
         let query = a.ids.next();
         a.open.push(OpenQuery { id: query, start: now, missing: self.fan_out });
-        let parts = self.fan_out * if matches!(self.request, Request::Packets(_)) { 2 } else { 1 };
+        let parts = self.fan_out * if matches!(self.request, Request::Packets { .. }) { 2 } else { 1 };
         host.begin_query(QueryStart { query, start: now, app: id, parts, client: a.host });
         for k in 0..self.fan_out as usize {
             // The first steps of a Fisher-Yates shuffle draw a set without repetition from any initial order.

@@ -31,6 +31,8 @@ pub(crate) struct Requests {
     think: TimeDist,
     start: Time,
     deadline: Option<Deadline>,
+    /// Both directions are one TCP connection.
+    two_way: bool,
     transport: Assign,
     /// Requests still to be sent; `u64::MAX` without limit.
     remaining: u64,
@@ -41,7 +43,7 @@ pub(crate) struct Requests {
 
 impl Requests {
     pub(crate) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Requests {
-        let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline } = &w.kind else {
+        let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline, two_way } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
         let pair = |(i, &(client, server)): (usize, &(NodeId, NodeId))| Pair {
@@ -63,6 +65,7 @@ impl Requests {
             think: think.clone(),
             start: *start,
             deadline: *deadline,
+            two_way: *two_way,
             transport: w.transport.clone(),
             remaining,
             total: if remaining == u64::MAX { 0 } else { 2 * remaining },
@@ -74,9 +77,16 @@ impl Requests {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
             let (there, back) = self.transport.pick_pair(client, server);
-            let spec = |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: InitialData::Nothing };
-            self.pairs[i].up = host.open(Time::ZERO, spec(client, server, there, i as u64));
-            self.pairs[i].down = host.open(Time::ZERO, spec(server, client, back, i as u64 | RESPONSE));
+            let spec =
+                |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: InitialData::Nothing, reverse_of: None };
+            let (up, down) = (spec(client, server, there, i as u64), spec(server, client, back, i as u64 | RESPONSE));
+            if self.two_way {
+                self.pairs[i].down = host.open(Time::ZERO, OpenSpec { group: there, ..down });
+                self.pairs[i].up = host.open(Time::ZERO, OpenSpec { reverse_of: Some(self.pairs[i].down), ..up });
+            } else {
+                self.pairs[i].up = host.open(Time::ZERO, up);
+                self.pairs[i].down = host.open(Time::ZERO, down);
+            }
             host.wake(Wake { app: id, tag: i as u64, origin: client, host: client, time: self.start });
         }
     }

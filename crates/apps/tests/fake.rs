@@ -97,7 +97,8 @@ impl Host for Fake {
     fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
         let conn = ConnSlot::from_index(self.connections.len());
         self.connections.push(spec);
-        self.log(time, &format!("open {}", self.name(conn)));
+        let shared = spec.reverse_of.map_or_else(String::new, |other| format!(" on the connection of {}", self.name(other)));
+        self.log(time, &format!("open {}{shared}", self.name(conn)));
         self.at(time, Event::Open { conn });
         conn
     }
@@ -254,7 +255,7 @@ fn incast_requests_are_messages() {
         rounds: Some(2),
         start: Time::from_us(100),
         gap: Time::from_us(5),
-        request: Request::Packets(40),
+        request: Request::Packets { bytes: 40, two_way: false },
         jitter: Time::ZERO,
         deadline: Some(Deadline { after: Time::from_us(50), max_size: 1_000 }),
     };
@@ -289,7 +290,7 @@ fn query_requests_are_messages() {
         count: Some(1),
         start: Time::from_us(1),
         stop: None,
-        request: Request::Packets(40),
+        request: Request::Packets { bytes: 40, two_way: false },
         jitter: Time::ZERO,
         deadline: Some(Deadline { after: Time::from_us(50), max_size: u64::MAX }),
     };
@@ -318,6 +319,7 @@ fn requests_travel_as_data_and_are_answered() {
         count: Some(2),
         start: Time::ZERO,
         deadline: Some(Deadline { after: Time::from_us(40), max_size: u64::MAX }),
+        two_way: false,
     };
     let script = [
         "0ps open 1>0#0",
@@ -432,4 +434,45 @@ fn poisson_arrivals_depend_on_the_seed_only() {
     // Fifty gaps of 10 us on average: the sum of exponential times has a standard deviation of 71 us.
     let last: Time = script[99].split(' ').next().unwrap_or_default().parse().expect("a time");
     assert!((Time::from_us(250)..Time::from_us(750)).contains(&last), "{last}");
+}
+
+/// The client opens the connection, whose other direction has been requested before.
+#[test]
+fn two_way_requests_share_connections() {
+    let incast = WorkloadKind::Incast {
+        senders: nodes([1, 2]),
+        receiver: NodeId::new(0),
+        block: 1_000,
+        rounds: Some(1),
+        start: Time::ZERO,
+        gap: Time::ZERO,
+        request: Request::Packets { bytes: 40, two_way: true },
+        jitter: Time::ZERO,
+        deadline: None,
+    };
+    let requests = WorkloadKind::Requests {
+        pairs: pairs([(1, 0)]),
+        request: SizeDist::Const(100),
+        response: SizeDist::Const(9_000),
+        think: TimeDist::Const(Time::ZERO),
+        count: Some(1),
+        start: Time::ZERO,
+        deadline: None,
+        two_way: true,
+    };
+    for (kind, opens) in [
+        (
+            incast,
+            vec![
+                "0ps open 1>0#0",
+                "0ps open 2>0#1",
+                "0ps open 0>1#2 on the connection of 1>0#0",
+                "0ps open 0>2#3 on the connection of 2>0#1",
+            ],
+        ),
+        (requests, vec!["0ps open 0>1#0", "0ps open 1>0#1 on the connection of 0>1#0"]),
+    ] {
+        let script = Fake::run(kind, Time::NEVER);
+        assert_eq!(script.iter().filter(|l| l.contains("open")).collect::<Vec<_>>(), opens);
+    }
 }

@@ -60,9 +60,47 @@ impl Experiment {
             let scope = Scope { network: &self.network, groups: self.groups.len(), workload: id };
             scope.workload(w)?;
         }
+        for (id, reason) in self.two_way_conflicts() {
+            demand(false, || (format!("workloads[{id}].two_way"), reason))?;
+        }
         observe(&self.observe, &self.network)?;
         ends(self)?;
         Ok(CheckedExperiment(self))
+    }
+}
+
+impl Experiment {
+    /// Workloads whose requests and answers cannot share TCP connections, with the reason.
+    pub fn two_way_conflicts(&self) -> impl Iterator<Item = (WorkloadId, String)> {
+        self.workloads.enumerate().filter(|(_, w)| w.kind.two_way()).filter_map(|(id, w)| Some((id, self.two_way_conflict(w)?)))
+    }
+
+    fn two_way_conflict(&self, w: &Workload) -> Option<String> {
+        let of_hosts = |see: &mut dyn FnMut(NodeId)| w.kind.each_sender(see);
+        let mut used = self.groups.enumerate().filter(|(id, _)| w.transport.uses(*id, &of_hosts)).map(|(_, group)| group);
+        let without = "without it, a request has a connection of its own";
+        used.find_map(|group| {
+            let name = &group.name;
+            if !group.tcp.handshake {
+                return Some(format!("`two-way` needs a handshake, and the stack of `{name}` has none; {without}"));
+            }
+            if let Some(shim) = group.tcp.shims.first() {
+                let shim = &shim.name;
+                return Some(format!("`two-way` is not built for connections with a shim, and `{name}` has `{shim}`; {without}"));
+            }
+            None
+        })
+        .or_else(|| {
+            let WorkloadKind::Requests { pairs, .. } = &w.kind else { return None };
+            let mut transport = w.transport.clone();
+            let differ = pairs.iter().any(|&(client, server)| {
+                let (there, back) = transport.pick_pair(client, server);
+                there != back
+            });
+            differ.then(|| {
+                format!("`two-way` needs one transport for both hosts of a pair, but clients and servers have different ones; {without}")
+            })
+        })
     }
 }
 

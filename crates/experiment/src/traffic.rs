@@ -141,6 +141,8 @@ pub enum WorkloadKind {
         start: Time,
         /// Deadline of a response, counted from the request.
         deadline: Option<Deadline>,
+        /// Both directions of a pair are one TCP connection.
+        two_way: bool,
     },
     /// Partition and aggregate: aggregators query workers in parallel and wait for all answers.
     Queries {
@@ -306,11 +308,22 @@ impl WorkloadKind {
         }
     }
 
+    /// Returns true if requests and answers share TCP connections.
+    pub fn two_way(&self) -> bool {
+        match self {
+            WorkloadKind::Incast { request, .. } | WorkloadKind::Queries { request, .. } => {
+                matches!(request, Request::Packets { two_way: true, .. })
+            }
+            WorkloadKind::Requests { two_way, .. } => *two_way,
+            _ => false,
+        }
+    }
+
     /// Payload bytes of a request of constant size that is sent over the network, for `incast` and `queries`.
     pub fn request_bytes(&self) -> Option<u64> {
         match self {
-            WorkloadKind::Incast { request: Request::Packets(bytes), .. }
-            | WorkloadKind::Queries { request: Request::Packets(bytes), .. } => Some(*bytes),
+            WorkloadKind::Incast { request: Request::Packets { bytes, .. }, .. }
+            | WorkloadKind::Queries { request: Request::Packets { bytes, .. }, .. } => Some(*bytes),
             _ => None,
         }
     }
@@ -337,8 +350,13 @@ pub struct Datagram {
 /// Form of the requests of `incast` and `queries`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Messages of this many bytes, on a connection of each client and server.
-    Packets(u64),
+    /// Messages over the network.
+    Packets {
+        /// Payload of a request.
+        bytes: u64,
+        /// They travel on the TCP connection of the answers; otherwise on a connection of their own.
+        two_way: bool,
+    },
     /// Events that are never lost, with this one-way latency; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
     OutOfBand(Option<Time>),
 }
@@ -347,7 +365,7 @@ impl Request {
     /// Configured latency of requests that are not sent over the network, if any.
     fn latency(self) -> Option<Time> {
         match self {
-            Request::Packets(_) => None,
+            Request::Packets { .. } => None,
             Request::OutOfBand(latency) => latency,
         }
     }

@@ -6,6 +6,15 @@
 #include "ends.h"
 #include "wire.h"
 
+static struct fb_conn *open_connection(u32 number)
+{
+	struct fb_conn *conn = fb_conn(number);
+
+	if (!conn)
+		fb_die("connection %u is not open", number);
+	return conn;
+}
+
 void fb_want_open(const struct fb_open *open)
 {
 	struct fb_conn *conn;
@@ -25,17 +34,10 @@ void fb_want_open(const struct fb_open *open)
 	fb_shim_open(conn);
 	if (conn->datagrams)
 		fb_datagram_open(conn);
+	else if (open->flags & FB_OPEN_REVERSE)
+		fb_open_reverse(conn, open_connection(open->reverse_of));
 	else
 		fb_connect(conn);
-}
-
-static struct fb_conn *open_connection(u32 number)
-{
-	struct fb_conn *conn = fb_conn(number);
-
-	if (!conn)
-		fb_die("connection %u is not open", number);
-	return conn;
 }
 
 /* A message, or what an endless writer has written when it stops, begins at `begin` and ends here. */

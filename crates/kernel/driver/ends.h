@@ -31,6 +31,8 @@ struct fb_conn {
 	struct list_head messages; /* not acknowledged yet, oldest first */
 	struct fb_message *unread;    /* the oldest that the receiver has not read; NULL: none */
 	struct fb_message *unwritten; /* the oldest that the socket has not taken whole; NULL: none */
+	struct fb_conn *reverse; /* other direction of the same TCP connection; NULL: data flows in one direction */
+	bool passive;		 /* it is the direction from the socket that accepts */
 	struct socket *sender;
 	struct socket *receiver;
 	struct fb_shim_ends *shim; /* between TCP and the interfaces; NULL: nothing */
@@ -131,8 +133,12 @@ struct fb_before {
 	u32 srtt_us;
 	u32 mdev_us;
 	u32 delivered;
+	u32 snd_una;
+	u32 snd_wnd;
 };
 void fb_watch_before(const struct fb_conn *conn, struct fb_before *before);
+/* False: the ACK that data carried has nothing new. */
+bool fb_watch_is_news(const struct fb_conn *conn, const struct fb_before *before, bool ece);
 void fb_watch_ack(const struct fb_conn *conn, const struct fb_before *before, bool ece);
 /* From now on the expiry of the sender's retransmission timer leaves an FB_TIMER. */
 void fb_watch_timer(struct sock *sk);
@@ -146,11 +152,24 @@ u64 fb_watch_received(const struct sock *sk);
 
 /* ends_tcp.c: sockets and connections. All in process context. */
 
+/* The direction in which a socket sends, and the one in which it receives. */
+static inline struct fb_conn *fb_sends(struct fb_conn *conn, const struct sock *sk)
+{
+	return conn && conn->reverse && !(conn->sender && conn->sender->sk == sk) ? conn->reverse : conn;
+}
+
+static inline struct fb_conn *fb_receives(struct fb_conn *conn, const struct sock *sk)
+{
+	return conn && conn->reverse && !(conn->receiver && conn->receiver->sk == sk) ? conn->reverse : conn;
+}
+
 void fb_tcp_init(void);
 /* Room for datagrams or connections to arrive at. */
 struct fb_listener *fb_listener(u32 interface, u32 group);
 /* Makes the sender's socket and connects it; NULL when that fails, which has then been reported. */
 struct socket *fb_connect(struct fb_conn *conn);
+/* The direction back of the TCP connection that `opener` has opened. */
+void fb_open_reverse(struct fb_conn *conn, struct fb_conn *opener);
 /* sendmsg of so many bytes, without waiting. */
 int fb_send_bytes(struct socket *socket, size_t size);
 void fb_tcp_accept(struct fb_listener *listener);

@@ -23,8 +23,8 @@ u64 fb_tcp_acked(const struct fb_conn *conn)
 
 	if (!conn->sender)
 		return conn->acked;
-	/* Counts SYN and FIN as bytes (tcp_snd_una_update). */
-	acked = tcp_sk(conn->sender->sk)->bytes_acked;
+	/* Counts SYN and FIN as bytes (tcp_snd_una_update), but the SYN of a SYN-ACK not (tcp_create_openreq_child). */
+	acked = tcp_sk(conn->sender->sk)->bytes_acked + conn->passive;
 	return acked ? min(acked - 1, conn->written) : 0;
 }
 

@@ -63,7 +63,7 @@ static void datagram_ready(struct sock *sk)
 static void receiver_ready(struct sock *sk)
 {
 	if (conn_of(sk))
-		fb_todo(conn_of(sk), FB_TODO_READ);
+		fb_todo(fb_receives(conn_of(sk), sk), FB_TODO_READ);
 }
 
 /* As sk_stream_write_space (net/core/stream.c) wakes a process that waits for room. */
@@ -72,7 +72,7 @@ static void sender_space(struct sock *sk)
 	if (!conn_of(sk) || !__sk_stream_is_writeable(sk, 1))
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	fb_todo(conn_of(sk), FB_TODO_WRITE);
+	fb_todo(fb_sends(conn_of(sk), sk), FB_TODO_WRITE);
 }
 
 static void sender_changed(struct sock *sk)
@@ -235,6 +235,37 @@ int fb_send_bytes(struct socket *socket, size_t size)
 	return kernel_sendmsg(socket, &message, data, DIV_ROUND_UP(size, PAGE_SIZE), size);
 }
 
+void fb_open_reverse(struct fb_conn *conn, struct fb_conn *opener)
+{
+	struct sock *sk;
+
+	if (conn->src != opener->dst || conn->dst != opener->src || opener->reverse || !opener->sender)
+		fb_die("connection %u is not the direction back of connection %u", conn->number, opener->number);
+	conn->passive = true;
+	conn->reverse = opener;
+	opener->reverse = conn;
+	conn->receiver = opener->sender;
+	sk = conn->receiver->sk;
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = receiver_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* The socket that accepts is the sender of the direction back. */
+static void accept_reverse(struct fb_conn *conn, struct socket *socket)
+{
+	struct sock *sk = socket->sk;
+
+	conn->sender = socket;
+	conn->established = true;
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_write_space = sender_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+	fb_watch_timer(sk);
+	fb_event(conn->number, FB_ESTABLISHED, 0);
+	fb_todo(conn, FB_TODO_WRITE);
+}
+
 void fb_tcp_accept(struct fb_listener *listener)
 {
 	struct socket *socket;
@@ -250,6 +281,8 @@ void fb_tcp_accept(struct fb_listener *listener)
 			continue;
 		}
 		conn->receiver = socket;
+		if (conn->reverse)
+			accept_reverse(conn->reverse, socket);
 		write_lock_bh(&sk->sk_callback_lock);
 		sk->sk_user_data = conn;
 		sk->sk_data_ready = receiver_ready;
@@ -266,7 +299,11 @@ void fb_tcp_accept(struct fb_listener *listener)
 static void close_receiver(struct fb_conn *conn)
 {
 	conn->received = fb_watch_received(conn->receiver->sk);
-	sock_release(conn->receiver);
+	/* A socket of both directions ends as a sender: its stream ends when the connection breaks. */
+	if (!conn->reverse)
+		sock_release(conn->receiver);
+	else if (conn->reverse->sender)
+		fb_todo(conn->reverse, FB_TODO_SENDER);
 	conn->receiver = NULL;
 }
 
@@ -338,6 +375,8 @@ static void close_sender(struct fb_conn *conn)
 	fb_watch_end(conn);
 	conn->acked = fb_tcp_acked(conn);
 	sk->sk_user_data = NULL;
+	if (conn->reverse)
+		conn->reverse->receiver = NULL;
 	sock_release(conn->sender);
 	conn->sender = NULL;
 	if (error && !conn->ended) {

@@ -19,6 +19,18 @@ void fb_watch_before(const struct fb_conn *conn, struct fb_before *before)
 	before->srtt_us = tp->srtt_us;
 	before->mdev_us = tp->mdev_us;
 	before->delivered = tp->delivered;
+	before->snd_una = tp->snd_una;
+	before->snd_wnd = tp->snd_wnd;
+}
+
+bool fb_watch_is_news(const struct fb_conn *conn, const struct fb_before *before, bool ece)
+{
+	const struct tcp_sock *tp;
+
+	if (!conn->sender)
+		return false;
+	tp = tcp_sk(conn->sender->sk);
+	return ece || tp->snd_una != before->snd_una || tp->snd_wnd != before->snd_wnd;
 }
 
 /*
@@ -113,7 +125,7 @@ static struct sock *sock_of(struct timer_list *timer)
 static void on_timer(struct timer_list *timer)
 {
 	struct sock *sk = sock_of(timer);
-	const struct fb_conn *conn = sk->sk_user_data;
+	const struct fb_conn *conn = fb_sends(sk->sk_user_data, sk);
 	unsigned long timeouts, probes, persists;
 	struct fb_timer seen;
 

@@ -20,8 +20,13 @@ struct fb_open {
 	fb_u32 class_of_service; /* of its data */
 	fb_u32 flags;		 /* FB_OPEN_* */
 	fb_u64 deadline;	 /* ps; FB_NEVER */
+	fb_u32 reverse_of;	 /* with FB_OPEN_REVERSE: this connection */
+	fb_u32 pad;
 };
 #define FB_OPEN_DATAGRAMS 1 /* no handshake, no connection: FB_DATAGRAM sends */
+/* No handshake of its own: the direction back of the TCP connection that `reverse_of` has opened at the same instant. The socket that accepts that
+ * one is the sender of this one. */
+#define FB_OPEN_REVERSE 2
 
 /* The sender writes a message. */
 struct fb_write {

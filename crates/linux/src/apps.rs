@@ -124,13 +124,22 @@ impl<'a> Hosts<'a> {
     }
 
     fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
-        let number = self.connections.len() as u64;
-        let routes = self.routes(number, &spec);
+        let slot = self.connections.next_id();
+        let routes = self.routes(self.path_number(slot, &spec), &spec);
         let tcp = &self.experiment.groups[spec.group].tcp;
         self.live += 1;
         self.peak = self.peak.max(self.live);
         let shims = has_shim(tcp).then_some(ShimState::NOTHING);
-        self.connections.push(Connection { shims, ..Connection::new(spec, routes, tcp.init_cwnd) })
+        if let Some(other) = spec.reverse_of {
+            self.connections[other].reverse = Some(slot);
+        }
+        let reverse = spec.reverse_of;
+        self.connections.push(Connection { shims, reverse, ..Connection::new(spec, routes, tcp.init_cwnd) })
+    }
+
+    /// Number of the connection that draws the paths of `slot`: both directions of a TCP connection have the paths of one.
+    fn path_number(&self, slot: ConnSlot, spec: &OpenSpec) -> u64 {
+        spec.reverse_of.unwrap_or(slot).get().into()
     }
 
     fn routes(&self, number: u64, spec: &OpenSpec) -> Routes {
@@ -146,7 +155,8 @@ impl<'a> Hosts<'a> {
         }
         for slot in self.connections.ids() {
             let guest = self.connections[slot].guest;
-            let new = self.routes(u64::from(slot.get()), &self.connections[slot].spec);
+            let spec = self.connections[slot].spec;
+            let new = self.routes(self.path_number(slot, &spec), &spec);
             let c = &mut self.connections[slot];
             if c.closed || new == c.routes {
                 continue;
@@ -159,8 +169,21 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Opens `slot` and writes what was to be written on it, at `time`.
+    /// Opens `slot` and writes what was to be written on it, at `time`. The direction back of another connection opens with that one.
     pub(crate) fn open_now(&mut self, slot: ConnSlot, time: Time) {
+        let c = &self.connections[slot];
+        match (c.reverse, c.spec.reverse_of) {
+            (Some(_), None) => {}
+            (Some(passive), Some(_)) => {
+                self.open_direction(slot, time);
+                self.open_direction(passive, time);
+            }
+            (None, _) => self.open_direction(slot, time),
+        }
+    }
+
+    fn open_direction(&mut self, slot: ConnSlot, time: Time) {
+        let opener = self.connections[slot].reverse.and_then(|other| self.connections[other].guest);
         let c = &mut self.connections[slot];
         let guest = self.opened.len() as u32;
         c.guest = Some(guest);
@@ -177,8 +200,14 @@ impl<'a> Hosts<'a> {
             ties_forth: 0,
             ties_back: 0,
             class_of_service: c.datagram.map_or(0, |d| d.class.into()),
-            flags: if c.datagram.is_some() { number::OPEN_DATAGRAMS } else { 0 },
+            flags: match opener {
+                Some(_) => number::OPEN_REVERSE,
+                None if c.datagram.is_some() => number::OPEN_DATAGRAMS,
+                None => 0,
+            },
             deadline: NEVER,
+            reverse_of: opener.unwrap_or(0),
+            pad: 0,
         };
         c.routes.fill(&mut open, u64::from(slot.get()));
         self.frames.put(open);

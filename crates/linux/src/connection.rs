@@ -9,7 +9,7 @@ use forebay_apps::{Job, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::traffic::Datagram;
-use forebay_types::{PortId, Time, WorkloadId};
+use forebay_types::{ConnSlot, PortId, Time, WorkloadId};
 
 /// A connection.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Connection {
     pub routes: Routes,
     /// Ports that its packets may pass, forth and back, where that is more than its way: links have failed.
     pub passed: Option<[Vec<PortId>; 2]>,
+    /// The other direction of the same TCP connection, if data flows in both.
+    pub reverse: Option<ConnSlot>,
     /// The guest's number, once it is open.
     pub guest: Option<u32>,
     /// Jobs written before the connection was open.
@@ -57,6 +59,7 @@ impl Connection {
             spec,
             routes,
             passed: None,
+            reverse: None,
             guest: None,
             early: Vec::new(),
             written: 0,

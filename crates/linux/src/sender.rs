@@ -52,6 +52,11 @@ impl Sender {
         self.high.saturating_add_signed(i64::from(ahead))
     }
 
+    /// Its stream begins behind this sequence number, that of a SYN-ACK.
+    pub(crate) fn begin(&mut self, isn: u32) {
+        self.isn = Some(isn);
+    }
+
     /// The sender sends `p`, in segments of at most `mss` bytes.
     pub(crate) fn sent(&mut self, p: &Packet, mss: u32, messages: &mut Messages) {
         if p.tcp_flags & flag::SYN != 0 {

@@ -15,6 +15,12 @@ struct Begin {
     back: Option<u32>,
 }
 
+impl Begin {
+    fn set(&mut self, back: bool, seq: u32) {
+        *(if back { &mut self.back } else { &mut self.forth }) = Some(seq);
+    }
+}
+
 /// The hash so far.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
@@ -33,18 +39,27 @@ pub(crate) struct Numbers {
 impl Trace {
     /// Sequence numbers of the packet, relative to the first ones.
     pub(crate) fn numbers(&mut self, p: &Packet) -> Numbers {
-        let conn = p.conn as usize;
-        if self.begins.len() <= conn {
-            self.begins.resize(conn + 1, Begin::default());
-        }
-        let begin = &mut self.begins[conn];
+        let begin = self.of(p.conn);
         // Without any flag it is a probe of a shim, which has its SYN's number and goes ahead of it.
         if p.tcp_flags & flag::SYN != 0 || p.tcp_flags == 0 {
-            *(if p.back == 0 { &mut begin.forth } else { &mut begin.back }) = Some(p.seq);
+            begin.set(p.back != 0, p.seq);
         }
         let (own, other) = if p.back == 0 { (begin.forth, begin.back) } else { (begin.back, begin.forth) };
         let ack = if p.tcp_flags & flag::ACK != 0 { p.ack.wrapping_sub(other.unwrap_or(0)) } else { 0 };
         Numbers { seq: p.seq.wrapping_sub(own.unwrap_or(0)), ack }
+    }
+
+    /// First sequence number of a direction of connection `conn` whose handshake is that of another one.
+    pub(crate) fn begin(&mut self, conn: u32, back: bool, seq: u32) {
+        self.of(conn).set(back, seq);
+    }
+
+    fn of(&mut self, conn: u32) -> &mut Begin {
+        let conn = conn as usize;
+        if self.begins.len() <= conn {
+            self.begins.resize(conn + 1, Begin::default());
+        }
+        &mut self.begins[conn]
     }
 
     /// Something happened to a packet.

@@ -60,7 +60,8 @@ impl World for Simulator {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
-        let mut cannot = Vec::new();
+        let conflicts = experiment.two_way_conflicts();
+        let mut cannot: Vec<_> = conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }).collect();
         let network = &experiment.network;
         let fastest = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate).max().unwrap_or(Rate::MAX);
         for group in &experiment.groups {

@@ -115,6 +115,10 @@ impl World for Testbed {
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
         }
+        if experiment.workloads.iter().any(|w| w.kind.two_way()) {
+            let reason = "requests and answers have a connection for each direction here; legal: `two-way = false`";
+            refuse("workload.two-way", reason.to_owned());
+        }
         for group in &experiment.groups {
             let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);
             if let Some(why) = asked.and_then(|shim| unavailable().or_else(|| config(&shim).err())) {

@@ -80,6 +80,8 @@ fn open(frames: &mut Frames, conn: u32) {
         class_of_service: 0,
         flags: 0,
         deadline: p::NEVER,
+        reverse_of: 0,
+        pad: 0,
     });
     frames.put(p::Write { conn, flags: 0, bytes: 0, deadline: p::NEVER });
 }

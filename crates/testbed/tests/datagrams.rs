@@ -72,6 +72,8 @@ fn open(frames: &mut Frames) {
         class_of_service: 5,
         flags: p::number::OPEN_DATAGRAMS,
         deadline: p::NEVER,
+        reverse_of: 0,
+        pad: 0,
     });
     (0..BURST).for_each(|_| frames.put(p::Datagram { conn: 0, payload: PAYLOAD, wire: WIRE, class_of_service: 5 }));
 }

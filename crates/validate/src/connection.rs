@@ -322,7 +322,10 @@ impl Connection {
         let echoed = || self.stamps.iter().rev().find(|s| s.1 == ack.ts).map_or(ack.ts, |s| s.0);
         let options = Options {
             ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or_else(echoed))),
-            sack: extra.map_or_else(Vec::new, |Extra::Sack(s)| s.iter().collect()),
+            sack: match extra {
+                Some(Extra::Sack(s)) => s.iter().collect(),
+                Some(Extra::Carried(_)) | None => Vec::new(),
+            },
             ..Options::default()
         };
         let segment =

@@ -2,7 +2,7 @@
 
 use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};
-use super::request::{REQUEST, REQUEST_LATENCY, request};
+use super::request::{REQUEST, REQUEST_LATENCY, TWO_WAY, request};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::traffic::WorkloadKind;
 use forebay_types::param::{Entry, Kind, Values, optional};
@@ -32,6 +32,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("gap", Kind::Time, "0s", "pause between the completion of a round and the next request"),
             REQUEST,
             REQUEST_LATENCY,
+            TWO_WAY,
             optional(
                 "jitter",
                 Kind::Time,

@@ -2,7 +2,7 @@
 
 use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
-use super::request::{REQUEST, REQUEST_LATENCY, request};
+use super::request::{REQUEST, REQUEST_LATENCY, TWO_WAY, request};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::topology::MAX_NODES;
 use crate::traffic::{Arrival, ResponseSize, WorkloadKind};
@@ -57,6 +57,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("stop", Kind::Time, "", "no query begins from here on. Default: the end of simulated time"),
             REQUEST,
             REQUEST_LATENCY,
+            TWO_WAY,
             optional(
                 "jitter",
                 Kind::Time,

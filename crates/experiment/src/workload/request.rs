@@ -29,6 +29,15 @@ pub(super) const REQUEST_LATENCY: Param = optional(
      packet on the empty path",
 );
 
+/// Form of the connections of requests and answers.
+pub(super) const TWO_WAY: Param = optional(
+    "two-way",
+    Kind::Bool,
+    "false",
+    "requests and their answers travel on one TCP connection, which the client opens: an answer acknowledges its request, and the next request the \
+     answer. `false`: on a connection for each direction",
+);
+
 /// Form of requests from [`REQUEST`] and [`REQUEST_LATENCY`].
 pub(super) fn request(values: &Values) -> Result<Request, BuildError> {
     let latency = values.opt_time(REQUEST_LATENCY.key);
@@ -38,13 +47,16 @@ pub(super) fn request(values: &Values) -> Result<Request, BuildError> {
         return Err(BuildError::new(REQUEST_LATENCY.key, reason));
     }
     match (values.opt_bytes(REQUEST.key), latency) {
+        (Some(Bytes(0)), _) | (None, Some(_)) if values.bool(TWO_WAY.key) => {
+            let reason = "is true, but requests are not sent over the network; legal: requests of 1B or more (`request`)";
+            Err(BuildError::new(TWO_WAY.key, reason))
+        }
         (Some(Bytes(0)), latency) | (None, latency @ Some(_)) => Ok(Request::OutOfBand(latency)),
         (Some(_), Some(_)) => {
             let reason = "is for requests outside of the network: set `request = \"0B\"`, or leave this key out";
             Err(BuildError::new(REQUEST_LATENCY.key, reason))
         }
-        (Some(bytes), None) => Ok(Request::Packets(bytes.0)),
-        (None, None) => Ok(Request::Packets(DEFAULT.0)),
+        (bytes, None) => Ok(Request::Packets { bytes: bytes.unwrap_or(DEFAULT).0, two_way: values.bool(TWO_WAY.key) }),
     }
 }
 
@@ -67,8 +79,8 @@ mod tests {
         };
         let bytes = |n| ("request", Value::Bytes(Bytes(n)));
         let latency = ("request-latency", Value::Time(Time::from_us(3)));
-        assert_eq!(with(&[]).unwrap(), Request::Packets(100));
-        assert_eq!(with(&[bytes(2_000)]).unwrap(), Request::Packets(2_000));
+        assert_eq!(with(&[]).unwrap(), Request::Packets { bytes: 100, two_way: false });
+        assert_eq!(with(&[bytes(2_000)]).unwrap(), Request::Packets { bytes: 2_000, two_way: false });
         assert_eq!(with(&[bytes(0)]).unwrap(), Request::OutOfBand(None));
         let late = Request::OutOfBand(Some(Time::from_us(3)));
         assert_eq!(with(std::slice::from_ref(&latency)).unwrap(), late);

@@ -2,6 +2,7 @@
 
 use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
+use super::request::TWO_WAY;
 use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::traffic::WorkloadKind;
@@ -32,6 +33,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("think", Kind::TimeDist, "0s", "think time of a client between the end of a response and its next request"),
             optional("count", Kind::Int(1, 4_294_967_295), "", "requests of each pair. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
+            TWO_WAY,
             QUERY_DEADLINE,
             DEADLINE_MAX_SIZE,
         ],
@@ -55,6 +57,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         count,
         start,
         deadline: deadline(values)?,
+        two_way: values.bool(TWO_WAY.key),
     })
 }
 

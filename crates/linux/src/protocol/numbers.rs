@@ -18,6 +18,8 @@ pub mod number {
     pub const GROUP_NODELAY: u32 = 4;
     /// `FB_OPEN_DATAGRAMS`.
     pub const OPEN_DATAGRAMS: u32 = 1;
+    /// `FB_OPEN_REVERSE`.
+    pub const OPEN_REVERSE: u32 = 2;
     /// `FB_WRITE_LAST`.
     pub const WRITE_LAST: u32 = 1;
 }

@@ -66,6 +66,7 @@ fn layouts_match_the_c_compiler() {
         ("FB_GROUP_FIN", number::GROUP_FIN.into()),
         ("FB_GROUP_NODELAY", number::GROUP_NODELAY.into()),
         ("FB_OPEN_DATAGRAMS", number::OPEN_DATAGRAMS.into()),
+        ("FB_OPEN_REVERSE", number::OPEN_REVERSE.into()),
         ("FB_WRITE_LAST", number::WRITE_LAST.into()),
         ("FB_ARRIVED", what::ARRIVED.into()),
         ("FB_MARKED", what::MARKED.into()),

@@ -176,6 +176,9 @@ impl<'a> Run<'a> {
 
     fn packet(&mut self, p: &Packet) {
         self.pass(p.time);
+        if p.tcp_flags & flag::SYN != 0 {
+            self.begin_reverse(p);
+        }
         self.trace.packet(p);
         self.ports.packet(p);
         self.failures.packet(p);
@@ -202,6 +205,18 @@ impl<'a> Run<'a> {
                 c.received.add(begin, begin + u64::from(p.payload));
             }
             _ => {}
+        }
+    }
+
+    /// Notes the first number of a SYN or SYN-ACK for the other direction of its TCP connection, if data flows in both.
+    fn begin_reverse(&mut self, p: &Packet) {
+        let Some(other) = self.hosts.slot(p.conn).and_then(|slot| self.hosts.connections[slot].reverse) else { return };
+        let c = &mut self.hosts.connections[other];
+        if p.back != 0 {
+            c.sender.begin(p.seq);
+        }
+        if let Some(guest) = c.guest {
+            self.trace.begin(guest, p.back == 0, p.seq);
         }
     }
 

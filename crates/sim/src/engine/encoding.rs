@@ -2,7 +2,7 @@
 //! that is missing here does not compile.
 
 use crate::net::generation::Generation;
-use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
+use crate::net::packet::{CarriedAck, Extra, Meta, Packet, SackBlocks};
 use forebay_apps::{InitialData, Job, OpenSpec, QueryStart, RemoteTimer};
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
@@ -184,20 +184,27 @@ record!(Packet { arrival, conn, seq, ts, dst, hash, wire, len, win, flags, meta 
 
 impl Encode for Extra {
     fn put(&self, to: &mut Vec<u8>) {
-        let Extra::Sack(blocks) = self;
-        blocks.iter().collect::<Vec<_>>().put(to);
+        match self {
+            Extra::Sack(blocks) => blocks.iter().collect::<Vec<_>>().put(to),
+            // No SACK blocks.
+            Extra::Carried(ack) => {
+                0_u64.put(to);
+                ack.put(to);
+            }
+        }
     }
     fn get(from: &mut Bytes<'_>) -> Extra {
         match SackBlocks::of(Vec::get(from)) {
             Some(blocks) => Extra::Sack(blocks),
-            None => panic!("a message from another process has no SACK blocks: all processes must run the same program"),
+            None => Extra::Carried(CarriedAck::get(from)),
         }
     }
 }
 
+record!(CarriedAck { number, echo, window, tsval, ece });
 record!(Job { bytes, query, deadline });
 record!(RemoteTimer { tag, job });
-record!(OpenSpec { src, dst, group, app, tag, first });
+record!(OpenSpec { src, dst, group, app, tag, first, reverse_of });
 record!(QueryStart { query, start, app, parts, client });
 
 impl Encode for InitialData {
@@ -260,7 +267,7 @@ mod tests {
         for first in [InitialData::Nothing, InitialData::Endless, InitialData::Only(Job { bytes: None, query: None, ..job })] {
             let size = if matches!(first, InitialData::Only(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));
-            comes_back((Time(9), OpenSpec { src, dst, group, app, tag: 5, first }), 8 + 4 * 4 + 8 + size);
+            comes_back((Time(9), OpenSpec { src, dst, group, app, tag: 5, first, reverse_of: None }), 8 + 4 * 4 + 8 + size + 1);
         }
         comes_back((-1_i64, (0.1_f64, vec![Some(u128::MAX), None])), 8 + 8 + 8 + 17 + 1);
     }

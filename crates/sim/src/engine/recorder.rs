@@ -71,10 +71,11 @@ impl Recorder {
         self.packets.is_some()
     }
 
-    /// Records a packet of connection number `conn_id` that reached its host.
+    /// Records a packet of connection number `conn_id` that reached its host. `reverse`: the initial sequence number where the handshake is that of
+    /// the other direction, and whether the packet echoes a mark to that one.
     #[cold]
     #[inline(never)]
-    pub(super) fn packet(&mut self, p: &Packet, conn_id: u64) {
+    pub(super) fn packet(&mut self, p: &Packet, conn_id: u64, reverse: Option<(u32, bool)>) {
         if p.has(flag::DATAGRAM) {
             return;
         }
@@ -83,7 +84,7 @@ impl Recorder {
         let probe = !back && p.has(flag::PROBE);
         // On a connection without handshake, numbers count from the first byte seen.
         let first = if (syn || (probe && p.len > 0)) && !back { p.seq } else { p.seq.wrapping_sub(1) };
-        let begin = *self.begins.entry(conn_id).or_insert(first);
+        let begin = reverse.map_or_else(|| *self.begins.entry(conn_id).or_insert(first), |(isn, _)| isn);
         if let Some(packets) = &mut self.packets {
             packets.push(PacketRow {
                 time_ps: p.arrival.0,
@@ -94,7 +95,7 @@ impl Recorder {
                 payload: if syn || probe || back { 0 } else { u32::from(p.len) },
                 syn,
                 fin: p.has(flag::FIN),
-                ece: p.has(flag::ECE) && (p.has(flag::ACK) || p.has(flag::SYN)),
+                ece: (p.has(flag::ECE) && (p.has(flag::ACK) || p.has(flag::SYN))) || reverse.is_some_and(|(_, ece)| ece),
                 cwr: p.has(flag::CWR),
                 ce: p.ecn() == Codepoint::Ce,
                 class: p.class(),

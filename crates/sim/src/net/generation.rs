@@ -10,6 +10,9 @@ impl Generation {
     /// Set in the generation of endpoints with a shim, and in no packet.
     const SHIM: u8 = 0x40;
 
+    /// Set, beside [`Generation::SHIM`], in the generation of endpoints that share a TCP connection with those of the other direction.
+    const REVERSE: u8 = 0x80;
+
     /// Generation of a closed endpoint: no packet has it.
     pub const RETIRED: Generation = Generation(0x80);
 
@@ -36,7 +39,30 @@ impl Generation {
     /// Returns true if the endpoint has a shim.
     #[inline(always)]
     pub fn has_shim(self) -> bool {
+        self.0 & (Self::SHIM | Self::REVERSE) == Self::SHIM
+    }
+
+    /// The same generation of an endpoint whose TCP connection has data in both directions.
+    pub fn with_reverse(self) -> Generation {
+        Generation(self.0 | Self::SHIM | Self::REVERSE)
+    }
+
+    /// Returns true if the TCP connection has data in both directions.
+    #[inline(always)]
+    pub fn has_reverse(self) -> bool {
+        self.0 & (Self::SHIM | Self::REVERSE) == Self::SHIM | Self::REVERSE
+    }
+
+    /// Returns true if the endpoint has a shim, or data in both directions.
+    #[inline(always)]
+    pub fn is_special(self) -> bool {
         self.0 & Self::SHIM != 0
+    }
+
+    /// Returns true if a packet with `number` belongs to this endpoint, whose TCP connection has data in both directions.
+    #[inline(always)]
+    pub fn receives_both_ways(self, number: u8) -> bool {
+        self.0 == number | Self::SHIM | Self::REVERSE
     }
 
     /// The number that its packets carry.

@@ -20,6 +20,8 @@ pub mod flag {
     pub const PUSH: u8 = 8;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 16;
+    /// In the ACK direction: a segment with data carried the ACK. Never on the wire.
+    pub const CARRIED: u8 = 16;
     /// A slot with an [`Extra`](super::Extra) follows.
     pub const EXT: u8 = 32;
     /// A retransmission. For statistics only: no endpoint reads it.
@@ -214,6 +216,40 @@ pub fn rank_of(quantity: u64) -> u16 {
 pub enum Extra {
     /// SACK blocks of an ACK.
     Sack(SackBlocks),
+    /// ACK that a data segment carries.
+    Carried(CarriedAck),
+}
+
+/// ACK of the other direction in a segment of a connection with data in both directions (RFC 9293 section 3.8.6.3: an ACK may wait for data).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CarriedAck {
+    /// Acknowledgement number.
+    pub number: u32,
+    /// Timestamp that is echoed; the one of the segment itself stands in [`Packet::ts`].
+    pub echo: u32,
+    /// Receive window in units of the scale.
+    pub window: u16,
+    /// Tick of the timestamp clock ([`Packet::tsval`]).
+    pub tsval: u16,
+    /// ECN echo.
+    pub ece: bool,
+}
+
+impl CarriedAck {
+    /// As an ACK by itself, for the sender of connection `conn`.
+    pub fn as_packet(&self, conn: ConnSlot, arrival: Time) -> Packet {
+        let ece = if self.ece { flag::ECE } else { 0 };
+        Packet {
+            arrival,
+            conn,
+            seq: self.number,
+            ts: self.echo,
+            win: self.window,
+            len: self.tsval,
+            flags: flag::ACK | flag::CARRIED | ece,
+            ..Packet::default()
+        }
+    }
 }
 
 /// SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883), and at least one. A block is a start and a

@@ -173,6 +173,29 @@ pub(crate) fn cases() -> Vec<Case> {
     let out_of_band = "kind = \"incast\"\nblock = \"64KB\"\nrounds = 5\nrequest = \"0B\"";
     add("incast 8 requests out of band".into(), star("", G1, 8, "64pkt", DROP_TAIL, RENO, out_of_band));
 
+    // Requests and answers on one connection.
+    let two_way = |workload: &str| format!("{workload}\ntwo-way = true");
+    let blocks = two_way("kind = \"incast\"\nblock = \"65536B\"\nrounds = 20");
+    for senders in [4, 8, 16] {
+        add(format!("two-way incast {senders}"), star("", G1, senders, "64pkt", DROP_TAIL, CUBIC, &blocks));
+    }
+    add("two-way incast 8 dctcp".into(), star("", G1, 8, "64pkt", G1.step, DCTCP, &blocks));
+    add("two-way queries".into(), star("duration = \"300ms\"", G1, 4, "100pkt", DROP_TAIL, CUBIC, &two_way(queries)));
+    let large = "kind = \"requests\"\nrequest = { uniform = [\"100B\", \"30KB\"] }\n\
+                 response = { uniform = [\"100B\", \"60KB\"] }\nthink = \"100us\"\ncount = 40";
+    add("two-way requests".into(), star("", G1, 4, "100pkt", DROP_TAIL, CUBIC, &two_way(requests)));
+    for (name, buffer, queue, transport) in [
+        ("two-way large requests", "60pkt", DROP_TAIL, CUBIC),
+        ("two-way large requests lost", "12pkt", DROP_TAIL, CUBIC),
+        ("two-way large requests without SACK", "12pkt", DROP_TAIL, "cc = \"newreno\"\nrecovery = \"newreno\""),
+        ("two-way large requests RED with ECN", "60pkt", RED, "cc = \"cubic\"\necn = \"classic\""),
+        ("two-way large requests dctcp", "60pkt", G1.step, DCTCP),
+    ] {
+        add(name.into(), star("", G1, 4, buffer, queue, transport, &two_way(large)));
+    }
+    let lossy = "{ kind = \"lossy\", p = 0.02 }";
+    add("two-way requests 2 % lost".into(), star("", G1, 4, "100pkt", lossy, CUBIC, &two_way(large)));
+
     // Losses.
     for (p, name) in [("0.001", "0.1 %"), ("0.01", "1 %")] {
         let lossy = format!("{{ kind = \"lossy\", p = {p} }}");

@@ -39,6 +39,9 @@ pub(super) struct ConnectionTable {
     outgoing: PerHost<ConnSlot, OutgoingMessages>,
     receivers: PerHost<ConnSlot, Receiver>,
     incoming: PerHost<ConnSlot, IncomingMessages>,
+    /// The other direction of connections with data in both, and whether this one is the direction of the host that opens. Empty without such
+    /// connections; may end before the last slot.
+    reverses: Arena<ConnSlot, Option<(ConnSlot, bool)>>,
     slots: ConnectionSlots,
     closed: ClosedConnections,
 }
@@ -53,6 +56,7 @@ impl ConnectionTable {
             outgoing: PerHost::new(),
             receivers: PerHost::new(),
             incoming: PerHost::new(),
+            reverses: Arena::new(Vec::new()),
             slots: ConnectionSlots::new(seed),
             closed: ClosedConnections::new(groups),
         }
@@ -72,6 +76,7 @@ impl ConnectionTable {
                 outgoing: self.outgoing.share(),
                 receivers: self.receivers.share(),
                 incoming: self.incoming.share(),
+                reverses: self.reverses.share(),
                 slots: ConnectionSlots::new(seed),
                 closed: ClosedConnections::new(0),
             }
@@ -91,6 +96,7 @@ impl ConnectionTable {
             part.outgoing = self.outgoing.share();
             part.receivers = self.receivers.share();
             part.incoming = self.incoming.share();
+            part.reverses = self.reverses.share();
         }
     }
 
@@ -202,6 +208,30 @@ impl ConnectionTable {
     #[inline(always)]
     pub(super) fn generation(&self, conn: ConnSlot) -> Generation {
         self.generations[conn]
+    }
+
+    /// Makes `opener` and `other`, which are not open yet, the two directions of one TCP connection, which the sending host of `opener` opens.
+    pub(super) fn join(&mut self, opener: ConnSlot, other: ConnSlot) {
+        while self.reverses.len() <= opener.index().max(other.index()) {
+            self.reverses.push(None);
+        }
+        for (slot, reverse, opens) in [(opener, other, true), (other, opener, false)] {
+            self.reverses[slot] = Some((reverse, opens));
+            let generation = self.generations[slot].with_reverse();
+            self.generations[slot] = generation;
+            self.senders[slot].set_generation(generation);
+            self.receivers[slot].set_generation(generation);
+        }
+    }
+
+    /// The other direction of a connection with data in both, and whether `conn` is the direction of the host that opens. Panics for others.
+    pub(super) fn reverse(&self, conn: ConnSlot) -> (ConnSlot, bool) {
+        self.reverses[conn].expect("the generation says that there is one")
+    }
+
+    /// Sender of `conn` and receiver of its other direction `reverse`, which are at one host.
+    pub(super) fn socket(&mut self, conn: ConnSlot, reverse: ConnSlot) -> (&mut Sender, &mut Receiver) {
+        (&mut self.senders[conn], &mut self.receivers[reverse])
     }
 
     /// Identity of a connection.

@@ -61,7 +61,9 @@ impl SimState {
         let new = self.connections.allocate(c.isn);
         let (slot, conn_id) = (new.slot, new.conn_id);
         let generation = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), new.generation);
-        let towards = |from, to| (address::lower(to), self.fabric.fib().flow_hash(conn_id, from, to));
+        // Both directions of a TCP connection have the paths of one.
+        let of_paths = spec.reverse_of.map_or(conn_id, |other| self.connections.get(other).conn_id);
+        let towards = |from, to| (address::lower(to), self.fabric.fib().flow_hash(of_paths, from, to));
         let (dst, hash) = towards(spec.src, spec.dst);
         let forward = Address { conn: slot, isn: new.isn, dst, hash, generation };
         let (dst, hash) = towards(spec.dst, spec.src);
@@ -88,6 +90,9 @@ impl SimState {
             sampled: every.is_some(),
             ..Connection::default().writing(spec.first)
         };
+        if let Some(other) = spec.reverse_of {
+            self.connections.join(slot, other);
+        }
         self.expect_endless(slot);
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);

@@ -25,6 +25,9 @@ impl SimState {
         host.note(now, p);
         if !generation.receives(p.generation()) {
             return cold_path(move || {
+                if generation.receives_both_ways(p.generation()) {
+                    return self.receive_two_way_ack(node, p, extra());
+                }
                 if generation.receives_through_shim(p.generation()) && self.connections.sender(conn).generation() == generation {
                     self.connections.sender_mut(conn).note_received();
                     return self.process_ack::<Shimmed>(node, p, extra());
@@ -79,7 +82,7 @@ impl SimState {
 
     /// Handles the effects of an ACK beyond its sender.
     #[inline(always)]
-    fn after_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
+    pub(super) fn after_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let done = self.connections.sender(conn).phase() == Phase::Done;
         self.after_fast_ack(node, conn, now);
         if done && self.connections.sender(conn).generation() != Generation::RETIRED {
@@ -105,7 +108,7 @@ impl SimState {
 
     /// Delivers a packet of the data direction to host `node`. The fast path is here, everything else out of line.
     #[inline(always)]
-    pub(super) fn receive_data(&mut self, node: NodeId, p: &Packet) {
+    pub(super) fn receive_data<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
@@ -114,6 +117,9 @@ impl SimState {
         host.note(now, p);
         if !generation.receives(p.generation()) {
             return cold_path(move || {
+                if generation.receives_both_ways(p.generation()) {
+                    return self.receive_two_way_data(node, p, extra());
+                }
                 if generation.receives_through_shim(p.generation()) {
                     return self.process_data::<Shimmed>(node, p);
                 }
@@ -177,7 +183,7 @@ impl SimState {
 
     /// Handles the effects of delivered data beyond the receiver.
     #[inline(always)]
-    fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
+    pub(super) fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = self.connections.receiver(conn);
         let delivered = receiver.delivered() >= receiver.deliver_at();
         let entry = receiver.new_timer_entry(|group| &self.tcp[group], now);
@@ -211,7 +217,9 @@ impl SimState {
                 if c.metrics != Metrics::Off {
                     self.metrics.read().unwrap_or_else(PoisonError::into_inner).apply((s.src, s.dst), c, sender);
                 }
-                self.with_sender(conn, now, SenderCall::Open);
+                if !self.opens_with_reverse(conn) {
+                    self.with_sender(conn, now, SenderCall::Open);
+                }
                 let s = self.connections.get(conn);
                 let first = if s.endless { Some(Job::ENDLESS) } else { s.job.as_deref().copied() };
                 if let Some(job) = first {

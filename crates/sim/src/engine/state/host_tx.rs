@@ -89,8 +89,12 @@ impl SimState {
     /// Calls the sender and sets its timer.
     #[inline]
     pub(super) fn with_sender(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
-        if self.connections.sender(conn).generation().has_shim() {
-            return cold_path(move || self.call_sender::<Shimmed>(conn, now, call));
+        let generation = self.connections.sender(conn).generation();
+        if generation.is_special() {
+            return cold_path(move || match generation.has_reverse() {
+                true => self.call_two_way_sender(conn, now, call),
+                false => self.call_sender::<Shimmed>(conn, now, call),
+            });
         }
         self.call_sender::<Direct>(conn, now, call);
     }

@@ -19,6 +19,7 @@ mod run_nodes;
 mod shims;
 mod stalls;
 mod traffic;
+mod two_way;
 mod window_end;
 
 pub(super) use partition::PartitionResult;

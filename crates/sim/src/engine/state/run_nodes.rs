@@ -4,7 +4,7 @@ use super::SimState;
 use crate::engine::host::TimerKind;
 use crate::engine::node_set::NodeSet;
 use crate::engine::tiers::{Tier, take_group, tiers};
-use crate::net::packet::{Packet, flag};
+use crate::net::packet::{Extra, Packet, flag};
 use crate::net::prefetch;
 use crate::net::ring::Ring;
 use forebay_apps::App;
@@ -170,14 +170,16 @@ impl SimState {
                 // SAFETY: the ring releases the packet but keeps it until packets are added, which only the node at the far end does.
                 let p = unsafe { &*place };
                 ring.advance(Ring::behind(head, p));
-                if inspects && self.inspect(node, p) {
+                // SAFETY: as above.
+                if inspects && self.inspect(node, p, || unsafe { Ring::extra_behind(place) }) {
                     continue;
                 }
                 if p.has(flag::ACK) {
                     // SAFETY: as above.
                     self.receive_ack(node, p, || unsafe { Ring::extra_behind(place) });
                 } else {
-                    self.receive_data(node, p);
+                    // SAFETY: as above.
+                    self.receive_data(node, p, || unsafe { Ring::extra_behind(place) });
                 }
             } else {
                 self.run_timer(apps, node);
@@ -192,14 +194,16 @@ impl SimState {
     /// drops it because its checksum is wrong.
     #[cold]
     #[inline(never)]
-    fn inspect(&mut self, node: NodeId, p: &Packet) -> bool {
+    fn inspect<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> bool {
         let input = self.hosts[node].input;
         let damaged = self.fabric.ports[input].is_damaged(p);
         if damaged {
             self.hosts[node].note(p.arrival, p);
             self.partition.drop_packet(p);
         } else if self.recorder.records_packets() {
-            self.recorder.packet(p, self.connections.get(p.conn).conn_id);
+            let both_ways = self.connections.generation(p.conn).receives_both_ways(p.generation());
+            let reverse = both_ways.then(|| self.of_reverse(p, extra()));
+            self.recorder.packet(p, self.connections.get(p.conn).conn_id, reverse);
         }
         damaged
     }

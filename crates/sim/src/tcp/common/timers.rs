@@ -110,6 +110,11 @@ impl Timers {
         self.generation
     }
 
+    /// Replaces the generation.
+    pub(in crate::tcp) fn set_generation(&mut self, generation: Generation) {
+        self.generation = generation;
+    }
+
     /// Notes the end of the connection: no timer runs, and no packet belongs to the endpoint any more.
     pub(in crate::tcp) fn retire(&mut self) {
         self.generation = Generation::RETIRED;

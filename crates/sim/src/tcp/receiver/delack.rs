@@ -14,6 +14,10 @@ const DELACK_MAX: Time = Time::from_ms(200);
 const IN_SLOT: u8 = 1;
 /// The engine has an entry for that slot.
 const HAS_ENTRY: u8 = 2;
+/// Data of the other direction leaves soon after data arrives, and carries the ACK (`icsk_ack.pingpong` has reached `tcp_pingpong_thresh`, 1).
+const PINGPONG: u8 = 4;
+/// In that mode: the end of a write has arrived and no ACK has left since (ICSK_ACK_PUSHED).
+const PUSHED: u8 = 8;
 
 /// Decision about the ACK of a segment that need not be acknowledged immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +37,7 @@ pub(super) struct DelayedAck {
     last_arrival: Time,
     /// Interval of arrivals as the timer uses it (`icsk_ack.ato`); never before the first segment.
     ato: TimeOrNever,
-    /// RTT and RTO of the receiver's own handshake, ns; without one, 0 and the initial RTO.
+    /// RTT and RTO, ns: of the receiver's own handshake, or of the host's sender if it has one on this connection; before, 0 and the initial RTO.
     srtt: u32,
     rto: u32,
     /// Estimate of the segment size (`rcv_mss`), and the size of the last shorter segment (`last_seg_size`).
@@ -44,7 +48,7 @@ pub(super) struct DelayedAck {
     /// Tick of the timer wheel's slot that holds the timer, the low 8 bits ([`DELACK_MAX`] is less). It stays there after the ACK has left: the
     /// kernel does not remove the timer, and one that is set again for the same slot keeps its place (__mod_timer).
     slot: u8,
-    /// [`IN_SLOT`], [`HAS_ENTRY`].
+    /// [`IN_SLOT`], [`HAS_ENTRY`], [`PINGPONG`], [`PUSHED`].
     slot_state: u8,
 }
 
@@ -70,10 +74,15 @@ impl DelayedAck {
         self.rcv_mss
     }
 
-    /// RTT of the handshake, ns; 0 without one.
+    /// RTT of the handshake or of the host's own sender, ns; 0 without one.
     #[inline(always)]
     pub(super) fn srtt(&self) -> u32 {
         self.srtt
+    }
+
+    /// Takes over RTT and RTO of the host's own sender on this connection (`srtt_us`, `icsk_rto`).
+    pub(super) fn set_rtt(&mut self, srtt: Time, rto: Time) {
+        (self.srtt, self.rto) = (ns(srtt), ns(rto));
     }
 
     /// Arrival time of the last segment.
@@ -84,6 +93,51 @@ impl DelayedAck {
     /// Retransmission timeout of the receiver's own FIN.
     pub(super) fn rto(&self) -> Time {
         Time::from_ns(self.rto.into())
+    }
+
+    /// Returns true if data of the other direction is expected to carry ACKs (inet_csk_in_pingpong_mode).
+    #[inline(always)]
+    pub(super) fn is_interactive(&self) -> bool {
+        self.slot_state & PINGPONG != 0
+    }
+
+    /// ACKs leave by themselves again (inet_csk_exit_pingpong_mode).
+    #[inline(always)]
+    pub(super) fn exit_interactive(&mut self) {
+        self.slot_state &= !PINGPONG;
+    }
+
+    /// Notes that data of the other direction leaves (tcp_event_data_sent).
+    pub(super) fn on_data_sent(&mut self, c: &TcpConfig, now: Time) {
+        let ticks = |time: Time| time - time % c.rto_granularity;
+        if self.ato.get().is_some_and(|ato| ticks(now) - ticks(self.last_arrival) < ato) {
+            self.slot_state |= PINGPONG;
+        }
+    }
+
+    /// Notes that an ACK leaves, by itself or with data.
+    #[inline(always)]
+    pub(super) fn on_ack_sent(&mut self) {
+        self.slot_state &= !PUSHED;
+    }
+
+    /// Returns true if the end of a write makes the application's reading send an ACK (tcp_cleanup_rbuf); `short`: the segment is not a full one. In
+    /// an interactive connection the second one does (ICSK_ACK_PUSHED2).
+    #[inline(always)]
+    pub(super) fn acks_end_of_write(&mut self, short: bool) -> bool {
+        if !self.is_interactive() {
+            return true;
+        }
+        let second = short && self.slot_state & PUSHED != 0;
+        self.slot_state |= PUSHED;
+        second
+    }
+
+    /// Handles the handshake at the host that opened the connection: the SYN left at `sent`, and the SYN-ACK arrives now (tcp_finish_connect).
+    pub(super) fn on_connected(&mut self, c: &TcpConfig, sent: Time, now: Time) {
+        self.last_arrival = sent;
+        self.on_established(c, now);
+        self.last_arrival = now;
     }
 
     /// Notes that a SYN-ACK leaves.
@@ -115,8 +169,19 @@ impl DelayedAck {
         self.ato = c.ack_delay.into();
     }
 
-    /// Notes that the timer expired without another segment: the next delay is longer (tcp_delack_timer_handler).
-    pub(super) fn inflate_ato(&mut self) {
+    /// Enters quick-ACK mode (tcp_enter_quickack_mode).
+    pub(super) fn enter_quickack(&mut self, c: &TcpConfig) {
+        self.exit_interactive();
+        self.reset_ato(c);
+    }
+
+    /// Notes that the timer expired without another segment: the next delay is longer, or no data is expected to carry ACKs any more
+    /// (tcp_delack_timer_handler).
+    pub(super) fn inflate_ato(&mut self, c: &TcpConfig) {
+        if self.is_interactive() {
+            self.exit_interactive();
+            return self.reset_ato(c);
+        }
         if let Some(ato) = self.ato.get() {
             self.ato = (ato * 2).min(self.rto()).min(DELACK_MAX).into();
         }

@@ -123,7 +123,7 @@ impl Receiver {
         if effects.window_grew {
             self.quickacks.set_lowest_bit();
         }
-        if self.is_ack_due(c, effects.used) || self.quickacks.is_on() {
+        if self.is_ack_due(c, effects.used) || self.is_quick() {
             self.send_ack(c, effects.used, out);
         } else {
             self.delay_ack(c, now, effects.used, out);

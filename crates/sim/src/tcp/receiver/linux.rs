@@ -1,5 +1,5 @@
 //! ACKs of Linux (__tcp_ack_snd_check, tcp_cleanup_rbuf): by bytes, immediately at the end of a write and in quick-ACK mode, otherwise by a timer.
-//! Streams carry data in one direction, so no connection is ever interactive ("pingpong"), and applications read immediately.
+//! Applications read immediately. A connection with data in one direction is never interactive ("pingpong"); `two_way` has the others.
 
 use super::Receiver;
 use super::comp_ack::CompressedAcks;
@@ -50,6 +50,15 @@ impl LinuxReceiver {
 
     pub(super) fn delack_mut(&mut self) -> &mut DelayedAck {
         &mut self.delack
+    }
+
+    /// Handles the handshake at the host that opened the connection (tcp_finish_connect).
+    pub(super) fn on_connected(&mut self, c: &TcpConfig, sent: Time, now: Time) {
+        self.rtt.on_syn_ack(rcv_rtt::tick(c, sent));
+        self.delack.on_connected(c, sent, now);
+        if let Some(rcvbuf) = &mut self.rcvbuf {
+            rcvbuf.on_established(now);
+        }
     }
 
     /// Notes that a SYN-ACK leaves.
@@ -103,15 +112,22 @@ impl LinuxReceiver {
         }
     }
 
+    /// Notes that an ACK without data echoes `tsecr`.
+    pub(super) fn on_ack_echo(&mut self, tsecr: Tick) {
+        if self.echoes {
+            self.rtt.note_echo(tsecr);
+        }
+    }
+
     /// Memory of `bytes` of payload.
     fn truesize_of(&self, c: &TcpConfig, bytes: u64) -> u32 {
         self.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of(c, bytes, self.delack.rcv_mss()))
     }
 
-    /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the handshake's and the measured one.
+    /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the host's own and the measured one.
     fn compression_rtt_us8(&self) -> u32 {
-        let (handshake, measured) = (self.delack.srtt() / 1_000 * 8, self.rtt.rtt_us8());
-        if handshake > 0 { measured.min(handshake) } else { measured }
+        let (own, measured) = (self.delack.srtt() / 125, self.rtt.rtt_us8());
+        if own > 0 { measured.min(own) } else { measured }
     }
 }
 
@@ -171,7 +187,7 @@ impl Receiver {
         let mut pushed = false;
         if accepted.in_order || c.quickack {
             let ends_write = a.delack.measure_rcv_mss(c.mss, p.len, p.has(flag::PUSH));
-            pushed = ends_write && len > 0 && accepted.in_order && c.quickack;
+            pushed = ends_write && len > 0 && accepted.in_order && c.quickack && a.delack.acks_end_of_write(p.len < old_mss);
         }
         if !first {
             a.measure_by_echo(c, self.template.tsval(), p, len + u32::from(p.has(flag::FIN)) >= u32::from(old_mss));
@@ -249,12 +265,12 @@ impl Receiver {
         if !accepted.in_order && accepted.offset + i64::from(p.len) <= self.stream.rcv_nxt() as i64 {
             // A retransmission of data in order (tcp_enter_quickack_mode).
             quickacks = a.delack.quickacks(c, self.window.rcv_wnd());
-            a.delack.reset_ato(c);
+            a.delack.enter_quickack(c);
         }
         // The sender may have a very small window.
         if self.ecn.demands_quickack(p) {
             quickacks = quickacks.max(2);
-            a.delack.reset_ato(c);
+            a.delack.enter_quickack(c);
         }
         self.quickacks.raise(quickacks);
     }
@@ -262,7 +278,7 @@ impl Receiver {
     /// Notes that a duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
     pub(super) fn enter_quickack_mode(&mut self, c: &TcpConfig) {
         if let Some(a) = self.linux.as_mut().filter(|_| c.quickack && c.quickack_count > 0) {
-            a.delack.reset_ato(c);
+            a.delack.enter_quickack(c);
             self.incr_quickack(c);
         }
     }
@@ -272,6 +288,12 @@ impl Receiver {
         if let Some(a) = &self.linux {
             self.quickacks.raise(a.delack.quickacks(c, self.window.rcv_wnd()));
         }
+    }
+
+    /// Returns true if quick-ACK mode is on, and ACKs do not wait for data of the other direction (tcp_in_quickack_mode).
+    #[inline(always)]
+    pub(super) fn is_quick(&self) -> bool {
+        self.quickacks.is_on() && self.linux.as_ref().is_none_or(|a| !a.delack.is_interactive())
     }
 
     /// Returns true if an ACK leaves immediately (__tcp_ack_snd_check).
@@ -286,7 +308,7 @@ impl Receiver {
         // tcp_fin ends quick-ACK mode (inet_csk_enter_pingpong_mode).
         let ends = accepted.in_order && self.stream.finished();
         self.is_ack_due(c, used)
-            || (self.quickacks.is_on() && !ends)
+            || (self.is_quick() && !ends)
             || accepted.ends_run
             || reduced
             || self.own_fin.is_sent()
@@ -375,11 +397,20 @@ impl Receiver {
 
     /// Sends an ACK with the window of a buffer of which `used` bytes are occupied, and counts it in quick-ACK mode (tcp_dec_quickack_mode).
     pub(super) fn send_ack(&mut self, c: &TcpConfig, used: u32, out: &mut impl Wire) {
-        let (wscale, remaining) = (self.window.wscale(), self.window.remaining(self.stream.rcv_nxt()));
         // The timer of the receiver's own FIN keeps running.
         let fin_timer = if self.own_fin.is_sent() { self.timer_due } else { TimeOrNever::NEVER };
+        self.prepare_ack(c, used);
+        self.acknowledge(out);
+        self.timer_due = fin_timer;
+    }
+
+    /// Sets the window of an ACK that is about to leave, and counts it.
+    #[inline(always)]
+    pub(super) fn prepare_ack(&mut self, c: &TcpConfig, used: u32) {
+        let (wscale, remaining) = (self.window.wscale(), self.window.remaining(self.stream.rcv_nxt()));
         if let Some(a) = &mut self.linux {
             a.comp.on_ack_sent();
+            a.delack.on_ack_sent();
             if let Some(rcvbuf) = &mut a.rcvbuf {
                 let (window, scarce) = rcvbuf.next_window(c, wscale, a.delack.rcv_mss(), used, remaining);
                 if scarce {
@@ -394,8 +425,6 @@ impl Receiver {
         if c.quickack {
             self.dec_quickack(c);
         }
-        self.acknowledge(out);
-        self.timer_due = fin_timer;
     }
 
     /// Notes that an ACK leaves: counts it in quick-ACK mode, unless it acknowledges no segment (tcp_dec_quickack_mode).
@@ -437,7 +466,7 @@ impl Receiver {
             self.refresh_clock(c, now);
         }
         if let Some(a) = self.linux.as_mut().filter(|a| c.quickack && !a.comp.is_holding()) {
-            a.delack.inflate_ato();
+            a.delack.inflate_ato(c);
         }
         self.send_ack(c, self.ofo_memory(c), out);
     }

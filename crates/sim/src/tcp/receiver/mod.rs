@@ -9,6 +9,7 @@
 //! | `paws` | timestamp to echo, PAWS | `ts_recent` |
 //! | `delack`, `quickack`, `comp_ack` | delayed ACKs, quick-ACK mode, compressed ACKs | `icsk_ack`, `compressed_ack` |
 //! | `rcvbuf`, `rcv_rtt`, `truesize` | window autotuning | `rcvq_space`, `rcv_rtt_est` |
+//! | `two_way` | ACKs that data of the other direction carries | `icsk_ack.pingpong` |
 //! | `own_fin`, `gro` | the receiver's own FIN, segments joined by the host | |
 //!
 //! Packets pass through `fast_path`, `input` and `handshake`; ACKs leave in `output`, decided in `input` (RFC 5681) or `linux`.
@@ -32,6 +33,7 @@ mod rcvbuf;
 mod sack_list;
 mod stream;
 mod truesize;
+mod two_way;
 mod window;
 
 use self::ecn_echo::EcnEcho;

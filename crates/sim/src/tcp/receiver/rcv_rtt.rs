@@ -46,6 +46,11 @@ impl RcvRtt {
         }
     }
 
+    /// Notes an echo that gives no sample: tcp_rcv_established takes over that of an ACK without data (`rcv_rtt_last_tsecr`).
+    pub(super) fn note_echo(&mut self, tsecr: Tick) {
+        self.last_tsecr = tsecr;
+    }
+
     #[inline(never)]
     fn measure_new_echo(&mut self, c: &TcpConfig, now: Tick, tsecr: Tick, full: bool) {
         self.last_tsecr = tsecr;

@@ -96,6 +96,11 @@ impl ReceiveStream {
         self.numbers.wire(self.rcv_nxt)
     }
 
+    /// Sequence numbers of the stream.
+    pub(super) fn numbers(&self) -> Numbers {
+        self.numbers
+    }
+
     /// Returns true if `p` begins at the next byte expected.
     #[inline(always)]
     pub(super) fn is_next(&self, p: &Packet) -> bool {

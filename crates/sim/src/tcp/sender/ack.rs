@@ -51,7 +51,11 @@ impl Sender {
             Phase::Done if p.has(flag::FIN) && c.quickack => return self.send_ack(c, now, out),
             Phase::Closed | Phase::SynSent | Phase::FinWait2 | Phase::Done => return,
         }
-        let sack = extra.map(|Extra::Sack(blocks)| blocks);
+        let sack = match extra {
+            Some(Extra::Sack(blocks)) => Some(blocks),
+            Some(Extra::Carried(_)) | None => None,
+        };
+        let carried = p.has(flag::CARRIED);
         let offset = self.tx.numbers().offset(p.ack_number(), self.stream.snd_una());
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
         if offset < 0 || offset as u64 > self.stream.snd_max() {
@@ -75,11 +79,13 @@ impl Sender {
         // RFC 5681 section 2 (e): an ACK with a new window is no duplicate. The window of the SYN-ACK is not scaled (RFC 7323 section 2.2), so it is
         // at most 65 535 and cannot be compared with scaled ones.
         let comparable = ack > 0 || !self.stream.scales_window() || self.stream.snd_wnd_edge() > 65_535;
-        let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable;
+        let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable || carried;
         // tcp_may_update_window: a window that closes is new, one that shrinks is not. The first window after the SYN-ACK is new too, because it has
         // another sequence number (our choice: it is recognised by its value).
         let linux = c.is_linux();
-        let widens = edge > self.stream.snd_wnd_edge()
+        // Data that carries the ACK has a newer sequence number, and is no duplicate ACK (RFC 5681 section 2 (b); FLAG_DATA).
+        let widens = carried
+            || edge > self.stream.snd_wnd_edge()
             || (linux && (p.window() == 0 || (self.stream.snd_una() == 0 && edge != self.stream.snd_wnd_edge())));
         // RFC 9293 section 3.10.7.4: the window is that of the newest ACK, also when its right edge has moved left. Data outstanding beyond it stays
         // outstanding, and nothing new is sent there (section 3.8.6). Applications read at once, but data that waits for a hole can fill the buffer.

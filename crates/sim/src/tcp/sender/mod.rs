@@ -17,6 +17,7 @@ mod rto;
 pub(super) mod sack;
 mod tlp;
 mod transmit;
+mod two_way;
 mod undo;
 
 pub(in crate::tcp) use self::paced_send::Burst;
