@@ -178,6 +178,8 @@ impl<'a> Hosts<'a> {
             ties_back: 0,
             class_of_service: c.datagram.map_or(0, |d| d.class.into()),
             flags: if c.datagram.is_some() { number::OPEN_DATAGRAMS } else { 0 },
+            rss_forth: 0,
+            rss_back: 0,
             deadline: NEVER,
         };
         c.routes.fill(&mut open, u64::from(slot.get()));

@@ -123,6 +123,8 @@ fn record_roundtrip() {
         ties_back: 5,
         class_of_service: 6,
         flags: number::OPEN_DATAGRAMS,
+        rss_forth: 3,
+        rss_back: 4,
         deadline: NEVER,
     };
     let mut bytes = Vec::new();
