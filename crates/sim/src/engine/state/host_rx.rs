@@ -171,13 +171,12 @@ impl SimState {
         receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
         W::set_shim_timers(self, at, now);
-        // A host with GRO delivers segments by this timer: they may end a message, and a delayed ACK may be due later.
         self.after_data(node, conn, now);
     }
 
     /// Handles the effects of delivered data beyond the receiver.
     #[inline(always)]
-    fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
+    pub(super) fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = self.connections.receiver(conn);
         let delivered = receiver.delivered() >= receiver.deliver_at();
         let entry = receiver.new_timer_entry(|group| &self.tcp[group], now);
