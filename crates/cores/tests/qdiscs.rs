@@ -314,14 +314,6 @@ fn fq_codel_matches_sch_fq_codel() {
     hold("fq_codel", "", [true, true]);
 }
 
-/// RFC 8290 section 4.2 moves an emptied new queue to the old ones always. If Linux does so too, the exception in `fq_codel.c` can go.
-#[test]
-fn fq_codel_drops_empty_new_queues() {
-    let Some(program) = compiled("fq_codel", "kernel-lists") else { return };
-    let done = run(&program, "kernel-lists");
-    assert!(String::from_utf8_lossy(&done.stdout).contains("another packet leaves"), "{done:?}");
-}
-
 /// The average, its regions, and how often packets are marked between the thresholds.
 #[test]
 fn red_averages_as_sch_red() {

@@ -1,4 +1,4 @@
-//! Timing of hosts: clocks that are not aligned, and interfaces whose latency varies. Without it, hosts with equal links act at the same instant, and
+//! Timing of hosts: clocks that are not aligned, interfaces whose latency varies, and interrupts. Without it, hosts with equal links act at the same instant, and
 //! ties decide about drops (phase effects, Floyd and Jacobson 1992).
 //!
 //! Times are whole nanoseconds, as on the clock of a guest of the backend `linux`: runs stay comparable to the nanosecond.
@@ -17,13 +17,20 @@ pub struct HostTiming {
     pub phase: Time,
     /// Each packet leaves later by a time of at most this.
     pub jitter: Time,
+    /// Time from the first frame that a host's card holds to its interrupt, at which the host processes all frames that have arrived
+    /// (rx_coalesce_usecs, `time_since_first_completion` in include/uapi/linux/ethtool.h). `None`: hosts process each frame when it arrives.
+    pub interrupt_delay: Option<Time>,
 }
 
 impl HostTiming {
     /// Timing of the hosts of an experiment. All transports of a host share its interface: the longest times of any transport count.
     pub fn of(groups: &IndexVec<GroupId, Group>) -> HostTiming {
         let longest = |of: fn(&Group) -> Time| groups.iter().map(of).max().unwrap_or_default();
-        HostTiming { phase: longest(|g| g.tcp.host_phase), jitter: longest(|g| g.tcp.host_jitter) }
+        HostTiming {
+            phase: longest(|g| g.tcp.host_phase),
+            jitter: longest(|g| g.tcp.host_jitter),
+            interrupt_delay: groups.iter().filter_map(|g| g.tcp.gro).max(),
+        }
     }
 
     /// Phase of `host`, uniform in whole nanoseconds.
@@ -71,7 +78,7 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600) };
+    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None };
 
     /// Chi-square statistic of whole nanoseconds, of which `values` are equally likely.
     fn unevenness(times: impl Iterator<Item = Time>, values: usize) -> f64 {

@@ -188,7 +188,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "gro",
         Kind::Time,
-        "receive offload (Linux gro_flush_timeout): a host coalesces segments of a connection that arrive within this time, up to 64 KB, and acknowledges them together; 0: off",
+        "receive offload with interrupt moderation (rx-usecs of ethtool): the network card of a host raises its interrupt this time after the first frame that it holds; the host then takes all frames, merges the segments of each connection, up to 64 KB (GRO), and acknowledges them together; of several transports the longest time counts, for all hosts; 0: off",
     ),
     p(
         "byte-queue-limits",

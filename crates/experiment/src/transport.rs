@@ -305,7 +305,7 @@ pub struct Stack {
     pub tso: Option<u32>,
     /// Byte queue limits at the interfaces of hosts (Linux BQL).
     pub byte_queue_limits: bool,
-    /// Receive offload: time that a host holds segments of a connection for coalescing; `None`: off.
+    /// Receive offload: time from the first frame that a card holds to its interrupt, at which the host merges segments; `None`: off.
     pub gro: Option<Time>,
     /// Path metrics that a new connection inherits from closed connections to the same peer.
     pub metrics: Metrics,

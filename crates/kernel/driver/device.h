@@ -8,14 +8,10 @@
 /* A netdev for interface `number` in the namespace of the caller. Its packets are passed to `leaves`, which takes the skb over, and belong to
  * host `node`. */
 int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node));
-/* A packet reaches the interface and what is above it. Takes the skb over. */
-void fb_device_receives(u32 number, struct sk_buff *skb);
 /* The run begins: byte queue limits begin as those of interfaces that come up now, however long the guest took to boot. */
 void fb_device_start(void);
 /* Leaves an FB_HOST_DROPS for every interface whose queue discipline has dropped packets since the last. */
 void fb_device_report(void);
-/* Memory that a packet of `len` bytes occupies at its receiver. */
-u32 fb_memory_at_receiver(u32 len);
 struct net *fb_net(u32 interface);
 struct net_device *fb_device(u32 interface);
 

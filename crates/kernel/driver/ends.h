@@ -15,6 +15,7 @@ struct fb_conn {
 	u32 group;
 	u32 src; /* interfaces */
 	u32 dst;
+	u32 rss[2]; /* hash of its packets by the cards, forth and back */
 	u8 work; /* FB_TODO_* */
 	bool datagrams;
 	bool established;
@@ -188,6 +189,8 @@ void fb_datagram_read(struct fb_listener *listener);
 void fb_leaves(struct sk_buff *skb, u32 node);
 /* As fb_wire_hosts.deliver. */
 void fb_deliver(u32 conn, bool back, struct sk_buff *skb, u64 time);
+/* As fb_wire_hosts.tick: interrupts of cards, and timers of shims. */
+void fb_tick(u64 now);
 
 /* ends.c: what applications want (protocol_run.h). In process context. */
 

@@ -2,9 +2,11 @@
 /* Packets between connections' stacks and the network: through the shim, and watched. */
 #include <linux/tcp.h>
 #include <net/ip.h>
+#include "card.h"
 #include "control.h"
 #include "device.h"
 #include "ends.h"
+#include "flow_hash.h"
 #include "transmit.h"
 
 /* A packet is being handed to the stack: what leaves now answers it. */
@@ -47,9 +49,22 @@ void fb_leaves(struct sk_buff *skb, u32 node)
 	fb_shim_send(fb_conn(skb->mark - 1), node, skb);
 }
 
-void fb_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
+/* Identity of a frame that the card holds. */
+struct frame_cb {
+	u32 conn;
+	bool back;
+};
+
+static struct frame_cb *frame_cb(struct sk_buff *skb)
+{
+	return (struct frame_cb *)skb->cb;
+}
+
+/* Passes a packet to its end of connection `number`, through the shim. */
+static void pass_up(u32 number, bool back, struct sk_buff *skb)
 {
 	struct fb_conn *conn = fb_conn(number);
+	u32 interface = back ? conn->src : conn->dst;
 	struct fb_before before;
 	/* The direction of data that it acknowledges. Data acknowledges the other direction of its connection. */
 	struct fb_conn *acked = back ? conn : conn->reverse;
@@ -62,8 +77,11 @@ void fb_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	ece = tcp && ((const struct tcphdr *)(skb->data + ip_hdrlen(skb)))->ece;
 	if (tcp && acked)
 		fb_watch_before(acked, &before);
+	/* The card's hash of the flow (RSS) selects its bucket in GRO. */
+	skb_set_hash(skb, conn->rss[back], PKT_HASH_TYPE_L4);
+	fb_flow_hash_for(number, !back);
 	delivering = true;
-	fb_device_receives(back ? conn->src : conn->dst, skb);
+	fb_card_receives(fb_setup.interfaces[interface].node, fb_device(interface), skb);
 	delivering = false;
 	if (tcp && acked && (back || fb_watch_is_news(acked, &before, ece))) {
 		fb_watch_ack(acked, &before, ece);
@@ -71,4 +89,25 @@ void fb_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	}
 	if (!tcp)
 		fb_event(number, FB_DATAGRAM_IN, 0);
+}
+
+static void pass_frame_up(struct sk_buff *skb)
+{
+	pass_up(frame_cb(skb)->conn, frame_cb(skb)->back, skb);
+}
+
+void fb_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
+{
+	const struct fb_conn *conn = fb_conn(number);
+
+	*frame_cb(skb) = (struct frame_cb){ .conn = number, .back = back };
+	if (!fb_card_holds(fb_setup.interfaces[back ? conn->src : conn->dst].node, skb, time))
+		pass_up(number, back, skb);
+}
+
+void fb_tick(u64 now)
+{
+	/* Packets before timers, as in the simulator. */
+	fb_card_tick(now, pass_frame_up);
+	fb_shim_tick(now);
 }

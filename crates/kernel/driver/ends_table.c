@@ -46,6 +46,8 @@ struct fb_conn *fb_new_conn(const struct fb_open *open)
 	conn->group = open->group;
 	conn->src = open->src;
 	conn->dst = open->dst;
+	conn->rss[0] = open->rss_forth;
+	conn->rss[1] = open->rss_back;
 	conn->datagrams = open->flags & FB_OPEN_DATAGRAMS;
 	INIT_LIST_HEAD(&conn->messages);
 	return conn;

@@ -11,6 +11,7 @@
 #include "control.h"
 #include "device.h"
 #include "ends.h"
+#include "flow_hash.h"
 
 /* Of a destination; connections start at one of the sender's ports, in turn. */
 #define LISTEN_PORT 5000
@@ -193,6 +194,7 @@ struct socket *fb_connect(struct fb_conn *conn)
 	int error, tries;
 
 	fb_listener(conn->dst, conn->group);
+	fb_flow_hash_for(conn->number, false);
 	for (tries = 0; tries < PORTS; tries++) {
 		struct socket *socket = make_socket(conn->src, conn->group);
 		struct sock *sk = socket->sk;

@@ -171,8 +171,13 @@ void fb_watch_synack(u32 conn, const struct sk_buff *skb)
 
 	if (!skb->sk || skb->sk->sk_state != TCP_NEW_SYN_RECV)
 		return;
-	/* Counts up after the SYN-ACK has left (reqsk_timer_handler). */
+	/* Counts up after the SYN-ACK has entered the queue of the host, and before the timer is set again (reqsk_timer_handler). */
 	seen.backoff = request->num_timeout;
+	if (timer_pending(&request->rsk_timer)) {
+		if (!request->num_timeout)
+			return; /* the first one, which has waited in that queue */
+		seen.backoff--;
+	}
 	seen.rto_us = jiffies_to_usecs(request->timeout) << min(seen.backoff, 6u);
 	seen.packets_out = 1;
 	fb_wire_settle();

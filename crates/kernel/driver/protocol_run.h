@@ -19,6 +19,8 @@ struct fb_open {
 	fb_u64 ties_back;
 	fb_u32 class_of_service; /* of its data */
 	fb_u32 flags;		 /* FB_OPEN_* */
+	fb_u32 rss_forth;	 /* hash of its data by the card of the receiver (RSS) */
+	fb_u32 rss_back;	 /* of its ACKs, by the card of the sender */
 	fb_u64 deadline;	 /* ps; FB_NEVER */
 	fb_u32 reverse_of;	 /* with FB_OPEN_REVERSE: this connection */
 	fb_u32 pad;

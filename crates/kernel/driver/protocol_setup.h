@@ -53,7 +53,7 @@ struct fb_profile {
 	fb_u32 rto_min_ms; /* of its routes; 0: the kernel's */
 	fb_u32 quickack;
 	fb_u32 burst;	   /* bytes that leave the stack as one packet at most, cut by the card (TSO); 0: one segment */
-	fb_u32 hold_ns;	   /* how long the card waits for a segment that continues one (GRO, gro_flush_timeout); 0: joins none */
+	fb_u32 hold_ns;	   /* time from the first frame that the card holds to its interrupt, at which GRO merges the segments of flows; equal in all profiles; 0: no interrupt moderation and no GRO */
 };
 
 /* /proc/sys/<key> in the namespaces of a profile. */

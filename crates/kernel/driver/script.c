@@ -10,6 +10,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 #include "clock.h"
+#include "card.h"
 #include "control.h"
 #include "device.h"
 #include "ends.h"

@@ -19,6 +19,8 @@ const BUILD: [(&str, &str); 4] = [
 /// Random numbers of congestion controls come from the scenario's seed (driver/draws.c): the functions that they call are renamed in their files.
 const DRAWS: &str =
     "-Dget_random_u8=forebay_random_u8 -Dget_random_u32=forebay_random_u32 -D__get_random_u32_below=forebay_random_u32_below";
+/// Hashes of flows come from the scenario's seed, too (driver/flow_hash.c).
+const HASHES: &str = "-Dget_random_u32=forebay_flow_hash";
 /// Variables with which an environment could change what is built.
 const FOREIGN: [&str; 16] = [
     "ARCH",
@@ -48,6 +50,7 @@ fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
     }
     make.env("LC_ALL", "C").envs(BUILD).arg("-C").arg(&tree.root).arg("ARCH=um").args(words);
     make.args(["tcp_bbr", "tcp_cdg", "trim_builtin"].map(|cc| format!("CFLAGS_{cc}.o={DRAWS}")));
+    make.args(["tcp_ipv4", "tcp_input", "tcp_output", "datagram"].map(|file| format!("CFLAGS_{file}.o={HASHES}")));
     make.stdin(lock.try_clone().map_err(|e| Error::new(format!("the lock of the build: {e}")))?);
     Ok(make)
 }

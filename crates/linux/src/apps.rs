@@ -205,6 +205,8 @@ impl<'a> Hosts<'a> {
                 None if c.datagram.is_some() => number::OPEN_DATAGRAMS,
                 None => 0,
             },
+            rss_forth: 0,
+            rss_back: 0,
             deadline: NEVER,
             reverse_of: opener.unwrap_or(0),
             pad: 0,

@@ -197,8 +197,8 @@ impl Plan {
         for p in &self.profiles {
             // The receive window is the socket's affair.
             let (rto_min_ms, quickack) = (p.rto_min_ms, u32::from(p.quickack));
-            let (burst, hold_ns) = (p.burst, p.hold_ns);
-            frames.put(protocol::Profile { init_cwnd: p.init_cwnd, init_rwnd: 0, rto_min_ms, quickack, burst, hold_ns });
+            let hold_ns = timing.interrupt_delay.map_or(0, |delay| u32::try_from(delay.as_ns()).unwrap_or(u32::MAX));
+            frames.put(protocol::Profile { init_cwnd: p.init_cwnd, init_rwnd: 0, rto_min_ms, quickack, burst: p.burst, hold_ns });
         }
         for (profile, p) in self.profiles.iter().enumerate() {
             for (key, value) in &p.sysctls {

@@ -151,8 +151,8 @@ records! {
     /// `struct fb_open`.
     Open = 32, "fb_open" {
         conn: u32, group: u32, src: u32, dst: u32, forth_len: u32, back_len: u32, forth: [u32; HOPS], back: [u32; HOPS],
-        ties_forth: u64, ties_back: u64, class_of_service: u32, flags: u32, deadline: u64,
-        reverse_of: u32, pad: u32,
+         ties_forth: u64, ties_back: u64, class_of_service: u32, flags: u32, rss_forth: u32,
+         rss_back: u32, deadline: u64, reverse_of: u32, pad: u32,
     }
     /// `struct fb_write`.
     Write = 33, "fb_write" { conn: u32, flags: u32, bytes: u64, deadline: u64 }

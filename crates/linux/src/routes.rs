@@ -36,6 +36,7 @@ impl Routes {
             *length = ports.len() as u32;
             list.iter_mut().zip(ports).for_each(|(slot, port)| *slot = port.get());
         }
+        (open.rss_forth, open.rss_back) = (self.hash.into(), self.hash_back.into());
         // As the simulator names a connection of the first generation in its slot.
         (open.ties_forth, open.ties_back) = (number << 7, number << 7 | 1);
     }

@@ -37,8 +37,6 @@ pub(crate) struct Settings {
     pub mtu: u32,
     /// Longest packet that the interface cuts into segments, bytes; 0: it cuts none.
     pub burst: u32,
-    /// Time that the interface holds a segment to merge it with the next one, ns; 0: no merging.
-    pub hold_ns: u32,
     /// Below `/proc/sys`.
     pub sysctls: Vec<Setting>,
 }
@@ -98,7 +96,6 @@ pub(crate) fn settings(t: &Transport) -> Settings {
         quickack: t.ack_every == 1,
         mtu: t.mss + IP_AND_TCP + if t.timestamps { TIMESTAMPS } else { 0 },
         burst: t.tso.unwrap_or(0),
-        hold_ns: t.gro.map_or(0, |hold| u32::try_from(hold.as_ns()).unwrap_or(u32::MAX)),
         sysctls,
     }
 }
@@ -106,7 +103,7 @@ pub(crate) fn settings(t: &Transport) -> Settings {
 /// The settings of namespaces for datagrams of at most `payload` bytes.
 pub(crate) fn datagram_settings(payload: u32) -> Settings {
     let mtu = (payload + IP_AND_UDP).max(576);
-    Settings { init_cwnd: 0, rto_min_ms: 0, quickack: false, mtu, burst: 0, hold_ns: 0, sysctls: common().into() }
+    Settings { init_cwnd: 0, rto_min_ms: 0, quickack: false, mtu, burst: 0, sysctls: common().into() }
 }
 
 /// Settings of every namespace.

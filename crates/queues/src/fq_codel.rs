@@ -294,8 +294,8 @@ impl Buffered for FqCodel {
             }
             if from_new { &mut self.new } else { &mut self.old }.pop_front();
             // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others. Linux removes it if there are no
-            // old queues.
-            if spent || from_new {
+            // old queues (fq_codel_dequeue).
+            if spent || (from_new && !self.old.is_empty()) {
                 self.old.push_back(index);
                 if turns > self.new.len() + self.old.len() {
                     self.skip_rounds();

@@ -70,19 +70,21 @@ fn returning_flow_is_not_new() {
     assert!((9..=11).contains(&thin), "{thin}");
 }
 
-/// RFC 8290 section 4.2: emptied, it waits for its turn among the old queues, even if it is the only one of them.
+/// fq_codel_dequeue: an emptied new queue waits for its turn among the old ones (RFC 8290 section 4.2), unless there are none.
 #[test]
 fn emptied_new_queue_becomes_old() {
     let mut p = port(&[], QueueState::UNLIMITED);
     let served = |p: &mut Port| p.serve().map(|_| p.serving.unwrap().packet.flow);
-    (1..=2).for_each(|flow| assert_eq!(p.arrive(packet(100, 0, 0, flow)), Verdict::Accept));
-    // The second turn of flow 1 has no packet.
+    // More than a quantum: the second turn of flow 1 comes as an old queue.
+    (0..2).for_each(|_| _ = p.arrive(packet(1514, 0, 0, 1)));
+    p.arrive(packet(100, 0, 0, 2));
     assert_eq!((served(&mut p), served(&mut p)), (Some(1), Some(2)));
-    for flow in [1, 3] {
-        p.arrive(packet(100, 0, 0, flow));
-    }
-    assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(3), Some(1), None));
-    // It has been removed: it is new again, and first.
+    // Flow 2 is empty, and behind flow 1; flow 3 is new.
+    p.arrive(packet(100, 0, 0, 3));
+    p.arrive(packet(100, 0, 0, 2));
+    assert_eq!((served(&mut p), served(&mut p)), (Some(2), Some(3)));
+    assert_eq!((served(&mut p), served(&mut p)), (Some(1), None));
+    // All have been removed: flow 1 is new again, and first.
     for flow in [1, 3] {
         p.arrive(packet(100, 0, 0, flow));
     }

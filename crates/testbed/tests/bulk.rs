@@ -79,6 +79,8 @@ fn open(frames: &mut Frames, conn: u32) {
         ties_back: 0,
         class_of_service: 0,
         flags: 0,
+        rss_forth: 0,
+        rss_back: 0,
         deadline: p::NEVER,
         reverse_of: 0,
         pad: 0,

@@ -71,6 +71,8 @@ fn open(frames: &mut Frames) {
         ties_back: 0,
         class_of_service: 5,
         flags: p::number::OPEN_DATAGRAMS,
+        rss_forth: 0,
+        rss_back: 0,
         deadline: p::NEVER,
         reverse_of: 0,
         pad: 0,

@@ -2,25 +2,16 @@
 /*
  * FQ-CoDel: the core against net/sched/sch_fq_codel.c.
  *
- * Stated differences, beside those of codel.c:
- * - A new queue that is found empty becomes an old one first (RFC 8290 section 4.2). The kernel drops it if there are no old ones. Here
- *   the kernel's check for old ones always returns true; the argument "kernel-lists" keeps the kernel's check.
+ * Stated difference, beside those of codel.c:
  * - The kernel's limit on memory has no counterpart, and is out of reach here.
  */
 #define OWN_RECIPROCAL_SCALE
-#define list_empty(list) list_is_empty_as(list, #list)
 #include "kernel.h"
 #include <net/codel.h>
 #include <net/codel_impl.h>
 #include <net/codel_qdisc.h>
 
-static bool kernel_lists;
 struct fq_codel_sched_data;
-
-static bool list_is_empty_as(const struct list_head *list, const char *expression)
-{
-	return list_is_empty(list) && (kernel_lists || strcmp(expression, "&q->old_flows"));
-}
 
 /* No filters: the hash decides. */
 static unsigned int fq_codel_hash(const struct fq_codel_sched_data *q, struct sk_buff *skb);
@@ -66,7 +57,6 @@ static fb_u32 setup(void)
 	u32 count = 1 << fb_below(&draws, 7);
 	size_t n;
 
-	kernel_lists = mode && !strcmp(mode, "kernel-lists");
 	memset(flows, 0, sizeof(flows));
 	memset(backlogs, 0, sizeof(backlogs));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));

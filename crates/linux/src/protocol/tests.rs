@@ -124,7 +124,11 @@ fn record_roundtrip() {
         ties_back: 5,
         class_of_service: 6,
         flags: number::OPEN_DATAGRAMS,
+        rss_forth: 3,
+        rss_back: 4,
         deadline: NEVER,
+        reverse_of: 8,
+        pad: 0,
     };
     let mut bytes = Vec::new();
     open.put(&mut bytes);

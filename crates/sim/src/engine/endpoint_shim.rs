@@ -2,7 +2,7 @@
 
 use super::nic::Nic;
 use crate::net::generation::Generation;
-use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::packet::{Extra, Packet, Unread, Wire};
 use crate::shim::endpoint::{Balance, Side};
 use crate::shim::endpoint_shims::EndpointStates;
 use crate::tcp::config::TcpConfig;
@@ -50,6 +50,18 @@ impl Wire for ShimNic<'_> {
 
     fn departure(&self) -> Time {
         self.nic.departure()
+    }
+
+    fn defer_write(&mut self, conn: ConnSlot) -> bool {
+        self.nic.defer_write(conn)
+    }
+
+    fn unread(&self, conn: ConnSlot) -> Option<u32> {
+        self.nic.unread(conn)
+    }
+
+    fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
+        self.nic.defer_read(conn, more);
     }
 }
 

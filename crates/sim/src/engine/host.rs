@@ -82,6 +82,8 @@ pub(super) struct Host {
     pub(crate) timers_set: u64,
     /// True if packets are inspected before they reach their endpoints.
     pub(crate) inspects_packets: bool,
+    /// Time from the first frame that the card holds to its interrupt; zero without interrupt moderation.
+    pub(crate) interrupt_delay: Time,
     /// True if each packet takes a random path.
     pub(crate) sprays: bool,
     /// Random numbers for those paths.
@@ -112,6 +114,7 @@ impl Host {
             next: TimeOrNever::NEVER,
             timers_set: 0,
             inspects_packets: false,
+            interrupt_delay: Time::ZERO,
             sprays: false,
             spray_rng: stream(RngStream::Spraying),
             interface_armed: false,
@@ -119,6 +122,18 @@ impl Host {
             tie_key,
             fingerprint: 0,
         }
+    }
+
+    /// Time of the interrupt at which the host takes the first frame that its card holds, which arrived at `arrival`, and all others that have
+    /// arrived by then. Hosts count whole nanoseconds.
+    #[inline(always)]
+    pub(super) fn interrupt_time(&self, arrival: Time) -> Time {
+        Time(arrival.0.div_ceil(1_000) * 1_000) + self.interrupt_delay
+    }
+
+    /// Hash of the flow of `p` by the card (RSS): that of its path, unless each packet has a path of its own.
+    pub(super) fn rss_hash(&self, p: &Packet) -> u16 {
+        if self.sprays { p.conn.get() as u16 } else { p.hash }
     }
 
     /// Time of the earliest timer.

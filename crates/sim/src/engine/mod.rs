@@ -31,3 +31,4 @@ mod state;
 mod sync;
 mod tiers;
 mod window_shim;
+mod woken;

@@ -4,7 +4,7 @@ use super::fabric::Fabric;
 use super::host::{Host, TimerKind};
 use super::partition_state::PartitionState;
 use crate::net::generation::Generation;
-use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::packet::{Extra, Packet, Unread, Wire};
 use crate::net::port::Refusal;
 use crate::tcp::config::TcpConfig;
 use forebay_types::{ConnSlot, Time};
@@ -143,6 +143,20 @@ impl Wire for Nic<'_> {
 
     fn departure(&self) -> Time {
         self.fabric.ports[self.host.nic].host_drain_time()
+    }
+
+    #[inline(always)]
+    fn defer_write(&mut self, conn: ConnSlot) -> bool {
+        self.partition.woken.defer_write(conn)
+    }
+
+    #[inline(always)]
+    fn unread(&self, conn: ConnSlot) -> Option<u32> {
+        self.partition.woken.unread(conn)
+    }
+
+    fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
+        self.partition.woken.defer_read(conn, more);
     }
 
     #[inline(always)]

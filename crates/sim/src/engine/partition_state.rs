@@ -5,7 +5,9 @@ use super::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use super::calendar::Calendar;
 use super::connection::FirstMessage;
 use super::host::TimerKind;
+use super::woken::WokenProcesses;
 use crate::net::packet::Packet;
+use crate::net::port::Departure;
 use forebay_apps::{Notice, OpenSpec};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Time};
 
@@ -48,6 +50,10 @@ pub(super) struct PartitionState {
     pub(crate) sorter: ArrivalSorter,
     /// Notices for applications, delivered after the current packet or timer.
     pub(crate) notices: Vec<(AppId, Notice)>,
+    /// Packets that have left the queue of the host that runs.
+    pub(crate) departures: Vec<Departure>,
+    /// Calls of applications that an interrupt defers.
+    pub(super) woken: WokenProcesses,
     /// Effects, with the host that causes each.
     effects: Vec<(NodeId, DeferredEffect)>,
     /// Requested connections, and when they open.
@@ -77,6 +83,8 @@ impl PartitionState {
             packets: Box::new([NO_PACKET; 64]),
             sorter: ArrivalSorter::default(),
             notices: Vec::new(),
+            departures: Vec::new(),
+            woken: WokenProcesses::default(),
             effects: Vec::new(),
             requests: Vec::new(),
             shared: (0, 0),

@@ -24,7 +24,7 @@ pub mod flag {
     pub const CARRIED: u8 = 16;
     /// A slot with an [`Extra`](super::Extra) follows.
     pub const EXT: u8 = 32;
-    /// A retransmission. For statistics only: no endpoint reads it.
+    /// A retransmission: for statistics, and for receive offload, which compares identifications of IP packets. No endpoint reads it.
     pub const RETX: u8 = 64;
     /// In the data direction: a header-only probe, of a shim or of a sender that probes a silent peer.
     pub const PROBE: u8 = 128;
@@ -296,7 +296,43 @@ impl SackBlocks {
     }
 }
 
-/// Sink of a TCP endpoint's packets.
+/// Data that an application has not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread {
+    /// Stream offset behind the first buffer.
+    pub first: u64,
+    /// Segments in the last buffer, which may be the first.
+    pub segments: u32,
+    /// Stream offset behind the last segment that ends a write; 0: none does.
+    pub pushed: u64,
+    /// True if the first buffer is the last one.
+    pub is_one: bool,
+    /// Memory of the data.
+    pub memory: u32,
+}
+
+/// Segments in one buffer of received data: the first, and those in its fragments (MAX_SKB_FRAGS).
+pub const MAX_SEGMENTS: u32 = 18;
+/// Memory that is saved for a buffer that is coalesced with another (skb_try_coalesce): its `struct sk_buff`, where the driver builds that around the
+/// packet (build_skb).
+pub const SAVED: u32 = 256;
+
+impl Unread {
+    /// Adds data that follows. Its buffer is coalesced with the last one if both fit into one (tcp_queue_rcv).
+    pub fn add(&mut self, more: &Unread) {
+        self.pushed = self.pushed.max(more.pushed);
+        let joins = self.segments + more.segments <= MAX_SEGMENTS;
+        // A fixed window has no memory.
+        self.memory = self.memory.saturating_add(more.memory).saturating_sub(if joins { SAVED } else { 0 });
+        if joins && self.is_one {
+            self.first = more.first;
+        }
+        self.is_one &= joins;
+        self.segments = if joins { self.segments + more.segments } else { more.segments };
+    }
+}
+
+/// Sink of a TCP endpoint's packets, and the host that the endpoint runs on.
 pub trait Wire {
     /// Transmits `packet` at the endpoint's current time, with its SACK blocks, if it has any.
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>);
@@ -304,11 +340,26 @@ pub trait Wire {
     /// Requests a call of `Sender::on_alarm` at `time` for slot `conn`, if it still has `generation`.
     fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: Time) {}
 
-    /// Time at which the last packet will have left the host's interface, for stacks that limit the packets waiting there; the past where there is
-    /// none.
+    /// Time at which the last packet will have left the host's interface, for stacks that limit the packets waiting there. It is in the past
+    /// where there is no interface, and 2^64 - 1 in a queue whose order is not known yet (`Sender::on_departure`).
     fn departure(&self) -> Time {
         Time::ZERO
     }
+
+    /// Defers a write of the application of slot `conn` until the host has processed all packets of its interrupt. False: it writes at once.
+    #[inline(always)]
+    fn defer_write(&mut self, _conn: ConnSlot) -> bool {
+        false
+    }
+
+    /// Memory of data that the application of slot `conn` reads when the host has processed all packets of its interrupt. `None`: it reads at once.
+    #[inline(always)]
+    fn unread(&self, _conn: ConnSlot) -> Option<u32> {
+        None
+    }
+
+    /// Adds to the data that is [`Wire::unread`].
+    fn defer_read(&mut self, _conn: ConnSlot, _more: Unread) {}
 
     /// As `emit`, for the two kinds of packet that make up most traffic: a copy of `template` in which `fill` writes the sequence number, timestamp
     /// and flags.

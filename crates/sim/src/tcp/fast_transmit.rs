@@ -84,7 +84,7 @@ impl Sender {
             });
             flags = 0;
             if c.tsq {
-                self.tx.tsq.get_or_insert_default().push(now, out.departure(), bytes);
+                self.tx.tsq.get_or_insert_default().push(now, out.departure(), bytes, seq);
             }
             self.stream.set_nxt(next);
             room -= 1;

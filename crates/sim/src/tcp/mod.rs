@@ -10,11 +10,13 @@
 //! | `common/` | state and rules of a connection: sequence space, RTT estimator, scoreboard, RACK, PRR, pacer, timers, send buffer, statistics |
 //! | `rfc/` | steps by the RFCs: NewReno, SACK, RACK and tail loss probes |
 //! | `linux/` | steps of Linux: ACK processing, timers, recovery without SACK, small queues, segmentation offload, path metrics |
+//! | `gro.rs` | segments that the receiver's host merges |
 //! | `fast_path.rs` | fast paths: conditions, skipped checks, and savings |
 
 mod common;
 pub mod config;
 pub mod datagram;
+pub mod gro;
 pub mod profile;
 pub mod receiver;
 pub mod sender;

@@ -4,6 +4,7 @@ use super::{Capture, US, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
 use forebay_sim::net::tick::Tick;
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_sim::tcp::gro::{Gro, SuperSegment};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_types::Time;
 
@@ -15,6 +16,8 @@ pub(crate) struct Script {
     /// us.
     pub(crate) now: u64,
     capture: Capture,
+    /// Segments that the host merges.
+    gro: Option<Gro>,
 }
 
 impl Script {
@@ -28,7 +31,26 @@ impl Script {
 
     pub(crate) fn closed(c: TcpConfig) -> Script {
         let (_, back) = addresses(ISN);
-        Script { r: Receiver::new(&c, back), c, now: 0, capture: Capture::default() }
+        Script { r: Receiver::new(&c, back), c, now: 0, capture: Capture::default(), gro: None }
+    }
+
+    /// Established, at a host that merges the segments of an interrupt.
+    pub(crate) fn merging(c: TcpConfig) -> Script {
+        let mut t = Script::new(c);
+        t.gro = Some(Gro::default());
+        t
+    }
+
+    /// Ends an interrupt.
+    pub(crate) fn flush(&mut self) -> &mut Script {
+        while let Some(segments) = self.gro.as_mut().and_then(Gro::flush) {
+            self.pass(&segments);
+        }
+        self
+    }
+
+    fn pass(&mut self, segments: &SuperSegment) {
+        self.r.on_segments(&self.c, Time(self.now * US), segments, &mut self.capture);
     }
 
     /// Delivers a SYN with `flags`; returns the answer.
@@ -90,7 +112,14 @@ impl Script {
             meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()
         };
-        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
+        let pushed = self.r.ends_write(&self.c, &p);
+        let Some(gro) = &mut self.gro else {
+            self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
+            return self;
+        };
+        let merged = gro.receive(0, &self.c, &p, pushed);
+        let alone = merged.passes.then(|| SuperSegment::of(&p));
+        merged.complete.iter().chain(&alone).for_each(|segments| self.pass(segments));
         self
     }
 

@@ -1,66 +1,54 @@
-//! Offload (kernel functions at each test): segments joined at the receiver's host, and senders that wait for bursts.
+//! Offload (kernel functions at each test): segments merged at the receiver's host, and senders that wait for bursts.
 
 use crate::scripted::receiver::Script;
 use crate::scripted::{Capture, MS, US, addresses, config};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_sim::tcp::gro::Gro;
 use forebay_sim::tcp::sender::Sender;
-use forebay_types::Time;
+use forebay_types::{ConnSlot, Time};
 
-/// A receiver of the Linux stack whose host waits 10 us for the next segment; no quick mode, which would hide the count of ACKs.
-fn joining() -> TcpConfig {
+/// A receiver of the Linux stack whose host merges segments; no quick mode, which would hide the count of ACKs.
+fn merging() -> Script {
+    Script::merging(linux())
+}
+
+fn linux() -> TcpConfig {
     let mut c = config("linux", "newreno");
     c.quickack_count = 0;
     c.rcv_autotune = false;
-    c.gro = Some(Time::from_us(10));
     c
 }
 
-/// `n` segments from `first` on, `gap` us apart.
-fn train(r: &mut Script, first: u64, n: u64, gap: u64) {
-    for i in 0..n {
-        r.at(r.now + if i > 0 { gap } else { 0 }).data(first + i);
-    }
-}
-
-/// __tcp_ack_snd_check: one ACK for a super-segment, when nothing has come for the time (gro_flush_timeout), counted from the last segment.
+/// __tcp_ack_snd_check: one ACK for the segments of an interrupt, at its end (napi_complete_done).
 #[test]
-fn a_train_is_acknowledged_once() {
-    let mut r = Script::new(joining());
-    train(&mut r, 0, 20, 8);
+fn segments_of_interrupt_share_ack() {
+    let mut r = merging();
+    (0..20).for_each(|n| _ = r.data(n));
     assert_eq!(r.acks(), "");
-    let last = r.now;
-    r.at(last + 9);
-    assert_eq!(r.acks(), "");
-    r.at(last + 10);
-    assert_eq!(r.acks(), "20");
-    // Eleven microseconds apart are four lone segments, of which every second one is acknowledged.
-    train(&mut r, 20, 4, 9);
-    r.at(r.now + 100);
-    assert_eq!(r.acks(), "24");
-    train(&mut r, 24, 4, 11);
-    r.at(r.now + 100);
-    assert_eq!(r.acks(), "26 28");
+    assert_eq!(r.flush().acks(), "20");
+    // Every second one of lone segments is acknowledged.
+    (20..24).for_each(|n| _ = r.data(n).flush());
+    assert_eq!(r.acks(), "22 24");
 }
 
 /// inet_gro_receive: another ECN field begins a new super-segment, so that DCTCP's count of marked bytes is exact.
 #[test]
-fn marks_are_told_apart() {
-    let mut c = joining();
+fn marks_end_super_segments() {
+    let mut c = linux();
     c.ecn = Ecn::Dctcp;
-    let mut r = Script::new(c);
+    let mut r = Script::merging(c);
     r.data(0).data(1).data(2).ce(3).ce(4).data(5).data(6);
     assert_eq!(r.acks(), "3 5E");
-    r.at(100);
-    assert_eq!(r.acks(), "7");
+    assert_eq!(r.flush().acks(), "7");
 }
 
-/// Segments that end a super-segment at once (tcp_gro_receive): one with PSH, which is the last one of a write or of a burst (__tcp_transmit_skb), a FIN,
+/// Segments that end a super-segment (tcp_gro_receive): one with PSH, which is the last one of a write or of a burst (__tcp_transmit_skb), a FIN,
 /// a segment shorter than the first. The end of a message alone is not in the packet.
 #[test]
-fn end_of_write_does_not_wait() {
-    let mut r = Script::new(joining());
+fn last_segment_passes_at_once() {
+    let mut r = merging();
     r.data(0).data(1).bytes(2000, 1000, flag::PUSH, false);
     assert_eq!(r.acks(), "3");
     r.r.notify_at(5000);
@@ -72,69 +60,72 @@ fn end_of_write_does_not_wait() {
 
 /// skb_gro_receive: an IP packet has 65535 bytes, so 65 segments of 1000 with 52 of headers.
 #[test]
-fn a_super_segment_has_64_kb() {
-    let mut r = Script::new(joining());
-    (0..65).for_each(|n| {
-        r.data(n);
-    });
+fn super_segment_has_64_kb() {
+    let mut r = merging();
+    (0..65).for_each(|n| _ = r.data(n));
     assert_eq!(r.acks(), "");
     r.data(65);
     assert_eq!(r.acks(), "65");
 }
 
-/// tcp_gro_receive: a hole ends a super-segment, and what is behind it is one too: one duplicate ACK, with all of it in one block.
+/// tcp_gro_receive: a hole ends a super-segment, and the segments behind it are another: one duplicate ACK, with one block.
 #[test]
-fn behind_a_hole() {
-    let mut r = Script::new(joining());
+fn hole_ends_super_segment() {
+    let mut r = merging();
     r.data(0).data(1).data(3).data(4).data(5);
     assert_eq!(r.acks(), "2");
-    r.at(100);
-    assert_eq!(r.acks(), "2[3-6]");
-    r.data(2);
-    r.at(200);
-    assert_eq!(r.acks(), "6");
+    assert_eq!(r.flush().acks(), "2[3-6]");
+    assert_eq!(r.data(2).flush().acks(), "6");
 }
 
 /// tcp_gro_receive compares options: segments of two ticks of the timestamp clock (1 ms) do not join.
 #[test]
-fn timestamps_are_told_apart() {
-    let mut r = Script::new(joining());
+fn timestamp_tick_ends_super_segment() {
+    let mut r = merging();
     r.at(995).data(0).data(1);
     r.at(1001).data(2).data(3);
     assert_eq!(r.acks(), "2");
-    r.at(1100);
-    assert_eq!(r.acks(), "4");
+    assert_eq!(r.flush().acks(), "4");
 }
 
-/// A lone segment's delayed ACK leaves when it is due, also while a host holds others.
+/// tcp_gro_receive: only the first segment of a super-segment may carry CWR.
 #[test]
-fn delayed_ack_is_not_postponed() {
-    let mut c = joining();
-    c.gro = Some(Time::from_ms(100));
-    let mut r = Script::new(c);
-    r.data(0);
-    r.at(100_000);
-    assert_eq!(r.acks(), "", "handed over after 100 ms, and then waits 40 ms");
-    r.at(130_000).data(1);
-    assert_eq!(r.acks(), "");
-    r.at(141_000);
-    assert_eq!(r.acks(), "1");
-    r.at(320_000);
-    assert_eq!(r.acks(), "2", "the timer that expired in vain has doubled");
+fn cwr_begins_super_segment() {
+    let mut r = merging();
+    r.data(0).data(1).segment(2, flag::CWR, false).data(3);
+    assert_eq!(r.acks(), "2");
+    assert_eq!(r.flush().acks(), "4");
+}
+
+/// inet_gro_flush: the identification of a retransmission does not follow that of another segment.
+#[test]
+fn retransmission_begins_super_segment() {
+    let mut r = merging();
+    r.data(0).data(1).segment(2, flag::RETX, false).segment(3, flag::RETX, false).data(4);
+    assert_eq!(r.acks(), "2 4");
+}
+
+/// dev_gro_receive: a bucket holds eight flows (MAX_GRO_SKBS), and the oldest makes room for a ninth.
+#[test]
+fn full_bucket_flushes_oldest() {
+    let (c, mut gro) = (linux(), Gro::default());
+    let frame = |conn| Packet { conn: ConnSlot::new(conn), len: 1000, ..Packet::default() };
+    let complete: Vec<Option<u32>> = (0..10)
+        .map(|conn| gro.receive(3, &c, &frame(conn), false).complete.map(|segments| segments.packet().conn.get()))
+        .collect();
+    assert_eq!(complete, [None, None, None, None, None, None, None, None, Some(0), Some(1)]);
+    // Buckets in order, and each from its oldest flow on (napi_gro_flush).
+    gro.receive(1, &c, &frame(20), false);
+    let flushed: Vec<u32> = std::iter::from_fn(|| gro.flush()).map(|segments| segments.packet().conn.get()).collect();
+    assert_eq!(flushed, [20, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
 /// Stacks that count segments count those in a super-segment.
 #[test]
 fn other_stacks_count_segments() {
-    let mut c = config("rfc", "newreno");
-    c.gro = Some(Time::from_us(10));
-    let mut r = Script::new(c);
-    r.data(0).data(1);
-    r.at(100);
-    assert_eq!(r.acks(), "2");
-    r.data(2);
-    r.at(200);
-    assert_eq!(r.acks(), "");
+    let mut r = Script::merging(config("rfc", "newreno"));
+    assert_eq!(r.data(0).data(1).flush().acks(), "2");
+    assert_eq!(r.data(2).flush().acks(), "");
 }
 
 /// A sender of the Linux stack with bursts of `tso` bytes, established at time 0 and with ten segments of endless data out.

@@ -85,6 +85,7 @@ fn unwritten(e: io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_types::Time;
 
     /// Connections from the SYN to the last ACK are identical where the table requires it.
     #[test]
@@ -142,6 +143,35 @@ mod tests {
         for case in all.iter().filter(|c| c.name != "two-way requests 2 % lost") {
             let row = measure::both(case, None, &mut io::sink()).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
+        }
+    }
+
+    /// Connections of Linux servers are identical to the last packet: interrupts, receive offload and queues of hosts.
+    #[test]
+    fn servers_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let long = "duration = \"40ms\"\n[[workload]]\nkind = \"long\"\nstagger = \"50us\"\n";
+        let incast = "[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 4\n";
+        let step = "{ kind = \"dctcp-step\", k = \"40pkt\" }";
+        for (senders, cc, queue, buffer, workload) in [
+            (2, "cubic", "\"drop-tail\"", 200, long),
+            (8, "cubic", "\"drop-tail\"", 100, incast),
+            (20, "cubic", "\"drop-tail\"", 100, incast),
+            (20, "newreno", "\"drop-tail\"", 100, incast),
+            (3, "dctcp", step, 100, incast),
+        ] {
+            let (head, workload) = workload.split_at(workload.find("[[").unwrap_or(0));
+            let text = format!(
+                "{head}[topology]\nkind = \"many-to-one\"\nsenders = {senders}\naccess = {{ rate = \"4Gbps\", delay = \"5us\" }}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"{buffer}pkt\", queue = {queue} }}\n\
+                 [transport]\nstack = \"linux\"\nhost = \"linux-server\"\ncc = \"{cc}\"\n{workload}"
+            );
+            let case = Case { within: Time::from_us(1), ..Case::of("server".into(), text.clone()) };
+            let row = measure::both(&case, None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
         }
     }
 

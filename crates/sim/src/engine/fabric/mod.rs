@@ -242,7 +242,9 @@ impl Fabric {
     ) {
         let p = &mut self.ports[port];
         if p.has_transmit_ring() {
-            if let Some(arrival) = p.offer((now, late), packet, extra, |lost| partition.drop_packet(lost)) {
+            let arrival = p.offer((now, late), packet, extra, |lost| partition.drop_packet(lost));
+            p.take_departures(&mut partition.departures);
+            if let Some(arrival) = arrival {
                 self.announce(partition, port, arrival);
             }
             return;
@@ -362,7 +364,10 @@ impl Fabric {
 
     /// Performs the transmissions of a host that start before `until`.
     pub(super) fn serve_host(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
-        if let Some(arrival) = self.ports[port].serve_host(until, |lost| partition.drop_packet(lost)) {
+        let p = &mut self.ports[port];
+        let arrival = p.serve_host(until, |lost| partition.drop_packet(lost));
+        p.take_departures(&mut partition.departures);
+        if let Some(arrival) = arrival {
             self.announce(partition, port, arrival);
         }
     }

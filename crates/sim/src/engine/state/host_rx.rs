@@ -177,7 +177,6 @@ impl SimState {
         receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
         W::set_shim_timers(self, at, now);
-        // A host with GRO delivers segments by this timer: they may end a message, and a delayed ACK may be due later.
         self.after_data(node, conn, now);
     }
 

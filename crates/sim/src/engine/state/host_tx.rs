@@ -24,6 +24,10 @@ pub(super) enum SenderCall {
     Open,
     /// The application writes.
     Write { bytes: u64, deadline: Option<Time>, last: bool },
+    /// The application, which waited for space in the send buffer, continues.
+    Resume,
+    /// A packet left the queue of the host, and leaves the interface at `time`.
+    Departure { seq: u32, time: Time },
     /// The application of an endless flow stops.
     Stop,
     /// Its timer expired.
@@ -39,6 +43,8 @@ impl SenderCall {
         match self {
             SenderCall::Open => sender.open(c, now, out),
             SenderCall::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
+            SenderCall::Resume => sender.resume(c, now, out),
+            SenderCall::Departure { seq, time } => sender.on_departure(now, seq, time, out),
             SenderCall::Stop => sender.stop(c, now, out),
             SenderCall::Timer => sender.on_timer(c, now, out),
             SenderCall::Alarm => sender.on_alarm(c, now, out),
@@ -113,6 +119,20 @@ impl SimState {
         drop(out);
         W::set_shim_timers(self, at, now);
         self.arm_sender(conn, node, matches!(call, SenderCall::Timer));
+    }
+
+    /// Tells senders which of their packets have left the queue of their host.
+    #[inline(never)]
+    pub(super) fn note_departures(&mut self, now: Time) {
+        let mut number = 0;
+        while let Some(&departure) = self.partition.departures.get(number) {
+            number += 1;
+            let generation = self.connections.generation(departure.conn);
+            if generation.receives(departure.generation) || generation.receives_through_shim(departure.generation) {
+                self.with_sender(departure.conn, now, SenderCall::Departure { seq: departure.seq, time: departure.time });
+            }
+        }
+        self.partition.departures.clear();
     }
 
     /// Sets a timer no later than the sender's timer is due. `in_order`: timers that are due together are in the order of these calls, because they

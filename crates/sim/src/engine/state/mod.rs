@@ -10,6 +10,7 @@ mod gather;
 mod host_rx;
 mod host_table;
 mod host_tx;
+mod interrupt;
 mod measurement;
 mod messages;
 mod partition;
@@ -36,6 +37,7 @@ use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
 use crate::net::port::TransmitRingConfig;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::gro::Gro;
 use connection_table::ConnectionTable;
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
@@ -70,6 +72,8 @@ pub(crate) struct SimState {
     seed: u64,
     /// End of the run, if it is earlier than that of its last window.
     end: Option<Time>,
+    /// Segments that a host merges at an interrupt.
+    gro: Box<Gro>,
     /// Ports of the connection that is being opened; the memory is reused.
     route: Vec<PortId>,
     /// True if connections were added, or the warm-up ended, since the partitions were last shared.
@@ -92,7 +96,7 @@ impl SimState {
         let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
         let timing = HostTiming::of(&config.groups);
         let byte_queue_limits = config.groups.iter().any(|g| g.tcp.byte_queue_limits);
-        let ring = (byte_queue_limits || jitter || tcp.iter().any(|c| c.tso.is_some()))
+        let ring = (byte_queue_limits || jitter || tcp.iter().any(|c| c.tso.is_some() || c.tsq))
             .then_some(TransmitRingConfig { byte_queue_limits });
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
@@ -108,6 +112,7 @@ impl SimState {
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {
             let host = &mut hosts[port.to];
             (host.input, host.network_input) = (id, id);
+            host.interrupt_delay = timing.interrupt_delay.unwrap_or(Time::ZERO);
             host.inspects_packets = recorder.records_packets() || fabric.ports[id].errors().is_some();
         }
         SimState {
@@ -126,6 +131,7 @@ impl SimState {
             remote: Remote::default(),
             seed,
             end: None,
+            gro: Box::default(),
             route: Vec::new(),
             changed: false,
         }

@@ -69,6 +69,7 @@ impl SimState {
                 seed: self.seed,
                 end: self.end,
                 network: self.network.clone(),
+                gro: Box::default(),
                 route: Vec::new(),
                 endpoint_shims: self.endpoint_shims.share(),
                 metrics: self.metrics.clone(),

@@ -151,12 +151,16 @@ impl SimState {
         let end = self.partition.calendar.end;
         let input = self.hosts[node].input;
         let inspects = self.hosts[node].inspects_packets;
+        let moderates = self.hosts[node].interrupt_delay > Time::ZERO;
         loop {
             let timer = self.hosts[node].next_timer();
             let ring = &mut self.fabric.ports[input].ring;
             let (head, place) = (ring.head(), ring.place(ring.head()));
             // SAFETY: a slot of the ring; any bytes are a valid packet.
-            let arrival = unsafe { (*place).arrival };
+            let mut arrival = unsafe { (*place).arrival };
+            if moderates {
+                arrival = self.hosts[node].interrupt_time(arrival);
+            }
             let packet = if ring.is_empty() { TimeOrNever::NEVER } else { arrival.into() };
             let next = packet.min(timer);
             if next >= end.into() {
@@ -166,7 +170,9 @@ impl SimState {
                 return;
             }
             let now = next.or_never();
-            if packet <= timer {
+            if packet <= timer && moderates {
+                self.interrupt(node, now);
+            } else if packet <= timer {
                 // SAFETY: the ring releases the packet but keeps it until packets are added, which only the node at the far end does.
                 let p = unsafe { &*place };
                 ring.advance(Ring::behind(head, p));
@@ -184,8 +190,12 @@ impl SimState {
             } else {
                 self.run_timer(apps, node);
             }
+            if !self.partition.departures.is_empty() {
+                self.note_departures(now);
+            }
             if !self.partition.notices.is_empty() {
                 self.notify(apps, now);
+                self.note_departures(now);
             }
         }
     }
@@ -194,7 +204,7 @@ impl SimState {
     /// drops it because its checksum is wrong.
     #[cold]
     #[inline(never)]
-    fn inspect<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> bool {
+    pub(super) fn inspect<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> bool {
         let input = self.hosts[node].input;
         let damaged = self.fabric.ports[input].is_damaged(p);
         if damaged {

@@ -14,7 +14,7 @@ mod queue_limits;
 mod transmit_ring;
 
 pub use counters::{PortEvents, PortStats};
-pub(crate) use transmit_ring::TransmitRingConfig;
+pub(crate) use transmit_ring::{Departure, TransmitRingConfig};
 
 use super::backlog::Backlog;
 use super::bit_errors::BitErrors;

@@ -9,9 +9,9 @@ use super::Port;
 use super::buffered_queue::Sink;
 use super::queue_limits::QueueLimits;
 use crate::net::backlog::{Backlog, Slab, facts};
-use crate::net::packet::{CONTINUES, Codepoint, Extra, Packet};
+use crate::net::packet::{CONTINUES, Codepoint, Extra, Packet, flag};
 use forebay_queues::{Buffered, DropReason, Handle, Operation, Queued};
-use forebay_types::Time;
+use forebay_types::{ConnSlot, Time};
 use std::collections::VecDeque;
 
 /// Setup of a transmit ring.
@@ -19,6 +19,17 @@ use std::collections::VecDeque;
 pub(crate) struct TransmitRingConfig {
     /// True if the ring has byte queue limits.
     pub byte_queue_limits: bool,
+}
+
+/// A packet with data, or the first one of a burst, that has left the queue of its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Departure {
+    pub conn: ConnSlot,
+    /// Number of the generation of the connection.
+    pub generation: u8,
+    pub seq: u32,
+    /// Time at which it leaves the interface; for a dropped packet that of the drop.
+    pub time: Time,
 }
 
 /// Place of a burst whose further segments may follow at the same instant.
@@ -41,8 +52,13 @@ pub(super) struct TransmitRing {
     sent: VecDeque<(Time, u32)>,
     /// A packet that bypassed the empty queue while the ring was full (`gso_skb`, dev_requeue_skb): its departure and bytes.
     requeued: Option<(Time, u32)>,
+    /// Packets with data that have left the queue since [`Port::take_departures`].
+    left: Vec<Departure>,
     /// Wire bytes in the queue.
     held: u64,
+    /// True if the ring was full when the discipline was called last. Otherwise that call found the discipline empty (__qdisc_run goes on until
+    /// then), which ends the rounds of its queues.
+    interrupted: bool,
     /// True if packets may bypass the discipline while it is empty, as of its last call; false before the first one.
     bypass: bool,
     /// The last packet, and its arrival.
@@ -58,7 +74,9 @@ impl TransmitRing {
             limits: c.byte_queue_limits.then(|| QueueLimits::new(now)),
             sent: VecDeque::new(),
             requeued: None,
+            left: Vec::new(),
             held: 0,
+            interrupted: false,
             bypass: false,
             open: (Time::ZERO, Place::Dropped),
             #[cfg(debug_assertions)]
@@ -126,6 +144,13 @@ impl TransmitRing {
     }
 }
 
+/// The departure of a packet, if it has data.
+#[inline(always)]
+fn departure(packet: &Packet, time: Time) -> Option<Departure> {
+    let has_data = packet.len > 0 && !packet.has(flag::ACK);
+    has_data.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
+}
+
 /// Returns true if a packet may bypass the empty discipline to an open ring.
 #[inline(always)]
 fn can_bypass(discipline: &impl Buffered) -> bool {
@@ -156,7 +181,7 @@ impl<L: FnMut(&Packet)> Operation for Offer<'_, L> {
     fn run(self, discipline: &mut impl Buffered) {
         let Offer { port, ring, slab, outgoing, lost } = self;
         port.offer_by(discipline, ring, slab, &outgoing, lost);
-        ring.bypass = can_bypass(discipline);
+        ring.bypass = !ring.interrupted && can_bypass(discipline);
     }
 }
 
@@ -176,7 +201,7 @@ impl<L: FnMut(&Packet)> Operation for Drain<'_, L> {
     fn run(self, discipline: &mut impl Buffered) {
         let Drain { port, ring, slab, until, mut lost } = self;
         port.drain_by(discipline, ring, slab, until, &mut lost);
-        ring.bypass = can_bypass(discipline);
+        ring.bypass = !ring.interrupted && can_bypass(discipline);
     }
 }
 
@@ -292,13 +317,27 @@ impl Port {
         if self.transmit_ring.is_some() { self.ring_opens() } else { self.next_start() }
     }
 
-    /// Time at which the last packet of a host will have left, if no later packet is served before it.
+    /// Passes the packets with data that have left the queue to `to`.
+    #[inline(always)]
+    pub(crate) fn take_departures(&mut self, to: &mut Vec<Departure>) {
+        if let Some(ring) = &mut self.transmit_ring
+            && !ring.left.is_empty()
+        {
+            to.append(&mut ring.left);
+        }
+    }
+
+    /// Time at which the packet that a host sent last will have left; 2^64 - 1 in a queue whose order is not known yet, and the past if the packet was
+    /// dropped.
     #[inline(always)]
     pub(crate) fn host_drain_time(&self) -> Time {
         match &self.transmit_ring {
             None => self.drain_time(),
-            Some(ring) if ring.held == 0 => self.busy_until,
-            Some(ring) => self.busy_until + self.tx(ring.held),
+            Some(ring) => match ring.open.1 {
+                Place::Ring | Place::Requeued => self.busy_until,
+                Place::Queue(..) => Time(u64::MAX),
+                Place::Dropped => Time::ZERO,
+            },
         }
     }
 
@@ -317,13 +356,13 @@ impl Port {
         lost: &mut impl FnMut(&Packet),
     ) {
         while let Some(now) = ring.complete(until) {
-            if ring.held > 0 {
+            if ring.held > 0 || ring.interrupted {
                 self.fill_ring(discipline, ring, slab, now, lost);
             }
         }
     }
 
-    /// Passes packets from the queue to the ring at `now`, until it is full (__qdisc_run).
+    /// Passes packets from the queue to the ring at `now`, until the ring is full or the queue empty (__qdisc_run).
     #[inline(never)]
     fn fill_ring(
         &mut self,
@@ -334,17 +373,21 @@ impl Port {
         lost: &mut impl FnMut(&Packet),
     ) {
         self.settle(now);
-        while ring.is_open() && !slab.is_empty() {
+        while ring.is_open() {
             let mut dropped = 0;
+            let left = &mut ring.left;
             let lost = |packet: &Packet| {
                 dropped += u64::from(packet.wire);
+                left.extend(departure(packet, now));
                 lost(packet);
             };
             let mut sink = Sink { port: self, slab: &mut *slab, now, arriving: None, refused: false, shared: false, lost };
             let next = discipline.pop(now, &mut sink);
             ring.held -= dropped;
+            ring.interrupted = next.is_some();
             let Some(first) = next else { return };
             let (mut segment, mut bytes) = (Some(first), 0);
+            let burst = *slab.packet(first);
             while let Some(handle) = segment {
                 let packet = slab.packet(handle);
                 let (wire, late) = (u32::from(packet.wire), slab.late(handle));
@@ -354,6 +397,7 @@ impl Port {
             }
             ring.held -= u64::from(bytes);
             ring.queue(self.busy_until, bytes);
+            ring.left.extend(departure(&burst, self.busy_until));
         }
     }
 
@@ -445,8 +489,10 @@ impl Port {
         slab.insert(packet, extra, now);
         slab.set_late(handle, late);
         let (mut dropped, wire) = (0, u64::from(packet.wire));
+        let left = &mut ring.left;
         let lost = |packet: &Packet| {
             dropped += u64::from(packet.wire);
+            left.extend(departure(packet, now));
             lost(packet);
         };
         let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared: false, lost };

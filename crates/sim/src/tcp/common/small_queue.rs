@@ -10,52 +10,89 @@ const MOST: u64 = 1 << 20;
 /// `sk_pacing_shift`: the pacing rate's bytes in 1/1024 s.
 const PER_SECOND: u64 = 1024;
 
+/// Departure of a packet that waits in a queue whose order is not known ([`SmallQueue::leave`]).
+pub(in crate::tcp) const UNKNOWN: Time = Time(u64::MAX);
+
+/// A packet in the interface.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    departure: Time,
+    /// Memory.
+    bytes: u32,
+    /// Its sequence number.
+    seq: u32,
+}
+
+/// Reason why the connection waits.
+#[derive(Debug, Clone, Copy)]
+enum Wait {
+    Nothing,
+    /// The first packet must leave.
+    First,
+    /// Fewer bytes than these must be left.
+    Below(u64),
+}
+
 /// Packets of one connection in the interface.
 #[derive(Debug, Clone)]
 pub(in crate::tcp) struct SmallQueue {
-    /// (departure, bytes of memory), in the order in which they leave.
-    waiting: VecDeque<(Time, u32)>,
+    /// In the order in which they leave.
+    waiting: VecDeque<Waiting>,
     /// Sum of the bytes.
     pub(in crate::tcp) bytes: u64,
     /// Pacing rate at this opportunity to send; `None` until it is needed.
     pub(in crate::tcp) rate: Option<Rate>,
     /// Time at which sending continues; never while nothing is held back.
     resume: TimeOrNever,
+    wait: Wait,
     /// End of the burst that the interface has accepted, a stream offset; only with segmentation offload.
     pub(in crate::tcp) burst: u64,
 }
 
 impl Default for SmallQueue {
     fn default() -> SmallQueue {
-        SmallQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, burst: 0 }
+        SmallQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, wait: Wait::Nothing, burst: 0 }
     }
 }
 
 impl SmallQueue {
     /// Starts an opportunity to send at `now`: removes packets that have left.
     pub(in crate::tcp) fn settle(&mut self, now: Time) {
-        while let Some(&(departure, bytes)) = self.waiting.front()
-            && departure <= now
+        while let Some(first) = self.waiting.front()
+            && first.departure <= now
         {
-            self.bytes -= u64::from(bytes);
+            self.bytes -= u64::from(first.bytes);
             self.waiting.pop_front();
         }
         self.rate = None;
-        self.resume = TimeOrNever::NEVER;
+        (self.resume, self.wait) = (TimeOrNever::NEVER, Wait::Nothing);
     }
 
-    /// Adds a packet of `bytes` at `now` that will have left at `departure`, which is in the past where there is no interface.
+    /// Adds the packet with sequence number `seq` and `bytes` at `now`. It will have left at `departure`, which is in the past where there is no
+    /// interface.
     #[inline]
-    pub(in crate::tcp) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
+    pub(in crate::tcp) fn push(&mut self, now: Time, departure: Time, bytes: u32, seq: u32) {
         // A failed link has emptied the interface: packets with a later departure are lost.
-        while self.waiting.back().is_some_and(|(later, _)| *later > departure)
-            && let Some((_, lost)) = self.waiting.pop_back()
+        while self.waiting.back().is_some_and(|later| later.departure > departure)
+            && let Some(lost) = self.waiting.pop_back()
         {
-            self.bytes -= u64::from(lost);
+            self.bytes -= u64::from(lost.bytes);
         }
         if departure > now {
             self.bytes += u64::from(bytes);
-            self.waiting.push_back((departure, bytes));
+            self.waiting.push_back(Waiting { departure, bytes, seq });
+        }
+    }
+
+    /// Notes that the packet with sequence number `seq`, whose departure was not known, leaves at `departure` (tcp_wfree).
+    pub(in crate::tcp) fn leave(&mut self, seq: u32, departure: Time) {
+        let of = |packet: &Waiting| packet.departure == UNKNOWN && packet.seq == seq;
+        let Some(place) = self.waiting.iter().position(of) else { return };
+        self.waiting[place].departure = departure;
+        match self.wait {
+            Wait::Nothing => {}
+            Wait::First => self.wait_for_first(),
+            Wait::Below(limit) => self.wait_for(limit),
         }
     }
 
@@ -66,7 +103,7 @@ impl SmallQueue {
 
     /// Returns true if the last packet has not left by `now`.
     pub(in crate::tcp) fn holds_last(&self, now: Time) -> bool {
-        self.waiting.back().is_some_and(|(departure, _)| *departure > now)
+        self.waiting.back().is_some_and(|last| last.departure > now)
     }
 
     /// Time at which sending continues.
@@ -76,16 +113,20 @@ impl SmallQueue {
 
     /// Continues when the first packet has left.
     pub(in crate::tcp) fn wait_for_first(&mut self) {
-        self.resume = self.waiting.front().map_or(self.resume, |first| self.resume.min(first.0.into()));
+        self.wait = Wait::First;
+        if let Some(first) = self.waiting.front().filter(|first| first.departure != UNKNOWN) {
+            self.resume = self.resume.min(first.departure.into());
+        }
     }
 
     /// Continues when fewer than `limit` bytes are left.
     pub(in crate::tcp) fn wait_for(&mut self, limit: u64) {
+        self.wait = Wait::Below(limit);
         let mut bytes = self.bytes;
-        for &(departure, size) in &self.waiting {
-            bytes -= u64::from(size);
+        for packet in self.waiting.iter().take_while(|packet| packet.departure != UNKNOWN) {
+            bytes -= u64::from(packet.bytes);
             if bytes < limit {
-                self.resume = self.resume.min(departure.into());
+                self.resume = self.resume.min(packet.departure.into());
                 return;
             }
         }
@@ -113,12 +154,27 @@ mod tests {
     fn failed_link_empties_queue() {
         let mut q = SmallQueue::default();
         for departure in [10, 20] {
-            q.push(Time(1), Time(departure), 100);
+            q.push(Time(1), Time(departure), 100, 0);
         }
-        q.push(Time(6), Time(8), 100);
+        q.push(Time(6), Time(8), 100, 0);
         assert_eq!(q.bytes, 100);
         q.settle(Time(7));
         q.wait_for(1);
         assert_eq!((q.resume(), q.waiting.len()), (Time(8).into(), 1));
+    }
+
+    /// Two packets in a fair queue: the time to continue is known when the second leaves it.
+    #[test]
+    fn fair_queue_tells_departures() {
+        let mut q = SmallQueue::default();
+        (1..=2).for_each(|seq| q.push(Time(1), UNKNOWN, 100, seq));
+        q.wait_for(1);
+        assert!(q.resume().is_never() && q.holds_last(Time(1_000)));
+        q.leave(1, Time(5));
+        assert!(q.resume().is_never());
+        q.leave(2, Time(9));
+        assert_eq!(q.resume(), Time(9).into());
+        q.settle(Time(9));
+        assert!(q.is_empty() && q.bytes == 0);
     }
 }

@@ -185,7 +185,7 @@ impl Sender {
             q.sent_up_to(burst.end);
         }
         let data = burst.end - first;
-        self.note_packet(c, now, data, data.div_ceil(mss), out.departure());
+        self.note_packet(c, now, (first, data), data.div_ceil(mss), out.departure());
     }
 
     /// Sends `count` full segments of new data as copies of the template.
@@ -230,6 +230,12 @@ impl Sender {
         if let Some(b) = &mut self.tx.send_buffer {
             b.check_space(&view);
         }
+    }
+
+    /// Wakes the application if it waits and there is space. Returns true if it writes later.
+    pub(in crate::tcp) fn defers_write(&mut self, c: &TcpConfig, out: &mut impl Wire) -> bool {
+        self.check_space(c);
+        self.tx.send_buffer.as_ref().is_some_and(|b| b.may_write()) && out.defer_write(self.tx.template().conn)
     }
 
     /// Moves data of the application into buffers, as far as there is space up to stream offset `end`, and sends them (tcp_sendmsg_locked for each

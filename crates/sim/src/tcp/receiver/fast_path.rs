@@ -9,7 +9,8 @@
 //! Each has the same effects as the slow path. ARCHITECTURE.md has their gain.
 
 use super::Receiver;
-use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use super::truesize::Segments;
+use crate::net::packet::{Codepoint, Packet, Unread, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 
@@ -27,7 +28,7 @@ pub(super) enum FastPath {
 impl FastPath {
     /// The fast path of a stack; `has_shim`, `autotune`: a shim or autotuning sets the window.
     pub(super) fn new(c: &TcpConfig, has_shim: bool, autotune: bool) -> FastPath {
-        if has_shim || c.gro.is_some() {
+        if has_shim {
             FastPath::None
         } else if c.quickack && c.ack_every > 1 && c.quickack_count > 0 && c.timestamps && c.mss >= 128 {
             // tcp_event_data_recv grows the window for segments of 128 bytes or more.
@@ -83,7 +84,7 @@ impl Receiver {
         self.ecn.on_segment(p, p.ecn() == Codepoint::Ce);
         let offset = self.stream.offset(p);
         self.ts_recent.update(now, p, offset, self.window.rcv_wup(), self.ts_recent.may_be_older(now, p));
-        self.stream.accept(offset, p.len.into(), false, self.window.rcv_wnd(), false);
+        self.stream.accept((offset, p.len.into(), false), Segments::one(p), self.window.rcv_wnd(), false);
         self.acknowledge_fast(out);
     }
 
@@ -127,6 +128,12 @@ impl Receiver {
             self.send_ack(c, effects.used, out);
         } else {
             self.delay_ack(c, now, effects.used, out);
+        }
+        if out.unread(self.template.conn).is_some() {
+            return out.defer_read(
+                self.template.conn,
+                Unread { first: rcv_nxt, segments: 1, pushed: 0, is_one: true, memory: effects.used },
+            );
         }
         self.on_read(c, now, rcv_nxt, false, 0, out);
     }

@@ -3,15 +3,16 @@
 use super::Receiver;
 use super::linux::Accepted;
 use super::rcv_buffers::AfterHole;
+use super::truesize::Segments;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
 
 impl Receiver {
-    /// Processes `p`: one segment, or `segments` of them joined by GRO.
+    /// Processes `p`: one segment, or several that GRO has merged.
     #[inline(always)]
-    pub(super) fn process_segment(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: u32, out: &mut impl Wire) {
+    pub(super) fn process_segment(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: Segments, out: &mut impl Wire) {
         self.refresh_clock(c, now);
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
@@ -50,16 +51,17 @@ impl Receiver {
             // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been withheld (tcp_data_queue).
             self.stream.ofo_mut().take_dsack();
         }
-        let in_order = self.stream.accept(offset, u64::from(p.len), fin, self.window.rcv_wnd(), self.linux.is_some());
-        self.window.count_segments(segments as u16);
+        let in_order = self.stream.accept((offset, u64::from(p.len), fin), segments, self.window.rcv_wnd(), self.linux.is_some());
+        self.window.count_segments(segments.count as u16);
         let forced = !in_order || gap_before || ends_run || fin;
         if self.linux.is_some() {
             let advanced = self.stream.rcv_nxt() - before;
             let queued = self.stream.ofo().bytes() > queued;
-            let coalesced = self.stream.ofo().saved_memory() > saved;
+            let coalesced = self.stream.ofo().saved_memory() > saved + segments.saved();
             let released = saved.saturating_sub(self.stream.ofo().saved_memory());
             let after_hole = if in_order && gap_before { self.stream.ofo().after_hole() } else { AfterHole::default() };
-            let accepted = Accepted { offset, in_order, forced, ends_run, advanced, queued, coalesced, released, after_hole };
+            let accepted =
+                Accepted { offset, segments, in_order, forced, ends_run, advanced, queued, coalesced, released, after_hole };
             return self.schedule_linux_ack(c, now, p, accepted, out);
         }
         if forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {

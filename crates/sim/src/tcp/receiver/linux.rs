@@ -7,8 +7,8 @@ use super::delack::{Delay, DelayedAck};
 use super::rcv_buffers::AfterHole;
 use super::rcv_rtt::{self, RcvRtt};
 use super::rcvbuf::RcvBuf;
-use super::truesize::SAVED;
-use crate::net::packet::{Packet, Wire, flag};
+use super::truesize::Segments;
+use crate::net::packet::{Packet, SAVED, Unread, Wire, flag};
 use crate::net::tick::Tick;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::timer_wheel;
@@ -145,6 +145,8 @@ pub(super) struct Expected {
 pub(super) struct Accepted {
     /// Its stream offset.
     pub offset: i64,
+    /// Its segments.
+    pub segments: Segments,
     /// It extended the data in order.
     pub in_order: bool,
     /// It requires an immediate ACK by the rules of all stacks.
@@ -175,7 +177,9 @@ impl Receiver {
     /// Sends or schedules the ACK of data segment `p`.
     #[inline(never)]
     pub(super) fn schedule_linux_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: Accepted, out: &mut impl Wire) {
-        let (len, waiting) = (u32::from(p.len), self.ofo_memory(c));
+        let conn = self.template.conn;
+        let unread = out.unread(conn);
+        let (len, waiting) = (u32::from(p.len), self.ofo_memory(c) + unread.unwrap_or(0));
         let Some(a) = &mut self.linux else { return };
         let flushed = a.comp.take_flushed();
         // If the handshake's ACK was lost, tcp_rcv_state_process takes in the data, which ignores the echo.
@@ -186,8 +190,9 @@ impl Receiver {
         let old_mss = a.delack.rcv_mss();
         let mut pushed = false;
         if accepted.in_order || c.quickack {
-            let ends_write = a.delack.measure_rcv_mss(c.mss, p.len, p.has(flag::PUSH));
-            pushed = ends_write && len > 0 && accepted.in_order && c.quickack && a.delack.acks_end_of_write(p.len < old_mss);
+            let ends_write = a.delack.measure_rcv_mss(c.mss, accepted.segments.size, p.has(flag::PUSH));
+            let short = u32::from(accepted.segments.size) < u32::from(old_mss);
+            pushed = ends_write && len > 0 && accepted.in_order && c.quickack && a.delack.acks_end_of_write(short);
         }
         if !first {
             a.measure_by_echo(c, self.template.tsval(), p, len + u32::from(p.has(flag::FIN)) >= u32::from(old_mss));
@@ -200,16 +205,22 @@ impl Receiver {
         let mut window_grew = false;
         if let Some(rcvbuf) = &mut a.rcvbuf {
             let rcv_mss = a.delack.rcv_mss();
-            if p.len > old_mss {
-                rcvbuf.on_new_rcv_mss(c, len);
+            let size = accepted.segments.size;
+            if size > old_mss {
+                rcvbuf.on_new_rcv_mss(len, accepted.segments.truesize(c, len));
             }
             // tcp_event_data_recv, and tcp_data_queue_ofo, which does so only with SACK, for segments of any size.
             if (accepted.in_order && len >= 128) || (accepted.queued && self.stream.has_sack()) {
-                let own = rcvbuf.truesize_of(c, accepted.advanced, rcv_mss).saturating_sub(accepted.released);
+                let saved = accepted.segments.saved();
+                let own = rcvbuf.truesize_of(c, accepted.advanced, rcv_mss).saturating_sub(accepted.released + saved);
                 // tcp_data_queue_ofo: a segment that is not coalesced is not charged yet.
                 let charged = accepted.in_order || accepted.coalesced;
-                let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) };
-                window_grew = rcvbuf.grow(c, len, rcv_mss, (waiting + own).saturating_sub(uncharged));
+                let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) - saved };
+                let used = (waiting + own).saturating_sub(uncharged);
+                window_grew = match accepted.segments.count {
+                    1 => rcvbuf.grow(c, len, rcv_mss, used),
+                    _ => rcvbuf.grow_merged(c, len, accepted.segments.truesize(c, len), rcv_mss, used),
+                };
             }
         }
         if !c.quickack {
@@ -219,7 +230,8 @@ impl Receiver {
         if window_grew && c.quickack_count > 0 {
             self.quickacks.set_lowest_bit();
         }
-        let used = waiting + self.memory_of_accepted(c, p.len.into(), &accepted);
+        let own = self.memory_of_accepted(c, p.len.into(), &accepted);
+        let used = waiting + own;
         if flushed {
             // tcp_ack_snd_check schedules nothing.
         } else if self.acks_immediately(c, p, &accepted, used) {
@@ -235,6 +247,10 @@ impl Receiver {
             let (next, end) = (self.stream.rcv_nxt(), accepted.offset.max(0) as u64 + u64::from(p.len));
             // The application reads the buffer of this segment first, which has absorbed some of the queue.
             let first = next.min(end + u64::from(accepted.after_hole.absorbed) * u64::from(c.mss));
+            if unread.is_some() {
+                let (pushed, segments) = (if pushed { next } else { 0 }, accepted.segments.count + accepted.after_hole.absorbed);
+                return out.defer_read(conn, Unread { first, segments, pushed, is_one: first == next, memory: own });
+            }
             self.on_read(c, now, first, pushed, waiting, out);
         }
     }
@@ -370,6 +386,15 @@ impl Receiver {
         }
     }
 
+    /// Lets the application read what [`Wire::defer_read`] has deferred. An ACK that has left since ends the wait of a pushed segment
+    /// (`icsk_ack.pending`).
+    pub(crate) fn read(&mut self, c: &TcpConfig, now: Time, unread: &Unread, out: &mut impl Wire) {
+        if !self.stream.finished() {
+            let pushed = unread.pushed > self.window.rcv_wup();
+            self.on_read(c, now, unread.first, pushed, self.ofo_memory(c), out);
+        }
+    }
+
     /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg). The buffer follows, and an ACK leaves at the end
     /// of a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
@@ -442,9 +467,9 @@ impl Receiver {
     fn memory_of_accepted(&self, c: &TcpConfig, len: u64, accepted: &Accepted) -> u32 {
         let Some(a) = &self.linux else { return 0 };
         if accepted.advanced <= len {
-            return a.truesize_of(c, accepted.advanced);
+            return a.truesize_of(c, accepted.advanced).saturating_sub(accepted.segments.saved());
         }
-        let saved = accepted.released + SAVED * accepted.after_hole.coalesced;
+        let saved = accepted.segments.saved() + accepted.released + SAVED * accepted.after_hole.coalesced;
         (a.truesize_of(c, len) + a.truesize_of(c, accepted.advanced - len)).saturating_sub(saved)
     }
 

@@ -10,7 +10,7 @@
 //! | `delack`, `quickack`, `comp_ack` | delayed ACKs, quick-ACK mode, compressed ACKs | `icsk_ack`, `compressed_ack` |
 //! | `rcvbuf`, `rcv_rtt`, `truesize` | window autotuning | `rcvq_space`, `rcv_rtt_est` |
 //! | `two_way` | ACKs that data of the other direction carries | `icsk_ack.pingpong` |
-//! | `own_fin`, `gro` | the receiver's own FIN, segments joined by the host | |
+//! | `own_fin` | the receiver's own FIN | |
 //!
 //! Packets pass through `fast_path`, `input` and `handshake`; ACKs leave in `output`, decided in `input` (RFC 5681) or `linux`.
 
@@ -18,7 +18,6 @@ mod comp_ack;
 mod delack;
 mod ecn_echo;
 mod fast_path;
-mod gro;
 mod handshake;
 mod input;
 mod linux;
@@ -38,17 +37,18 @@ mod window;
 
 use self::ecn_echo::EcnEcho;
 use self::fast_path::FastPath;
-use self::gro::Gro;
 use self::linux::LinuxReceiver;
 use self::own_fin::OwnFin;
 use self::paws::TsRecent;
 use self::quickack::QuickAcks;
 use self::stream::ReceiveStream;
+use self::truesize::Segments;
 use self::window::AdvertisedWindow;
 use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::gro::SuperSegment;
 use crate::tcp::initial_window::{first_window, has_buffer};
 use crate::tcp::options::{control_ecn, offered_shift};
 use crate::tcp::seq::Address;
@@ -62,7 +62,7 @@ pub struct Receiver {
     stream: ReceiveStream,
     window: AdvertisedWindow,
     ts_recent: TsRecent,
-    /// Time of a delayed ACK, a retransmission of the receiver's own FIN, or the end of joining by GRO.
+    /// Time of a delayed ACK or a retransmission of the receiver's own FIN.
     timer_due: TimeOrNever,
     /// Time of the earliest timer entry that the engine holds for this endpoint.
     armed: TimeOrNever,
@@ -72,8 +72,6 @@ pub struct Receiver {
     window_shim: Option<Box<window_shims::Window>>,
     /// State of Linux, for stacks that acknowledge or tune the window like it.
     linux: Option<Box<LinuxReceiver>>,
-    /// Segments that the host joins.
-    gro: Option<Box<Gro>>,
     /// Number of the transport; 16 bits because every connection has it.
     group: u16,
     quickacks: QuickAcks,
@@ -115,7 +113,6 @@ impl Receiver {
             fast_path: FastPath::new(c, window_shim.is_some(), autotune),
             window_shim,
             linux: LinuxReceiver::new(c, autotune),
-            gro: Gro::new(c),
             group: 0,
             quickacks: QuickAcks::new(c),
             generation: addr.generation,
@@ -230,10 +227,27 @@ impl Receiver {
         if p.has(flag::SYN) {
             return self.on_syn(c, now, p, out);
         }
-        if self.gro.is_some() {
-            return self.gro_receive(c, now, p, out);
+        self.process_segment(c, now, p, Segments::one(p), out);
+    }
+
+    /// Handles consecutive segments that the host has merged. They have been counted.
+    #[inline(always)]
+    pub fn on_segments(&mut self, c: &TcpConfig, now: Time, segments: &SuperSegment, out: &mut impl Wire) {
+        let p = segments.packet();
+        let (count, size) = (segments.segments(), segments.size());
+        if count > 1 || out.unread(self.template.conn).is_some_and(|memory| memory > 0) {
+            self.process_segment(c, now, p, Segments { count, size }, out);
+        } else if self.takes_fast_path(p) {
+            self.receive_fast(p, out);
+        } else {
+            self.process_packet(c, now, p, out);
         }
-        self.process_segment(c, now, p, 1, out);
+    }
+
+    /// Returns true if a segment ends a write. Linux sets PSH at the end of a write and of each burst (__tcp_transmit_skb). Other senders set none here;
+    /// their writes end with PSH.
+    pub fn ends_write(&self, c: &TcpConfig, p: &Packet) -> bool {
+        if c.is_linux() { p.has(flag::PUSH) } else { self.stream.end_of(p) >= self.stream.deliver_at() }
     }
 
     /// Handles an ACK of the receiver's own FIN.
@@ -241,7 +255,7 @@ impl Receiver {
         self.timer_due = TimeOrNever::NEVER;
     }
 
-    /// Time of a delayed ACK, a retransmission of the receiver's own FIN, or the end of joining by GRO.
+    /// Time of a delayed ACK or a retransmission of the receiver's own FIN.
     #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
         self.timer_due
@@ -249,9 +263,6 @@ impl Receiver {
 
     /// Handles the timer, which is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.gro.is_some() {
-            self.on_gro_timer(c, now, out);
-        }
         self.on_ack_timer(c, now, out);
     }
 

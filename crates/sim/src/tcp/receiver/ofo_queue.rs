@@ -4,7 +4,8 @@
 
 use super::rcv_buffers::{AfterHole, Buffers, Run};
 use super::sack_list::SackList;
-use super::truesize::SAVED;
+use super::truesize::Segments;
+use crate::net::packet::SAVED;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -86,13 +87,13 @@ impl OfoQueue {
     //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
     //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
     //# Acknowledgment Number field in the header.
-    /// Adds [start, end), also to the list that Linux keeps if `keeps_sack_list`.
-    pub(super) fn insert(&mut self, start: u64, end: u64, keeps_sack_list: bool) {
+    /// Adds [start, end) of these segments, also to the list that Linux keeps if `keeps_sack_list`.
+    pub(super) fn insert(&mut self, start: u64, end: u64, segments: Segments, keeps_sack_list: bool) {
         let intervals = self.0.get_or_insert_default();
         if keeps_sack_list {
             intervals.sack_list.insert(start, end);
         }
-        intervals.insert(start, end);
+        intervals.insert(start, end, segments);
     }
 
     /// The first part of [start, end) that is in the queue.
@@ -163,7 +164,9 @@ impl Intervals {
         (reached.start < end).then(|| (reached.start.max(start), reached.end.min(end)))
     }
 
-    fn insert(&mut self, start: u64, end: u64) {
+    fn insert(&mut self, start: u64, end: u64, segments: Segments) {
+        let (count, merged) = (segments.count, segments.merged());
+        self.coalesced += merged;
         // Common case: it extends the interval changed last, which is the highest.
         if self.sorted.back() == Some(&self.newest)
             && let last = &mut self.slots[self.newest as usize]
@@ -171,15 +174,15 @@ impl Intervals {
         {
             last.end = end;
             self.bytes += end - start;
-            let joins = u32::from(self.buffers.append(&mut last.run));
-            last.coalesced += joins;
+            let joins = u32::from(self.buffers.append(&mut last.run, count));
+            last.coalesced += joins + merged;
             self.coalesced += joins;
             return;
         }
         let first = self.find_slot(start);
         let touched = self.sorted.range(first..).take_while(|&&slot| self.at(slot).start <= end).count();
         if touched == 0 {
-            let slot = self.occupy(start, end);
+            let slot = self.occupy(start, end, segments);
             self.sorted.insert(first, slot);
             self.link(slot);
             return;
@@ -188,16 +191,17 @@ impl Intervals {
         let slot = self.sorted[first];
         let last = self.at(self.sorted[first + touched - 1]).end;
         let interval = &mut self.slots[slot as usize];
+        interval.coalesced += merged;
         if interval.end == start {
-            let joins = u32::from(self.buffers.append(&mut interval.run));
+            let joins = u32::from(self.buffers.append(&mut interval.run, count));
             interval.coalesced += joins;
             self.coalesced += joins;
         } else if start < interval.start {
-            let mut run = self.buffers.single();
+            let mut run = self.buffers.single(count);
             self.buffers.join(&mut run, interval.run);
             interval.run = run;
         } else if interval.end < end {
-            let next = self.buffers.single();
+            let next = self.buffers.single(count);
             self.buffers.join(&mut interval.run, next);
         }
         for _ in 1..touched {
@@ -252,8 +256,9 @@ impl Intervals {
         }
     }
 
-    fn occupy(&mut self, start: u64, end: u64) -> u32 {
-        let interval = Interval { start, end, newer: NONE, older: NONE, run: self.buffers.single(), coalesced: 0 };
+    fn occupy(&mut self, start: u64, end: u64, segments: Segments) -> u32 {
+        let run = self.buffers.single(segments.count);
+        let interval = Interval { start, end, newer: NONE, older: NONE, run, coalesced: segments.merged() };
         self.bytes += end - start;
         let slot = self.free;
         if slot == NONE {
@@ -297,6 +302,8 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ONE: Segments = Segments { count: 1, size: 1000 };
     use forebay_types::Rng;
 
     fn all(r: &OfoQueue) -> Vec<(u64, u64)> {
@@ -306,11 +313,11 @@ mod tests {
     #[test]
     fn merges_and_keeps_the_newest_first() {
         let mut r = OfoQueue::default();
-        r.insert(10, 20, false);
-        r.insert(30, 40, false);
-        r.insert(12, 18, false);
+        r.insert(10, 20, ONE, false);
+        r.insert(30, 40, ONE, false);
+        r.insert(12, 18, ONE, false);
         assert_eq!(all(&r)[0], (10, 20));
-        r.insert(20, 30, false);
+        r.insert(20, 30, ONE, false);
         assert_eq!(all(&r), [(10, 40)]);
         assert_eq!(r.advance(5), 5);
         assert_eq!(r.advance(10), 40);
@@ -321,7 +328,7 @@ mod tests {
 
     fn saved_by(segments: impl IntoIterator<Item = u64>) -> u32 {
         let mut r = OfoQueue::default();
-        segments.into_iter().for_each(|n| r.insert(n * MSS, (n + 1) * MSS, true));
+        segments.into_iter().for_each(|n| r.insert(n * MSS, (n + 1) * MSS, ONE, true));
         r.saved_memory() / SAVED
     }
 
@@ -346,7 +353,7 @@ mod tests {
     fn memory_is_released_with_its_interval() {
         let mut r = OfoQueue::default();
         for n in [2, 3, 4, 7, 8] {
-            r.insert(n * MSS, (n + 1) * MSS, true);
+            r.insert(n * MSS, (n + 1) * MSS, ONE, true);
         }
         assert_eq!(r.saved_memory(), 3 * SAVED);
         assert_eq!(r.advance(2 * MSS), 5 * MSS);
@@ -402,7 +409,7 @@ mod tests {
                     assert_eq!(next, plain.advance(end));
                 } else {
                     assert_eq!(fast.find_duplicate(start, end), plain.find_duplicate(start, end));
-                    fast.insert(start, end, seed % 2 == 0);
+                    fast.insert(start, end, ONE, seed % 2 == 0);
                     plain.insert(start, end);
                 }
                 assert_eq!(all(&fast), plain.0);

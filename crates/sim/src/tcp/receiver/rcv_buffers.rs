@@ -1,7 +1,9 @@
 //! Buffers of contiguous segments (`struct sk_buff`) at a receiver: TCP coalesces a segment with the buffer that ends where it begins (tcp_try_coalesce).
 
-use super::truesize::MAX_SEGMENTS;
+use crate::net::packet;
 
+/// Segments of a buffer.
+const MAX_SEGMENTS: u8 = packet::MAX_SEGMENTS as u8;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 
@@ -33,9 +35,9 @@ impl Default for Buffers {
 }
 
 impl Buffers {
-    /// A run of one segment.
-    pub(super) fn single(&mut self) -> Run {
-        let buffer = Buffer { next: NONE, segments: 1 };
+    /// A run of one buffer of `segments`. A buffer with a list of others (`frag_list`) is full.
+    pub(super) fn single(&mut self, segments: u32) -> Run {
+        let buffer = Buffer { next: NONE, segments: segments.min(MAX_SEGMENTS.into()) as u8 };
         let index = self.free;
         if let Some(unused) = self.all.get_mut(index as usize) {
             self.free = unused.next;
@@ -47,14 +49,14 @@ impl Buffers {
         Run { first: index, last: index }
     }
 
-    /// Adds a segment behind the last of `run`. Returns true if it is coalesced with its buffer.
-    pub(super) fn append(&mut self, run: &mut Run) -> bool {
+    /// Adds a buffer of `segments` behind the last of `run`. Returns true if it is coalesced with that.
+    pub(super) fn append(&mut self, run: &mut Run, segments: u32) -> bool {
         let last = &mut self.all[run.last as usize];
-        let joins = last.segments < MAX_SEGMENTS;
+        let joins = u32::from(last.segments) + segments <= u32::from(MAX_SEGMENTS);
         if joins {
-            last.segments += 1;
+            last.segments += segments as u8;
         } else {
-            let next = self.single();
+            let next = self.single(segments);
             self.join(run, next);
         }
         joins
@@ -116,8 +118,8 @@ mod tests {
         let runs: Vec<Run> = segments
             .iter()
             .map(|&n| {
-                let mut run = buffers.single();
-                (1..n).for_each(|_| assert!(buffers.append(&mut run)));
+                let mut run = buffers.single(1);
+                (1..n).for_each(|_| assert!(buffers.append(&mut run, 1)));
                 run
             })
             .collect();
@@ -131,8 +133,8 @@ mod tests {
     #[test]
     fn buffer_holds_eighteen_segments() {
         let mut buffers = Buffers::default();
-        let mut run = buffers.single();
-        let coalesced = (1..40).filter(|_| buffers.append(&mut run)).count();
+        let mut run = buffers.single(1);
+        let coalesced = (1..40).filter(|_| buffers.append(&mut run, 1)).count();
         assert_eq!((coalesced, buffers.segments(run).collect::<Vec<_>>()), (37, vec![18, 18, 4]));
     }
 
@@ -152,9 +154,9 @@ mod tests {
     fn released_buffers_are_used_again() {
         let mut buffers = Buffers::default();
         for _ in 0..10 {
-            let mut run = buffers.single();
-            (1..40).for_each(|_| _ = buffers.append(&mut run));
-            let other = buffers.single();
+            let mut run = buffers.single(1);
+            (1..40).for_each(|_| _ = buffers.append(&mut run, 1));
+            let other = buffers.single(1);
             buffers.release(run);
             assert_eq!(buffers.segments(other).collect::<Vec<_>>(), [1]);
             buffers.release(other);

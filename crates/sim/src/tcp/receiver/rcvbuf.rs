@@ -55,9 +55,10 @@ impl RcvBuf {
         self.count_began = us(now);
     }
 
-    /// Notes that the estimated segment size has changed (tcp_measure_rcv_mss), and with it the ratio of payload to memory.
-    pub(super) fn on_new_rcv_mss(&mut self, c: &TcpConfig, len: u32) {
-        let ratio = NonZeroU16::new((len * 256 / truesize(c, len)) as u16).unwrap_or(NonZeroU16::MIN);
+    /// Notes that the estimated segment size has changed (tcp_measure_rcv_mss), and with it the ratio of payload to memory: that of `len` bytes in
+    /// `truesize` bytes of buffers.
+    pub(super) fn on_new_rcv_mss(&mut self, len: u32, truesize: u32) {
+        let ratio = NonZeroU16::new((u64::from(len) * 256 / u64::from(truesize)) as u16).unwrap_or(NonZeroU16::MIN);
         if ratio != self.ratio {
             self.ratio = ratio;
             self.window_clamp = self.window_of(self.buffer);
@@ -83,6 +84,20 @@ impl RcvBuf {
         }
         // The driver builds linear buffers, of which truesize_adjust subtracts nothing.
         let size = if len == c.mss { self.full_truesize } else { truesize(c, len) };
+        self.open(c, (len, size), rcv_mss, room)
+    }
+
+    /// As [`RcvBuf::grow`], for a buffer of several segments with this `truesize`.
+    #[inline(never)]
+    pub(super) fn grow_merged(&mut self, c: &TcpConfig, len: u32, truesize: u32, rcv_mss: u16, used: u32) -> bool {
+        let free = self.window_of(self.buffer.saturating_sub(used));
+        let room = self.window_clamp.min(free).saturating_sub(self.rcv_ssthresh);
+        room > 0 && self.open(c, (len, truesize), rcv_mss, room)
+    }
+
+    /// Opens the window by at most `room`, for a packet with `len` bytes in `size` bytes of buffers.
+    #[inline(always)]
+    fn open(&mut self, c: &TcpConfig, (len, size): (u32, u32), rcv_mss: u16, room: u32) -> bool {
         let by = if self.window_of(size) <= len {
             2 * c.mss
         } else {

@@ -2,6 +2,7 @@
 //! 2883).
 
 use super::ofo_queue::OfoQueue;
+use super::truesize::Segments;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::seq::Numbers;
@@ -176,16 +177,28 @@ impl ReceiveStream {
     /// Takes in `len` bytes at `offset`, and a FIN behind them; `window` is the advertised one. True if they extend the data in order.
     /// `keeps_sack_list`: blocks are reported from the list that Linux keeps.
     #[inline]
-    pub(super) fn accept(&mut self, offset: i64, len: u64, fin: bool, window: u32, keeps_sack_list: bool) -> bool {
+    pub(super) fn accept(
+        &mut self,
+        (offset, len, fin): (i64, u64, bool),
+        segments: Segments,
+        window: u32,
+        keeps_sack_list: bool,
+    ) -> bool {
         if offset == self.rcv_nxt as i64 && !fin && self.ofo.is_empty() && len <= u64::from(window) {
             self.rcv_nxt += len;
             return true;
         }
-        self.accept_slow(offset, len, fin, window, keeps_sack_list)
+        self.accept_slow((offset, len, fin), segments, window, keeps_sack_list)
     }
 
     #[inline(never)]
-    fn accept_slow(&mut self, offset: i64, len: u64, fin: bool, window: u32, keeps_sack_list: bool) -> bool {
+    fn accept_slow(
+        &mut self,
+        (offset, len, fin): (i64, u64, bool),
+        segments: Segments,
+        window: u32,
+        keeps_sack_list: bool,
+    ) -> bool {
         let end = offset + len as i64 + i64::from(fin);
         if end <= self.rcv_nxt as i64 {
             if self.has_sack() {
@@ -213,7 +226,7 @@ impl ReceiveStream {
         if in_order {
             self.rcv_nxt = if self.ofo.is_empty() { end } else { self.ofo.advance(end) };
         } else {
-            self.ofo.insert(offset, end, keeps_sack_list);
+            self.ofo.insert(offset, end, segments, keeps_sack_list);
         }
         in_order
     }

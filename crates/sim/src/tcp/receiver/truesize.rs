@@ -1,5 +1,6 @@
 //! Memory of received segments in Linux (`skb->truesize`), and units of time in 32 bits.
 
+use crate::net::packet::{MAX_SEGMENTS, Packet, SAVED};
 use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 
@@ -7,11 +8,6 @@ use forebay_types::Time;
 const SKB: u32 = 256;
 const SHARED_INFO: u32 = 320;
 const PAD: u32 = 64;
-/// Memory that is saved for a segment that is coalesced with another (skb_try_coalesce): its `struct sk_buff`, where the driver builds that around the
-/// packet (build_skb).
-pub(super) const SAVED: u32 = SKB;
-/// Segments in one buffer: the first, and those in its fragments (MAX_SKB_FRAGS).
-pub(super) const MAX_SEGMENTS: u8 = 18;
 /// Headers of a segment without timestamps, with the alignment of the option.
 const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
@@ -20,6 +16,43 @@ const TIMESTAMPS: u32 = 12;
 pub(super) fn truesize(c: &TcpConfig, len: u32) -> u32 {
     let packet = len + HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
     ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
+}
+
+/// Segments that GRO has merged into one buffer. Its memory is that of all, less the `struct sk_buff` of those that are fragments of another
+/// (skb_gro_receive).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segments {
+    pub count: u32,
+    /// Payload of the first (`gso_size`).
+    pub size: u16,
+}
+
+impl Segments {
+    /// A segment that is not merged.
+    #[inline(always)]
+    pub(super) fn one(p: &Packet) -> Segments {
+        Segments { count: 1, size: p.len }
+    }
+
+    /// Buffers that are saved.
+    pub(super) fn merged(self) -> u32 {
+        self.count - self.count.div_ceil(MAX_SEGMENTS)
+    }
+
+    /// Memory that is saved.
+    #[inline(always)]
+    pub(super) fn saved(self) -> u32 {
+        if self.count > 1 { self.merged() * SAVED } else { 0 }
+    }
+
+    /// Memory of `len` bytes.
+    pub(super) fn truesize(self, c: &TcpConfig, len: u32) -> u32 {
+        if self.count <= 1 {
+            return truesize(c, len);
+        }
+        let last = len.saturating_sub((self.count - 1) * u32::from(self.size));
+        (self.count - 1) * truesize(c, self.size.into()) + truesize(c, last) - self.saved()
+    }
 }
 
 /// A time in us, the low 32 bits.

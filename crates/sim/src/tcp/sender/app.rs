@@ -117,9 +117,26 @@ impl Sender {
         let sleeps = !merged
             && b.sleeps(self.stream.snd_una(), self.stream.snd_nxt(), self.stream.snd_wnd_edge() - self.stream.snd_una(), cwnd);
         if !sleeps && b.wants(self.stream.snd_una()) {
+            if out.defer_write(self.tx.template().conn) {
+                return false;
+            }
             self.fill_buffer(c, now, out);
         }
         self.stream.closing() && !self.is_waiting()
+    }
+
+    /// Lets the application continue, whose write [`Wire::defer_write`] has deferred.
+    pub fn resume(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.stream.phase() != Phase::Established {
+            return;
+        }
+        // The first write follows the handshake.
+        let first = self.stream.snd_nxt() == 0 && self.tx.send_buffer.is_some();
+        if first || self.sends_bursts() || self.refill_buffer(c, now, out) {
+            self.fill_and_transmit(c, now, out);
+        } else {
+            self.transmit(c, now, out);
+        }
     }
 
     /// Returns true if the application waits for space for data that has not left.

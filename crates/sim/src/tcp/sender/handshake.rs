@@ -56,6 +56,9 @@ impl Sender {
         self.first_timeout(c);
         self.cc.cwnd_event(Event::Established { rtt: self.rtt.min().get() });
         self.send_ack(c, now, out);
+        if out.defer_write(self.tx.template().conn) {
+            return;
+        }
         if self.tx.send_buffer.is_some() {
             return self.fill_and_transmit(c, now, out);
         }

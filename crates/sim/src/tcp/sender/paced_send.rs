@@ -54,7 +54,7 @@ impl Sender {
         if !writes {
             self.transmit_until(c, now, burst.end, out);
         }
-        if bursts {
+        if bursts && (writes || !self.defers_write(c, out)) {
             self.write_messages(c, now, end, out);
         }
         if idle && self.cold.pacer.is_some() {
@@ -75,6 +75,14 @@ impl Sender {
     pub fn due(&self) -> TimeOrNever {
         let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
         self.cc.algorithm().due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+    }
+
+    /// Notes that the packet with sequence number `seq` left the queue of the host, and leaves the interface at `departure`.
+    pub fn on_departure(&mut self, now: Time, seq: u32, departure: Time, out: &mut impl Wire) {
+        if let Some(q) = &mut self.tx.tsq {
+            q.leave(seq, departure);
+            self.set_alarm(now, out);
+        }
     }
 
     /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that

@@ -356,12 +356,20 @@ impl Sender {
         self.stream.sent_up_to(offset + len);
     }
 
-    /// Notes that a packet left the stack, with `data` bytes of payload in `segments`; its last one leaves the interface at `departure`.
+    /// Notes that a packet left the stack, with `data` bytes of payload from stream offset `offset` on, in `segments`; its last one leaves the interface at `departure`.
     #[inline]
-    pub(in crate::tcp) fn note_packet(&mut self, c: &TcpConfig, now: Time, data: u64, segments: u64, departure: Time) {
+    pub(in crate::tcp) fn note_packet(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        (offset, data): (u64, u64),
+        segments: u64,
+        departure: Time,
+    ) {
         if c.tsq {
             let bytes = if self.sends_bursts() { HEAD + data } else { memory(c, data as u32) };
-            self.tx.tsq.get_or_insert_default().push(now, departure, bytes as u32);
+            let seq = self.tx.numbers().wire(offset);
+            self.tx.tsq.get_or_insert_default().push(now, departure, bytes as u32, seq);
         }
         self.note_departure(c, now, data, segments);
     }
@@ -438,7 +446,7 @@ impl Sender {
         }
         out.emit(p, None);
         if burst.is_none() {
-            self.note_packet(c, now, data, 1, out.departure());
+            self.note_packet(c, now, (offset, data), 1, out.departure());
         }
         if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);

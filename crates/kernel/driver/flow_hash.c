@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hash of a flow in the queue disciplines of hosts (sk_txhash, by which fq_codel selects a queue). The kernel draws it for each socket, from a
+ * generator that depends on the duration of the boot. Here it is that of the simulator's queue at the same port, so that the same flows share a
+ * queue: the build redirects get_random_u32(), of which net_tx_rndhash() is the only caller in the files of TCP and UDP, to forebay_flow_hash()
+ * (src/compile.rs).
+ */
+#include "flow_hash.h"
+#include "random.h"
+#include "setup.h"
+#include "ways.h"
+
+u32 forebay_flow_hash(void);
+
+/* Connection and direction of the packets of the socket that is being made. */
+static u32 connection;
+static bool direction;
+
+void fb_flow_hash_for(u32 conn, bool back)
+{
+	connection = conn;
+	direction = back;
+}
+
+u32 forebay_flow_hash(void)
+{
+	const struct fb_way *way;
+	struct fb_random random;
+
+	if (fb_script() || connection >= fb_ways_count())
+		return 1;
+	way = fb_way(connection, direction);
+	for (int i = 0; i < 4; i++)
+		random.s[i] = fb_setup.ports[way->ports[0]].queue_random[i];
+	/* As FqCodel::bucket of the crate `queues`; reciprocal_scale() makes the number of a queue of it. */
+	return fb_mix(way->flow ^ fb_next(&random)) >> 32;
+}
