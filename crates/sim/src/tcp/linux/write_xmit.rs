@@ -224,6 +224,41 @@ impl Sender {
         self.note_full(c, now, first, count);
     }
 
+    /// Retransmits lost segments, buffer by buffer, as far as the window allows (tcp_xmit_retransmit_queue). Segments of a buffer that are not SACKed
+    /// are a buffer of their own (tcp_match_skb_to_sack), and leave as one burst.
+    pub(in crate::tcp) fn retransmit_bursts(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let max_segs = self.burst_size(c) / u64::from(c.mss);
+        while let (Some(b), Some(s)) = (&self.tx.send_buffer, &mut self.loss.sack) {
+            let Some(index) = s.board.next_lost() else { return };
+            let quota = (self.cc.window.cwnd as u64).saturating_sub(s.board.in_network().into()).min(max_segs);
+            let first = s.board.get(index).start;
+            let buffer = b.queue().map_or(first, |q| q.end_of_sent(first)).max(first + 1);
+            let (waiting, end) = s.board.waiting_run(index, buffer);
+            if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, HEAD + end - first, 2) {
+                return;
+            }
+            self.retransmit_burst(c, now, (index, waiting.min(quota as usize)), out);
+        }
+    }
+
+    /// Retransmits `count` segments from that at `first` of the scoreboard on, as one packet (__tcp_retransmit_skb).
+    fn retransmit_burst(&mut self, c: &TcpConfig, now: Time, (first, count): (usize, usize), out: &mut impl Wire) {
+        let Some(s) = &self.loss.sack else { return };
+        let (start, end) = (s.board.get(first).start, s.board.get(first + count - 1).end());
+        self.cold.bursts = (start, end - start);
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.split_sent(end);
+            q.begin_burst(if count > 1 { end } else { u64::MAX });
+        }
+        for index in first..first + count {
+            self.retransmit_index(c, now, index, out);
+        }
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.end_burst();
+        }
+        self.note_packet(c, now, end - start, count as u64, out.departure());
+    }
+
     /// Frees acknowledged buffers, and wakes the application if it waits and there is space (tcp_check_space).
     fn check_space(&mut self, c: &TcpConfig) {
         let view = self.sender_view(c, 0);

@@ -13,6 +13,9 @@ impl Sender {
         if self.loss.ca_state() < CaState::Recovery {
             return;
         }
+        if self.sends_bursts() {
+            return self.retransmit_bursts(c, now, out);
+        }
         while let Some(s) = &mut self.loss.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);

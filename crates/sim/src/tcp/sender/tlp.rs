@@ -69,6 +69,10 @@ impl Sender {
                 self.validate_cwnd(c, full);
             }
         } else if let Some(last) = self.loss.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
+            if let (Some(s), Some(q)) = (&self.loss.sack, self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut())) {
+                // tcp_send_loss_probe cuts off the last segment.
+                q.split_sent(s.board.get(last).start);
+            }
             self.retransmit_as_probe(c, now, last, out);
         }
         if let Some(s) = &mut self.loss.sack {

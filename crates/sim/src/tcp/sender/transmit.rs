@@ -395,7 +395,7 @@ impl Sender {
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
         let burst = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.burst());
-        if burst == Some(offset + data) && !again {
+        if burst == Some(offset + data) {
             p.flags |= flag::PUSH;
         }
         if let Some(b) = &mut self.tx.send_buffer
@@ -417,7 +417,7 @@ impl Sender {
             p.flags |= flag::CWR;
             self.cc.clear_cwr();
         }
-        if c.tso.is_some() && !again && self.continues_burst(offset) {
+        if c.tso.is_some() && (!again || burst.is_some()) && self.continues_burst(offset) {
             p.arrival = CONTINUES;
         }
         self.tx.count_sent(1);
