@@ -51,6 +51,10 @@ impl Wire for ShimNic<'_> {
     fn departure(&self) -> Time {
         self.nic.departure()
     }
+
+    fn holds_departures(&self) -> bool {
+        self.nic.holds_departures()
+    }
 }
 
 /// The endpoint shims of all transports.

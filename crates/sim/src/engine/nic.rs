@@ -145,6 +145,10 @@ impl Wire for Nic<'_> {
         self.fabric.ports[self.host.nic].host_drain_time()
     }
 
+    fn holds_departures(&self) -> bool {
+        self.fabric.ports[self.host.nic].holds_departures()
+    }
+
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl Fn(&mut Packet)) {
         self.send(template, None, fill);

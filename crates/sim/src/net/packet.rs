@@ -274,6 +274,11 @@ pub trait Wire {
         Time::ZERO
     }
 
+    /// Returns true if the queue of the host holds packets until their departure times.
+    fn holds_departures(&self) -> bool {
+        false
+    }
+
     /// As `emit`, for the two kinds of packet that make up most traffic: a copy of `template` in which `fill` writes the sequence number, timestamp
     /// and flags.
     #[inline(always)]

@@ -287,6 +287,11 @@ impl Port {
         if self.transmit_ring.is_some() { self.ring_opens() } else { self.next_start() }
     }
 
+    /// Returns true if the queue of a host holds packets until their departure times ([`forebay_queues::Queue::holds_departures`]).
+    pub(crate) fn holds_departures(&self) -> bool {
+        self.backlog.as_ref().is_some_and(|b| b.discipline.holds_departures())
+    }
+
     /// Time at which the last packet of a host will have left, if no later packet is served before it.
     #[inline(always)]
     pub(crate) fn host_drain_time(&self) -> Time {

@@ -21,13 +21,15 @@ pub(in crate::tcp) struct SmallQueue {
     pub(in crate::tcp) rate: Option<Rate>,
     /// Time at which sending continues; never while nothing is held back.
     resume: TimeOrNever,
+    /// Limit below which sending continues, while that depends on packets whose departure from the interface is unknown; else 0.
+    limit: u64,
     /// End of the burst that the interface has accepted, a stream offset; only with segmentation offload.
     pub(in crate::tcp) burst: u64,
 }
 
 impl Default for SmallQueue {
     fn default() -> SmallQueue {
-        SmallQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, burst: 0 }
+        SmallQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, limit: 0, burst: 0 }
     }
 }
 
@@ -42,6 +44,21 @@ impl SmallQueue {
         }
         self.rate = None;
         self.resume = TimeOrNever::NEVER;
+        self.limit = 0;
+    }
+
+    /// Adds a packet of `bytes` that the queue of the host holds until its departure time.
+    pub(in crate::tcp) fn hold(&mut self, bytes: u32) {
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Notes that a held packet of `bytes` was passed to the interface at `now`, which it will have left at `departure`.
+    pub(in crate::tcp) fn release(&mut self, now: Time, departure: Time, bytes: u32) {
+        self.bytes -= u64::from(bytes);
+        self.push(now, departure, bytes);
+        if self.limit > 0 {
+            self.wait_for(self.limit);
+        }
     }
 
     /// Adds a packet of `bytes` at `now` that will have left at `departure`, which is in the past where there is no interface.
@@ -61,7 +78,7 @@ impl SmallQueue {
 
     /// Returns true if no packet waits.
     pub(in crate::tcp) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.bytes == 0
     }
 
     /// Returns true if the last packet has not left by `now`.
@@ -76,7 +93,7 @@ impl SmallQueue {
 
     /// Continues when the first packet has left.
     pub(in crate::tcp) fn wait_for_first(&mut self) {
-        self.resume = self.waiting.front().map_or(self.resume, |first| self.resume.min(first.0.into()));
+        self.wait_for(self.bytes);
     }
 
     /// Continues when fewer than `limit` bytes are left.
@@ -86,9 +103,11 @@ impl SmallQueue {
             bytes -= u64::from(size);
             if bytes < limit {
                 self.resume = self.resume.min(departure.into());
+                self.limit = 0;
                 return;
             }
         }
+        self.limit = limit;
     }
 }
 

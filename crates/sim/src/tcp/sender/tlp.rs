@@ -86,6 +86,9 @@ impl Sender {
     fn is_last_in_host_queue(&self, c: &TcpConfig, now: Time) -> bool {
         let Some(board) = self.loss.sack.as_ref().map(|s| &s.board).filter(|board| board.len() > 0) else { return false };
         let last = board.get(board.len() - 1);
+        if self.cold.pacer.as_ref().is_some_and(|p| p.holds_packets()) {
+            return !last.is(SACKED);
+        }
         let newest = !last.is(SACKED) && self.tx.last_tx().get().is_some_and(|time| last.sent() == self.stamp(c, time));
         newest && self.tx.tsq.as_ref().is_some_and(|q| q.holds_last(now))
     }
