@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 pub(in crate::tcp) enum Push {
     /// All buffers, as far as it is not better to wait.
     Pending,
+    /// The same, while the application writes more than half of the receiver's window (forced_push): without Nagle's algorithm.
+    Forced,
     /// One buffer that the application has just filled (tcp_push_one).
     One,
     /// One buffer as a tail loss probe, also beyond the window.

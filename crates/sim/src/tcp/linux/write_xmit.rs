@@ -48,7 +48,7 @@ impl Sender {
             }
             // tcp_event_new_data_sent ends with tcp_check_space.
             self.check_space(c);
-            if push != Push::Pending {
+            if matches!(push, Push::One | Push::Probe) {
                 break;
             }
         }
@@ -65,8 +65,8 @@ impl Sender {
     /// Burst that may leave now, of data up to stream offset `end` and at most `max_segs` segments.
     fn next_burst(&mut self, c: &TcpConfig, now: Time, end: u64, max_segs: u64, push: Push) -> Result<Burst, Stop> {
         let (mss, start) = (u64::from(c.mss), self.stream.snd_nxt());
-        // tcp_push_one and probes send short segments too (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
-        let nagle = push == Push::Pending && self.nagle_holds_tail(c);
+        // tcp_push_one, forced_push and probes send short segments too (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
+        let nagle = push == Push::Pending && self.nagle_check(c);
         let (Some(b), Some(s)) = (&mut self.tx.send_buffer, &self.loss.sack) else { return Err(Stop::Other) };
         if b.queue().and_then(|q| q.head()).is_none() || start >= end {
             return Err(Stop::Other);
@@ -95,7 +95,7 @@ impl Sender {
         }
         let mut limit = mss;
         if len > mss {
-            if push == Push::Pending
+            if matches!(push, Push::Pending | Push::Forced)
                 && let Some(stop) = self.should_defer(c, now, (len, last), (cwnd - in_flight.min(cwnd)) * mss, max_segs)
             {
                 return Err(stop);
@@ -104,9 +104,9 @@ impl Sender {
             let needed = len.min(window);
             limit = quota * mss;
             if limit > needed && (limit > window || last) {
-                limit = if nagle && last { needed / mss * mss } else { needed };
+                limit = if nagle { needed / mss * mss } else { needed };
             }
-        } else if len < mss && last && nagle {
+        } else if len < mss && last && nagle && !self.stream.fin() {
             // tcp_nagle_test.
             return Err(Stop::Other);
         }
@@ -283,7 +283,7 @@ impl Sender {
                 // tcp_push of what has been copied.
                 Written::Full if !begins => self.push(c, now, end, most, out),
                 Written::Full => return,
-                Written::Buffer { push: true } => self.write_xmit(c, now, end, Push::Pending, out),
+                Written::Buffer { push: true } => self.write_xmit(c, now, end, Push::Forced, out),
                 Written::Buffer { push: false } if head_is_tail => self.write_xmit(c, now, end, Push::One, out),
                 Written::Buffer { push: false } => {}
                 Written::Message => self.push(c, now, end, most, out),
