@@ -109,6 +109,22 @@ mod tests {
         }
     }
 
+    /// A flow between servers has the same first 1000 packets: their bursts, their pacing in the fair queue and the repair of whole buffers. BBR over
+    /// the shortest path at 100 Mbps does not, where the receive window decides (tcp_rcv_space_adjust).
+    #[test]
+    fn server_flows_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let rows =
+            cases().into_iter().filter(|c| c.name.starts_with("server ") && !c.name.starts_with("server bbr 100Mbps 1 ms"));
+        for case in rows {
+            let row = measure::both(&case, None, &mut io::sink()).unwrap();
+            assert!(row.thousand(), "{}: {:?}", case.name, row.common);
+        }
+    }
+
     /// Messages that overlap are identical to the last packet, with Nagle's algorithm and without it. The last one fills the send buffer: the application
     /// has written more than the windows allow, and messages end in the middle of the queue.
     #[test]
