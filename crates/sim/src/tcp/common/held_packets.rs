@@ -46,7 +46,8 @@ impl HeldPackets {
 
     /// Passes the first burst on, if it leaves by `now`. Returns its number of segments and its memory.
     pub(in crate::tcp) fn release(&mut self, now: Time, out: &mut impl Wire) -> Option<(u32, u32)> {
-        let burst = self.bursts.pop_front_if(|b| b.departure <= now)?;
+        let burst = *self.bursts.front().filter(|b| b.departure <= now)?;
+        self.bursts.pop_front();
         for segment in self.segments.drain(..burst.segments as usize) {
             out.emit(segment, None);
         }
