@@ -131,7 +131,8 @@ fn hosts_have_phase_and_jitter() {
 fn jitter_does_not_depend_on_the_discipline() {
     let run = |queue: &str| {
         let text = SPINES.replace("hosts-per-leaf = 8", &format!("hosts-per-leaf = 8\n{queue}"));
-        let o = one(&text, &["transport.host=bare", "transport.host-jitter=25.6ns", "transport.host-phase=6.4ns", "duration=1ms"]);
+        let o =
+            one(&text, &["transport.host=bare", "transport.host-jitter=25.6ns", "transport.host-phase=6.4ns", "duration=1ms"]);
         (o.report.fingerprint, o.report.packet_hops)
     };
     let fifo = run("");

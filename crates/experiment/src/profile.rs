@@ -57,7 +57,11 @@ pub const PARAMS: &[Param] = &[
         Kind::Int(1, 10_000),
         "initial window in segments; default in rfc: 10 segments or 14600 bytes, whichever is less, but at least two segments (RFC 6928)",
     ),
-    p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` its maximum"),
+    p(
+        "rcv-wnd",
+        Kind::Bytes,
+        "receive window; with `rcv-autotune` its maximum; with `host = \"linux-server\"` a buffer of this size, as `rcv-buf`",
+    ),
     p(
         "snd-buf",
         Kind::Bytes,
@@ -311,6 +315,10 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.rmem_max = values.opt_bytes("rcv-buf-max").map_or(c.rmem_max, |b| Some(b.0));
     // SO_RCVBUF switches the kernel's tuning off (SOCK_RCVBUF_LOCK).
     c.rcv_autotune = c.rcv_buf.is_none() && flag("rcv-autotune", c.rcv_autotune && values.opt_bytes("rcv-wnd").is_none());
+    if c.host == HostProfile::LinuxServer && !c.rcv_autotune {
+        // A server has no window that an application could set, but SO_RCVBUF: the kernel derives the window from it.
+        c.rcv_buf = c.rcv_buf.or(values.opt_bytes("rcv-wnd").map(|b| b.0));
+    }
     if values.opt_bytes("rcv-wnd").is_none() {
         // Half of the memory, until the receiver knows better (tcp_win_from_space).
         c.rcv_wnd = c.rcv_buf.or(c.rmem_max.map(|most| most / 2)).unwrap_or(c.rcv_wnd);

@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random draws of the kernel's congestion controls (bbr: the phase of its gain cycle; cdg: its decision to back off). The kernel's own generator
- * depends on its command line and on the size of its memory, for any seed. A stream of the scenario's seed replaces it here: the build redirects the
- * names that these two call to these functions (src/compile.rs).
+ * Random draws of the kernel's congestion controls (bbr: the phase of its gain cycle; cdg: its decision to back off; trim: its waits). The kernel's own
+ * generator depends on its command line and on the size of its memory, for any seed. A stream of the scenario's seed for each connection replaces it
+ * here, the one that the simulator draws from: the build includes draws.h into the files of these congestion controls (src/compile.rs).
  */
+#include <net/sock.h>
+#include "ends.h"
 #include "random.h"
 #include "setup.h"
+#include "draws.h"
+#undef get_random_u32
+#undef get_random_u32_below
 
-u8 forebay_random_u8(void);
-u32 forebay_random_u32(void);
-u32 forebay_random_u32_below(u32 bound);
+/* RngStream::CongestionControl (crates/experiment/src/streams.rs). */
+#define CONGESTION_CONTROL 5
 
-static u64 drawn; /* numbers so far */
+/* Sockets without a connection of the scenario, as those of packet scripts, share a stream. */
+static u32 drawn_without;
 
-u32 forebay_random_u32(void)
+/* The next number of the connection of `sk`. */
+static u64 draw(const struct sock *sk, u64 bound)
 {
-	return fb_mix(fb_setup.world.ties + ++drawn * 0x9E3779B97F4A7C15u) >> 32;
+	struct fb_conn *conn = sk->sk_mark ? fb_conn(sk->sk_mark - 1) : NULL;
+	const u64 tags[] = { CONGESTION_CONTROL, conn ? conn->number : ~0u, ~0ull };
+	struct fb_random stream = fb_stream(fb_setup.world.seed, tags, ARRAY_SIZE(tags));
+	u32 *drawn = conn ? &conn->drawn : &drawn_without;
+
+	for (u32 i = 0; i < *drawn; i++)
+		fb_next(&stream);
+	++*drawn;
+	return bound ? fb_below(&stream, bound) : fb_next(&stream);
 }
 
-u8 forebay_random_u8(void)
+u32 forebay_random_u32(const struct sock *sk)
 {
-	return forebay_random_u32() >> 24;
+	return draw(sk, 0) >> 32;
 }
 
-/* By multiplication; which of the numbers come up once more than others is of no account for so small bounds. */
-u32 forebay_random_u32_below(u32 bound)
+u32 forebay_random_u32_below(const struct sock *sk, u32 bound)
 {
-	return (u64)forebay_random_u32() * bound >> 32;
+	return draw(sk, bound);
 }

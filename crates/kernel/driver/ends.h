@@ -24,6 +24,7 @@ struct fb_conn {
 	bool fin;     /* the sender has said that it is finished */
 	bool ended;   /* CLOSED or FAILED has been reported */
 	bool received_all; /* the receiver's socket has been destroyed */
+	u32 drawn;     /* random numbers that its congestion control has drawn */
 	u64 goal;      /* bytes that the application has handed over so far */
 	u64 written;   /* of it: taken by the socket */
 	u64 delivered; /* read by the receiver in order */

@@ -15,6 +15,7 @@ struct fb_world {
 	fb_u64 ties;	   /* what the order of packets of the same instant is drawn from */
 	fb_u64 ties_shift; /* low bits of the arrival time (ps) that the draw does not see */
 	fb_u64 records;	   /* FB_RECORD_* */
+	fb_u64 seed;	   /* of the draws of congestion controls */
 };
 #define FB_RECORD_PACKETS 1 /* FB_PACKET and FB_LEAVE */
 #define FB_RECORD_TCP 2	    /* FB_TCP on every ACK that a sender gets */

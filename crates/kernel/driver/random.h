@@ -37,13 +37,15 @@ static inline fb_u64 fb_next(struct fb_random *r)
 	return drawn;
 }
 
-/* The stream named by one tag under a seed. */
-static inline struct fb_random fb_stream(fb_u64 seed, fb_u64 tag)
+/* The stream named by tags under a seed (Rng::stream). */
+static inline struct fb_random fb_stream(fb_u64 seed, const fb_u64 *tags, int ntags)
 {
 	const fb_u64 step = 0x9E3779B97F4A7C15u;
-	fb_u64 state = fb_mix(seed + step) ^ tag * 0xD6E8FEB86659FD93u;
+	fb_u64 state = seed;
 	struct fb_random made;
 
+	for (int i = 0; i < ntags; i++)
+		state = fb_mix(state + step) ^ tags[i] * 0xD6E8FEB86659FD93u;
 	for (int i = 0; i < 4; i++)
 		made.s[i] = fb_mix(state += step);
 	return made;

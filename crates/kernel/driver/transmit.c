@@ -27,18 +27,32 @@ static bool has_ring(const struct net_device *dev)
 	return !(dev->priv_flags & IFF_NO_QUEUE);
 }
 
-/* The segments of a GSO packet. TCP's charge for the send buffer goes with the last one (tcp_gso_segment). NULL: no memory. */
+/*
+ * The segments of a GSO packet. A card cuts it behind the stack, which frees the whole packet once all of it has left (TSO), so that TCP small queues
+ * and the send buffer count its memory until then. tcp_gso_segment would charge the memory of each segment instead. NULL: no memory.
+ */
 static struct sk_buff *cut(struct sk_buff *skb, const struct net_device *dev)
 {
-	struct sk_buff *segments;
+	void (*release)(struct sk_buff *skb) = skb->destructor;
+	struct sk_buff *segments, *last;
+	struct sock *sk = skb->sk;
 
 	if (!skb_is_gso(skb))
 		return skb;
+	skb->destructor = NULL;
 	segments = skb_gso_segment(skb, dev->features & ~NETIF_F_GSO_MASK);
+	skb->destructor = release;
 	if (IS_ERR_OR_NULL(segments)) {
 		kfree_skb(skb);
 		return NULL;
 	}
+	for (last = segments; last->next; last = last->next)
+		;
+	last->sk = sk;
+	last->destructor = release;
+	last->truesize = skb->truesize;
+	skb->sk = NULL;
+	skb->destructor = NULL;
 	consume_skb(skb);
 	return segments;
 }

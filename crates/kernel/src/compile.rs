@@ -16,9 +16,8 @@ const BUILD: [(&str, &str); 4] = [
     ("KBUILD_BUILD_VERSION", "1"),
     ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970"),
 ];
-/// Random numbers of congestion controls come from the scenario's seed (driver/draws.c): the functions that they call are renamed in their files.
-const DRAWS: &str =
-    "-Dget_random_u8=forebay_random_u8 -Dget_random_u32=forebay_random_u32 -D__get_random_u32_below=forebay_random_u32_below";
+/// Random numbers of congestion controls come from the scenario's seed (driver/draws.c): this header redefines the functions that they call.
+const DRAWS: &str = "-include arch/um/kernel/forebay/driver/draws.h";
 /// Hashes of flows come from the scenario's seed, too (driver/flow_hash.c).
 const HASHES: &str = "-Dget_random_u32=forebay_flow_hash";
 /// Variables with which an environment could change what is built.

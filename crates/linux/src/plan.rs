@@ -163,6 +163,7 @@ impl Plan {
             ties: RngStream::Ties.stream(seed, &[]).next_u64(),
             ties_shift: TIES_SHIFT,
             records: number::RECORD_PACKETS | number::RECORD_TCP,
+            seed,
         });
         let timing = HostTiming::of(&experiment.groups);
         for (id, port) in network.ports.enumerate() {

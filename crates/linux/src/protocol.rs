@@ -123,6 +123,7 @@ records! {
     /// `struct fb_world`.
     World = 1, "fb_world" {
         protocol: u32, nodes: u32, ports: u32, interfaces: u32, groups: u32, profiles: u32, ties: u64, ties_shift: u64, records: u64,
+        seed: u64,
     }
     /// `struct fb_port`.
     Port = 2, "fb_port" {

@@ -109,6 +109,7 @@ impl Session {
             ties: 0,
             ties_shift: 0,
             records: number::SCRIPT,
+            seed: 0,
         });
         f.put(protocol::Profile {
             init_cwnd: host.init_cwnd,

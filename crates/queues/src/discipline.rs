@@ -23,6 +23,11 @@ pub trait Discipline {
         false
     }
 
+    /// See [`Queue::holds_departures`].
+    fn holds_departures(&self) -> bool {
+        false
+    }
+
     /// See [`Queue::marking_threshold`].
     fn marking_threshold(&self) -> Option<QueueState> {
         None
@@ -174,6 +179,11 @@ macro_rules! disciplines {
 
             fn reads_priority(&self) -> bool {
                 each!($name, self, d => d.reads_priority(), $($variant)*)
+            }
+
+            /// See [`Queue::holds_departures`].
+            pub fn holds_departures(&self) -> bool {
+                each!($name, self, d => d.holds_departures(), $($variant)*)
             }
 
             fn marking_threshold(&self) -> Option<QueueState> {
@@ -329,6 +339,15 @@ impl Queue {
         match self {
             Queue::Fifo(d) => d.reads_priority(),
             Queue::Buffered(d) => d.reads_priority(),
+        }
+    }
+
+    /// Returns true if a host with this queue passes packets to it before their departure times, until which it holds them (`SK_PACING_FQ`). Else TCP
+    /// itself waits.
+    pub fn holds_departures(&self) -> bool {
+        match self {
+            Queue::Fifo(d) => d.holds_departures(),
+            Queue::Buffered(d) => d.holds_departures(),
         }
     }
 

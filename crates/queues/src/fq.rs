@@ -1,8 +1,8 @@
 //! Fair queue of Linux (`net/sched/sch_fq.c`): a queue for each connection, served by deficit round robin, new ones first. A packet that finds no
 //! queue busy takes a short path, a FIFO of at most eight packets.
 //!
-//! Linux also holds each packet in this queue until its departure time (EDT), which its TCP has computed from the pacing rate. Here the pacer of the
-//! sender does that: it passes a packet to the queue at its departure time, so that the queue never delays one. All packets have the default
+//! Linux also holds each packet in this queue until its departure time (EDT), which its TCP has computed from the pacing rate. Here the sender stores
+//! such packets (`HeldPackets`) and passes each to the queue at its departure time, so that the queue never delays one. All packets have the default
 //! priority, of the second of the kernel's three bands. A connection that sends for the first time is in the first band until its first turn ends,
 //! because fq_enqueue puts it into a list before it sets the band.
 
@@ -220,6 +220,10 @@ impl Discipline for Fq {
 
     fn marks(&self) -> bool {
         false
+    }
+
+    fn holds_departures(&self) -> bool {
+        true
     }
 }
 

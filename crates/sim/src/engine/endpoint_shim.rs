@@ -63,6 +63,10 @@ impl Wire for ShimNic<'_> {
     fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
         self.nic.defer_read(conn, more);
     }
+
+    fn holds_departures(&self) -> bool {
+        self.nic.holds_departures()
+    }
 }
 
 /// The endpoint shims of all transports.

@@ -145,6 +145,10 @@ impl Wire for Nic<'_> {
         self.fabric.ports[self.host.nic].host_drain_time()
     }
 
+    fn holds_departures(&self) -> bool {
+        self.fabric.ports[self.host.nic].holds_departures()
+    }
+
     #[inline(always)]
     fn defer_write(&mut self, conn: ConnSlot) -> bool {
         self.partition.woken.defer_write(conn)

@@ -361,6 +361,11 @@ pub trait Wire {
     /// Adds to the data that is [`Wire::unread`].
     fn defer_read(&mut self, _conn: ConnSlot, _more: Unread) {}
 
+    /// Returns true if the queue of the host holds packets until their departure times.
+    fn holds_departures(&self) -> bool {
+        false
+    }
+
     /// As `emit`, for the two kinds of packet that make up most traffic: a copy of `template` in which `fill` writes the sequence number, timestamp
     /// and flags.
     #[inline(always)]

@@ -327,6 +327,11 @@ impl Port {
         }
     }
 
+    /// Returns true if the queue of a host holds packets until their departure times ([`forebay_queues::Queue::holds_departures`]).
+    pub(crate) fn holds_departures(&self) -> bool {
+        self.backlog.as_ref().is_some_and(|b| b.discipline.holds_departures())
+    }
+
     /// Time at which the packet that a host sent last will have left; 2^64 - 1 in a queue whose order is not known yet, and the past if the packet was
     /// dropped.
     #[inline(always)]

@@ -5,6 +5,7 @@ pub(in crate::tcp) mod cold;
 pub(in crate::tcp) mod cold_state;
 pub(in crate::tcp) mod congestion;
 pub(in crate::tcp) mod cwnd_validation;
+pub(in crate::tcp) mod held_packets;
 pub(in crate::tcp) mod loss;
 pub(in crate::tcp) mod message_stats;
 pub(in crate::tcp) mod pacer;

@@ -1,5 +1,6 @@
 //! Departure times of segments, for congestion controls that pace (Linux tcp_pacing_check, tcp_update_skb_after_send).
 
+use super::held_packets::HeldPackets;
 use forebay_types::{Rate, Time, TimeOrNever};
 
 /// Number of segments with which pacing begins ("sch_fq does not pace first 10 MSS"; the tenth delays the next).
@@ -14,6 +15,8 @@ pub(in crate::tcp) struct Pacer {
     sent: u64,
     /// True if a segment waits for that departure.
     waits: bool,
+    /// Packets that wait in the queue of the host, if it holds them until their departures (`SK_PACING_FQ`); else TCP waits (`SK_PACING_NEEDED`).
+    held: Option<Box<HeldPackets>>,
 }
 
 impl Pacer {
@@ -22,15 +25,41 @@ impl Pacer {
         self.next
     }
 
+    /// Departure of a segment that is sent now: later only if the queue of the host holds it.
+    #[inline]
+    pub(in crate::tcp) fn departure(&self, now: Time) -> Time {
+        if self.held.is_some() { self.next.max(now) } else { now }
+    }
+
+    /// Packets that wait in the queue of the host, if it holds them.
+    #[inline]
+    pub(in crate::tcp) fn held_mut(&mut self) -> Option<&mut HeldPackets> {
+        self.held.as_deref_mut()
+    }
+
+    /// Returns true if packets wait in the queue of the host.
+    pub(in crate::tcp) fn holds_packets(&self) -> bool {
+        self.held.as_ref().is_some_and(|h| !h.is_empty())
+    }
+
+    /// Notes that the queue of the host holds packets until their departures.
+    pub(in crate::tcp) fn use_host_queue(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
     /// Delay of a timer that is set at `now`, in whole ticks of its clock (Linux `tcp_pacing_delay`): the segment may have to wait for its departure.
     pub(in crate::tcp) fn delay(&self, now: Time, tick: Time) -> Time {
         let wait = self.next.saturating_sub(now);
         wait - wait % tick.max(Time(1))
     }
 
-    /// Time at which the sender continues; never while no segment waits.
+    /// Time at which the sender continues, or a held packet leaves; never while no segment waits.
     pub(in crate::tcp) fn due(&self) -> TimeOrNever {
-        if self.waits { self.next.into() } else { TimeOrNever::NEVER }
+        match &self.held {
+            Some(held) => held.due(),
+            None if self.waits => self.next.into(),
+            None => TimeOrNever::NEVER,
+        }
     }
 
     /// Starts a new opportunity to send: no segment waits yet.
@@ -40,7 +69,7 @@ impl Pacer {
 
     /// Returns true if the next segment must wait for its departure.
     pub(in crate::tcp) fn holds_back(&mut self, now: Time) -> bool {
-        self.waits = self.next > now;
+        self.waits = self.held.is_none() && self.next > now;
         self.waits
     }
 

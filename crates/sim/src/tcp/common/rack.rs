@@ -79,7 +79,8 @@ impl Rack {
 
     /// Notes that a segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3), after data up to `beyond`.
     pub fn on_delivered(&mut self, seg: &Seg, now: Time, min_rtt: Option<Time>, beyond: u64) {
-        let rtt = now - seg.sent();
+        // A retransmission may still be in the queue of the host when its original is acknowledged (tcp_stamp_us_delta).
+        let rtt = now.saturating_sub(seg.sent());
         let retransmitted = seg.is(EVER_RETX);
         if seg.end() >= beyond {
             self.fack = self.fack.max(seg.end());

@@ -356,6 +356,13 @@ impl Scoreboard {
         Some(index)
     }
 
+    /// Number of lost segments from `index` on, without gaps and before stream offset `end`, that wait for their retransmission, and the offset behind
+    /// the last of them.
+    pub fn waiting_run(&self, index: usize, end: u64) -> (usize, u64) {
+        let run = self.segs.range(index..).take_while(|s| s.waits() && s.start < end);
+        run.fold((0, end), |(count, _), seg| (count + 1, seg.end()))
+    }
+
     /// Notes that the segment at `index` was retransmitted.
     pub fn retransmitted(&mut self, index: usize, now: Time) {
         let flags = (self.segs[index].flags | RETX | EVER_RETX) & !GIVEN_UP;

@@ -68,6 +68,18 @@ impl SmallQueue {
         (self.resume, self.wait) = (TimeOrNever::NEVER, Wait::Nothing);
     }
 
+    /// Adds a packet of `bytes` that the queue of the host holds until its departure time.
+    pub(in crate::tcp) fn hold(&mut self, bytes: u32) {
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Notes that the held packet with sequence number `seq` and `bytes` was passed to the interface at `now`, which it will have left at `departure`.
+    pub(in crate::tcp) fn release(&mut self, now: Time, departure: Time, bytes: u32, seq: u32) {
+        self.bytes -= u64::from(bytes);
+        self.push(now, departure, bytes, seq);
+        self.wait_again();
+    }
+
     /// Adds the packet with sequence number `seq` and `bytes` at `now`. It will have left at `departure`, which is in the past where there is no
     /// interface.
     #[inline]
@@ -89,6 +101,11 @@ impl SmallQueue {
         let of = |packet: &Waiting| packet.departure == UNKNOWN && packet.seq == seq;
         let Some(place) = self.waiting.iter().position(of) else { return };
         self.waiting[place].departure = departure;
+        self.wait_again();
+    }
+
+    /// Computes the time at which sending continues again, after another departure has become known.
+    fn wait_again(&mut self) {
         match self.wait {
             Wait::Nothing => {}
             Wait::First => self.wait_for_first(),
@@ -98,7 +115,7 @@ impl SmallQueue {
 
     /// Returns true if no packet waits.
     pub(in crate::tcp) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.bytes == 0
     }
 
     /// Returns true if the last packet has not left by `now`.

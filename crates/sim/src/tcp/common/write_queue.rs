@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 pub(in crate::tcp) enum Push {
     /// All buffers, as far as it is not better to wait.
     Pending,
+    /// The same, while the application writes more than half of the receiver's window (forced_push): without Nagle's algorithm.
+    Forced,
     /// One buffer that the application has just filled (tcp_push_one).
     One,
     /// One buffer as a tail loss probe, also beyond the window.
@@ -107,6 +109,24 @@ impl WriteQueue {
             self.sent.push_back(end);
             self.unsent.pop_front();
         }
+    }
+
+    /// End of the buffer that has been sent and that holds the byte at `offset`; `offset` if there is none.
+    pub(in crate::tcp) fn end_of_sent(&self, offset: u64) -> u64 {
+        self.sent.get(self.sent.partition_point(|&end| end <= offset)).copied().unwrap_or(offset)
+    }
+
+    /// Cuts the buffer that has been sent and that holds the byte at `at` (tcp_fragment).
+    pub(in crate::tcp) fn split_sent(&mut self, at: u64) {
+        let place = self.sent.partition_point(|&end| end < at);
+        if self.sent.get(place).is_some_and(|&end| end > at) {
+            self.sent.insert(place, at);
+        }
+    }
+
+    /// Notes that a retransmission of a buffer has ended.
+    pub(in crate::tcp) fn end_burst(&mut self) {
+        self.burst = None;
     }
 
     /// Frees the buffers up to `snd_una` (tcp_clean_rtx_queue).

@@ -203,7 +203,7 @@ impl Sender {
         // An ACK that only SACKs restarts the timer if the oldest segment was sent later than the SACKed one.
         let now = self.stamp(c, ack.now);
         let head = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
-        let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
+        let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now.saturating_sub(head.sent())));
         if self.timers.kind() == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
             self.arm_rto(c, ack.now);
         }

@@ -48,7 +48,7 @@ impl Sender {
             }
             // tcp_event_new_data_sent ends with tcp_check_space.
             self.check_space(c);
-            if push != Push::Pending {
+            if matches!(push, Push::One | Push::Probe) {
                 break;
             }
         }
@@ -65,8 +65,8 @@ impl Sender {
     /// Burst that may leave now, of data up to stream offset `end` and at most `max_segs` segments.
     fn next_burst(&mut self, c: &TcpConfig, now: Time, end: u64, max_segs: u64, push: Push) -> Result<Burst, Stop> {
         let (mss, start) = (u64::from(c.mss), self.stream.snd_nxt());
-        // tcp_push_one and probes send short segments too (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
-        let nagle = push == Push::Pending && self.nagle_holds_tail(c);
+        // tcp_push_one, forced_push and probes send short segments too (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
+        let nagle = push == Push::Pending && self.nagle_check(c);
         let (Some(b), Some(s)) = (&mut self.tx.send_buffer, &self.loss.sack) else { return Err(Stop::Other) };
         if b.queue().and_then(|q| q.head()).is_none() || start >= end {
             return Err(Stop::Other);
@@ -95,7 +95,7 @@ impl Sender {
         }
         let mut limit = mss;
         if len > mss {
-            if push == Push::Pending
+            if matches!(push, Push::Pending | Push::Forced)
                 && let Some(stop) = self.should_defer(c, now, (len, last), (cwnd - in_flight.min(cwnd)) * mss, max_segs)
             {
                 return Err(stop);
@@ -104,9 +104,9 @@ impl Sender {
             let needed = len.min(window);
             limit = quota * mss;
             if limit > needed && (limit > window || last) {
-                limit = if nagle && last { needed / mss * mss } else { needed };
+                limit = if nagle { needed / mss * mss } else { needed };
             }
-        } else if len < mss && last && nagle {
+        } else if len < mss && last && nagle && !self.stream.fin() {
             // tcp_nagle_test.
             return Err(Stop::Other);
         }
@@ -224,6 +224,41 @@ impl Sender {
         self.note_full(c, now, first, count);
     }
 
+    /// Retransmits lost segments, buffer by buffer, as far as the window allows (tcp_xmit_retransmit_queue). Segments of a buffer that are not SACKed
+    /// are a buffer of their own (tcp_match_skb_to_sack), and leave as one burst.
+    pub(in crate::tcp) fn retransmit_bursts(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let max_segs = self.burst_size(c) / u64::from(c.mss);
+        while let (Some(b), Some(s)) = (&self.tx.send_buffer, &mut self.loss.sack) {
+            let Some(index) = s.board.next_lost() else { return };
+            let quota = (self.cc.window.cwnd as u64).saturating_sub(s.board.in_network().into()).min(max_segs);
+            let first = s.board.get(index).start;
+            let buffer = b.queue().map_or(first, |q| q.end_of_sent(first)).max(first + 1);
+            let (waiting, end) = s.board.waiting_run(index, buffer);
+            if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, HEAD + end - first, 2) {
+                return;
+            }
+            self.retransmit_burst(c, now, (index, waiting.min(quota as usize)), out);
+        }
+    }
+
+    /// Retransmits `count` segments from that at `first` of the scoreboard on, as one packet (__tcp_retransmit_skb).
+    fn retransmit_burst(&mut self, c: &TcpConfig, now: Time, (first, count): (usize, usize), out: &mut impl Wire) {
+        let Some(s) = &self.loss.sack else { return };
+        let (start, end) = (s.board.get(first).start, s.board.get(first + count - 1).end());
+        self.cold.bursts = (start, end - start);
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.split_sent(end);
+            q.begin_burst(if count > 1 { end } else { u64::MAX });
+        }
+        for index in first..first + count {
+            self.retransmit_index(c, now, index, out);
+        }
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.end_burst();
+        }
+        self.note_packet(c, now, (start, end - start), count as u64, out.departure());
+    }
+
     /// Frees acknowledged buffers, and wakes the application if it waits and there is space (tcp_check_space).
     fn check_space(&mut self, c: &TcpConfig) {
         let view = self.sender_view(c, 0);
@@ -254,7 +289,7 @@ impl Sender {
                 // tcp_push of what has been copied.
                 Written::Full if !begins => self.push(c, now, end, most, out),
                 Written::Full => return,
-                Written::Buffer { push: true } => self.write_xmit(c, now, end, Push::Pending, out),
+                Written::Buffer { push: true } => self.write_xmit(c, now, end, Push::Forced, out),
                 Written::Buffer { push: false } if head_is_tail => self.write_xmit(c, now, end, Push::One, out),
                 Written::Buffer { push: false } => {}
                 Written::Message => self.push(c, now, end, most, out),

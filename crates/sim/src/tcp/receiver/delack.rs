@@ -136,7 +136,7 @@ impl DelayedAck {
     /// Handles the handshake at the host that opened the connection: the SYN left at `sent`, and the SYN-ACK arrives now (tcp_finish_connect).
     pub(super) fn on_connected(&mut self, c: &TcpConfig, sent: Time, now: Time) {
         self.last_arrival = sent;
-        self.on_established(c, now);
+        self.on_established(c, now, Ok(()));
         self.last_arrival = now;
     }
 
@@ -145,9 +145,16 @@ impl DelayedAck {
         self.last_arrival = now;
     }
 
-    /// Takes the RTT sample of the first packet after the SYN-ACK (tcp_synack_rtt_meas).
-    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
-        let sample = Time::from_us(now.as_us() - self.last_arrival.as_us());
+    //= https://www.rfc-editor.org/rfc/rfc6298#section-3
+    //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
+    /// Takes the RTT sample of the first packet after the SYN-ACK (tcp_synack_rtt_meas). A SYN-ACK that was sent twice gives none, `Err`, but the echo
+    /// of its timestamp may.
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, once: Result<(), Option<Time>>) {
+        let sample = match once {
+            Ok(()) => Time::from_us(now.as_us() - self.last_arrival.as_us()),
+            Err(Some(echo)) => echo,
+            Err(None) => return,
+        };
         let mut rtt = Rtt::new(c);
         rtt.sample(c, sample, Sent::default());
         (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));

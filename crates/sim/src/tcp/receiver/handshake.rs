@@ -32,12 +32,12 @@ impl Receiver {
             // Datagrams are counted by the caller. The stream counts their payload, in whatever order it arrives.
             return self.stream.extend(p.len);
         }
-        if let Some(a) = &mut self.linux {
-            a.on_syn(c, now);
-        }
         // tcp_check_req answers a retransmitted SYN as it did the first (`ts_recent` of the request); RFC 7323 section 4.3 echoes the new timestamp.
         let is_retransmission = self.stream.has_answered_syn();
         let repeats = is_retransmission && c.is_linux();
+        if let Some(a) = &mut self.linux {
+            a.on_syn(c, now, is_retransmission);
+        }
         if self.stream.rcv_nxt() == 0 && !repeats {
             // RFC 7323 section 4.3: the echo beside a first hole.
             self.ts_recent.store(now, p.ts);

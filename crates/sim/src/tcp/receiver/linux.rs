@@ -22,6 +22,8 @@ pub(super) struct LinuxReceiver {
     rtt: RcvRtt,
     /// Segments echo timestamps, by which the RTT is measured.
     echoes: bool,
+    /// The SYN-ACK was sent more than once (`num_retrans`).
+    repeated_syn_ack: bool,
     /// `None`: the window is fixed.
     rcvbuf: Option<RcvBuf>,
 }
@@ -38,6 +40,7 @@ impl LinuxReceiver {
                 comp: CompressedAcks::default(),
                 rtt: RcvRtt::new(),
                 echoes: c.echoes_timestamps(),
+                repeated_syn_ack: false,
                 rcvbuf: autotune.then(|| RcvBuf::new(c)),
             })
         })
@@ -61,15 +64,17 @@ impl LinuxReceiver {
         }
     }
 
-    /// Notes that a SYN-ACK leaves.
-    pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time) {
+    /// Notes that a SYN-ACK leaves, for the first time or not.
+    pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time, again: bool) {
+        self.repeated_syn_ack = again;
         self.rtt.on_syn_ack(rcv_rtt::tick(c, now));
         self.delack.on_syn(now);
     }
 
     /// Handles the first packet after the SYN-ACK.
     pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
-        self.delack.on_established(c, now);
+        let echo = self.echoes.then(|| self.rtt.since_syn_ack(c, now));
+        self.delack.on_established(c, now, if self.repeated_syn_ack { Err(echo) } else { Ok(()) });
         if let Some(rcvbuf) = &mut self.rcvbuf {
             rcvbuf.on_established(now);
         }

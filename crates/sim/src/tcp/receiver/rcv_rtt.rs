@@ -37,6 +37,11 @@ impl RcvRtt {
         self.syn_ack = now;
     }
 
+    /// Age of the last SYN-ACK by the timestamp clock, at least a tick (tcp_rtt_tsopt_us).
+    pub(super) fn since_syn_ack(&self, c: &TcpConfig, now: Time) -> Time {
+        tick_length(c) * u64::from(tick(c, now).since(self.syn_ack).max(1))
+    }
+
     /// Takes a sample from a segment that echoes `tsecr` (tcp_rcv_rtt_measure_ts). `full`: it has at least the estimated segment size.
     #[inline(always)]
     pub(super) fn measure_by_echo(&mut self, c: &TcpConfig, now: Tick, tsecr: Tick, full: bool) {

@@ -17,11 +17,12 @@ impl Sender {
         len < u64::from(c.mss) && c.nagle && self.nagle_holds_short(c, len)
     }
 
-    /// Returns true if a short segment at the end of the last buffer must wait, for senders with buffers of several segments (tcp_nagle_check).
-    pub(in crate::tcp) fn nagle_holds_tail(&self, c: &TcpConfig) -> bool {
+    /// Returns true if a short segment must wait, for senders with buffers of several segments (tcp_nagle_check): one that ends the last buffer, and the
+    /// end of a burst that the windows cut (tcp_mss_split_point).
+    pub(in crate::tcp) fn nagle_check(&self, c: &TcpConfig) -> bool {
         let s = &self.stream;
         let short = self.loss.sack.as_ref().is_some_and(|sack| sack.snd_sml > s.snd_una());
-        c.nagle && short && !s.fin() && s.snd_nxt() >= s.snd_max() && !self.frto_sends_new()
+        c.nagle && short && s.snd_nxt() >= s.snd_max() && !self.frto_sends_new()
     }
 
     #[inline(never)]

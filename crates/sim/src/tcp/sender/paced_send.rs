@@ -3,7 +3,7 @@
 
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Opportunity;
-use crate::net::packet::Wire;
+use crate::net::packet::{Packet, Wire};
 use crate::tcp::config::TcpConfig;
 use forebay_types::{Time, TimeOrNever};
 
@@ -24,6 +24,9 @@ impl Sender {
     pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, writes: bool, out: &mut impl Wire) {
         if let Some(p) = self.cold.pacer_mut() {
             p.settle();
+            if out.holds_departures() {
+                p.use_host_queue();
+            }
             self.extend_timer(c, now);
         }
         let idle = self.timers.kind() == Timer::Idle;
@@ -102,6 +105,7 @@ impl Sender {
             return;
         }
         self.timers.set_alarm(TimeOrNever::NEVER);
+        self.release_held(now, out);
         if self.due().is_due(now) {
             if c.is_linux() {
                 // tcp_tsq_write: lost segments leave first, even if the last ACK has held them back.
@@ -120,6 +124,36 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn pacing_check(&mut self, now: Time) -> bool {
         self.cold.pacer_mut().is_some_and(|p| p.holds_back(now))
+    }
+
+    /// Departure of a segment that is sent at `now` (`skb_mstamp_ns`): its timestamp, and the time from which its RTT counts.
+    #[inline]
+    pub(in crate::tcp) fn departure(&self, now: Time) -> Time {
+        self.cold.pacer.as_ref().map_or(now, |p| p.departure(now))
+    }
+
+    /// Passes data segment `p` to the interface, unless the queue of the host holds it until its departure.
+    #[inline]
+    pub(in crate::tcp) fn emit_or_hold(&mut self, now: Time, p: Packet, out: &mut impl Wire) {
+        if self.departure(now) > now
+            && let Some(held) = self.cold.pacer_mut().and_then(|pacer| pacer.held_mut())
+        {
+            return held.add(p);
+        }
+        self.tx.count_sent(1);
+        out.emit(p, None);
+    }
+
+    /// Passes the held packets that leave at `now` to the interface.
+    fn release_held(&mut self, now: Time, out: &mut impl Wire) {
+        while let Some((segments, bytes, seq)) =
+            self.cold.pacer_mut().and_then(|p| p.held_mut()).and_then(|h| h.release(now, out))
+        {
+            self.tx.count_sent(segments.into());
+            if let Some(q) = &mut self.tx.tsq {
+                q.release(now, out.departure(), bytes, seq);
+            }
+        }
     }
 
     /// Delay that the pacer adds to a timer that is set now.

@@ -13,6 +13,9 @@ impl Sender {
         if self.loss.ca_state() < CaState::Recovery {
             return;
         }
+        if self.sends_bursts() {
+            return self.retransmit_bursts(c, now, out);
+        }
         while let Some(s) = &mut self.loss.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
@@ -83,7 +86,7 @@ impl Sender {
         if !self.uses_linux_timers(c) {
             return self.retransmit_index(c, now, index, out);
         }
-        let stamp = self.stamp(c, now);
+        let stamp = self.stamp(c, self.departure(now));
         let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.probed(index, stamp);
@@ -95,7 +98,7 @@ impl Sender {
 
     /// Retransmits segment `index` of the scoreboard.
     pub(in crate::tcp) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
-        let stamp = self.stamp(c, now);
+        let stamp = self.stamp(c, self.departure(now));
         let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, stamp);

@@ -69,6 +69,10 @@ impl Sender {
                 self.validate_cwnd(c, full);
             }
         } else if let Some(last) = self.loss.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
+            if let (Some(s), Some(q)) = (&self.loss.sack, self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut())) {
+                // tcp_send_loss_probe cuts off the last segment.
+                q.split_sent(s.board.get(last).start);
+            }
             self.retransmit_as_probe(c, now, last, out);
         }
         if let Some(s) = &mut self.loss.sack {
@@ -82,6 +86,9 @@ impl Sender {
     fn is_last_in_host_queue(&self, c: &TcpConfig, now: Time) -> bool {
         let Some(board) = self.loss.sack.as_ref().map(|s| &s.board).filter(|board| board.len() > 0) else { return false };
         let last = board.get(board.len() - 1);
+        if self.cold.pacer.as_ref().is_some_and(|p| p.holds_packets()) {
+            return !last.is(SACKED);
+        }
         let newest = !last.is(SACKED) && self.tx.last_tx().get().is_some_and(|time| last.sent() == self.stamp(c, time));
         newest && self.tx.tsq.as_ref().is_some_and(|q| q.holds_last(now))
     }

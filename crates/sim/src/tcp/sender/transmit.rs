@@ -339,7 +339,7 @@ impl Sender {
 
     /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `snd_nxt` back.
     pub(in crate::tcp) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
-        let (again, stamp) = (offset < self.stream.snd_max(), self.stamp(c, now));
+        let (again, stamp) = (offset < self.stream.snd_max(), self.stamp(c, self.departure(now)));
         if let (Some(s), false) = (&mut self.loss.sack, again) {
             if len < u64::from(c.mss) {
                 // tcp_minshall_update.
@@ -366,10 +366,13 @@ impl Sender {
         segments: u64,
         departure: Time,
     ) {
+        let bytes = if self.sends_bursts() { HEAD + data } else { memory(c, data as u32) } as u32;
+        let leaves = self.departure(now);
+        let held = self.cold.pacer_mut().and_then(|p| p.held_mut()).is_some_and(|h| h.end_burst(leaves, bytes));
         if c.tsq {
-            let bytes = if self.sends_bursts() { HEAD + data } else { memory(c, data as u32) };
             let seq = self.tx.numbers().wire(offset);
-            self.tx.tsq.get_or_insert_default().push(now, departure, bytes as u32, seq);
+            let q = self.tx.tsq.get_or_insert_default();
+            if held { q.hold(bytes) } else { q.push(now, departure, bytes, seq) }
         }
         self.note_departure(c, now, data, segments);
     }
@@ -386,7 +389,7 @@ impl Sender {
     ) {
         let fin = self.stream.fin() && offset + len > self.stream.written();
         let data = len - u64::from(fin);
-        let mut p = self.packet(c, now);
+        let mut p = self.packet(c, self.departure(now));
         p.seq = self.tx.numbers().wire(offset);
         if let Some(t) = self.cold.tag_mut() {
             p.win = p.tsecr().bits()
@@ -403,7 +406,7 @@ impl Sender {
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
         let burst = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.burst());
-        if burst == Some(offset + data) && !again {
+        if burst == Some(offset + data) {
             p.flags |= flag::PUSH;
         }
         if let Some(b) = &mut self.tx.send_buffer
@@ -425,10 +428,9 @@ impl Sender {
             p.flags |= flag::CWR;
             self.cc.clear_cwr();
         }
-        if c.tso.is_some() && !again && self.continues_burst(offset) {
+        if c.tso.is_some() && (!again || burst.is_some()) && self.continues_burst(offset) {
             p.arrival = CONTINUES;
         }
-        self.tx.count_sent(1);
         let stats = self.stats.at(offset, &mut self.cold);
         stats.segs_sent += 1;
         if again {
@@ -444,7 +446,7 @@ impl Sender {
         } else if !c.timestamps {
             self.timers.time_segment(offset + len, now);
         }
-        out.emit(p, None);
+        self.emit_or_hold(now, p, out);
         if burst.is_none() {
             self.note_packet(c, now, (offset, data), 1, out.departure());
         }
