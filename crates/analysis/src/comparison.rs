@@ -71,13 +71,19 @@ pub(crate) fn sentence(
         }
         let values = || std::iter::once(&s.best).chain(&s.tied).map(|i| mean(cells, *i));
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        return if s.has_intervals && high > APART * low {
-            // Too far apart to be called equal.
+        let difference = Difference::widest(s, cells, low, high);
+        return if let Some(d) = difference.filter(|d| !d.is_narrow() && s.has_intervals) {
+            // No difference is shown, and none is excluded.
             let each: Vec<String> =
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
-            format!("{seeds} seeds are too few to rank the {}: {}{open}. Use more seeds (--runs).", t.phrase, list(&each))
+            format!(
+                "Too few runs to compare the {}: {}; {}{open}.",
+                t.phrase,
+                list(&each),
+                d.words(seeds)
+            )
         } else if s.has_intervals {
-            format!("No significant difference in the {} between {} over {seeds} seeds: {range}{open}.", t.phrase, list(&names))
+            format!("No difference in the {} between {}: {range} over {seeds} seeds{open}.", t.phrase, list(&names))
         } else {
             format!("{} have the same {}: {range}{open}.", list(&names), t.phrase)
         };
@@ -119,6 +125,61 @@ pub(crate) fn sentence(
         };
     }
     out + &unknown(data, s, cells, seeds, &text) + "."
+}
+
+/// Confidence interval of the relative difference between two subjects.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Difference {
+    low: f64,
+    high: f64,
+}
+
+/// A difference whose interval is narrower than this fraction is excluded. Our choice.
+const NARROW: f64 = 0.2;
+/// Maximum number of runs that is proposed.
+const MOST_RUNS: f64 = 1000.0;
+
+impl Difference {
+    /// The widest interval between the best subject and those tied with it, which do not differ significantly; without intervals of positive values
+    /// the distance of the means.
+    fn widest(s: &Ranking, cells: &[Option<Cell>], low: f64, high: f64) -> Option<Difference> {
+        let best = cells[s.best]?;
+        let one = |i: &usize| {
+            let other = cells[*i]?;
+            let (Some(a), Some(b)) = (best.log, other.log) else {
+                let part = if low > 0.0 { high / low - 1.0 } else { f64::INFINITY };
+                return Some(Difference { low: 0.0, high: part });
+            };
+            // The seeds of both are independent: variances add.
+            let (d, half) = (b.0 - a.0, a.1.hypot(b.1));
+            Some(Difference { low: (d - half).exp() - 1.0, high: (d + half).exp() - 1.0 })
+        };
+        s.tied.iter().filter_map(one).max_by(|a, b| a.width().total_cmp(&b.width()))
+    }
+
+    fn width(self) -> f64 {
+        self.high - self.low
+    }
+
+    fn is_narrow(self) -> bool {
+        self.width() < NARROW
+    }
+
+    /// The interval, and the number of runs after which it would be narrow: its width shrinks with the root of the number.
+    fn words(self, seeds: usize) -> String {
+        let part = |v: f64| format!("{}{} %", if v < 0.0 { "−" } else { "+" }, number((v.abs() * 100.0).round()));
+        let needed = (seeds as f64 * (self.width() / NARROW).powi(2)).ceil();
+        let runs = match needed {
+            n if n.is_finite() && n <= MOST_RUNS => format!("about {} runs (--runs) would decide", number(n)),
+            _ => format!("more than {} runs would be needed to decide", number(MOST_RUNS)),
+        };
+        let between = if self.high > 10.0 {
+            format!("the difference may be a factor of {}", number(self.high + 1.0))
+        } else {
+            format!("the difference is between {} and {}", part(self.low), part(self.high))
+        };
+        format!("{between}, {runs}")
+    }
 }
 
 /// For medians that replace unknown tails: the best median may belong to the longest tail.

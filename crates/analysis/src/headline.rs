@@ -17,10 +17,12 @@ use crate::headline_metrics::{
 use crate::incomplete_workloads;
 use crate::late_messages;
 use crate::loads::loads;
+use crate::long_flow_limits;
 use crate::long_flow_starvation;
 use crate::measurement_gaps;
 use crate::ranking::{Better, Ranking, compare};
 use crate::single_transport;
+use crate::tail;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
@@ -56,6 +58,8 @@ const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
 /// A workload whose goodput with the best transport is below this fraction of that with another one counts as its cost. Our choice.
 const PAYS: f64 = 0.8;
+/// Maximum number of subjects in the sentence about limits of long flows.
+const MAX_LIMITED: usize = 3;
 /// Maximum number of network events, in addition.
 const MAX_EVENTS: usize = 3;
 
@@ -183,11 +187,22 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
         let sent = |s: &usize| data.flows.is_empty() || data.flows.iter().any(|f| f.subject == *s);
         out.extend((0..data.subjects.len()).filter(sent).filter_map(of).take(MAX_SENTENCES - 1));
     }
-    if let Some(late) = late_messages::sentence(data) {
-        out.insert(out.len().min(comparisons.len() + 1), late);
+    let tail = tail::compared(data);
+    for (i, sentence) in limited(data).into_iter().chain(tail).chain(late_messages::sentence(data)).enumerate() {
+        out.insert(out.len().min(comparisons.len() + i + 1), sentence);
     }
     out.extend(queue(data));
     out
+}
+
+/// The long flows of each subject that their windows or buffers limit.
+fn limited(data: &Data) -> Option<String> {
+    let one = |s: usize| {
+        let limits = long_flow_limits::limits(data, s, None).filter(|l| l.rwnd.max(l.sndbuf) > 0.0)?;
+        Some(format!("{}: {}", data.subjects[s].name, limits.words(data).filter(|w| w.contains(" of the time"))?))
+    };
+    let each: Vec<String> = (0..data.subjects.len()).filter_map(one).take(MAX_LIMITED).collect();
+    (!each.is_empty()).then(|| format!("Limits of long flows: {}.", each.join("; ")))
 }
 
 /// The metric and its values, or the median in its place if all tails are lower bounds.
