@@ -1,13 +1,12 @@
 //! Standings in words.
 
-use crate::cells::Cell;
-use crate::cells::cells;
+use crate::cells::{Cell, FEW, cells};
 use crate::data::{Data, Query};
 use crate::dimension::Dimension;
 use crate::format::{self, bold, factor, list, number, quantity};
 use crate::headline_metrics::HeadlineMetric;
 use crate::ranking::{Better, Ranking, compare};
-use forebay_store::stats::quantile;
+use forebay_store::stats::{estimate, quantile};
 
 /// Subjects that are compared with each other, and the prefix of their sentences.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,19 +68,12 @@ pub(crate) fn sentence(
             // All others were still running.
             return format!("The {} of {} is {}{open}.", t.phrase, bold(&name(data, s.best)), bold(&text(s.best)));
         }
-        let values = || std::iter::once(&s.best).chain(&s.tied).map(|i| mean(cells, *i));
-        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let difference = Difference::widest(s, cells, low, high);
+        let difference = Difference::widest(data, s, t.metric);
         return if let Some(d) = difference.filter(|d| !d.is_narrow() && s.has_intervals) {
             // No difference is shown, and none is excluded.
             let each: Vec<String> =
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
-            format!(
-                "Too few runs to compare the {}: {}; {}{open}.",
-                t.phrase,
-                list(&each),
-                d.words(seeds)
-            )
+            format!("Too few runs to compare the {}: {}; {}{open}.", t.phrase, list(&each), d.words(seeds))
         } else if s.has_intervals {
             format!("No difference in the {} between {}: {range} over {seeds} seeds{open}.", t.phrase, list(&names))
         } else {
@@ -127,58 +119,61 @@ pub(crate) fn sentence(
     out + &unknown(data, s, cells, seeds, &text) + "."
 }
 
-/// Confidence interval of the relative difference between two subjects.
+/// Relative difference between two subjects, from pairs of runs with the same seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Difference {
+    /// Its 95 % confidence interval, or with few seeds the smallest and largest.
     low: f64,
     high: f64,
+    few: bool,
+    /// Standard deviation of the logarithm.
+    sd: f64,
 }
 
 /// A difference whose interval is narrower than this fraction is excluded. Our choice.
 const NARROW: f64 = 0.2;
+/// Two-sided 95 % quantile of the normal distribution.
+const NORMAL: f64 = 1.96;
 /// Maximum number of runs that is proposed.
 const MOST_RUNS: f64 = 1000.0;
 
 impl Difference {
-    /// The widest interval between the best subject and those tied with it, which do not differ significantly; without intervals of positive values
-    /// the distance of the means.
-    fn widest(s: &Ranking, cells: &[Option<Cell>], low: f64, high: f64) -> Option<Difference> {
-        let best = cells[s.best]?;
+    /// The widest between the best subject and those tied with it; `None` without pairs of positive values.
+    fn widest(data: &Data, s: &Ranking, metric: &str) -> Option<Difference> {
+        let best = data.values(s.best, metric);
         let one = |i: &usize| {
-            let other = cells[*i]?;
-            let (Some(a), Some(b)) = (best.log, other.log) else {
-                let part = if low > 0.0 { high / low - 1.0 } else { f64::INFINITY };
-                return Some(Difference { low: 0.0, high: part });
-            };
-            // The seeds of both are independent: variances add.
-            let (d, half) = (b.0 - a.0, a.1.hypot(b.1));
-            Some(Difference { low: (d - half).exp() - 1.0, high: (d + half).exp() - 1.0 })
+            let other = data.values(*i, metric);
+            let pairs = best.iter().zip(other).filter(|(a, b)| **a > 0.0 && **b > 0.0);
+            let logs: Vec<f64> = pairs.map(|(a, b)| (b / a).ln()).collect();
+            let e = estimate(&logs).filter(|_| logs.len() == best.len() && best.len() == other.len())?;
+            let half = e.half_width?;
+            let squares: f64 = logs.iter().map(|l| (l - e.mean).powi(2)).sum();
+            let (few, range) =
+                (logs.len() < FEW, logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |r, l| (l.min(r.0), l.max(r.1))));
+            let (low, high) = if few { range } else { (e.mean - half, e.mean + half) };
+            Some(Difference { low: low.exp() - 1.0, high: high.exp() - 1.0, few, sd: (squares / (logs.len() - 1) as f64).sqrt() })
         };
         s.tied.iter().filter_map(one).max_by(|a, b| a.width().total_cmp(&b.width()))
     }
 
     fn width(self) -> f64 {
-        self.high - self.low
+        self.high.max(0.0) - self.low.min(0.0)
     }
 
     fn is_narrow(self) -> bool {
         self.width() < NARROW
     }
 
-    /// The interval, and the number of runs after which it would be narrow: its width shrinks with the root of the number.
+    /// The interval, and the number of runs after which it would be narrow.
     fn words(self, seeds: usize) -> String {
         let part = |v: f64| format!("{}{} %", if v < 0.0 { "−" } else { "+" }, number((v.abs() * 100.0).round()));
-        let needed = (seeds as f64 * (self.width() / NARROW).powi(2)).ceil();
+        let needed = (2.0 * NORMAL * self.sd / NARROW).powi(2).ceil().max((seeds + 1) as f64);
         let runs = match needed {
-            n if n.is_finite() && n <= MOST_RUNS => format!("about {} runs (--runs) would decide", number(n)),
+            n if n <= MOST_RUNS => format!("about {} runs (--runs) would decide", number(n)),
             _ => format!("more than {} runs would be needed to decide", number(MOST_RUNS)),
         };
-        let between = if self.high > 10.0 {
-            format!("the difference may be a factor of {}", number(self.high + 1.0))
-        } else {
-            format!("the difference is between {} and {}", part(self.low), part(self.high))
-        };
-        format!("{between}, {runs}")
+        let how = if self.few { format!("in {seeds} runs the difference is") } else { "the difference is".to_owned() };
+        format!("{how} between {} and {}; {runs}", part(self.low), part(self.high))
     }
 }
 

@@ -56,7 +56,8 @@ pub fn workloads(data: &Data) -> Option<Grid> {
     if (0..data.networks.len()).all(|n| of(n) < 2) {
         return None;
     }
-    let mut heads = vec!["workload", "transport", "done", "total goodput", "goodput at port", "port", "share of port", "fairness"];
+    let mut heads =
+        vec!["workload", "transport", "done", "total goodput", "goodput at port", "port", "share of port", "fairness"];
     let limits: Vec<Option<Limits>> = all.iter().map(|c| long_flow_limits::limits(data, c.subject, c.class)).collect();
     let limited = limits.iter().any(Option::is_some);
     heads.extend(limited.then_some("limited by"));

@@ -58,6 +58,8 @@ const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
 /// A workload whose goodput with the best transport is below this fraction of that with another one counts as its cost. Our choice.
 const PAYS: f64 = 0.8;
+/// Minimum ratio of medians that are named although the 99th percentiles hardly differ. Our choice.
+const MEDIANS_APART: f64 = 1.2;
 /// Maximum number of subjects in the sentence about limits of long flows.
 const MAX_LIMITED: usize = 3;
 /// Maximum number of network events, in addition.
@@ -164,6 +166,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             let (t, cells) = known(data, t, &comparison.members);
             let unit = unit_of(t.metric);
             let Some(ranking) = compare(&cells, &comparison.members, t.better) else { continue };
+            out.extend(median_apart(data, &t, &ranking, &cells, comparison));
             let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
             let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
             out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
@@ -187,12 +190,33 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
         let sent = |s: &usize| data.flows.is_empty() || data.flows.iter().any(|f| f.subject == *s);
         out.extend((0..data.subjects.len()).filter(sent).filter_map(of).take(MAX_SENTENCES - 1));
     }
-    let tail = tail::compared(data);
+    let told = out.iter().any(|s| s.contains(tail::WORDS));
+    let tail = tail::compared(data).filter(|_| !told);
     for (i, sentence) in limited(data).into_iter().chain(tail).chain(late_messages::sentence(data)).enumerate() {
         out.insert(out.len().min(comparisons.len() + i + 1), sentence);
     }
     out.extend(queue(data));
     out
+}
+
+/// Sentence about the medians where these differ clearly and the 99th percentiles do not: of a few messages, these are the largest.
+fn median_apart(
+    data: &Data,
+    t: &HeadlineMetric,
+    ranking: &Ranking,
+    cells: &[Option<Cell>],
+    comparison: &Comparison,
+) -> Option<String> {
+    if comparison::matters(ranking, cells) {
+        return None;
+    }
+    let (_, median) = MEDIANS.iter().find(|(of, _)| *of == t.metric)?;
+    let (median, cells) = known(data, median, &comparison.members);
+    let ranking = compare(&cells, &comparison.members, median.better)?;
+    let mean = |i: &usize| cells[*i].map_or(f64::NAN, |c| c.mean);
+    let apart = ranking.worse.iter().any(|w| mean(w) > MEDIANS_APART * mean(&ranking.best));
+    let sentence = || comparison::sentence(data, &ranking, &cells, &median, unit_of(median.metric), data.seeds());
+    apart.then(|| comparison.prefix.clone() + &sentence())
 }
 
 /// The long flows of each subject that their windows or buffers limit.

@@ -10,6 +10,8 @@ use crate::paths::Paths;
 
 /// Minimum part of the time in which a limit is named. Our choice.
 const NAMED: f64 = 0.1;
+/// Part of the time from which on nothing else is named. Our choice.
+const MOSTLY: f64 = 0.9;
 /// Minimum utilization of a full link. Our choice, as for starvation.
 const FULL: f64 = 0.8;
 
@@ -53,7 +55,11 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         out.own = busiest.is_some_and(|p| data.ports[p].from == from);
         out.busiest = busiest;
     }
-    (out.flows > 0 && time > 0.0).then(|| Limits { rwnd: (out.rwnd / time).min(1.0), sndbuf: (out.sndbuf / time).min(1.0), ..out })
+    (out.flows > 0 && time > 0.0).then(|| Limits {
+        rwnd: (out.rwnd / time).min(1.0),
+        sndbuf: (out.sndbuf / time).min(1.0),
+        ..out
+    })
 }
 
 impl Limits {
@@ -66,14 +72,15 @@ impl Limits {
             .filter(|(v, _)| *v >= NAMED)
             .map(|(v, what)| format!("the **{what}** limits {them} for {} of the time", part(*v)))
             .collect();
-        if !ends.is_empty() {
-            return Some(ends.join(", "));
+        let unused = self.port(data).filter(|p| p.utilization < FULL);
+        let busiest = |p: &Port| format!("{}, the busiest link, is {} utilized", p.name, part(p.utilization));
+        match (ends.is_empty(), unused) {
+            (true, port) => port.map(|p| format!("the **congestion window** limits {them}: {}", busiest(p))),
+            (false, Some(p)) if self.rwnd + self.sndbuf < MOSTLY => {
+                Some(format!("{}, the congestion window for the rest: {}", ends.join(", "), busiest(p)))
+            }
+            (false, _) => Some(ends.join(", ")),
         }
-        let port = self.port(data)?;
-        let unused = port.utilization < FULL;
-        unused.then(|| {
-            format!("the **congestion window** limits {them}: {}, the busiest link, is {} utilized", port.name, part(port.utilization))
-        })
     }
 
     /// Short text for a table.

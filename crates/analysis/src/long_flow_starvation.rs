@@ -141,7 +141,9 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     // Fair share of a workload at a port, bit/s.
     let fair_at = |subject: usize, class: Option<u32>, port: usize| -> f64 {
         let network = data.subjects[subject].network;
-        let here = pairs.iter().filter(|(pair, _)| (pair.0, pair.1) == (subject, class) && ways[&(network, pair.2, pair.3)].contains(&port));
+        let here = pairs
+            .iter()
+            .filter(|(pair, _)| (pair.0, pair.1) == (subject, class) && ways[&(network, pair.2, pair.3)].contains(&port));
         here.map(|(pair, of)| of.active / seeds[network].max(1) as f64 * fair[pair]).sum()
     };
     /// A workload of a subject.

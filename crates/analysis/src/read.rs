@@ -310,8 +310,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             }
             let seconds = |ns: &Ints| ns.get(row).map(|ns| ns as f64 * 1e-9);
             let ideal_ns = ideal.get(row).unwrap_or(0);
-            // A message that not even an unloaded network would finish within the run is a long flow.
-            let unreachable = fct.get(row).is_none() && ideal_ns > data.runs[run].end_ns.saturating_sub(start_ns);
+            // A message for which the whole run would be too short on an unloaded network is a long flow.
+            let unreachable = fct.get(row).is_none() && ideal_ns > data.runs[run].end_ns;
             let size = if unreachable && query.is_none() { 0 } else { size.count(row) };
             let cause = cause.filter(|_| size > 0);
             let slow = size > 0 && ideal.get(row).is_some_and(|i| i > 0 && delay_ns.get(row).is_some_and(|w| w > i));

@@ -152,7 +152,8 @@ impl One<'_> {
         let (apart, waits) = (self.apart().unwrap_or_default(), self.waits_of_long().unwrap_or_default());
         let limited = if waits.is_empty() { self.limited().unwrap_or_default() } else { String::new() };
         let lost = self.value("datagrams_lost").filter(|part| *part > 0.0);
-        let lost = lost.map_or_else(String::new, |p| format!("; {} of its datagrams are lost", bold(&quantity(p, Dimension::Fraction))));
+        let lost =
+            lost.map_or_else(String::new, |p| format!("; {} of its datagrams are lost", bold(&quantity(p, Dimension::Fraction))));
         Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{lost}.", bold(&goodput)))
     }
 

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// Multiple of the median from which on a message is in the tail. Our choice.
 const FAR: f64 = 10.0;
+/// Words of every sentence about a tail.
+pub(crate) const WORDS: &str = "more than ten times the median";
 /// Fraction from which on the 99th percentile shows them.
 const SHOWN: f64 = 0.01;
 /// Maximum number of subjects in a sentence.
@@ -84,8 +86,7 @@ fn beyond(items: Vec<Item>) -> Option<Vec<Item>> {
 impl Tail {
     /// `0.42 % of 7718 queries take 207 ms to 412 ms, more than ten times the median (main cause: ...)`.
     pub(crate) fn words(&self, data: &Data) -> String {
-        let (low, high) =
-            self.slow.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), i| (low.min(i.took), high.max(i.took)));
+        let (low, high) = self.slow.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), i| (low.min(i.took), high.max(i.took)));
         let time = |s: f64| quantity(s, Dimension::Seconds);
         let range = if time(low) == time(high) { bold(&time(high)) } else { bold(&format!("{} to {}", time(low), time(high))) };
         let part = quantity(self.slow.len() as f64 / self.all as f64, Dimension::Fraction);
@@ -94,7 +95,7 @@ impl Tail {
         let take = if self.slow.len() == 1 { "takes" } else { "take" };
         let cause = late_messages::shared_cause(data, self.slow.iter().filter_map(|i| i.waited));
         let cause = cause.map_or_else(String::new, |c| format!(" (main cause: {c})"));
-        format!("{how_many} of {} {}{of} {take} {range}, more than ten times the median{cause}", self.all, self.things)
+        format!("{how_many} of {} {}{of} {take} {range}, {WORDS}{cause}", self.all, self.things)
     }
 }
 

@@ -89,7 +89,8 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
 /// Goodput of a workload over all ports.
 fn over_all_ports(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
     let network = data.subjects[subject].network;
-    let mut by_run: BTreeMap<usize, u64> = (0..data.runs.len()).filter(|r| data.runs[*r].network == network).map(|r| (r, 0)).collect();
+    let mut by_run: BTreeMap<usize, u64> =
+        (0..data.runs.len()).filter(|r| data.runs[*r].network == network).map(|r| (r, 0)).collect();
     let own = data.flows.iter().filter(|f| (f.subject, f.class) == (subject, class) && !f.request);
     own.for_each(|f| *by_run.entry(f.run).or_default() += f.measured);
     let bps = |(run, bytes): (&usize, &u64)| {

@@ -327,9 +327,21 @@ mod tests {
                     let own = vec![("qct_p99_s".into(), wait.0 + wait.1), ("goodput_bps".into(), 1e8)];
                     let bulk = vec![("goodput_bps".into(), k * 4e7)];
                     if shared {
-                        s.points.push(Point { at: at.clone(), subject: "bulk".into(), metrics: bulk, variant: String::new(), class: String::new() });
+                        s.points.push(Point {
+                            at: at.clone(),
+                            subject: "bulk".into(),
+                            metrics: bulk,
+                            variant: String::new(),
+                            class: String::new(),
+                        });
                     }
-                    s.points.push(Point { at, subject: "services".into(), metrics: own, variant: String::new(), class: String::new() });
+                    s.points.push(Point {
+                        at,
+                        subject: "services".into(),
+                        metrics: own,
+                        variant: String::new(),
+                        class: String::new(),
+                    });
                 }
             }
         }

@@ -88,7 +88,15 @@ fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Sum
     let group = |(g, group): (GroupId, &Group)| GroupSummary {
         name: group.name.clone(),
         goodput_bps: known.goodput_bps.get(g).copied().flatten(),
-        qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s, p999: None, max: None, running: 0.0, known: 1.0 }),
+        qct: known.query_s.get(g).copied().flatten().map(|s| Spread {
+            mean: s,
+            p50: s,
+            p99: s,
+            p999: None,
+            max: None,
+            running: 0.0,
+            known: 1.0,
+        }),
         uncounted: true,
         ..GroupSummary::default()
     };
@@ -106,9 +114,9 @@ fn seconds(ps: u64) -> f64 {
     ps as f64 * 1e-12
 }
 
-/// Returns true for an endless flow, and for a message outside queries that not even an unloaded network would have finished within the run.
+/// Returns true for an endless flow, and for a message outside queries for which the whole run would be too short on an unloaded network.
 fn is_long(f: &FlowRow, report: &Report) -> bool {
-    let unreachable = || f.end.is_never() && f.query_id.is_none() && f.ideal > report.end.saturating_sub(f.start);
+    let unreachable = || f.end.is_never() && f.query_id.is_none() && f.ideal > report.end;
     f.size_bytes == 0 || unreachable()
 }
 
@@ -231,13 +239,7 @@ fn group(part: Part, info: &RunInfo, config: &Experiment, report: &Report) -> Gr
 }
 
 /// Counts the queries that a group, or one of its workloads, takes part in.
-fn queries(
-    part: Part,
-    out: &mut GroupSummary,
-    config: &Experiment,
-    report: &Report,
-    parts: &[IndexVec<GroupId, Messages>],
-) {
+fn queries(part: Part, out: &mut GroupSummary, config: &Experiment, report: &Report, parts: &[IndexVec<GroupId, Messages>]) {
     let id = part.group;
     let mut qct = Vec::new();
     let mut timeouts = Vec::new();
