@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(
             rows,
             [
-                ["storage", "dctcp", "0 of 1 queries", "280 Mbit/s", "bottleneck (of 41)", "2.8 %", "1"],
-                ["tenants", "cubic", "–", "9.12 Gbit/s", "bottleneck (of 2)", "91.2 %", "–"],
+                ["storage", "dctcp", "0 of 1 queries", "280 Mbit/s", "280 Mbit/s", "bottleneck (of 41)", "2.8 %", "1"],
+                ["tenants", "cubic", "–", "9.12 Gbit/s", "9.12 Gbit/s", "bottleneck (of 2)", "91.2 %", "–"],
             ]
         );
         assert_eq!(grid.heads.len(), rows[0].len());

@@ -166,6 +166,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             let (t, cells) = known(data, t, &comparison.members);
             let unit = unit_of(t.metric);
             let Some(ranking) = compare(&cells, &comparison.members, t.better) else { continue };
+            let ranking = comparison::paired(data, ranking, &t);
             out.extend(median_apart(data, &t, &ranking, &cells, comparison));
             let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
             let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);

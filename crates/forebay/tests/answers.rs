@@ -196,7 +196,7 @@ fn who_is_ahead_by_how_much_and_why() {
 fn equal_results_are_no_victory() {
     says(
         "ties",
-        &["No significant difference in the 99th percentile of query completion times between cubic and newreno over 2 seeds"],
+        &["No difference of 20 % or more in the 99th percentile of query completion times between cubic and newreno"],
         &[],
     );
 }

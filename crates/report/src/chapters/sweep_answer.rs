@@ -124,6 +124,11 @@ fn of_one(all: &[&Choice]) -> Vec<String> {
     let Some((m, less)) = telling(all) else { return out };
     let Some((best, worst)) = ends(all, &m, less) else { return out };
     let (b, w) = (all[best.0], all[worst.0]);
+    // Groups of one network share its links, and a load is no choice: nothing is best.
+    let shared = !less && all.iter().any(|c| c.at == b.at && c.variant == b.variant && c.subject != b.subject);
+    if shared || (b.load.len() == b.at.len() && b.subject == w.subject) {
+        return out;
+    }
     if same(best.1, worst.1) {
         out.push(format!("The {} is nearly the same at all points: {} to {}.", label(&m), shown(best.1, &m), shown(worst.1, &m)));
         return out;
@@ -279,7 +284,7 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
         let cell = |xv: &Value, yv: &Value| {
             let c = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv)).and_then(|c| c.cell(&m));
             let good = c.map(|c| if less { 1.0 - place(c.mean) } else { place(c.mean) });
-            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, ..c }), m.unit) }
+            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, range: None, ..c }), m.unit) }
         };
         let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();
         let title = if title.is_empty() { label(&m) } else { format!("{}: {title}", label(&m)) };
