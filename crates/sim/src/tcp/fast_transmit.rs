@@ -3,7 +3,7 @@
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::small_queue::memory;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::limited::Limit;
+use crate::tcp::sender::send_limits::Limit;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;
 

@@ -7,7 +7,7 @@ use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::limited::Limit;
+use crate::tcp::sender::send_limits::Limit;
 use crate::tcp::sender::{CaState, Sender};
 use forebay_types::Time;
 

@@ -1,6 +1,6 @@
 //! The sending endpoint. [`Sender`] consists of data types that are in `tcp/common` with their rules. Files here hold the steps that both stacks
 //! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `rto`, `transmit`, `nagle`, `paced_send`,
-//! `retransmit`, `idle`, `limited`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
+//! `retransmit`, `idle`, `send_limits`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
 
 mod ack;
 mod app;
@@ -8,7 +8,6 @@ mod cc_events;
 mod ecn;
 mod handshake;
 mod idle;
-pub(in crate::tcp) mod limited;
 mod nagle;
 mod paced_send;
 mod packet_tags;
@@ -16,6 +15,7 @@ mod recovery;
 mod retransmit;
 mod rto;
 pub(super) mod sack;
+pub(in crate::tcp) mod send_limits;
 mod tlp;
 mod transmit;
 mod undo;

@@ -1,6 +1,6 @@
 //! Transmission of new segments, and of all segments to the wire.
 
-use super::limited::Limit;
+use super::send_limits::Limit;
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{CONTINUES, Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
