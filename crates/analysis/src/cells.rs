@@ -6,6 +6,9 @@ use crate::format::quantity;
 use forebay_store::stats::{ends, estimate};
 use serde::Serialize;
 
+/// Below this number of seeds, their range is shown instead of a confidence interval. Our choice.
+pub(crate) const FEW: usize = 5;
+
 /// Mean over seeds with its confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Cell {
@@ -13,6 +16,9 @@ pub struct Cell {
     pub mean: f64,
     /// Ends of its 95 % confidence interval, clipped to the range of the metric; `None` with fewer than two seeds.
     pub ends: Option<(f64, f64)>,
+    /// Smallest and largest value, of two to four seeds: too few for an interval that says more.
+    #[serde(skip)]
+    pub range: Option<(f64, f64)>,
     /// True for a lower bound: unfinished work contributes.
     pub at_least: bool,
     /// True for a lower bound that would hardly grow if the unfinished work never ended.
@@ -41,9 +47,9 @@ impl Cell {
         self.spread(show).map_or_else(String::new, |s| format!(" {s}"))
     }
 
-    /// Distance of the interval's ends from the mean: `± 3`, or `+5 −3` where one side is clipped.
+    /// Distance of the interval's ends from the mean, or of the smallest and largest of a few seeds: `± 3`, or `+5 −3` where they differ.
     pub fn spread(&self, show: impl Fn(f64) -> String) -> Option<String> {
-        let (low, high) = self.ends?;
+        let (low, high) = self.range.or(self.ends)?;
         let (up, down) = (show(high - self.mean), show(self.mean - low));
         Some(if up == down { format!("± {up}") } else { format!("+{up} −{down}") })
     }
@@ -65,7 +71,9 @@ pub fn cell_of<'a>(m: &Metric, of: impl Fn(&str) -> &'a [f64]) -> Option<Cell> {
 pub(crate) fn within(values: &[f64], least: f64, most: f64) -> Option<Cell> {
     let logs = || values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
     let log = values.iter().all(|v| *v > 0.0).then(logs).and_then(|l| estimate(&l)).and_then(|e| Some((e.mean, e.half_width?)));
-    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, tight: false, log })
+    let least_and_most = || values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (v.min(low), v.max(high)));
+    let range = (2..FEW).contains(&values.len()).then(least_and_most);
+    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), range, at_least: false, tight: false, log })
 }
 
 /// A metric of all subjects.

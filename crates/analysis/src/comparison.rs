@@ -1,13 +1,12 @@
 //! Standings in words.
 
-use crate::cells::Cell;
-use crate::cells::cells;
+use crate::cells::{Cell, FEW, cells};
 use crate::data::{Data, Query};
 use crate::dimension::Dimension;
 use crate::format::{self, bold, factor, list, number, quantity};
 use crate::headline_metrics::HeadlineMetric;
 use crate::ranking::{Better, Ranking, compare};
-use forebay_store::stats::quantile;
+use forebay_store::stats::{estimate, quantile};
 
 /// Subjects that are compared with each other, and the prefix of their sentences.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,15 +68,18 @@ pub(crate) fn sentence(
             // All others were still running.
             return format!("The {} of {} is {}{open}.", t.phrase, bold(&name(data, s.best)), bold(&text(s.best)));
         }
-        let values = || std::iter::once(&s.best).chain(&s.tied).map(|i| mean(cells, *i));
-        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        return if s.has_intervals && high > APART * low {
-            // Too far apart to be called equal.
+        let difference = Difference::widest(data, s, t.metric);
+        return if let Some(d) = difference.filter(|d| !d.is_narrow() && s.has_intervals) {
+            // No difference is shown, and none is excluded.
             let each: Vec<String> =
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
-            format!("{seeds} seeds are too few to rank the {}: {}{open}. Use more seeds (--runs).", t.phrase, list(&each))
+            format!("Too few runs to compare the {}: {}; {}{open}.", t.phrase, list(&each), d.words(seeds))
         } else if s.has_intervals {
-            format!("No significant difference in the {} between {} over {seeds} seeds: {range}{open}.", t.phrase, list(&names))
+            format!(
+                "No difference of 20 % or more in the {} between {}: {range} over {seeds} seeds{open}.",
+                t.phrase,
+                list(&names)
+            )
         } else {
             format!("{} have the same {}: {range}{open}.", list(&names), t.phrase)
         };
@@ -119,6 +121,81 @@ pub(crate) fn sentence(
         };
     }
     out + &unknown(data, s, cells, seeds, &text) + "."
+}
+
+/// Relative difference between two subjects, from pairs of runs with the same seed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Difference {
+    /// Its 95 % confidence interval, or with few seeds the smallest and largest.
+    low: f64,
+    high: f64,
+    few: bool,
+    /// Mean of the logarithm.
+    mean: f64,
+    /// Standard deviation of the logarithm.
+    sd: f64,
+}
+
+/// Moves the tied subjects that differ from the best one in pairs of runs with the same seed to the worse ones: their own intervals overlap only
+/// because both vary with the seed.
+pub(crate) fn paired(data: &Data, s: Ranking, t: &HeadlineMetric) -> Ranking {
+    let differs = |i: &usize| {
+        let d = Difference::of(data, t.metric, s.best, *i).filter(|d| !d.few && d.width() >= SMALL);
+        d.is_some_and(|d| if t.better == Better::Less { d.low > 0.0 } else { d.high < 0.0 })
+    };
+    let (apart, tied): (Vec<usize>, Vec<usize>) = s.tied.iter().copied().partition(|i| differs(i));
+    Ranking { worse: [apart, s.worse].concat(), tied, ..s }
+}
+
+/// A difference whose interval is narrower than this fraction is excluded. Our choice.
+const NARROW: f64 = 0.2;
+/// Two-sided 95 % quantile of the normal distribution.
+const NORMAL: f64 = 1.96;
+/// Maximum number of runs that is proposed.
+const MOST_RUNS: f64 = 1000.0;
+
+impl Difference {
+    /// Between the best subject and another one; `None` without pairs of positive values.
+    fn of(data: &Data, metric: &str, best: usize, other: usize) -> Option<Difference> {
+        let (best, other) = (data.values(best, metric), data.values(other, metric));
+        let pairs = best.iter().zip(other).filter(|(a, b)| **a > 0.0 && **b > 0.0);
+        let logs: Vec<f64> = pairs.map(|(a, b)| (b / a).ln()).collect();
+        let e = estimate(&logs).filter(|_| logs.len() == best.len() && best.len() == other.len())?;
+        let half = e.half_width?;
+        let squares: f64 = logs.iter().map(|l| (l - e.mean).powi(2)).sum();
+        let least_and_most = || logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |r, l| (l.min(r.0), l.max(r.1)));
+        let few = logs.len() < FEW;
+        let (low, high) = if few { least_and_most() } else { (e.mean - half, e.mean + half) };
+        let sd = (squares / (logs.len() - 1) as f64).sqrt();
+        Some(Difference { low: low.exp() - 1.0, high: high.exp() - 1.0, few, mean: e.mean, sd })
+    }
+
+    /// The widest between the best subject and those tied with it.
+    fn widest(data: &Data, s: &Ranking, metric: &str) -> Option<Difference> {
+        let all = s.tied.iter().filter_map(|i| Difference::of(data, metric, s.best, *i));
+        all.max_by(|a, b| a.width().total_cmp(&b.width()))
+    }
+
+    fn width(self) -> f64 {
+        self.high.max(0.0) - self.low.min(0.0)
+    }
+
+    fn is_narrow(self) -> bool {
+        self.width() < NARROW
+    }
+
+    /// Interval, and the number of runs after which it would exclude equality, or would be narrow.
+    fn words(self, seeds: usize) -> String {
+        let part = |v: f64| format!("{}{} %", if v < 0.0 { "−" } else { "+" }, number((v.abs() * 100.0).round()));
+        let runs_for = |half: f64| (NORMAL * self.sd / half).powi(2).ceil();
+        let needed = runs_for(self.mean.abs()).min(runs_for(NARROW / 2.0)).max((seeds + 1) as f64);
+        let runs = match needed {
+            n if n <= MOST_RUNS => format!("about {} runs (--runs) would decide", number(n)),
+            _ => format!("more than {} runs would be needed to decide", number(MOST_RUNS)),
+        };
+        let how = if self.few { format!("in {seeds} runs the difference is") } else { "the difference is".to_owned() };
+        format!("{how} between {} and {}; {runs}", part(self.low), part(self.high))
+    }
 }
 
 /// For medians that replace unknown tails: the best median may belong to the longest tail.

@@ -128,6 +128,10 @@ pub struct Flow {
     pub acked: u64,
     /// True for an endless flow with congestion control that was not stopped.
     pub greedy: bool,
+    /// Part of its time in which the receive window limited the sender, s; `None` where it is unknown.
+    pub rwnd_limited_s: Option<f64>,
+    /// Part of its time in which the send buffer limited the sender, s; `None` where it is unknown.
+    pub sndbuf_limited_s: Option<f64>,
     /// True if it missed its deadline, or, without a deadline, if one cause delayed it by more than its ideal time.
     pub late: bool,
     /// Main cause of its delay.

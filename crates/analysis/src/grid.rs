@@ -4,6 +4,7 @@ use crate::cells::Cell;
 use crate::data::{Data, Port};
 use crate::dimension::Dimension;
 use crate::format::{number, prefix, quantity};
+use crate::long_flow_limits::{self, Limits};
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
@@ -55,8 +56,17 @@ pub fn workloads(data: &Data) -> Option<Grid> {
     if (0..data.networks.len()).all(|n| of(n) < 2) {
         return None;
     }
-    let heads = ["workload", "transport", "done", "goodput", "at port", "share of port", "fairness"].map(String::from).to_vec();
-    Some(Grid { heads, rows: all.iter().map(|c| row(data, c)).collect() })
+    let mut heads =
+        vec!["workload", "transport", "done", "total goodput", "goodput at port", "port", "share of port", "fairness"];
+    let limits: Vec<Option<Limits>> = all.iter().map(|c| long_flow_limits::limits(data, c.subject, c.class)).collect();
+    let limited = limits.iter().any(Option::is_some);
+    heads.extend(limited.then_some("limited by"));
+    let row = |(c, limits): (&WorkloadShare, &Option<Limits>)| {
+        let mut cells = row(data, c);
+        cells.extend(limited.then(|| GridCell::text(limits.map_or_else(|| "–".into(), |l| l.cell(data)))));
+        cells
+    };
+    Some(Grid { heads: heads.into_iter().map(String::from).collect(), rows: all.iter().zip(&limits).map(row).collect() })
 }
 
 /// Maximum number of listed ports.
@@ -148,6 +158,7 @@ fn row(data: &Data, c: &WorkloadShare) -> Vec<GridCell> {
         GridCell::text(&c.name),
         GridCell::text(&data.subjects[c.subject].name),
         done,
+        GridCell::quantity(c.total, Dimension::BitsPerSecond),
         GridCell::quantity(c.goodput, Dimension::BitsPerSecond),
         GridCell::text(port + &more),
         share,
@@ -167,8 +178,8 @@ mod tests {
         assert_eq!(
             rows,
             [
-                ["storage", "dctcp", "0 of 1 queries", "280 Mbit/s", "bottleneck (of 41)", "2.8 %", "1"],
-                ["tenants", "cubic", "–", "9.12 Gbit/s", "bottleneck (of 2)", "91.2 %", "–"],
+                ["storage", "dctcp", "0 of 1 queries", "280 Mbit/s", "280 Mbit/s", "bottleneck (of 41)", "2.8 %", "1"],
+                ["tenants", "cubic", "–", "9.12 Gbit/s", "9.12 Gbit/s", "bottleneck (of 2)", "91.2 %", "–"],
             ]
         );
         assert_eq!(grid.heads.len(), rows[0].len());

@@ -17,10 +17,12 @@ use crate::headline_metrics::{
 use crate::incomplete_workloads;
 use crate::late_messages;
 use crate::loads::loads;
+use crate::long_flow_limits;
 use crate::long_flow_starvation;
 use crate::measurement_gaps;
 use crate::ranking::{Better, Ranking, compare};
 use crate::single_transport;
+use crate::tail;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
@@ -56,6 +58,10 @@ const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
 /// A workload whose goodput with the best transport is below this fraction of that with another one counts as its cost. Our choice.
 const PAYS: f64 = 0.8;
+/// Minimum ratio of medians that are named although the 99th percentiles hardly differ. Our choice.
+const MEDIANS_APART: f64 = 1.2;
+/// Maximum number of subjects in the sentence about limits of long flows.
+const MAX_LIMITED: usize = 3;
 /// Maximum number of network events, in addition.
 const MAX_EVENTS: usize = 3;
 
@@ -160,6 +166,8 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             let (t, cells) = known(data, t, &comparison.members);
             let unit = unit_of(t.metric);
             let Some(ranking) = compare(&cells, &comparison.members, t.better) else { continue };
+            let ranking = comparison::paired(data, ranking, &t);
+            out.extend(median_apart(data, &t, &ranking, &cells, comparison));
             let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
             let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
             out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
@@ -183,11 +191,43 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
         let sent = |s: &usize| data.flows.is_empty() || data.flows.iter().any(|f| f.subject == *s);
         out.extend((0..data.subjects.len()).filter(sent).filter_map(of).take(MAX_SENTENCES - 1));
     }
-    if let Some(late) = late_messages::sentence(data) {
-        out.insert(out.len().min(comparisons.len() + 1), late);
+    let told = out.iter().any(|s| s.contains(tail::WORDS));
+    let tail = tail::compared(data).filter(|_| !told);
+    for (i, sentence) in limited(data).into_iter().chain(tail).chain(late_messages::sentence(data)).enumerate() {
+        out.insert(out.len().min(comparisons.len() + i + 1), sentence);
     }
     out.extend(queue(data));
     out
+}
+
+/// Sentence about the medians where these differ clearly and the 99th percentiles do not: of a few messages, these are the largest.
+fn median_apart(
+    data: &Data,
+    t: &HeadlineMetric,
+    ranking: &Ranking,
+    cells: &[Option<Cell>],
+    comparison: &Comparison,
+) -> Option<String> {
+    if comparison::matters(ranking, cells) {
+        return None;
+    }
+    let (_, median) = MEDIANS.iter().find(|(of, _)| *of == t.metric)?;
+    let (median, cells) = known(data, median, &comparison.members);
+    let ranking = compare(&cells, &comparison.members, median.better)?;
+    let mean = |i: &usize| cells[*i].map_or(f64::NAN, |c| c.mean);
+    let apart = ranking.worse.iter().any(|w| mean(w) > MEDIANS_APART * mean(&ranking.best));
+    let sentence = || comparison::sentence(data, &ranking, &cells, &median, unit_of(median.metric), data.seeds());
+    apart.then(|| comparison.prefix.clone() + &sentence())
+}
+
+/// The long flows of each subject that their windows or buffers limit.
+fn limited(data: &Data) -> Option<String> {
+    let one = |s: usize| {
+        let limits = long_flow_limits::limits(data, s, None).filter(|l| l.rwnd.max(l.sndbuf) > 0.0)?;
+        Some(format!("{}: {}", data.subjects[s].name, limits.words(data).filter(|w| w.contains(" of the time"))?))
+    };
+    let each: Vec<String> = (0..data.subjects.len()).filter_map(one).take(MAX_LIMITED).collect();
+    (!each.is_empty()).then(|| format!("Limits of long flows: {}.", each.join("; ")))
 }
 
 /// The metric and its values, or the median in its place if all tails are lower bounds.

@@ -111,6 +111,11 @@ impl Late {
         list(&all.iter().filter(|t| t.0 > 0).map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>())
     }
 
+    /// All work together, because late queries and late messages are counted together.
+    fn counted(&self) -> String {
+        if self.queries > 0 && self.messages > 0 { format!("{} queries and messages", self.of()) } else { self.things() }
+    }
+
     fn alone(&self, data: &Data, named: bool) -> String {
         let prefix = if named { format!("{}: ", bold(&data.subjects[self.subject].name)) } else { String::new() };
         let one = |(i, (cause, n)): (usize, &(String, usize))| {
@@ -118,7 +123,7 @@ impl Late {
             if i == 0 { format!("{} ({part})", bold(cause)) } else { format!("{cause} ({part})") }
         };
         let causes: Vec<String> = self.named(data).iter().enumerate().map(one).collect();
-        let (late, things) = (bold(&self.late.to_string()), self.things());
+        let (late, things) = (bold(&self.late.to_string()), self.counted());
         let (are, each) = if self.late == 1 { ("is", "it") } else { ("are", "each") };
         let main = if causes.len() == 1 { "Main cause" } else { "Main causes" };
         format!(

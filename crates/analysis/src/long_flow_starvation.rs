@@ -1,21 +1,26 @@
-//! Starvation of endless flows. They have no completion time; their share of a common link shows it.
+//! Starvation of endless flows. They have no completion time; their goodput shows it, against their max-min fair share: a flow that its own link, a
+//! second bottleneck, its windows or its application limits is not starved by others.
 
 use crate::data::Data;
 use crate::format::bold;
 use crate::incomplete_workloads::{STARVED, TAKEN, rate};
 use crate::loads::{self, Load};
+use crate::long_flow_limits::self_limited;
+use crate::max_min::{Flows, shares};
 use crate::paths::Paths;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum utilization of a port for starvation. Our choice.
 const FULL: f64 = 0.8;
 /// Minimum fraction of the measured time in which a workload must have sent. Our choice.
 const LONG: f64 = 0.1;
 
-/// Minimum ratio of an equal share to that of a starved flow within one workload. It is larger than for whole workloads, because single flows vary
+/// A flow whose windows or buffers limit it for more than this fraction of its time asks for no more than it gets. Our choice.
+const SELF_LIMITED: f64 = 0.5;
+/// Minimum ratio of a fair share to that of a starved flow within one workload. It is larger than for whole workloads, because single flows vary
 /// at random. Our choice.
 const AMONG: f64 = 8.0;
-/// Minimum payload of an equal share, bytes: thousands of packets. Our choice.
+/// Minimum payload of a fair share, bytes: thousands of packets. Our choice.
 const ENOUGH: f64 = 4e6;
 /// Maximum number of host pairs in a sentence.
 const NAMED: usize = 3;
@@ -32,6 +37,63 @@ struct Here {
     active: f64,
 }
 
+/// Subject, workload and hosts of endless flows.
+type Pair<'a> = (usize, Option<u32>, &'a str, &'a str);
+
+/// Endless flows between two hosts.
+#[derive(Default)]
+struct PairFlows {
+    /// Sum of their active fractions of the measured time, over all seeds.
+    active: f64,
+    /// Sum of these fractions of flows whose windows or buffers limit them, and their goodput, bit/s.
+    limited: (f64, f64),
+}
+
+/// Max-min fair rates of the endless flows of each pair, bit/s a flow. Other traffic takes part at each port, with what it carries there.
+fn fair_shares<'a>(
+    data: &Data,
+    loads: &[Load],
+    pairs: &BTreeMap<Pair<'a>, PairFlows>,
+    others: &BTreeMap<usize, f64>,
+    (ways, seeds): (&Ways<'a>, &[usize]),
+) -> BTreeMap<Pair<'a>, f64> {
+    let mut capacity: Vec<f64> = data.ports.iter().map(|p| p.rate_bps).collect();
+    let mut choices: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+    let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
+    let mut flows: Vec<Flows> = Vec::new();
+    for (&(subject, _, from, to), of) in pairs {
+        let network = data.subjects[subject].network;
+        let mut ports = ways[&(network, from, to)].clone();
+        // Ports among which the network chooses count as one.
+        let choice = paths[network].get_or_insert_with(|| Paths::of(data, network)).choice(from, to);
+        if !choice.is_empty() {
+            let sum = choice.iter().map(|p| data.ports[*p].rate_bps).sum();
+            ports.push(*choices.entry(choice).or_insert_with(|| {
+                capacity.push(sum);
+                capacity.len() - 1
+            }));
+        }
+        let (limited, bps) = of.limited;
+        let limit = if limited > SELF_LIMITED * of.active { bps / limited } else { f64::INFINITY };
+        flows.push(Flows { count: of.active / seeds[network].max(1) as f64, ports, limit });
+    }
+    let endless = flows.len();
+    let greedy: BTreeSet<(usize, Option<u32>)> = pairs.keys().map(|pair| (pair.0, pair.1)).collect();
+    for (&port, active) in others {
+        let network = data.ports[port].network;
+        let seeds = seeds[network].max(1) as f64;
+        let own = |l: &&Load| !greedy.contains(&(l.subject, l.class));
+        let bps = loads::at(loads, port).iter().filter(own).map(|l| l.bps).sum::<f64>() / seeds;
+        let count = active / seeds;
+        if count > 0.0 && bps > 0.0 {
+            flows.push(Flows { count, ports: vec![port], limit: bps / count });
+        }
+    }
+    let mut rates = shares(&flows, &capacity);
+    rates.truncate(endless);
+    pairs.keys().copied().zip(rates).collect()
+}
+
 /// A sentence about each workload of endless flows with less than 1 / `STARVED` of an equal share of a port while other traffic has most of it,
 /// smallest share first.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
@@ -41,6 +103,8 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let mut here: BTreeMap<(usize, usize, Option<u32>), Here> = BTreeMap::new();
     let mut all: BTreeMap<usize, f64> = BTreeMap::new();
     let mut ways = Ways::new();
+    let mut pairs: BTreeMap<Pair, PairFlows> = BTreeMap::new();
+    let mut others: BTreeMap<usize, f64> = BTreeMap::new();
     let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
     for f in &data.flows {
         let Some((from, to)) = data.ends(f) else { continue };
@@ -51,7 +115,18 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         let whole = (run.end_ns - run.measured_from_ns).max(1) as f64;
         let until = f.end_ns().unwrap_or(run.end_ns);
         let had = (until - f.start_ns.max(run.measured_from_ns)).max(0) as f64;
+        if f.greedy {
+            let of = pairs.entry((f.subject, f.class, from, to)).or_default();
+            of.active += had / whole;
+            if self_limited(data, f) > SELF_LIMITED {
+                of.limited.0 += had / whole;
+                of.limited.1 += f.measured as f64 * 8e9 / whole;
+            }
+        }
         for &port in way.iter() {
+            if !f.greedy {
+                *others.entry(port).or_default() += had / whole;
+            }
             // A message counts for its fraction of the time: the mean number of active messages.
             *all.entry(port).or_default() += if f.size == 0 { 1.0 } else { had / whole };
             if f.greedy {
@@ -62,6 +137,15 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     }
     let mut seeds = vec![0_usize; data.networks.len()];
     data.runs.iter().for_each(|r| seeds[r.network] += 1);
+    let fair = fair_shares(data, loads, &pairs, &others, (&ways, &seeds));
+    // Fair share of a workload at a port, bit/s.
+    let fair_at = |subject: usize, class: Option<u32>, port: usize| -> f64 {
+        let network = data.subjects[subject].network;
+        let here = pairs
+            .iter()
+            .filter(|(pair, _)| (pair.0, pair.1) == (subject, class) && ways[&(network, pair.2, pair.3)].contains(&port));
+        here.map(|(pair, of)| of.active / seeds[network].max(1) as f64 * fair[pair]).sum()
+    };
     /// A workload of a subject.
     type Own = (usize, Option<u32>);
     /// Goodput of the workload, goodput of the other traffic, port, and fraction of a fair share.
@@ -75,11 +159,12 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
             loads::at(loads, port).iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
         };
         let (own, others, rate, active) = (of(true), of(false), data.ports[port].rate_bps, at.active / at.flows as f64);
-        let fair = rate * at.flows as f64 / all[&port];
-        let starved = active > LONG && others > TAKEN * rate && own + others > FULL * rate && STARVED * own / active < fair;
+        let full = active > LONG && others > TAKEN * rate && own + others > FULL * rate;
+        let fair = if full { fair_at(subject, class, port) } else { 0.0 };
+        let starved = full && STARVED * own < fair;
         let more = worst.get(&(subject, class)).is_none_or(|w| w.1 < others);
         if starved && more {
-            worst.insert((subject, class), (own, others, port, own / active / fair));
+            worst.insert((subject, class), (own, others, port, own / fair));
         }
     }
     let mut worst: Vec<_> = worst.into_iter().collect();
@@ -90,13 +175,19 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         format!("{whose}: {name} is **starved** by other traffic at {port} ({} against {}).", rate(own), rate(others))
     };
     let mut out: Vec<String> = worst.iter().map(sentence).collect();
-    out.extend(among(data, loads, &ways, &all, &seeds));
+    out.extend(among(data, loads, (&ways, &fair), &all, &seeds));
     out
 }
 
 /// A sentence about each workload in which the flows of some host pairs starve beside other flows of the same workload, over all seeds. Causes are a
 /// longer RTT, or a congestion control that starves late flows.
-fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
+fn among(
+    data: &Data,
+    loads: &[Load],
+    (ways, fair_rates): (&Ways, &BTreeMap<Pair, f64>),
+    all: &BTreeMap<usize, f64>,
+    seeds: &[usize],
+) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
     let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
@@ -120,13 +211,14 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
         let time: f64 = runs.map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
         let seeds = seeds[network].max(1) as f64;
         let bps = loads::at(loads, port).iter().map(|l| l.bps).sum::<f64>() / seeds;
-        let fair = data.ports[port].rate_bps * seeds / all[&port];
+        let fair_of = |from: &str, to: &str| fair_rates.get(&(subject, class, from, to)).copied().unwrap_or(0.0);
+        let fair = pairs.keys().map(|(from, to)| fair_of(from, to)).fold(0.0, f64::max);
         if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
             continue;
         }
         // Goodput of each flow of a pair in each seed.
         let had = |&(flows, bytes): &(usize, u64)| bytes as f64 * 8.0 / time * seeds / flows as f64;
-        let starved: Vec<_> = pairs.iter().filter(|(_, p)| AMONG * had(p) < fair).collect();
+        let starved: Vec<_> = pairs.iter().filter(|((from, to), p)| AMONG * had(p) < fair_of(from, to)).collect();
         let (few, flows) = (starved.iter().map(|(_, p)| p.0).sum::<usize>(), pairs.values().map(|p| p.0).sum::<usize>());
         if starved.is_empty() || 2 * few > flows {
             continue;
@@ -138,11 +230,11 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
         let own = starved.iter().map(|(_, p)| had(p) * p.0 as f64).sum::<f64>() / few as f64;
         let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
         let text = format!(
-            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the equal share is {}).",
+            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the fair share is {}).",
             crate::format::list(&hosts),
             data.ports[port].name,
             rate(own),
-            rate(fair)
+            rate(starved.iter().map(|((from, to), _)| fair_of(from, to)).fold(0.0, f64::max))
         );
         // Of their common ports, the one with the smallest share.
         let least = found.get(&(subject, class)).is_none_or(|f| f.0 < all[&port]);

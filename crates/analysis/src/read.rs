@@ -220,7 +220,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
     // Indexed by run and query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 25] = [
+    const COLUMNS: [&str; 27] = [
         "variant",
         "run",
         "class",
@@ -246,6 +246,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         "cwnd_max",
         "flow_id",
         "deadline_ns",
+        "rwnd_limited_ns",
+        "sndbuf_limited_ns",
     ];
     let mut behind = BlockedMessages::default();
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
@@ -263,6 +265,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let request = rows.bool("request");
+        let limited = ["rwnd_limited_ns", "sndbuf_limited_ns"].map(|c| rows.int(c));
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
         data.waits |=
             batch.column_by_name("delay_cause").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
@@ -305,11 +308,17 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 behind.flows.push((data.flows.len(), id));
                 behind.conns.insert((run, conn));
             }
-            let slow = ideal.get(row).is_some_and(|i| i > 0 && delay_ns.get(row).is_some_and(|w| w > i));
+            let seconds = |ns: &Ints| ns.get(row).map(|ns| ns as f64 * 1e-9);
+            let ideal_ns = ideal.get(row).unwrap_or(0);
+            // A message for which the whole run would be too short on an unloaded network is a long flow.
+            let unreachable = fct.get(row).is_none() && ideal_ns > data.runs[run].end_ns;
+            let size = if unreachable && query.is_none() { 0 } else { size.count(row) };
+            let cause = cause.filter(|_| size > 0);
+            let slow = size > 0 && ideal.get(row).is_some_and(|i| i > 0 && delay_ns.get(row).is_some_and(|w| w > i));
             data.flows.push(Flow {
                 subject,
                 run,
-                size: size.count(row),
+                size,
                 start_ns,
                 acked_ns: acked.get(row),
                 fct: fct.get(row).map(|ns| ns as f64 * 1e-9),
@@ -322,13 +331,15 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 to: dst.get(row).copied(),
                 acked: sent.count(row),
                 from: src.get(row).copied(),
-                greedy: size.count(row) == 0
+                greedy: size == 0
                     && acked.get(row).is_none()
                     && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),
                 late: met.get(row).map_or(slow, |met| !met),
                 waited: cause,
                 delay_port: delay_port.get(row).copied(),
                 blocked_by: None,
+                rwnd_limited_s: seconds(&limited[0]),
+                sndbuf_limited_s: seconds(&limited[1]),
             });
         }
     })?;

@@ -8,6 +8,8 @@ use crate::format::{bold, number, quantity};
 use crate::headline_metrics::MISSED;
 use crate::ideal_query_time;
 use crate::late_messages;
+use crate::long_flow_limits;
+use crate::tail;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use crate::workload_times;
 use std::collections::BTreeMap;
@@ -81,7 +83,8 @@ impl One<'_> {
             let needs = ideal_query_time::words(self.data, self.subject, None);
             format!("a query takes {p50} (median), {p99} (99th percentile){needs}")
         });
-        let takes = takes + &self.longest().unwrap_or_default();
+        let tail = tail::tails(self.data, self.subject, true).first().map(|t| format!("; {}", t.words(self.data)));
+        let takes = takes + &tail.or_else(|| self.longest()).unwrap_or_default();
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
             (Some(rate), Some(wait)) if rate >= 0.01 => {
                 let each = format!("A timeout costs {} (median).", seconds(wait));
@@ -119,8 +122,10 @@ impl One<'_> {
         if self.value("flows_completed") == Some(0.0) {
             return None;
         }
+        let tail = tail::tails(self.data, self.subject, false).first().map(|t| format!("; {}", t.words(self.data)));
+        let tail = tail.unwrap_or_default();
         if let Some(apart) = workload_times::messages(self.data, self.subject) {
-            return Some(apart);
+            return Some(apart.trim_end_matches('.').to_owned() + &tail + ".");
         }
         let of = |class: &str| Some((self.time(&format!("fct_{class}_mean_s"))?, self.time(&format!("fct_{class}_p99_s"))?));
         let kinds = [
@@ -133,7 +138,7 @@ impl One<'_> {
             s if s < 1.05 => "; the median message takes as long as on an unloaded network".into(),
             s => format!("; the median message takes {} times as long as on an unloaded network", number(s)),
         });
-        Some(format!("{text} {mean} on average, {p99} at the 99th percentile{slow}."))
+        Some(format!("{text} {mean} on average, {p99} at the 99th percentile{slow}{tail}."))
     }
 
     fn long_flows(&self) -> Option<String> {
@@ -145,7 +150,16 @@ impl One<'_> {
         let fair = self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's fairness index is {}", number(f)));
         let flows = if n == 1.0 { "1 long flow has a".into() } else { format!("{} long flows have a total", number(n)) };
         let (apart, waits) = (self.apart().unwrap_or_default(), self.waits_of_long().unwrap_or_default());
-        Some(format!("{flows} goodput of {}{fair}{apart}{waits}.", bold(&goodput)))
+        let limited = if waits.is_empty() { self.limited().unwrap_or_default() } else { String::new() };
+        let lost = self.value("datagrams_lost").filter(|part| *part > 0.0);
+        let lost =
+            lost.map_or_else(String::new, |p| format!("; {} of its datagrams are lost", bold(&quantity(p, Dimension::Fraction))));
+        Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{lost}.", bold(&goodput)))
+    }
+
+    /// Limits of the endless flows, where these are not a full link.
+    fn limited(&self) -> Option<String> {
+        Some(format!("; {}", long_flow_limits::limits(self.data, self.subject, None)?.words(self.data)?))
     }
 
     /// Endless flows that run to the end.

@@ -1,7 +1,7 @@
 //! Share of each workload at its bottleneck port. Sums over ports are avoided, because they could exceed the rate of a link.
 
 use crate::cells::{Cell, within};
-use crate::data::Data;
+use crate::data::{Data, Flow};
 use crate::loads::loads;
 use forebay_store::stats::jain;
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ pub struct WorkloadShare {
     pub subject: usize,
     /// Name of the workload.
     pub name: String,
+    /// Its index; `None` if unknown.
+    pub class: Option<u32>,
     /// Index of its bottleneck port: of the ports on its paths with a relevant part of its traffic, the one with the highest utilization by all
     /// workloads. `None` if no path is known.
     pub port: Option<usize>,
@@ -23,6 +25,8 @@ pub struct WorkloadShare {
     pub more_ports: usize,
     /// Payload over that port after the warm-up, over simulated time, bit/s: a mean over the seeds.
     pub goodput: Option<Cell>,
+    /// Payload that arrived after the warm-up over any port, over simulated time, bit/s: a mean over the seeds.
+    pub total: Option<Cell>,
     /// Goodput over the rate of the port. Headers are not payload, so that the sum of all shares is below 1.
     pub share: Option<f64>,
     /// Jain's index of the goodputs of its endless flows over that port, or of its sending hosts for finite messages; at least two.
@@ -69,15 +73,31 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
             WorkloadShare {
                 subject,
                 name: data.class(class).unwrap_or_default().to_owned(),
+                class,
                 port,
                 more_ports: ports.len().saturating_sub(1),
                 goodput,
+                total: over_all_ports(data, subject, class),
                 share: goodput.filter(|_| rate > 0.0).map(|g| g.mean / rate),
                 fairness: fairness(data, subject, class),
                 count,
             }
         })
         .collect()
+}
+
+/// Goodput of a workload over all ports.
+fn over_all_ports(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
+    let network = data.subjects[subject].network;
+    let mut by_run: BTreeMap<usize, u64> =
+        (0..data.runs.len()).filter(|r| data.runs[*r].network == network).map(|r| (r, 0)).collect();
+    let own = data.flows.iter().filter(|f| (f.subject, f.class) == (subject, class) && !f.request);
+    own.for_each(|f| *by_run.entry(f.run).or_default() += f.measured);
+    let bps = |(run, bytes): (&usize, &u64)| {
+        let time = (data.runs[*run].end_ns - data.runs[*run].measured_from_ns) as f64 * 1e-9;
+        (time > 0.0).then(|| *bytes as f64 * 8.0 / time)
+    };
+    within(&by_run.iter().filter_map(bps).collect::<Vec<f64>>(), 0.0, f64::INFINITY)
 }
 
 fn fuller(data: &Data, a: usize, b: usize) -> std::cmp::Ordering {
@@ -116,7 +136,9 @@ type Sender = (Option<u32>, Option<usize>);
 /// Jain's index over the seeds.
 fn fairness(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
     let mut by_run: BTreeMap<usize, BTreeMap<Sender, u64>> = BTreeMap::new();
-    for (i, f) in data.flows.iter().enumerate().filter(|(_, f)| (f.subject, f.class) == (subject, class)) {
+    // A request is not a part of the payload that the servers share.
+    let own = |f: &Flow| (f.subject, f.class) == (subject, class) && !f.request;
+    for (i, f) in data.flows.iter().enumerate().filter(|(_, f)| own(f)) {
         // Flows that ended within the warm-up have no share.
         if f.end_ns().is_some_and(|end| end <= data.runs[f.run].measured_from_ns) {
             continue;

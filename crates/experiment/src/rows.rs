@@ -60,6 +60,10 @@ pub struct FlowRow {
     pub ce_acked_bytes: u64,
     /// Largest congestion window, in segments.
     pub cwnd_max: f64,
+    /// Time in which the receive window limited the sender (Linux `tcpi_rwnd_limited`); never where it is unknown.
+    pub rwnd_limited: TimeOrNever,
+    /// Time in which the send buffer limited the sender (Linux `tcpi_sndbuf_limited`); never where it is unknown.
+    pub sndbuf_limited: TimeOrNever,
     /// Smallest RTT sample; never without a sample.
     pub rtt_min: TimeOrNever,
     /// Mean RTT sample; never without a sample.

@@ -3,12 +3,13 @@
 //! The time of a message runs from the moment when the application hands over its first byte until the receiver has the last one in order, or until
 //! the end of the run. It is divided in this order, and no part is counted twice:
 //!
-//! 1. **behind**: until the message before it on the same connection was delivered.
-//! 2. **Stalls** that a timer ended: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). A stall is as long
+//! 1. **Stalls** that a timer ended: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). A stall is as long
 //!    as the timer ran, but not longer than the sender was silent, and not from before the message. The receiver's delayed-ACK timer (`delayed-ack`)
-//!    counts from the last segment's arrival. It counts only if the sender has sent nothing since and had more to send, but no window. A sender that
-//!    was silent at the end of the run waited for a running timer, if it was silent for longer than queues could have held its packets.
-//! 3. **Ideal time** (`ideal`), for the first message of a connection with its handshake.
+//!    counts from the last segment's arrival, and only while the sender was silent, had more to send, and had no window. A sender that was silent at
+//!    the end of the run waited for a running timer, if it was silent for longer than queues could have held its packets.
+//! 2. **Ideal time** (`ideal`), for the first message of a connection with its handshake.
+//! 3. **behind**: until the message before it on the same connection was delivered, as far as this is more than the ideal time. Messages overlap on
+//!    the path: one that takes its ideal time was not delayed, although an earlier one was still under way when it was written.
 //! 4. **The rest** is round trips. The part of a round trip beyond the empty path, its mean over the message, was spent in queues. (A message that
 //!    fitted into the window when it was written, and of which nothing was retransmitted, took one round trip, all of whose delay is queues.) This
 //!    part delays the message itself once: `host-queue` or `switch-queue`. In the remaining time the window limited sending, round trip by round
@@ -156,9 +157,9 @@ impl MessageTime {
             left -= part;
             part
         };
-        let behind = take(s.behind);
         let (timeout, probe, syn, delayed_ack) = (take(s.timeout), take(s.probe), take(s.syn), take(s.delayed_ack));
         take(self.ideal);
+        let behind = take(s.behind);
         // Without an RTT sample all remaining time counts as one round trip, as for a message that was sent at once.
         let queued = self.rtt.filter(|_| !self.at_once).map_or(left, |rtt| rtt.saturating_sub(self.empty_rtt));
         let once = queued.min(left);
@@ -235,6 +236,17 @@ mod tests {
         let stalls = Stalls { timeout: 200 * MS, delayed_ack: 400 * MS, ..Stalls::default() };
         let parts = MessageTime { took: 210 * MS, stalls, ideal: 5 * MS, ..MessageTime::default() }.parts();
         assert_eq!(parts, TimeParts { once: 0, share: 0, largest: (Cause::Timeout, 200 * MS) });
+    }
+
+    #[test]
+    fn overlap_is_no_delay() {
+        let of = |took: u64| {
+            let stalls = Stalls { behind: 71 * MS, ..Stalls::default() };
+            MessageTime { took: took * MS, stalls, ideal: 81 * MS, at_once: true, ..MessageTime::default() }.parts()
+        };
+        assert_eq!(of(81).waited(PORT, false), None, "it took its ideal time");
+        let late = of(100).waited(PORT, false).unwrap();
+        assert_eq!((late.cause, late.time_ps), (Cause::HeadOfLine, 19 * MS));
     }
 
     #[test]

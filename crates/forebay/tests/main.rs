@@ -8,6 +8,7 @@ mod doctored;
 #[cfg(target_os = "linux")]
 mod early_ends;
 mod explain;
+mod explained;
 #[cfg(target_os = "linux")]
 mod guests;
 #[cfg(unix)]

@@ -110,7 +110,12 @@ fn a_sweep_has_curves() {
     let (_, goodput) = figures.iter().find(|f| f.0 == "fig-sweep-goodput-bps").expect("goodput against senders");
     let lines = goodput["views"][0]["chart"]["lines"].as_array().unwrap();
     let labels: Vec<&str> = lines.iter().map(|l| l["label"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["newreno, rto-min 5ms", "dctcp, rto-min 5ms", "newreno, rto-min 20ms", "dctcp, rto-min 20ms"]);
+    // A line for each transport, and one for each of its workloads.
+    let of = |rto: &str| {
+        let one = |cc: &str| ["", "incast, ", "web, "].map(|class| format!("{cc}, {class}rto-min {rto}"));
+        ["newreno", "dctcp"].map(one).concat()
+    };
+    assert_eq!(labels, [of("5ms"), of("20ms")].concat());
     assert_eq!(lines[0]["x"], serde_json::json!([10.0, 20.0, 30.0]));
     assert_eq!(lines[0]["low"].as_array().map(Vec::len), Some(3), "two seeds give a band");
 

@@ -78,15 +78,15 @@ fn results_independent_of_threads() {
     let csv = text(&s.bytes("a/summary.csv"));
     let lines: Vec<&str> = csv.lines().collect();
     let head = "point,topology.senders,transport.rto-min,transport.rto-min_s,topology.bottleneck.buffer,topology.bottleneck.buffer_pkts,\
-                transport.mss,unit,variant,run,seed,world,transport,port,goodput_bps,";
+                transport.mss,unit,variant,run,seed,world,transport,class,port,goodput_bps,";
     assert!(lines[0].starts_with(head), "{}", lines[0]);
     assert_eq!(lines.len(), 49);
     assert!(
-        lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,sim,newreno,bottleneck,"),
+        lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,sim,newreno,,bottleneck,"),
         "{}",
         lines[1]
     );
-    assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,sim,reno,bottleneck,"), "{}", lines[4]);
+    assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,sim,reno,,bottleneck,"), "{}", lines[4]);
     assert!(lines[48].starts_with("11,3,200ms,0.2,100pkt,100,1460,"), "{}", lines[48]);
 
     // Again: everything is found, nothing runs, the bytes are the same.

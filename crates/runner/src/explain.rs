@@ -110,6 +110,8 @@ struct Wanted {
     took: i64,
     /// Delay beyond the time on the unloaded path, ns.
     lost: i64,
+    /// An endless flow.
+    endless: bool,
 }
 
 /// The messages.
@@ -142,12 +144,13 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
         let run = rows.int("run");
         for row in 0..rows.len() {
             let here = names.get(row) == Some(&true) && run.get(row) == Some(i64::from(which.run));
-            if here && (flow.is_none_or(|f| id.count(row) == f)) && (flow.is_some() || size.get(row).is_some()) {
+            if here && (flow.is_none_or(|f| id.count(row) == f)) {
                 let took = fct.get(row).unwrap_or_else(|| end.saturating_sub(start.get(row).unwrap_or(0)));
                 let lost = took.saturating_sub(ideal.get(row).unwrap_or(0));
                 let host = |names: &Texts<String>| names.get(row).cloned().unwrap_or_default();
+                let endless = size.get(row).is_none();
                 let (flow, conn, start) = (id.count(row), conn.count(row), start.count(row));
-                all.push(Wanted { flow, conn, src: host(&src), dst: host(&dst), start, took, lost });
+                all.push(Wanted { flow, conn, src: host(&src), dst: host(&dst), start, took, lost, endless });
             }
         }
     }
@@ -155,8 +158,9 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
         let text = flow.map_or("the results have no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
         return Err(ExplainError::Other(text));
     }
-    // Largest delay first; an unfinished message counts with the delay so far.
-    all.sort_by_key(|w| (std::cmp::Reverse(w.lost), w.flow));
+    // Messages first, largest delay first; an unfinished message counts with the delay so far. Endless flows, which have no delay, in their order.
+    let delay = |w: &Wanted| std::cmp::Reverse(if w.endless { 0 } else { w.lost });
+    all.sort_by_key(|w| (w.endless, delay(w), w.flow));
     all.truncate(WORST);
     Ok(all)
 }

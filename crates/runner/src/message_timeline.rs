@@ -3,7 +3,7 @@
 use crate::simulate::Simulated;
 use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind, TimeoutRow};
 use forebay_store::RunInfo;
-use forebay_types::PortId;
+use forebay_types::{PortId, TimeOrNever};
 use std::fmt::Write as _;
 use std::io;
 
@@ -111,17 +111,30 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
     let info: &RunInfo = &run.info;
     let end = f.end.ps().unwrap_or(run.report.end.0);
     let took = end.saturating_sub(f.start.0);
+    let endless = f.size_bytes == 0;
+    let size = if endless { "endless".to_owned() } else { format!("{} B", f.size_bytes) };
     let mut out = format!(
-        "flow {}: {} ({}), {} to {}, {} B\n",
+        "flow {}: {} ({}), {} to {}, {size}\n",
         f.flow_id,
         info.class(f.workload),
         info.group(f.group),
         info.node(f.src),
         info.node(f.dst),
-        f.size_bytes
     );
-    let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
-    let _ = writeln!(out, "  written at {}, {done} {}; on an unloaded path {}", time(f.start.0), time(took), time(f.ideal.0));
+    if endless {
+        let bps = f.bytes_acked as f64 * 8e12 / took.max(1) as f64;
+        let _ = writeln!(
+            out,
+            "  started at {}, {} B acknowledged in {} ({:.3} Mbps)",
+            time(f.start.0),
+            f.bytes_acked,
+            time(took),
+            bps * 1e-6
+        );
+    } else {
+        let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
+        let _ = writeln!(out, "  written at {}, {done} {}; on an unloaded path {}", time(f.start.0), time(took), time(f.ideal.0));
+    }
     out += &routes.hops(run, (f.start.0, end));
     let (events, more) = shortened(events(f, run, took));
     for e in &events {
@@ -130,11 +143,32 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
     if more > 0 {
         let _ = writeln!(out, "  {more} more events of loss recovery");
     }
+    out += &limits(f, took).map_or_else(String::new, |line| format!("  {line}\n"));
     if let Some(w) = f.waited {
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
         let _ = writeln!(out, "  main cause of delay: {}{at}, {} of {}", w.cause.text(), time(w.time_ps), time(took));
     }
     out
+}
+
+/// Minimum part of the time in which a limit is named. Our choice, as in the first lines of results.
+const NAMED: f64 = 0.1;
+
+/// Limits of a sender other than the congestion window, in parts of its time; `None` where the world does not count them, and for a message that
+/// they hardly limited.
+fn limits(f: &FlowRow, took: u64) -> Option<String> {
+    let part = |t: TimeOrNever| Some((t.ps()? as f64 / took.max(1) as f64).min(1.0));
+    let (rwnd, sndbuf) = (part(f.rwnd_limited)?, part(f.sndbuf_limited)?);
+    let rest = (1.0 - rwnd - sndbuf).max(0.0);
+    (f.size_bytes == 0 || rwnd.max(sndbuf) >= NAMED).then(|| {
+        let percent = |v: f64| format!("{:.1} %", v * 100.0);
+        format!(
+            "limited by the receive window {}, by the send buffer {} of the time; by the congestion window or a link {}",
+            percent(rwnd),
+            percent(sndbuf),
+            percent(rest)
+        )
+    })
 }
 
 /// An event of a message.

@@ -23,6 +23,13 @@ fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
         ("seed", DataType::UInt64, "1", "seed of the repetition"),
         ("world", text_type(), "", WORLD),
         ("transport", text_type(), "", "name of the transport group"),
+        (
+            "class",
+            text_type(),
+            "",
+            "name of the workload in rows of a sweep about one of several workloads of a group; empty for the whole group, whose row then has no \
+             completion times",
+        ),
         ("port", text_type(), "", "port of the queue metrics"),
     ]
 }
@@ -63,6 +70,7 @@ pub fn batch(runs: &[(&RunInfo, &Summary)]) -> Result<RecordBatch, ArrowError> {
         seed: info.seed,
         world: &info.world,
         transport: &g.name,
+        class: "",
         port: &s.network.port,
         values,
     });
@@ -76,6 +84,8 @@ pub(crate) struct Row<'a> {
     pub seed: u64,
     pub world: &'a str,
     pub transport: &'a str,
+    /// Name of the workload; empty for the whole group.
+    pub class: &'a str,
     pub port: &'a str,
     /// The metrics in the order of the columns.
     pub values: &'a [Option<f64>],
@@ -89,6 +99,7 @@ pub(crate) fn arrays(rows: &[Row]) -> Result<Vec<ArrayRef>, ArrowError> {
         Arc::new(rows.iter().map(|r| Some(r.seed)).collect::<UInt64Array>()),
         texts(rows.iter().map(|r| r.world))?,
         texts(rows.iter().map(|r| r.transport))?,
+        texts(rows.iter().map(|r| r.class))?,
         texts(rows.iter().map(|r| r.port))?,
     ];
     let metrics = GROUP_METRICS.len() + NETWORK_METRICS.len();

@@ -36,6 +36,8 @@ pub(crate) enum Cell {
         mean: String,
         /// With several seeds, such as `± 3`.
         spread: Option<String>,
+        /// True if this is the range of a few seeds, not a confidence interval.
+        range: bool,
     },
     /// The column could have a value and has none.
     Missing,
@@ -112,10 +114,21 @@ fn columns(variants: &[Variant]) -> Vec<Source> {
     variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
 }
 
-/// Explains the sign before numbers, if it occurs.
-pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
-    let text = "≥ at least: some were still running at the end, and count with their time so far\n";
-    if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
+/// Explains the sign before numbers, and the range behind them, if they occur.
+pub(crate) fn legend<'a>(cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
+    let (mut bound, mut few) = (false, false);
+    for c in cells {
+        bound |= c.mean().starts_with('≥');
+        few |= matches!(c, Cell::Value { range: true, .. });
+    }
+    let mut text = String::new();
+    if bound {
+        text += "≥ at least: some were still running at the end, and count with their time so far\n";
+    }
+    if few {
+        text += "±, + and − the range over the seeds; from five runs (--runs) on, a 95 % confidence interval\n";
+    }
+    if text.is_empty() { text } else { paint(colour, DIM, &text) }
 }
 
 /// Heads of the columns: the variant's name, and below it the group's if a variant has several. Groups of the only variant have no variant's name.
@@ -161,6 +174,7 @@ pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<M
         Some(e) => Cell::Value {
             mean: format!("{}{:.digits$}", if e.at_least { "≥ " } else { "" }, e.mean / scale),
             spread: e.spread(|v| format!("{:.digits$}", v / scale)),
+            range: e.range.is_some(),
         },
     };
     Some(Line { label, unit: unit_text, cells: row.iter().map(cell).collect() })

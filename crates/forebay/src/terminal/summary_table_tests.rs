@@ -11,7 +11,11 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
         flows: 100,
         flows_completed: 98,
         rtos,
-        fct: [Some(Spread { mean: 1.5 * fct, p50: fct, p99: 7.0 * fct, running: 0.02, known: 0.98 }), None, None],
+        fct: [
+            Some(Spread { mean: 1.5 * fct, p50: fct, p99: 7.0 * fct, p999: None, max: None, running: 0.02, known: 0.98 }),
+            None,
+            None,
+        ],
         ..GroupSummary::default()
     };
     let network = NetworkSummary {
@@ -21,12 +25,13 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
         queue_p99: Some(64.0),
         queue_max: Some(100.0),
         utilization: Some(0.9731),
+        active_utilization: None,
         uncounted: false,
         drops: 12,
         marks: 0,
         fairness: None,
     };
-    Summary { groups: vec![group].into(), network }
+    Summary { groups: vec![group].into(), classes: Vec::new(), network }
 }
 
 #[test]

@@ -13,15 +13,18 @@ use std::collections::BTreeMap;
 /// More rows than this are counted.
 const MAX_ROWS: usize = 40;
 /// Numbers that are shown by default.
-const SHOWN: usize = 5;
+const SHOWN: usize = 6;
 /// The numbers with the largest effect first; those that the traffic has are shown.
-const METRICS: [&str; 13] = [
+const METRICS: [&str; 16] = [
     "goodput_bps",
+    "active_goodput_bps",
     "long_goodput_bps",
     "qct_p50_s",
     "qct_p99_s",
+    "qct_p999_s",
     "rtos_per_query",
     "fct_small_p99_s",
+    "fct_small_p999_s",
     "deadlines_missed",
     "slowdown_p99",
     "long_fairness",
@@ -50,16 +53,22 @@ pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Opt
     };
     let mut keys: Vec<Column> = plan.sweep().axes().iter().enumerate().map(axis).collect();
     // The transport, unless it is the same everywhere or is an axis.
+    let class = |r: &Row| r.seeds.first().map_or("", |s| s.class(r.group)).to_owned();
     let name = |r: &Row| -> String {
         let names = plan.names(r.unit);
-        match (names.groups.len(), names.groups.get(r.group)) {
+        let group = r.seeds.first().and_then(|s| s.groups.position(|name| s.groups.get(r.group) == Some(name)));
+        match (names.groups.len(), names.groups.get(group.unwrap_or(r.group))) {
             (2.., Some(group)) => group.clone(),
             _ => names.variant.clone(),
         }
     };
-    let several = shown.iter().any(|r| r.unit.variant() > 0 || r.group > FIRST);
+    let several = shown.iter().any(|r| r.unit.variant() > 0 || (r.group > FIRST && class(r).is_empty()));
     if several {
         keys.push(key("transport", shown.iter().map(name).collect()));
+    }
+    if shown.iter().any(|r| !class(r).is_empty()) {
+        let text = |r: &Row| if class(r).is_empty() { "all".to_owned() } else { class(r) };
+        keys.push(key("workload", shown.iter().map(text).collect()));
     }
     keys.iter_mut().last().into_iter().for_each(|last| last.gap = 2);
     let numbers: Vec<(&Metric, Option<Line>)> = metrics.iter().map(|m| (m, number(m, shown))).collect();

@@ -17,10 +17,12 @@ const MAX_PORTS: usize = 24;
 pub(super) fn figures(data: &Data) -> Vec<Figure> {
     let flows = |keep: &dyn Fn(&Flow) -> bool, get: fn(&Flow) -> Option<f64>| -> Samples {
         let mut samples = Samples::new(data);
-        data.flows
-            .iter()
-            .filter(|f| f.complete() && keep(f))
-            .for_each(|f| get(f).into_iter().for_each(|v| samples.add(f.subject, v)));
+        for f in data.flows.iter().filter(|f| f.size > 0 && keep(f)) {
+            match get(f).filter(|_| f.complete()) {
+                Some(v) => samples.add(f.subject, v),
+                None => samples.add_unfinished(f.subject),
+            }
+        }
         samples
     };
     let by_class = |get: fn(&Flow) -> Option<f64>, axis: &Axis| -> Vec<Option<View>> {
@@ -82,16 +84,20 @@ fn add_tail(figure: &mut Figure) {
 fn figure(id: &str, title: &str, choice: &str, views: Vec<Option<View>>) -> Figure {
     let views: Vec<View> = views.into_iter().flatten().collect();
     let choice = if views.len() > 1 { choice.to_owned() } else { String::new() };
-    let text = "Fraction of values at most as large; all seeds together.".to_owned();
+    let text = "Fraction of values at most as large, of all that started; all seeds together.".to_owned();
     Figure { id: id.into(), title: title.into(), text, choice, views }
 }
 
-/// Values per subject.
-struct Samples(Vec<Vec<f64>>);
+/// Values per subject, and the number of unfinished ones, which are larger than all others as far as known.
+struct Samples(Vec<Vec<f64>>, Vec<usize>);
 
 impl Samples {
     fn new(data: &Data) -> Samples {
-        Samples(vec![Vec::new(); data.subjects.len()])
+        Samples(vec![Vec::new(); data.subjects.len()], vec![0; data.subjects.len()])
+    }
+
+    fn add_unfinished(&mut self, subject: usize) {
+        self.1[subject] += 1;
     }
 
     fn add(&mut self, subject: usize, value: f64) {
@@ -113,9 +119,13 @@ fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (O
         .iter()
         .enumerate()
         .filter(|(_, v)| !v.is_empty())
-        .map(|(subject, v)| {
-            let (subject, label) = whose(subject);
-            XyLine { subject, label, ..distribution(v) }
+        .map(|(which, v)| {
+            let (subject, label) = whose(which);
+            let label = match samples.1[which] {
+                0 => label,
+                open => format!("{label} ({} of {} finished)", v.len(), v.len() + open),
+            };
+            XyLine { subject, label, ..distribution(v, samples.1[which]) }
         })
         .collect();
     let log = lowest > 0.0 && highest > 100.0 * lowest;
@@ -128,14 +138,15 @@ fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (O
     (!chart.lines.is_empty()).then(|| View { name: name.into(), chart: Chart::Lines(chart) })
 }
 
-/// The distribution of `sorted` values: at most about [`POINTS`] of them, each with the fraction of values at most as large.
-fn distribution(sorted: &[f64]) -> XyLine {
+/// The distribution of `sorted` values: at most about [`POINTS`] of them, each with the fraction of values at most as large. Of all values, `open`
+/// are unfinished, so that the line ends below 1.
+fn distribution(sorted: &[f64], open: usize) -> XyLine {
     let mut line = XyLine::default();
     for rank in ranks(sorted.len()) {
         let x = short(sorted[rank]);
         // For repeated values the largest rank counts.
         let above = sorted.partition_point(|v| *v <= sorted[rank]);
-        let y = short(above as f64 / sorted.len() as f64);
+        let y = short(above as f64 / (sorted.len() + open) as f64);
         if line.x.last() == Some(&x) {
             line.y.pop();
             line.x.pop();
@@ -173,7 +184,10 @@ fn queries(data: &Data) -> Samples {
     for q in &data.queries {
         let network = &data.networks[data.runs[q.run].network];
         for g in (0..network.groups).filter(|g| q.groups >> g.min(&63) & 1 == 1) {
-            q.qct.into_iter().for_each(|took| samples.add(network.first + g, took));
+            match q.qct {
+                Some(took) => samples.add(network.first + g, took),
+                None => samples.add_unfinished(network.first + g),
+            }
         }
     }
     samples
@@ -231,14 +245,19 @@ mod tests {
 
     #[test]
     fn few_values_are_all_there() {
-        let line = distribution(&[1.0, 2.0, 2.0, 4.0]);
+        let line = distribution(&[1.0, 2.0, 2.0, 4.0], 0);
         assert_eq!((line.x, line.y, line.step), (vec![1.0, 2.0, 4.0], vec![Some(0.25), Some(0.75), Some(1.0)], true));
+    }
+
+    #[test]
+    fn unfinished_values_lower_the_end() {
+        assert_eq!(distribution(&[1.0, 2.0], 2).y, vec![Some(0.25), Some(0.5)]);
     }
 
     #[test]
     fn many_values_keep_the_tail() {
         let sorted: Vec<f64> = (1..=100_000).map(f64::from).collect();
-        let line = distribution(&sorted);
+        let line = distribution(&sorted, 0);
         assert!(line.x.len() <= POINTS && line.x.len() > 150 && !line.step, "{}", line.x.len());
         assert_eq!((line.x[0], line.x.last()), (1.0, Some(&100_000.0)));
         // Exact order statistics: here the fraction at most as large as x is x itself, to the precision kept.
@@ -255,7 +274,7 @@ mod tests {
     fn repeated_values_merge() {
         let mut sorted = vec![0.0; 900];
         sorted.extend(vec![7.0; 100]);
-        let line = distribution(&sorted);
+        let line = distribution(&sorted, 0);
         assert_eq!((line.x, line.y, line.step), (vec![0.0, 7.0], vec![Some(0.9), Some(1.0)], true));
     }
 

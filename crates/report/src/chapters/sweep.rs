@@ -22,7 +22,8 @@ struct Line {
 
 /// The page of a sweep.
 pub fn page(sweep: &Sweep) -> Page {
-    let (lines, ticks) = lines(sweep);
+    let (lines, names) = lines(sweep);
+    let ticks = ticks(&names);
     let mut page = Page { title: sweep.title.clone(), ..Page::default() };
     page.subjects = lines.iter().map(|l| Subject { name: l.name.clone() }).collect();
     let keys: Vec<String> = sweep.axes.iter().map(|a| a.key.clone()).collect();
@@ -36,10 +37,10 @@ pub fn page(sweep: &Sweep) -> Page {
         .map(|m| Term { name: m.label.replace("{first}", "the first group"), unit: String::new(), text: m.doc.into() })
         .collect();
     let choices = answer::choices(sweep);
-    page.headline = headline(&lines, axis);
+    page.headline = headline(&lines, axis, &names);
     let mut first = answer::sentences(&choices);
     // After unfinished points, and the best and the worst point.
-    let at = first.iter().take_while(|s| ["**Nothing", "**Best"].iter().any(|begin| s.starts_with(begin))).count();
+    let at = first.iter().take_while(|s| ["**Nothing", "**Best"].iter().any(|begin| s.contains(begin))).count();
     sweep_load::sentence(sweep, &choices).into_iter().for_each(|s| first.insert(at, s));
     page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
@@ -57,15 +58,21 @@ pub fn page(sweep: &Sweep) -> Page {
     page
 }
 
-/// The lines, in the order of the sweep; and the meaning of the numbers on the first axis, if it has names.
-fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
+/// Explanation of the numbers on the first axis, if its values have names.
+fn ticks(names: &[&str]) -> String {
+    let named: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{i} is {n}")).collect();
+    if named.is_empty() { String::new() } else { format!(" On the axis, {}.", list(&named)) }
+}
+
+/// The lines, in the order of the sweep; and the names of the values of the first axis in the order of their positions, if they are no numbers.
+fn lines(sweep: &Sweep) -> (Vec<Line>, Vec<&str>) {
     let mut lines: Vec<Line> = Vec::new();
-    let unset = Value::Text("unset".into());
+    static UNSET: std::sync::LazyLock<Value> = std::sync::LazyLock::new(|| Value::Text("unset".into()));
     let named = sweep.points.iter().any(|p| matches!(p.at.first(), Some(Value::Text(_))));
     let mut names: Vec<&str> = Vec::new();
     let in_name = sweep.axes_name_subjects();
     for p in &sweep.points {
-        let at = p.at.first().map(|v| if named && *v == Value::Unset { &unset } else { v });
+        let at = p.at.first().map(|v| if named && *v == Value::Unset { &*UNSET } else { v });
         let x = match at {
             Some(Value::Number(v)) => *v,
             // Names have no distances: they are placed side by side in the order of the sweep.
@@ -101,9 +108,7 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
             line.at[place].1.entry(metric.clone()).or_default().push(*value);
         }
     }
-    let named: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{i} is {n}")).collect();
-    let ticks = if named.is_empty() { String::new() } else { format!(" On the axis, {}.", list(&named)) };
-    (lines, ticks)
+    (lines, names)
 }
 
 /// A logarithmic axis suits values above 0 that span more than a factor of 20.
@@ -166,7 +171,7 @@ const MAX_SENTENCES: usize = 5;
 const TELLING: [&str; 4] = ["qct_p99_s", "fct_small_p99_s", "goodput_bps", "rtos"];
 
 /// First and last value of each line, those with the largest change first; bars at the end.
-fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
+fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headline {
     let (Some(axis), true) = (axis, lines.iter().any(|l| l.at.len() > 1)) else { return Headline::default() };
     let telling = |m: &Metric| lines.iter().any(|l| l.at.iter().any(|a| value(m, &a.1).is_some_and(|c| c.mean > 0.0)));
     let Some(m) = TELLING.iter().filter_map(|name| metrics().find(|m| m.name == *name)).find(telling) else {
@@ -180,14 +185,17 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
             continue;
         };
         let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, m.unit));
-        let x = |v| quantity(v, axis.unit);
+        // Names stand for themselves.
+        let x = |v: f64| match names.get(v as usize) {
+            Some(name) => format!("{} {name}", axis.short).trim().to_owned(),
+            None => quantity(v, axis.unit),
+        };
+        let first = if names.is_empty() { format!("{} {}", axis.short, x(x0)).trim().to_owned() } else { x(x0) };
         let sentence = format!(
-            "{}: {} is {} at {} {} and {} at {}.",
+            "{}: {} is {} at {first} and {} at {}.",
             bold(&l.name),
             m.label.replace("{first}", "the first group"),
             text(y0),
-            axis.short,
-            x(x0),
             text(y1),
             x(x1)
         );
@@ -236,6 +244,7 @@ mod tests {
                     s.points.push(Point {
                         at: vec![Value::Number(n), Value::Text(cc.into())],
                         variant: String::new(),
+                        class: String::new(),
                         subject: "default".into(),
                         metrics: vec![("goodput_bps".into(), 1e9 / n + f64::from(seed)), ("syn_rtos".into(), 0.0)],
                     });

@@ -18,6 +18,8 @@ pub(super) struct Choice<'a> {
     load: Vec<&'a Value>,
     pub(super) variant: &'a str,
     pub(super) subject: &'a str,
+    /// Name of the workload; empty for a whole group.
+    pub(super) class: &'a str,
     /// The point as text.
     pub(super) place: String,
     pub(super) seeds: BTreeMap<String, Vec<f64>>,
@@ -26,7 +28,8 @@ pub(super) struct Choice<'a> {
 /// All choices, in the order of the sweep.
 pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
     let mut out: Vec<Choice> = Vec::new();
-    let several = sweep.points.iter().any(|p| p.subject != sweep.points[0].subject) && !sweep.axes_name_subjects();
+    let of_groups = || sweep.points.iter().filter(|p| p.class.is_empty());
+    let several = of_groups().any(|p| Some(&p.subject) != of_groups().next().map(|p| &p.subject)) && !sweep.axes_name_subjects();
     for p in &sweep.points {
         // The seeds of a choice are adjacent, except for those of other groups of its network.
         let known =
@@ -39,13 +42,15 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
             };
             let mut parts: Vec<String> = named.map(value).collect();
             if several {
-                parts.push(p.subject.clone());
+                // The workload stands at the beginning of sentences.
+                parts.push(p.subject.strip_suffix(&format!(", {}", p.class)).unwrap_or(&p.subject).to_owned());
             }
             out.push(Choice {
                 at: &p.at,
                 load: sweep.axes.iter().zip(&p.at).filter(|(axis, _)| axis.is_load()).map(|(_, v)| v).collect(),
                 variant: &p.variant,
                 subject: &p.subject,
+                class: &p.class,
                 place: parts.join(", "),
                 seeds: BTreeMap::new(),
             });
@@ -59,6 +64,11 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
 }
 
 impl Choice<'_> {
+    /// Name of its subject without that of the workload.
+    pub(super) fn whose(&self) -> &str {
+        self.subject.strip_suffix(self.class).and_then(|s| s.strip_suffix(", ")).unwrap_or(self.subject)
+    }
+
     pub(super) fn cell(&self, m: &Metric) -> Option<Cell> {
         value(m, &self.seeds)
     }
@@ -80,7 +90,7 @@ fn metric(name: &str) -> Option<Metric> {
 
 /// The metric that ranks the choices, and true if less is better: the first headline metric with several values. Its median is used where the tail
 /// is only a lower bound at every point.
-pub(super) fn telling(all: &[Choice]) -> Option<(Metric, bool)> {
+pub(super) fn telling(all: &[&Choice]) -> Option<(Metric, bool)> {
     let several = |m: &Metric| all.iter().filter(|c| c.cell(m).is_some()).nth(1).is_some();
     let known = |m: &Metric| all.iter().any(|c| c.cell(m).is_some_and(|c| !c.at_least));
     let (m, less) = headline_metrics().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))?;
@@ -88,12 +98,37 @@ pub(super) fn telling(all: &[Choice]) -> Option<(Metric, bool)> {
     Some((median.unwrap_or(m), less))
 }
 
-/// Up to three sentences.
+/// The choices about each workload, with its name, or all choices if no group carries several workloads. Workloads are not compared with each other.
+pub(super) fn by_class<'a, 'b>(all: &'b [Choice<'a>]) -> Vec<(&'a str, Vec<&'b Choice<'a>>)> {
+    let mut out: Vec<(&str, Vec<&Choice>)> = Vec::new();
+    for c in all.iter().filter(|c| !c.class.is_empty()) {
+        match out.iter_mut().find(|(class, _)| *class == c.class) {
+            Some((_, of)) => of.push(c),
+            None => out.push((c.class, vec![c])),
+        }
+    }
+    if out.is_empty() { vec![("", all.iter().collect())] } else { out }
+}
+
+/// Up to three sentences about each workload.
 pub(super) fn sentences(all: &[Choice]) -> Vec<String> {
+    let prefixed = |(class, of): (&str, Vec<&Choice>)| {
+        let of = of_one(&of);
+        if class.is_empty() { of } else { of.into_iter().map(|s| format!("{}: {s}", bold(class))).collect() }
+    };
+    by_class(all).into_iter().flat_map(prefixed).collect()
+}
+
+fn of_one(all: &[&Choice]) -> Vec<String> {
     let mut out: Vec<String> = stopped(all).into_iter().collect();
     let Some((m, less)) = telling(all) else { return out };
     let Some((best, worst)) = ends(all, &m, less) else { return out };
-    let (b, w) = (&all[best.0], &all[worst.0]);
+    let (b, w) = (all[best.0], all[worst.0]);
+    // Groups of one network share its links, and a load is no choice: nothing is best.
+    let shared = !less && all.iter().any(|c| c.at == b.at && c.variant == b.variant && c.subject != b.subject);
+    if shared || (b.load.len() == b.at.len() && b.subject == w.subject) {
+        return out;
+    }
     if same(best.1, worst.1) {
         out.push(format!("The {} is nearly the same at all points: {} to {}.", label(&m), shown(best.1, &m), shown(worst.1, &m)));
         return out;
@@ -112,7 +147,7 @@ pub(super) fn sentences(all: &[Choice]) -> Vec<String> {
     out
 }
 
-fn stopped(all: &[Choice]) -> Option<String> {
+fn stopped(all: &[&Choice]) -> Option<String> {
     let places: Vec<&str> = all.iter().filter(|c| c.finished_nothing()).map(|c| c.place.as_str()).collect();
     let mut named: Vec<String> = places.iter().take(MAX_NAMED).map(|p| (*p).to_owned()).collect();
     if places.len() > MAX_NAMED {
@@ -123,7 +158,7 @@ fn stopped(all: &[Choice]) -> Option<String> {
 }
 
 /// The best and the worst choice with a value. A choice with unfinished work is never the best, and the worst among equals.
-fn ends(all: &[Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usize, Cell))> {
+fn ends(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usize, Cell))> {
     let mut cells: Vec<(usize, Cell)> = all.iter().enumerate().filter_map(|(i, c)| Some((i, c.cell(m)?))).collect();
     cells.sort_by(|a, b| {
         let order = if less { a.1.mean.total_cmp(&b.1.mean) } else { b.1.mean.total_cmp(&a.1.mean) };
@@ -139,7 +174,7 @@ fn same(a: Cell, b: Cell) -> bool {
 }
 
 /// Cost of the best choice: for the other groups of its network, or else in its own goodput or queue.
-fn price(all: &[Choice], best: usize, judged_by: &Metric) -> Option<String> {
+fn price(all: &[&Choice], best: usize, judged_by: &Metric) -> Option<String> {
     let at = all[best].at;
     // Variants have separate networks and cost each other nothing.
     let others: Vec<usize> = (0..all.len())
@@ -155,7 +190,7 @@ fn price(all: &[Choice], best: usize, judged_by: &Metric) -> Option<String> {
 }
 
 /// A metric of a choice against the best value of its subject at the same load; other loads are not comparable. `None` where it is as good.
-fn cost(all: &[Choice], choice: usize, name: &str, less: bool, other: bool) -> Option<String> {
+fn cost(all: &[&Choice], choice: usize, name: &str, less: bool, other: bool) -> Option<String> {
     let m = metric(name)?;
     let here = all[choice].cell(&m)?;
     let own = all.iter().filter(|c| c.subject == all[choice].subject && c.load == all[choice].load);
@@ -215,7 +250,8 @@ fn key(v: &Value, unit: Dimension) -> GridCell {
 
 /// For two keys or more: heat maps of the main metric over the first two, one per combination of the rest. Stronger colours are better.
 pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
-    let (Some((m, less)), [x, y, ..]) = (telling(all), sweep.axes.as_slice()) else { return Vec::new() };
+    let first: Vec<&Choice> = by_class(all).into_iter().next().map_or_else(Vec::new, |c| c.1);
+    let (Some((m, less)), [x, y, ..]) = (telling(&first), sweep.axes.as_slice()) else { return Vec::new() };
     let means: Vec<f64> = all.iter().filter_map(|c| c.cell(&m)).map(|c| c.mean).collect();
     let (low, high) =
         (means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(f64::NEG_INFINITY, f64::max));
@@ -248,7 +284,7 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
         let cell = |xv: &Value, yv: &Value| {
             let c = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv)).and_then(|c| c.cell(&m));
             let good = c.map(|c| if less { 1.0 - place(c.mean) } else { place(c.mean) });
-            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, ..c }), m.unit) }
+            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, range: None, ..c }), m.unit) }
         };
         let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();
         let title = if title.is_empty() { label(&m) } else { format!("{}: {title}", label(&m)) };
@@ -296,9 +332,21 @@ mod tests {
                     let own = vec![("qct_p99_s".into(), wait.0 + wait.1), ("goodput_bps".into(), 1e8)];
                     let bulk = vec![("goodput_bps".into(), k * 4e7)];
                     if shared {
-                        s.points.push(Point { at: at.clone(), subject: "bulk".into(), metrics: bulk, variant: String::new() });
+                        s.points.push(Point {
+                            at: at.clone(),
+                            subject: "bulk".into(),
+                            metrics: bulk,
+                            variant: String::new(),
+                            class: String::new(),
+                        });
                     }
-                    s.points.push(Point { at, subject: "services".into(), metrics: own, variant: String::new() });
+                    s.points.push(Point {
+                        at,
+                        subject: "services".into(),
+                        metrics: own,
+                        variant: String::new(),
+                        class: String::new(),
+                    });
                 }
             }
         }

@@ -52,8 +52,10 @@ pub struct Point {
     pub at: Vec<Value>,
     /// Name of the variant: groups of one variant share a network.
     pub variant: String,
-    /// Name of variant and group, equal at all points.
+    /// Name of variant and group, equal at all points; with that of the workload, if the group carries several.
     pub subject: String,
+    /// Name of the workload, if the group carries several; empty for a whole group.
+    pub class: String,
     /// Values of the metrics of the `summary` table by column name; missing ones have no value.
     pub metrics: Vec<(String, f64)>,
 }

@@ -1,6 +1,6 @@
 //! Best choice load by load, for a sweep over both choices of an operator and loads. The best point of all would be that of the smallest load.
 
-use super::sweep_answer::{Choice, telling};
+use super::sweep_answer::{Choice, by_class, telling};
 use super::sweep_data::{Sweep, Value};
 use forebay_analysis::{bold, list, number};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,19 +13,27 @@ type Named = (String, f64, bool);
 
 /// The choice with the best value of the main metric at the largest number of loads. `None` without loads, or without several choices at one.
 pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
+    let one = |(class, of): (&str, Vec<&Choice>)| {
+        let sentence = of_one(sweep, &of)?;
+        Some(if class.is_empty() { sentence } else { format!("{}: {sentence}", bold(class)) })
+    };
+    by_class(all).into_iter().find_map(one)
+}
+
+fn of_one(sweep: &Sweep, all: &[&Choice]) -> Option<String> {
     let (m, less) = telling(all)?;
     let loads: Vec<usize> = (0..sweep.axes.len()).filter(|i| sweep.axes[*i].is_load()).collect();
     if loads.is_empty() {
         return None;
     }
     // Groups without the main metric have no value.
-    let mut judged = all.iter().filter(|c| c.cell(&m).is_some()).map(|c| c.subject);
+    let mut judged = all.iter().filter(|c| c.cell(&m).is_some()).map(|c| c.whose());
     let first = judged.next();
     let several = judged.any(|s| Some(s) != first) && !sweep.axes_name_subjects();
     let name = |c: &Choice| {
         let own = (0..sweep.axes.len()).filter(|i| !loads.contains(i) && c.at[*i] != Value::Unset);
         let value = |i: usize| format!("{} {}", sweep.axes[i].short, c.at[i].text()).trim().to_owned();
-        own.map(value).chain(several.then(|| c.subject.to_owned())).collect::<Vec<String>>().join(", ")
+        own.map(value).chain(several.then(|| c.whose().to_owned())).collect::<Vec<String>>().join(", ")
     };
     // Loads in the order of the sweep, each with its choices and their values.
     let mut by_load: Vec<(Vec<&Value>, Vec<Named>)> = Vec::new();
@@ -102,7 +110,7 @@ mod tests {
                 let p99 = senders * 1e-3 * if (buffer > 60.0) == (senders > 8.0) { 1.0 } else { 2.0 };
                 let at = vec![Value::Number(senders), Value::Number(buffer)];
                 let metrics = vec![("qct_p99_s".into(), p99)];
-                s.points.push(Point { at, variant: String::new(), subject: "cubic".into(), metrics });
+                s.points.push(Point { at, variant: String::new(), class: String::new(), subject: "cubic".into(), metrics });
             }
         }
         assert_eq!(

@@ -146,17 +146,20 @@ fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
         let columns: Vec<(bool, Vec<Column>)> =
             dimensions.iter().map(|d| (d.numbers, d.axes.iter().map(|a| Column::new(&rows, a)).collect())).collect();
         let cc = cc.map(|axis| Column::new(&rows, axis));
-        let (variants, groups) = (rows.text("variant", |t| t), rows.text("transport", |t| t));
+        let [variants, groups, classes] = ["variant", "transport", "class"].map(|c| rows.text(c, |t| t));
         let metrics: Vec<(&str, Floats)> = metrics().map(|m| (m.name, rows.float(m.name))).collect();
         for row in 0..rows.len() {
             let at = columns.iter().map(|(numbers, columns)| value(*numbers, columns, row)).collect();
             let (variant, group) = (variants.get(row).copied().unwrap_or(""), groups.get(row).copied().unwrap_or(""));
-            let subject = match &cc {
+            let class = classes.get(row).copied().unwrap_or("");
+            let whose = match &cc {
                 Some(cc) => cc.text(row).unwrap_or_default(),
                 None => names.subject(variant, group),
             };
+            let subject = if class.is_empty() { whose } else { format!("{whose}, {class}") };
             let numbers = metrics.iter().filter_map(|(name, column)| Some(((*name).to_owned(), column.get(row)?)));
-            sweep.points.push(Point { at, variant: variant.to_owned(), subject, metrics: numbers.collect() });
+            let class = class.to_owned();
+            sweep.points.push(Point { at, variant: variant.to_owned(), subject, class, metrics: numbers.collect() });
         }
     }
     Ok(sweep)
@@ -185,9 +188,10 @@ fn names(batches: &[Rows]) -> Names {
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut rows: BTreeMap<(i64, i64), usize> = BTreeMap::new();
     for batch in batches {
-        let (variant, group) = (batch.text("variant", |t| t), batch.text("transport", |t| t));
+        let [variant, group, class] = ["variant", "transport", "class"].map(|c| batch.text(c, |t| t));
         let (point, run) = (batch.int("point"), batch.int("run"));
-        for row in 0..batch.len() {
+        // Rows of single workloads have the names of their group.
+        for row in (0..batch.len()).filter(|row| class.get(*row).is_none_or(|c| c.is_empty())) {
             *rows.entry((point.get(row).unwrap_or(0), run.get(row).unwrap_or(0))).or_default() += 1;
             let (Some(v), Some(g)) = (variant.get(row), group.get(row)) else { continue };
             if !groups.get(*v).is_some_and(|of| of.contains(*g)) {

@@ -42,7 +42,10 @@ pub(super) fn render(page: &Page) -> String {
         out += "</tr>";
     }
     out += "</tbody></table></div>";
-    if page.table.rows.iter().flat_map(|r| &r.cells).flatten().any(|c| c.ends.is_some()) {
+    let cells = || page.table.rows.iter().flat_map(|r| &r.cells).flatten();
+    if cells().any(|c| c.range.is_some()) {
+        out += "<p class=\"note\">± (+ and −) is the range over the seeds: with fewer than five runs, a confidence interval would say little.</p>";
+    } else if cells().any(|c| c.ends.is_some()) {
         out += "<p class=\"note\">± is half the width of the 95 % confidence interval of the mean over seeds; asymmetric intervals (+ and −) are clipped at physical bounds.</p>";
     }
     out

@@ -21,7 +21,7 @@ pub(super) struct Message {
     pub query: Option<QueryId>,
     /// Deadline, if the message has one.
     pub deadline: TimeOrNever,
-    /// Bytes of the congestion window when the message was written.
+    /// Bytes that the windows allowed when the message was written.
     pub first_window: u64,
 }
 
@@ -168,6 +168,13 @@ impl OutgoingMessages {
     /// The oldest message.
     pub(super) fn front(&self) -> Option<&Message> {
         self.first.as_ref().map(|first| &first.0)
+    }
+
+    /// Limits the first window of the oldest message to `bytes`: the sender had been idle, or the receive window is smaller.
+    pub(super) fn narrow_first_window(&mut self, bytes: u64) {
+        if let Some((m, _)) = self.first.as_deref_mut() {
+            m.first_window = m.first_window.min(bytes);
+        }
     }
 
     /// The second oldest message.

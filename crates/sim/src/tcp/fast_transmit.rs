@@ -3,6 +3,7 @@
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::small_queue::memory;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::send_limits::Limit;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;
 
@@ -23,8 +24,13 @@ impl Sender {
         let limited = room == 0 && self.stream.snd_nxt() + u64::from(c.mss) <= self.stream.written();
         if self.stream.snd_nxt() < end && !limited && !held {
             self.send_rest(c, now, (first, end), out);
-        } else if c.cwnd_validation && (self.stream.snd_nxt() != first || limited) {
-            self.validate_cwnd(c, room == 0);
+        } else {
+            if room > 0 && !held && self.is_waiting() {
+                self.note_limit(now, Limit::SendBuffer);
+            }
+            if c.cwnd_validation && (self.stream.snd_nxt() != first || limited) {
+                self.validate_cwnd(c, room == 0);
+            }
         }
         // Both the ACK and the segments that it releases set the timer; the later one counts.
         if self.stream.snd_nxt() == first {

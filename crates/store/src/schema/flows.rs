@@ -118,6 +118,18 @@ fn own() -> Vec<Column<FlowRow>> {
         ),
         col("ce_acked_bytes", "B", Int(|r, _| count(r.ce_acked_bytes)), "bytes acknowledged by ACKs that carried ECN echo"),
         col("cwnd_max", "segments", Float(|r, _| Some(r.cwnd_max)), "largest congestion window"),
+        col(
+            "rwnd_limited_ns",
+            "ns",
+            Int(|r, _| r.rwnd_limited.ps().map(ns)),
+            "time in which the receive window limited the sender, as `tcpi_rwnd_limited` of Linux; null where the world does not count it",
+        ),
+        col(
+            "sndbuf_limited_ns",
+            "ns",
+            Int(|r, _| r.sndbuf_limited.ps().map(ns)),
+            "time in which the send buffer limited the sender, as `tcpi_sndbuf_limited` of Linux; null where the world does not count it",
+        ),
         col("rtt_min_ns", "ns", Int(|r, _| r.rtt_min.ps().map(ns)), "smallest RTT sample; null without a sample"),
         col("rtt_mean_ns", "ns", Int(|r, _| r.rtt_mean.ps().map(ns)), "mean RTT sample; null without a sample"),
         col("deadline_ns", "ns", Int(|r, _| deadline(r)), "deadline, relative to the start; null without a deadline"),

@@ -123,6 +123,14 @@ pub(super) const fn tail(known: &'static str) -> LowerBound {
     LowerBound::Quantile { known, quantile: 0.99 }
 }
 
+pub(super) const fn extreme(known: &'static str) -> LowerBound {
+    LowerBound::Quantile { known, quantile: 0.999 }
+}
+
+pub(super) const fn largest(known: &'static str) -> LowerBound {
+    LowerBound::Quantile { known, quantile: 1.0 }
+}
+
 /// Metric whose line is omitted when all values are 0.
 pub(super) const fn if_any<S>(
     name: &'static str,

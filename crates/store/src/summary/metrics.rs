@@ -1,6 +1,6 @@
 //! Compared metrics: of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
-use super::metric::{Dimension, Metric, UpperLimit, if_any, mean, median, metric, tail, time};
+use super::metric::{Dimension, Metric, UpperLimit, extreme, if_any, largest, mean, median, metric, tail, time};
 use super::values::{GroupSummary, NetworkSummary};
 
 /// Value of a group metric by name; `None` where the group has no value or the metric does not exist.
@@ -15,7 +15,7 @@ const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> M
 
 /// Largest exact quantile: a table column without a printed line.
 const fn known(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
-    let doc = "largest of the quantiles 0.5 and 0.99 that does not depend on messages still running at the end (0: neither, 1: none was \
+    let doc = "largest of the quantiles 0.5, 0.99 and 0.999 that does not depend on messages still running at the end (0: neither, 1: none was \
                running); higher quantiles are lower bounds";
     metric(name, "", Dimension::Ratio, get, doc)
 }
@@ -36,6 +36,14 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         Dimension::BitsPerSecond,
         |g: &GroupSummary| g.goodput_bps,
         "payload that reached the group's receivers after the warm-up, over simulated time",
+    )
+    .at_most(UpperLimit::Metric("goodput_max_bps")),
+    metric(
+        "active_goodput_bps",
+        "goodput while active",
+        Dimension::BitsPerSecond,
+        |g: &GroupSummary| g.active_goodput_bps,
+        "the same over the time from the start of its first message to the end of its last one; no value where this is the whole run",
     )
     .at_most(UpperLimit::Metric("goodput_max_bps")),
     metric(
@@ -77,6 +85,27 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "Jain's index of the goodputs of the group's endless flows: 1 if all are equal, 1/n if one has everything",
     )
     .at_most(UpperLimit::One),
+    if_any(
+        "rwnd_limited",
+        "limited by receive window",
+        Dimension::Fraction,
+        |g| g.rwnd_limited,
+        "fraction of the time of its endless flows in which the receive window limited them, as `tcpi_rwnd_limited` of Linux",
+    ),
+    if_any(
+        "sndbuf_limited",
+        "limited by send buffer",
+        Dimension::Fraction,
+        |g| g.sndbuf_limited,
+        "fraction of the time of its endless flows in which the send buffer limited them, as `tcpi_sndbuf_limited` of Linux",
+    ),
+    metric(
+        "datagrams_lost",
+        "datagrams lost",
+        Dimension::Fraction,
+        |g: &GroupSummary| g.datagrams_lost,
+        "fraction of its datagrams that had not arrived when the run ended",
+    ),
     metric(
         "flows",
         "flows started",
@@ -180,6 +209,20 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "their 99th percentile",
         tail("fct_small_exact_quantile"),
     ),
+    time(
+        "fct_small_p999_s",
+        "FCT small (<= 100 KB) p99.9",
+        |g| g.fct[0].and_then(|f| f.p999),
+        "their 99.9th percentile, of at least a thousand messages",
+        extreme("fct_small_exact_quantile"),
+    ),
+    time(
+        "fct_small_max_s",
+        "FCT small (<= 100 KB) max",
+        |g| g.fct[0].and_then(|f| f.max),
+        "the longest of them",
+        largest("fct_small_exact_quantile"),
+    ),
     running("fct_small_unfinished", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
     known("fct_small_exact_quantile", |g: &GroupSummary| g.fct[0].map(|f| f.known)),
     time(
@@ -244,6 +287,20 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         median("queries_exact_quantile"),
     ),
     time("qct_p99_s", "query completion p99", |g| g.qct.map(|q| q.p99), "its 99th percentile", tail("queries_exact_quantile")),
+    time(
+        "qct_p999_s",
+        "query completion p99.9",
+        |g| g.qct.and_then(|q| q.p999),
+        "their 99.9th percentile, of at least a thousand queries",
+        extreme("queries_exact_quantile"),
+    ),
+    time(
+        "qct_max_s",
+        "query completion max",
+        |g| g.qct.and_then(|q| q.max),
+        "the longest of them",
+        largest("queries_exact_quantile"),
+    ),
     running("queries_unfinished", |g| g.qct.map(|q| q.running)),
     known("queries_exact_quantile", |g| g.qct.map(|q| q.known)),
     time(
@@ -306,6 +363,13 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         Dimension::Fraction,
         |n| n.utilization,
         "fraction of the measured time in which the port transmitted",
+    ),
+    metric(
+        "active_utilization",
+        "utilization while active",
+        Dimension::Fraction,
+        |n| n.active_utilization,
+        "the same over the time from the start of the first message to the end of the last one; no value where this is the whole run",
     ),
     metric("drops", "drops, all ports", Dimension::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
     if_any(

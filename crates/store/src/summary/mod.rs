@@ -9,4 +9,4 @@ mod values;
 pub use metric::{Dimension, LowerBound, Metric, UpperLimit, ValueRange};
 pub use metrics::{GROUP_METRICS, NETWORK_METRICS, group_value};
 pub use reduce::summarise;
-pub use values::{GroupSummary, NetworkSummary, Spread, Summary};
+pub use values::{ClassSummary, GroupSummary, NetworkSummary, Spread, Summary};

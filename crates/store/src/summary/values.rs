@@ -2,7 +2,7 @@
 
 use forebay_types::{GroupId, IndexVec};
 
-/// Mean, median and 99th percentile of completion times. A message still running at the end counts with the time so far, so that its completion
+/// Mean, quantiles and maximum of completion times. A message still running at the end counts with the time so far, so that its completion
 /// time is at least that long. A value that would be larger if it never ended is a lower bound (`LowerBound`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -12,9 +12,13 @@ pub struct Spread {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
+    /// 99.9th percentile, of at least a thousand values.
+    pub p999: Option<f64>,
+    /// Largest value; `None` for a prediction.
+    pub max: Option<f64>,
     /// Fraction of the values still running.
     pub running: f64,
-    /// Largest of the quantiles 0.5 and 0.99 that does not depend on running values: 0 for neither, 1 when nothing was running.
+    /// Largest of the quantiles 0.5, 0.99 and 0.999 that does not depend on running values: 0 for neither, 1 when nothing was running.
     pub known: f64,
 }
 
@@ -25,6 +29,8 @@ pub struct GroupSummary {
     pub name: String,
     /// Payload acknowledged after the warm-up, bits per second of simulated time.
     pub goodput_bps: Option<f64>,
+    /// The same over the time from the start of its first message to the end of its last one, where this is shorter.
+    pub active_goodput_bps: Option<f64>,
     /// Maximum goodput of the links between its hosts, bits per second.
     pub goodput_max_bps: Option<f64>,
     /// The run left no rows: its values are predictions, and counts are unknown.
@@ -33,6 +39,12 @@ pub struct GroupSummary {
     pub long_flows: u64,
     /// Mean goodput of its endless flows, each over the part of the measured time in which it was active, bits per second.
     pub long_goodput_bps: Option<f64>,
+    /// Fraction of the time of its long flows in which the receive window limited them; `None` where it is unknown.
+    pub rwnd_limited: Option<f64>,
+    /// Fraction of the time of its long flows in which the send buffer limited them; `None` where it is unknown.
+    pub sndbuf_limited: Option<f64>,
+    /// Fraction of its datagrams that did not arrive; `None` without any.
+    pub datagrams_lost: Option<f64>,
     /// Ratio to the first group, where there are several groups.
     pub long_goodput_ratio: Option<f64>,
     /// Jain's index of the goodputs of its endless flows, when there are at least two and all were active at one time.
@@ -90,6 +102,8 @@ pub struct NetworkSummary {
     pub queue_max: Option<f64>,
     /// Fraction of time in which it transmitted.
     pub utilization: Option<f64>,
+    /// The same over the time in which there was work, where this is shorter.
+    pub active_utilization: Option<f64>,
     /// As [`GroupSummary::uncounted`].
     pub uncounted: bool,
     /// Packets dropped at all ports.
@@ -100,11 +114,24 @@ pub struct NetworkSummary {
     pub fairness: Option<f64>,
 }
 
+/// A workload of a group that carries several with messages or queries.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClassSummary {
+    /// The group.
+    pub group: GroupId,
+    /// Name of the workload.
+    pub class: String,
+    /// Its results alone.
+    pub summary: GroupSummary,
+}
+
 /// Summary of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// Per transport group, in the order of the configuration.
     pub groups: IndexVec<GroupId, GroupSummary>,
+    /// Workloads of the groups that carry several with messages or queries, in the order of groups and workloads.
+    pub classes: Vec<ClassSummary>,
     /// The switches.
     pub network: NetworkSummary,
 }

@@ -166,8 +166,9 @@ impl SweepTable {
         let mut of: Vec<(&SweepRow, &str)> = Vec::new();
         let mut rows: Vec<Row> = Vec::new();
         for (unit, key) in units.iter().zip(&keys) {
-            for (i, row) in unit.record.rows().enumerate() {
-                let transport = unit.groups.get(GroupId::from_index(i)).map_or(row.transport, String::as_str);
+            for row in unit.record.rows() {
+                let group = unit.record.groups.position(|name| name == row.transport);
+                let transport = group.and_then(|g| unit.groups.get(g)).map_or(row.transport, String::as_str);
                 rows.push(Row { variant: unit.variant, run: unit.run, transport, ..row });
                 of.push((unit, key));
             }

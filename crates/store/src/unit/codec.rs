@@ -19,7 +19,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// Columns in front of the metrics.
-const NAMES: usize = 6;
+const NAMES: usize = 7;
 
 /// The file of a unit.
 ///
@@ -101,7 +101,8 @@ fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
         seed: batch.column(2).as_primitive_opt::<UInt64Type>()?.value(0),
         world: text(3, 0)?,
         groups: (0..n).map(|row| text(4, row)).collect::<Option<_>>()?,
-        port: text(5, 0)?,
+        classes: (0..n).map(|row| text(5, row)).collect::<Option<_>>()?,
+        port: text(6, 0)?,
         values: (0..n).flat_map(value).collect(),
         ..UnitRecord::default()
     })

@@ -57,8 +57,9 @@ impl RunNames<'_> {
 pub fn summary(units: &[(&UnitRecord, RunNames)]) -> Result<RecordBatch, ArrowError> {
     let mut rows = Vec::new();
     for (record, names) in units {
-        for (i, row) in record.rows().enumerate() {
-            let transport = names.groups.1.get(GroupId::from_index(i)).map_or(row.transport, String::as_str);
+        for row in record.rows() {
+            let group = record.groups.position(|name| name == row.transport);
+            let transport = group.and_then(|g| names.groups.1.get(g)).map_or(row.transport, String::as_str);
             rows.push(Row { variant: names.variant, run: names.run, transport, ..row });
         }
     }

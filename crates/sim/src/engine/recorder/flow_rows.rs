@@ -29,6 +29,8 @@ mod has {
     /// ECN reductions or acknowledged marks.
     pub(super) const MARKS: u64 = 1 << 9;
     pub(super) const ALPHA: u64 = 1 << 10;
+    /// The receive window or the send buffer limited the sender for some time.
+    pub(super) const LIMITED: u64 = 1 << 11;
 }
 
 /// Rows in the order in which they were added.
@@ -171,7 +173,7 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     let FlowRow {
         flow_id, conn_id, workload, group, src, dst, size_bytes, start, end, acked, ideal, bytes_acked, bytes_measured, segs_sent, segs_retx, rtos,
         rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, ecn_reductions, loss_reductions, reduction_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id,
-        deadline, ecmp, opens, fits, waited, shim, request,
+        deadline, ecmp, opens, fits, waited, shim, request, rwnd_limited, sndbuf_limited,
     } = row;
     debug_assert!(
         *flow_id == 0 && waited.is_none() && shim.is_none() && !request,
@@ -183,6 +185,7 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     let counts = [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_reductions];
     let parts = bytes_acked != size_bytes || bytes_measured != size_bytes;
     let losses = *segs_retx > 0 || counts.into_iter().any(|n| *n > 0);
+    let limits = [rwnd_limited, sndbuf_limited].map(|t| t.get().map_or(0, |t| t.0));
     let marks = *ecn_reductions > 0 || *ce_acked_bytes > 0;
     let bits = [
         (has::END, !end.is_never()),
@@ -196,10 +199,12 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
         (has::LOSSES, losses),
         (has::MARKS, marks),
         (has::ALPHA, reduction_alpha.is_some()),
+        (has::LIMITED, limits != [0, 0]),
     ];
     number(bits.into_iter().filter(|b| b.1).fold(0, |all, b| all | b.0));
     number(*conn_id);
-    [workload.get(), group.get(), src.get(), dst.get()].into_iter().for_each(|id| number(u64::from(id)));
+    number(u64::from(group.get()) << 32 | u64::from(workload.get()));
+    [src.get(), dst.get()].into_iter().for_each(|id| number(u64::from(id)));
     [*size_bytes, start.0, ideal.0, *segs_sent, real(*cwnd_max), u64::from(*ecmp)].into_iter().for_each(&mut number);
     [end, acked, deadline].into_iter().filter_map(|t| t.get()).for_each(|t| number(since(t)));
     if parts {
@@ -223,6 +228,9 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     if let Some(query) = query_id {
         number(query.get());
     }
+    if limits != [0, 0] {
+        limits.into_iter().for_each(&mut number);
+    }
     to.push(row.count as u8);
     to.extend_from_slice(&row.lengths.to_le_bytes()[..row.count.div_ceil(2)]);
     to.extend_from_slice(&row.numbers[..row.bytes]);
@@ -234,7 +242,9 @@ fn read(from: &mut &[u8]) -> FlowRow {
     let bits = next();
     let has = |bit: u64| bits & bit != 0;
     let conn_id = next();
-    let [workload, group, src, dst] = std::array::from_fn(|_| next() as u32);
+    let of = next();
+    let [workload, group] = [of as u32, (of >> 32) as u32];
+    let [src, dst] = std::array::from_fn(|_| next() as u32);
     let [size_bytes, start, ideal, segs_sent, cwnd_max, ecmp] = std::array::from_fn(|_| next());
     let mut time = |bit: u64| if has(bit) { TimeOrNever::at(Time(start.wrapping_add(next()))) } else { TimeOrNever::NEVER };
     let (end, acked, deadline) = (time(has::END), time(has::ACKED), time(has::DEADLINE));
@@ -283,6 +293,11 @@ fn read(from: &mut &[u8]) -> FlowRow {
     if has(has::QUERY) {
         row.query_id = Some(QueryId::new(next()));
     }
+    let mut limits = [0, 0];
+    if has(has::LIMITED) {
+        limits = [next(), next()];
+    }
+    [row.rwnd_limited, row.sndbuf_limited] = limits.map(|ps| Time(ps).into());
     *from = reader.numbers;
     row
 }
@@ -317,6 +332,8 @@ mod tests {
             ce_acked_bytes: wide(9),
             reduction_alpha: bit(8).then_some(1.0 / 3.0),
             cwnd_max: n as f64 / 7.0,
+            rwnd_limited: Time(wide(6)).into(),
+            sndbuf_limited: Time(wide(7)).into(),
             rtt_min: time(10),
             rtt_mean: time(11),
             query_id: bit(12).then(|| QueryId::new(n)),

@@ -77,6 +77,11 @@ impl SimState {
         }
         let last = s.only;
         self.with_sender(conn, now, SenderCall::Write { bytes: length, deadline: deadline.get(), last });
+        if alone {
+            let (out, sender) = self.connections.sending_half(conn);
+            let window = sender.window_from(&self.tcp[sender.group()], begin);
+            out.narrow_first_window(window);
+        }
     }
 
     /// Stops an endless flow.

@@ -106,6 +106,8 @@ impl SimState {
             reduction_alpha: losses.reduction_alpha.map(|sum| sum / f64::from(losses.ecn_reductions)),
             ce_acked_bytes: losses.ce_bytes,
             cwnd_max: stats.cwnd_max,
+            rwnd_limited: losses.rwnd_limited.into(),
+            sndbuf_limited: losses.sndbuf_limited.into(),
             rtt_min: stats.rtt_min,
             rtt_mean: stats.rtt_sum.0.checked_div(stats.rtt_count).map(Time).into(),
             query_id: m.query,

@@ -76,8 +76,8 @@ impl SimState {
     /// is called at the end of the window in which the ACK left.
     #[cold]
     pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
-        if self.connections.sender(conn).lacks_window_since(time.saturating_sub(held)) {
-            self.note_stall(conn, time, held, |s| &mut s.delayed_ack);
+        if let Some(silent) = self.connections.sender(conn).silence_without_window(time) {
+            self.note_stall(conn, time, held.min(silent), |s| &mut s.delayed_ack);
         }
     }
 

@@ -5,7 +5,8 @@ use crate::tcp::common::cold::{Cold, Initial};
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::pacer::Pacer;
 use crate::tcp::common::send_stats::PendingMessages;
-use forebay_types::TimeOrNever;
+use crate::tcp::sender::send_limits::Limit;
+use forebay_types::{Time, TimeOrNever};
 
 /// State that most connections do not need.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) usage: CwndUsage,
     /// Messages behind the oldest unacknowledged one, with their statistics.
     pub(in crate::tcp) pending: PendingMessages,
+    /// Last opportunity to send that ended at the receive window or the send buffer.
+    pub(in crate::tcp) limit: Option<(Time, Limit)>,
 }
 
 impl ColdState {
@@ -62,6 +65,7 @@ impl ColdState {
         tag: None,
         usage: CwndUsage::NONE,
         pending: PendingMessages::NONE,
+        limit: None,
     };
 }
 

@@ -328,6 +328,11 @@ impl SendBuffer {
         self.full = size.saturating_sub(occupied) < occupied / 2 || occupied >= size;
     }
 
+    /// Returns true if the application has data for which there is no space.
+    pub(in crate::tcp) fn waits_for_space(&self) -> bool {
+        self.full && self.message().is_some()
+    }
+
     /// Returns true if the application has data that it may write now.
     pub(in crate::tcp) fn may_write(&self) -> bool {
         !self.full && self.message().is_some()

@@ -79,6 +79,10 @@ pub struct Losses {
     pub reduction_alpha: Option<f64>,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,
+    /// Time in which the receive window limited the sender.
+    pub rwnd_limited: Time,
+    /// Time in which the send buffer limited the sender.
+    pub sndbuf_limited: Time,
 }
 
 impl Initial for Losses {
@@ -94,6 +98,8 @@ impl Initial for Losses {
         loss_reductions: 0,
         reduction_alpha: None,
         ce_bytes: 0,
+        rwnd_limited: Time::ZERO,
+        sndbuf_limited: Time::ZERO,
     };
 }
 

@@ -7,6 +7,7 @@ use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::send_limits::Limit;
 use crate::tcp::sender::{CaState, Sender};
 use forebay_types::Time;
 
@@ -69,6 +70,9 @@ impl Sender {
         let nagle = push == Push::Pending && self.nagle_check(c);
         let (Some(b), Some(s)) = (&mut self.tx.send_buffer, &self.loss.sack) else { return Err(Stop::Other) };
         if b.queue().and_then(|q| q.head()).is_none() || start >= end {
+            if b.waits_for_space() && u64::from(s.board.in_network()) < self.cc.window.cwnd as u64 {
+                self.note_limit(now, Limit::SendBuffer);
+            }
             return Err(Stop::Other);
         }
         if self.cold.pacer_mut().is_some_and(|p| p.holds_back(now)) {
@@ -91,6 +95,7 @@ impl Sender {
         let (len, window) = (skb - start, self.stream.snd_wnd_edge().saturating_sub(start));
         // tcp_snd_wnd_test.
         if len.min(mss) > window {
+            self.note_limit(now, Limit::ReceiveWindow);
             return Err(Stop::Other);
         }
         let mut limit = mss;

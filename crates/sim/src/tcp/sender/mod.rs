@@ -1,6 +1,6 @@
 //! The sending endpoint. [`Sender`] consists of data types that are in `tcp/common` with their rules. Files here hold the steps that both stacks
 //! share: `app` (open, write, stop), `ack` (every ACK), `sack` (scoreboard), `recovery`, `undo`, `ecn`, `tlp`, `rto`, `transmit`, `nagle`, `paced_send`,
-//! `retransmit`, `idle`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
+//! `retransmit`, `idle`, `send_limits`. Steps of one stack are in `tcp/rfc` and `tcp/linux`, fast paths in `tcp/fast_path.rs`.
 
 mod ack;
 mod app;
@@ -15,6 +15,7 @@ mod recovery;
 mod retransmit;
 mod rto;
 pub(super) mod sack;
+pub(in crate::tcp) mod send_limits;
 mod tlp;
 mod transmit;
 mod two_way;
@@ -307,6 +308,11 @@ impl Sender {
     /// Returns true if everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
         self.stream.all_acked()
+    }
+
+    /// Bytes from stream offset `begin` on that the congestion window and the receive window allow while nothing before them is outstanding.
+    pub(crate) fn window_from(&self, c: &TcpConfig, begin: u64) -> u64 {
+        self.window_bytes(c).min(self.stream.snd_wnd_edge().saturating_sub(begin))
     }
 
     /// Bytes sent and not cumulatively acknowledged.

@@ -50,12 +50,11 @@ impl Sender {
         silent.min(ran)
     }
 
-    /// Returns true if the window has no space for the next data, and nothing was sent since `since`. Earlier segments have arrived or are lost, so
-    /// the sender only waits for an ACK. Statistics only.
-    pub fn lacks_window_since(&self, since: Time) -> bool {
-        self.stream.snd_una() < self.stream.snd_nxt()
-            && self.stream.snd_nxt() < self.stream.written()
-            && self.tx.last_tx().get().is_some_and(|last| last <= since)
+    /// Time since the last segment left, if the window has no space for the next data. Earlier segments have arrived or are lost, so the sender only
+    /// waits for an ACK. Statistics only.
+    pub fn silence_without_window(&self, now: Time) -> Option<Time> {
+        let waits = self.stream.snd_una() < self.stream.snd_nxt() && self.stream.snd_nxt() < self.stream.written();
+        self.tx.last_tx().get().filter(|_| waits).map(|last| now.saturating_sub(last))
     }
 
     /// Time since the last segment left, while a timer runs that would end the silence, and the kind of that timer. Statistics only.

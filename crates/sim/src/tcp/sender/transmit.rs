@@ -1,5 +1,6 @@
 //! Transmission of new segments, and of all segments to the wire.
 
+use super::send_limits::Limit;
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{CONTINUES, Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
@@ -235,6 +236,7 @@ impl Sender {
                 let data = self.stream.written().saturating_sub(self.stream.snd_nxt()).min(u64::from(c.mss));
                 len = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
                 if len == 0 || (self.flight() > 0 && len < data) {
+                    self.note_limit(now, Limit::ReceiveWindow);
                     break;
                 }
             }
@@ -253,6 +255,9 @@ impl Sender {
             self.stream.advance_nxt(len);
             self.send_segment(c, now, offset, len, out);
             pipe += if by_segments { 1 } else { len };
+        }
+        if self.stream.snd_nxt() >= end && end < self.stream.written() && self.is_waiting() && pipe + full <= window {
+            self.note_limit(now, Limit::SendBuffer);
         }
         let sent = self.stream.snd_nxt() != first;
         if c.cwnd_validation && (sent || limited) {

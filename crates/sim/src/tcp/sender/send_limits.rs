@@ -1,0 +1,34 @@
+//! Time in which the receive window or the send buffer limits a sender (Linux tcp_chrono_start; `tcpi_rwnd_limited`, `tcpi_sndbuf_limited`).
+//!
+//! An opportunity to send that ends at one of the two, while the congestion window has space, limits the sender until the next opportunity. This is
+//! counted at the next one that ends so, and no longer than a smoothed round trip: by then the ACK of the last segment has come. A sender that the
+//! congestion window limits counts nothing.
+
+use super::Sender;
+use forebay_types::Time;
+
+/// Limit of a sender other than the congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tcp) enum Limit {
+    /// The receive window has no space for the next segment (tcp_snd_wnd_test).
+    ReceiveWindow,
+    /// The send buffer holds no unsent data, and has no space for more (SOCK_NOSPACE; tcp_cwnd_validate).
+    SendBuffer,
+}
+
+impl Sender {
+    /// Notes that an opportunity to send at `now` ended at `limit`.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn note_limit(&mut self, now: Time, limit: Limit) {
+        if let Some((since, before)) = self.cold.limit.replace((now, limit)) {
+            let round = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
+            let time = now.saturating_sub(since).min(round);
+            let losses = &mut self.stats.current_mut().losses;
+            match before {
+                Limit::ReceiveWindow => losses.rwnd_limited += time,
+                Limit::SendBuffer => losses.sndbuf_limited += time,
+            }
+        }
+    }
+}
