@@ -1,0 +1,90 @@
+//! Decision between the changes that were compared under all variations.
+
+use crate::rank::{Assessment, Entry};
+use crate::robust::Robust;
+use forebay_scenario::Objective;
+
+/// Ratio up to which two worst cases count as equal (our choice): then the smaller effort decides.
+const NEAR: f64 = 1.25;
+
+/// Reason for the recommendation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The smallest worst loss over all variations.
+    BestWorstCase,
+    /// The objective is not worse, and stalls end or another class gains.
+    OthersGain,
+    /// The least effort that meets the limit in every variation.
+    MeetsLimit,
+    /// Nothing meets the limit in every variation; this fails in the fewest.
+    NearestToLimit,
+    /// The present network meets the limit, or no change is better.
+    ChangeNothing,
+    /// The objective has no value.
+    Unknown,
+}
+
+/// Number of the recommended entry among those with results under the variations, and the reason.
+pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: &[Entry]) -> (Option<usize>, Reason) {
+    if today.assessment == Assessment::Unknown {
+        return (None, Reason::Unknown);
+    }
+    let Some(now) = &today.robust else { return (None, Reason::ChangeNothing) };
+    let sound: Vec<(usize, &Entry, &Robust)> = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(i, e)| Some((i, e, e.robust.as_ref()?)))
+        .filter(|(_, e, r)| e.assessment == Assessment::Sound && r.objection().is_none())
+        .collect();
+    if let Some((limit, _)) = objective.limit {
+        return meets(objective, limit, now, &sound);
+    }
+    let goal = objective.goal;
+    // Better in the worst case, and beyond chance: in the file's network, over all variations together, or by the number of stalls.
+    let sure = |e: &Entry, r: &Robust| {
+        let significant = e.objective.is_some_and(|c| !c.is_noise() && e.gain(goal) > 1.0);
+        let overall = r.overall().is_some_and(|o| o.half_width.is_some_and(|h| o.mean + h < 0.0));
+        significant || overall || e.ends_stalls(own)
+    };
+    let better: Vec<_> = sound.iter().filter(|(_, e, r)| r.regret * NEAR < now.regret && sure(e, r)).collect();
+    if let Some(least) = better.iter().map(|(_, _, r)| r.regret).reduce(f64::min) {
+        let near = better.iter().filter(|(_, _, r)| r.regret <= NEAR * least);
+        let best = near.min_by(|(_, a, r), (_, b, s)| {
+            a.harms_others().cmp(&b.harms_others()).then(a.effort.cmp(&b.effort)).then(r.regret.total_cmp(&s.regret))
+        });
+        return (best.map(|b| b.0), Reason::BestWorstCase);
+    }
+    let gains = |e: &Entry| {
+        let stalls = (0..e.prices.len()).any(|c| e.ends_stalls(c));
+        let factor = e.side_gain().map_or(1.0, |(_, f)| f);
+        (stalls || factor > 1.5).then_some(factor)
+    };
+    let aside = sound.iter().filter(|(_, e, r)| {
+        let not_worse = r.overall().is_none_or(|o| o.mean < 0.1);
+        not_worse && r.reversed_in(goal).is_empty() && !e.harms_others() && gains(e).is_some()
+    });
+    let best = aside.max_by(|(_, a, _), (_, b, _)| {
+        gains(a).unwrap_or(0.0).total_cmp(&gains(b).unwrap_or(0.0)).then(b.effort.cmp(&a.effort))
+    });
+    match best {
+        Some((i, ..)) => (Some(*i), Reason::OthersGain),
+        None => (None, Reason::ChangeNothing),
+    }
+}
+
+/// The least effort that meets the limit in the most variations.
+fn meets(objective: &Objective, limit: f64, now: &Robust, sound: &[(usize, &Entry, &Robust)]) -> (Option<usize>, Reason) {
+    let goal = objective.goal;
+    let failures = |r: &Robust| r.misses(goal, limit).len();
+    if failures(now) == 0 {
+        return (None, Reason::ChangeNothing);
+    }
+    let best = sound.iter().min_by(|(_, a, r), (_, b, s)| {
+        failures(r).cmp(&failures(s)).then(a.effort.cmp(&b.effort)).then(r.regret.total_cmp(&s.regret))
+    });
+    match best {
+        Some((i, _, r)) if failures(r) == 0 => (Some(*i), Reason::MeetsLimit),
+        Some((i, _, r)) if failures(r) < failures(now) => (Some(*i), Reason::NearestToLimit),
+        _ => (None, Reason::ChangeNothing),
+    }
+}
