@@ -10,6 +10,9 @@ use serde_json::Value as Json;
 /// Largest load to which the background is raised (our choice): above it every queue grows without end.
 const MAX_LOAD: f64 = 0.8;
 
+/// Name of the variation of the random choices.
+const OTHER_SEEDS: &str = "other seeds";
+
 /// One variation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variation {
@@ -17,6 +20,8 @@ pub struct Variation {
     pub name: String,
     /// Overrides of the scenario.
     pub(crate) sets: Vec<String>,
+    /// True for seeds that no other network has.
+    pub(crate) other_seeds: bool,
 }
 
 /// Variations of a scenario in the order of their evaluation, those that most often reverse an advice first; and assumptions that cannot be varied,
@@ -43,7 +48,7 @@ impl Variations {
         let (less, more) = fan_in(s);
         out.add("fan-in - 50 %", less);
         out.add("fan-in + 50 %", more);
-        out.add("other seeds", other_seeds(s, document));
+        out.add(OTHER_SEEDS, Ok(other_seeds(document)));
         out
     }
 
@@ -57,7 +62,7 @@ impl Variations {
                     "interface queue" => "FIFO at hosts",
                     other => other,
                 };
-                self.list.push(Variation { name: name.to_owned(), sets });
+                self.list.push(Variation { name: name.to_owned(), sets, other_seeds: name == OTHER_SEEDS });
             }
             Err(why) => self.fixed.push((name.to_owned(), why)),
         }
@@ -181,12 +186,7 @@ fn more_servers(s: &Subject, servers: &[String]) -> Result<(Vec<String>, Vec<Str
     Ok((sets, all))
 }
 
-/// Seeds that no other variation uses, also for the hash of the paths.
-fn other_seeds(s: &Subject, document: &Json) -> Result<Vec<String>, String> {
-    let seed = s.echo["seed"].as_u64().unwrap_or(1);
-    let mut sets = vec![format!("seed={}", seed.wrapping_add(1000) & i64::MAX as u64)];
-    if !document["topology"]["hash-seed"].is_null() {
-        sets.push("topology.hash-seed=4711".into());
-    }
-    Ok(sets)
+/// Another hash of the paths. The search takes seeds that no other network has.
+fn other_seeds(document: &Json) -> Vec<String> {
+    if document["topology"]["hash-seed"].is_null() { Vec::new() } else { vec!["topology.hash-seed=4711".into()] }
 }

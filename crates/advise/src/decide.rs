@@ -63,9 +63,8 @@ pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: 
         let not_worse = r.overall().is_none_or(|o| o.mean < 0.1);
         not_worse && r.reversed_in(goal).is_empty() && !e.harms_others() && gains(e).is_some()
     });
-    let best = aside.max_by(|(_, a, _), (_, b, _)| {
-        gains(a).unwrap_or(0.0).total_cmp(&gains(b).unwrap_or(0.0)).then(b.effort.cmp(&a.effort))
-    });
+    let best = aside
+        .max_by(|(_, a, _), (_, b, _)| gains(a).unwrap_or(0.0).total_cmp(&gains(b).unwrap_or(0.0)).then(b.effort.cmp(&a.effort)));
     match best {
         Some((i, ..)) => (Some(*i), Reason::OthersGain),
         None => (None, Reason::ChangeNothing),

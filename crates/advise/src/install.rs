@@ -82,8 +82,8 @@ impl Step {
     }
 }
 
-/// Steps that give the connections of one transport, or of all, a congestion control of the kernel.
-pub(crate) fn congestion_control(cc: &str, own: Option<&str>, peers: &Peers) -> Vec<Step> {
+/// Steps that give the connections of one transport, or of all, a congestion control of the kernel instead of the present one.
+pub(crate) fn congestion_control(cc: &str, present: &str, own: Option<&str>, peers: &Peers) -> Vec<Step> {
     let both_ends = cc == "dctcp";
     let at = if both_ends { peers.ends(own) } else { peers.senders(own) };
     let place = if both_ends { format!("hosts {at} (both ends)") } else { format!("hosts {at} (senders)") };
@@ -103,7 +103,7 @@ pub(crate) fn congestion_control(cc: &str, own: Option<&str>, peers: &Peers) -> 
                 place,
                 "net.ipv4.tcp_congestion_control",
                 cc,
-                "cubic",
+                present,
                 "keep their congestion control: restart the services",
             );
             step.run.insert(0, format!("modprobe tcp_{cc}"));

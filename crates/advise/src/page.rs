@@ -25,7 +25,11 @@ pub fn page(a: &Advice) -> Page {
         ("objective", a.objective.to_string()),
         ("stack", a.stack.clone()),
         ("networks tried", a.variations.join(", ")),
-        ("order", "the recommended change, then by the largest loss over all networks; changes that starve a traffic class rank last".to_owned()),
+        (
+            "order",
+            "the recommended change, then by the largest loss over all networks; changes that starve a traffic class rank last"
+                .to_owned(),
+        ),
     ];
     let dropped = a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}"));
     let fixed = a.fixed.iter().map(|(name, why)| format!("`{name}` was not tried: {why}"));
@@ -75,7 +79,8 @@ fn scatter(a: &Advice, shown: &[&Entry]) -> Option<Section> {
         })
         .collect();
     let better = |goal: Goal, less: &'static str, more: &'static str| if goal.more_is_better() { more } else { less };
-    let text = format!("Each point is one change in the network of the file. Better is to the {}.", better(goal, "left", "right"));
+    let text =
+        format!("Each point is one change in the network of the file. Better is to the {}.", better(goal, "left", "right"));
     let figure = Figure {
         id: "gain-price".into(),
         title: "Gain and price".into(),
@@ -167,10 +172,7 @@ fn all_changes(a: &Advice) -> Section {
     };
     let mut rows = vec![row(a.today.name.clone(), today(a), numbers(&a.today, &|c| c.before))];
     rows.extend(
-        a.entries
-            .iter()
-            .enumerate()
-            .map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(a, e), numbers(e, &|c| c.after))),
+        a.entries.iter().enumerate().map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(a, e), numbers(e, &|c| c.after))),
     );
     let text = "Each change is compared with the present network by the same seeds: the factor is a geometric mean over them, and a change is not clear \
                 if its interval includes 1. The largest loss is the worst ratio to the best change over all networks. Changes that starve a traffic \

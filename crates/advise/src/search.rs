@@ -187,7 +187,9 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let name = recommended.map(|i| entries[i].name.clone());
     let goal = objective.goal;
     entries.sort_by(|a, b| {
-        let key = |e: &Entry| (Some(&e.name) != name.as_ref(), e.assessment, e.robust.as_ref().is_some_and(|r| r.objection().is_some()));
+        let key = |e: &Entry| {
+            (Some(&e.name) != name.as_ref(), e.assessment, e.robust.as_ref().is_some_and(|r| r.objection().is_some()))
+        };
         let regret = |e: &Entry| e.robust.as_ref().map_or(f64::INFINITY, |r| r.regret);
         key(a).cmp(&key(b)).then(regret(a).total_cmp(&regret(b))).then(a.name.cmp(&b.name))
     });
@@ -290,28 +292,39 @@ impl<'t, 'a> Field<'t, 'a> {
         let mut tickets: Vec<(Ticket, Vec<Option<Ticket>>)> = Vec::new();
         for network in networks {
             let scenario = self.trial.scenario(None, network.as_ref()).map_err(AdviseError::Usage)?;
-            let now = self.trial.submit(&scenario, self.seeds)?;
+            let seeds = self.seeds_of(network.as_ref()).end;
+            let now = self.trial.submit(&scenario, seeds)?;
             let mut own = Vec::new();
             for (plan, _) in &self.kept {
                 // A plan that a variation does not allow has no result there.
                 let scenario = self.trial.scenario(Some(plan), network.as_ref()).ok();
-                own.push(scenario.map(|s| self.trial.submit(&s, self.seeds)).transpose()?);
+                own.push(scenario.map(|s| self.trial.submit(&s, seeds)).transpose()?);
             }
             tickets.push((now, own));
         }
         for ((now, tickets), network) in tickets.into_iter().zip(networks) {
             let what = network.as_ref().map_or("the best changes", |v| v.name.as_str());
-            let before = self.trial.wait(&now, what)?;
+            let used = self.seeds_of(network.as_ref());
+            let used = used.start as usize..used.end as usize;
+            // A backend without seeds has one run.
+            let part = |runs: Runs| runs.get(used.clone()).map_or_else(|| runs.clone(), <[_]>::to_vec);
+            let before = part(self.trial.wait(&now, what)?);
             let outcome = |t: &Trial, after: &Runs| Outcome::of(t.objective.goal, self.own, &t.classes, &before, after);
             self.today.outcomes.push(outcome(self.trial, &before));
             for ((_, entry), ticket) in self.kept.iter_mut().zip(tickets) {
-                let after = ticket.map(|t| self.trial.wait(&t, what)).transpose()?;
+                let after = ticket.map(|t| self.trial.wait(&t, what)).transpose()?.map(part);
                 let outcome = after.and_then(|after| outcome(self.trial, &after));
                 entry.robust.get_or_insert_default().outcomes.push(outcome);
             }
         }
         self.set_regrets();
         Ok(())
+    }
+
+    /// Seeds of a network, from 0. Those of the finals precede the other seeds, so that only a few runs are new.
+    fn seeds_of(&self, network: Option<&Variation>) -> std::ops::Range<u32> {
+        let finals = self.trial.request.seeds;
+        if network.is_some_and(|v| v.other_seeds) { finals..finals + self.seeds } else { 0..self.seeds }
     }
 
     fn set_regrets(&mut self) {
@@ -342,12 +355,7 @@ impl<'t, 'a> Field<'t, 'a> {
 }
 
 /// The present network and the best changes in the network of the file with all seeds, and with more where only the interval is in the way.
-fn finals(
-    trial: &mut Trial,
-    own: usize,
-    now: Robust,
-    kept: Vec<(Plan, Entry)>,
-) -> Result<(Entry, Vec<Entry>), AdviseError> {
+fn finals(trial: &mut Trial, own: usize, now: Robust, kept: Vec<(Plan, Entry)>) -> Result<(Entry, Vec<Entry>), AdviseError> {
     let goal = trial.objective.goal;
     let mut seeds = trial.request.seeds;
     loop {

@@ -56,7 +56,10 @@ fn worst_and_best(a: &Advice, e: &Entry) -> [String; 3] {
 /// Titles of the columns of [`cells`].
 pub(crate) fn titles(a: &Advice) -> Vec<String> {
     let mut out: Vec<String> = vec![a.objective.to_string()];
-    out.extend(["against today (95 %)", "verdict", "worst network", "best network", "largest loss", "stalled", "seeds"].map(String::from));
+    out.extend(
+        ["against today (95 %)", "verdict", "worst network", "best network", "largest loss", "stalled", "seeds"]
+            .map(String::from),
+    );
     out.extend(a.today.others.iter().map(|o| format!("{} of {}", o.goal, o.class)));
     out
 }
@@ -106,10 +109,13 @@ pub(crate) fn network_rows(a: &Advice) -> (Vec<String>, Vec<(String, Vec<String>
         .collect();
     let value = |e: &Entry, w: usize| {
         let outcome = e.robust.as_ref().and_then(|r| r.outcomes.get(w)?.as_ref());
-        outcome.map_or_else(|| "-".into(), |o| {
-            let mark = if o.objection.is_some() { " !" } else { "" };
-            format!("{}{mark}", quantity(o.value, goal))
-        })
+        outcome.map_or_else(
+            || "-".into(),
+            |o| {
+                let mark = if o.objection.is_some() { " !" } else { "" };
+                format!("{}{mark}", quantity(o.value, goal))
+            },
+        )
     };
     let heads = columns.iter().map(|(name, _)| name.clone()).collect();
     let row = |(w, name): (usize, &String)| (name.clone(), columns.iter().map(|(_, e)| value(e, w)).collect());

@@ -88,7 +88,17 @@ fn worst_case(a: &Advice, best: &Entry) -> Option<String> {
         let names: Vec<&str> = reversed.iter().map(|i| a.variations[*i].as_str()).collect();
         format!("It is worse than today with {} of {known} networks tried: {}", reversed.len(), names.join(", "))
     };
-    Some(format!("{holds}: the worst has {}, the best {}.", at(worst)?, at(good)?))
+    let overall = robust.overall().and_then(|e| {
+        let half = e.half_width?;
+        let (low, high) = ((-e.mean - half).exp(), (-e.mean + half).exp());
+        Some(format!(
+            " Over all of them it is {} times better (95 % interval {} to {}).",
+            times((-e.mean).exp()),
+            times(low),
+            times(high)
+        ))
+    });
+    Some(format!("{holds}: the worst has {}, the best {}.{}", at(worst)?, at(good)?, overall.unwrap_or_default()))
 }
 
 /// Networks in which another change is clearly better: they would have to be certain to prefer it.
@@ -174,12 +184,12 @@ fn nothing(a: &Advice) -> Vec<String> {
 fn change(c: &Change, goal: Goal) -> String {
     let (verb, ratio) = if c.factor() < 1.0 { ("falls", 1.0 / c.factor()) } else { ("rises", c.factor()) };
     let interval = match c.interval() {
+        Some(_) if c.is_noise() => format!("{} seeds do not prove it", c.log.n),
         Some((low, high)) if c.factor() < 1.0 => format!("95 % interval {} to {}", times(1.0 / high), times(1.0 / low)),
         Some((low, high)) => format!("95 % interval {} to {}", times(low), times(high)),
         None => "one seed: no interval".to_owned(),
     };
-    let noise = if c.is_noise() { ", which may be chance" } else { "" };
-    format!("{verb} from {} to {}, {} times ({interval}{noise})", quantity(c.before, goal), quantity(c.after, goal), times(ratio))
+    format!("{verb} from {} to {}, {} times ({interval})", quantity(c.before, goal), quantity(c.after, goal), times(ratio))
 }
 
 /// Median, tail, goodput and unfinished work of another class.

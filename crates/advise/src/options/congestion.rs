@@ -12,7 +12,7 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     for k in [s.k(), s.k() / 3] {
         for (scope, words) in &scopes {
             let sets = [s.queues(&format!("{{kind=\"dctcp-step\",k=\"{k}pkt\"}}"), Some(k)), s.cc(*scope, "dctcp")].concat();
-            let mut install = install::congestion_control("dctcp", scope.map(|t| t.name.as_str()), s.peers);
+            let mut install = install::congestion_control("dctcp", s.present_cc(), scope.map(|t| t.name.as_str()), s.peers);
             install.push(install::marking(k));
             let name = format!("dctcp{words}, K = {k}");
             out.push(Choice { family: Family::Dctcp, name, sets, scales: Vec::new(), install, k: Some(k) });
@@ -22,7 +22,7 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     // As the scenario: BBR's rate samples need SACK.
     if s.text("recovery").is_none_or(|r| r == "rack" || r == "sack") {
         for (scope, words) in &scopes {
-            let install = install::congestion_control("bbr", scope.map(|t| t.name.as_str()), s.peers);
+            let install = install::congestion_control("bbr", s.present_cc(), scope.map(|t| t.name.as_str()), s.peers);
             out.push(Choice {
                 family: Family::Bbr,
                 name: format!("bbr{words}"),
@@ -61,7 +61,7 @@ fn red(s: &Subject, out: &mut Vec<Choice>) {
     let at = format!("hosts {} (both ends)", s.peers.ends(None));
     let install = vec![
         Step::sysctl(at.clone(), "net.ipv4.tcp_ecn", "1", "2", "stay without ECN until they are opened again"),
-        Step::sysctl(at, "net.ipv4.tcp_congestion_control", "cubic", "cubic", "keep their congestion control"),
+        Step::sysctl(at, "net.ipv4.tcp_congestion_control", "cubic", s.present_cc(), "keep their congestion control"),
         Step::words("switch, every port", format!("WRED with ECN: minimum {low} B, maximum {high} B, probability 10 %")),
     ];
     let name = format!("cubic with ECN for all, RED {min} to {max}");

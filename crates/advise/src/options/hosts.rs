@@ -20,7 +20,12 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     let queue = s.host_queue().and_then(|q| q["kind"].as_str().or(q.as_str()));
     for (kind, discipline) in [("fq-codel", "fq_codel"), ("fq", "fq")].into_iter().filter(|(kind, _)| queue != Some(*kind)) {
         let sets = vec![format!("topology.host-queue=\"{kind}\"")];
-        add(Family::HostQueue, format!("{discipline} at the hosts' interfaces"), sets, vec![Step::qdisc(ends.clone(), discipline)]);
+        add(
+            Family::HostQueue,
+            format!("{discipline} at the hosts' interfaces"),
+            sets,
+            vec![Step::qdisc(ends.clone(), discipline)],
+        );
     }
     // The settings below are those of Linux.
     if s.text("stack") != Some("linux") {

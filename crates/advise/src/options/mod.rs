@@ -131,12 +131,7 @@ pub(crate) fn choices(subject: &Subject) -> Vec<Choice> {
 }
 
 impl<'a> Subject<'a> {
-    pub(crate) fn new(
-        scenario: &Scenario,
-        resolved: &'a Resolved,
-        class: WorkloadId,
-        peers: &'a Peers,
-    ) -> Option<Subject<'a>> {
+    pub(crate) fn new(scenario: &Scenario, resolved: &'a Resolved, class: WorkloadId, peers: &'a Peers) -> Option<Subject<'a>> {
         let variant = resolved.variants.first()?;
         let (echo, config) = (&variant.echo, &variant.config);
         let own = config.workloads.get(class)?;
@@ -180,6 +175,12 @@ impl<'a> Subject<'a> {
     pub(crate) fn transport(&self) -> &Json {
         let transport = &self.echo["transport"];
         if transport["group"][0].is_object() { &transport["group"][0] } else { transport }
+    }
+
+    /// Name of the present congestion control, to which an installation returns.
+    fn present_cc(&self) -> &str {
+        let cc = &self.transport()["cc"];
+        cc["kind"].as_str().or(cc.as_str()).unwrap_or("cubic")
     }
 
     fn text(&self, key: &str) -> Option<&str> {

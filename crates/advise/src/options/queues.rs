@@ -20,7 +20,7 @@ fn own_queues(s: &Subject, out: &mut Vec<Choice>) {
         let tag = format!("{}.shim={{kind=\"service\",class={SERVICE_CLASS}}}", own.key);
         let cc_sets = cc.map_or_else(Vec::new, |cc| s.cc(Some(own), cc));
         let mut install = vec![dscp(s, name)];
-        install.extend(cc.map_or_else(Vec::new, |cc| install::congestion_control(cc, Some(name), s.peers)));
+        install.extend(cc.map_or_else(Vec::new, |cc| install::congestion_control(cc, s.present_cc(), Some(name), s.peers)));
         install.push(Step::words("switch, all ports", format!("DSCP CS{SERVICE_CLASS} to a queue of its own; {switch}")));
         let sets = [s.queues(queue, None), cc_sets, vec![tag]].concat();
         let name = format!("own queue for {name}, {words}");

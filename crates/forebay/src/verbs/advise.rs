@@ -97,7 +97,8 @@ fn answer(a: &Advice) -> String {
         install.iter().for_each(|step| _ = writeln!(out, "  {step}"));
     }
     let _ = writeln!(out, "\nAll changes, the recommended one first (stack {}):\n\n{}", a.stack, table(a));
-    let _ = writeln!(out, "The {} in each network tried (columns: numbers of the changes above):\n\n{}", a.objective, networks(a));
+    let _ =
+        writeln!(out, "The {} in each network tried (columns: numbers of the changes above):\n\n{}", a.objective, networks(a));
     for (name, why) in &a.fixed {
         let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not tried: {name}: {why}")));
     }
