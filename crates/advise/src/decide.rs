@@ -7,6 +7,9 @@ use forebay_scenario::Objective;
 /// Ratio up to which two worst cases count as equal (our choice): then the smaller effort decides.
 const NEAR: f64 = 1.25;
 
+/// Ratio of mean losses above which an equal worst case does not excuse the smaller effort (our choice).
+const MUCH: f64 = 1.5;
+
 /// Reason for the recommendation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
@@ -30,15 +33,29 @@ pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: 
         return (None, Reason::Unknown);
     }
     let Some(now) = &today.robust else { return (None, Reason::ChangeNothing) };
-    let sound: Vec<(usize, &Entry, &Robust)> = entries
+    let sound: Vec<Compared> = entries
         .iter()
         .enumerate()
         .filter_map(|(i, e)| Some((i, e, e.robust.as_ref()?)))
         .filter(|(_, e, r)| e.assessment == Assessment::Sound && r.objection().is_none())
         .collect();
-    if let Some((limit, _)) = objective.limit {
-        return meets(objective, limit, now, &sound);
+    // Established changes first; those of research if no other helps.
+    let (established, experimental): (Vec<Compared>, Vec<Compared>) = sound.into_iter().partition(|(_, e, _)| !e.experimental);
+    let choose = |from: &[Compared]| match &objective.limit {
+        Some((limit, _)) => meets(objective, *limit, now, from),
+        None => best(objective, own, now, from),
+    };
+    match choose(&established) {
+        (None, Reason::ChangeNothing) => choose(&experimental),
+        decided => decided,
     }
+}
+
+/// Number of an entry, the entry, and its results under the variations.
+type Compared<'a> = (usize, &'a Entry, &'a Robust);
+
+/// The best worst case; without one, a gain for others that costs the objective nothing.
+fn best(objective: &Objective, own: usize, now: &Robust, sound: &[Compared]) -> (Option<usize>, Reason) {
     let goal = objective.goal;
     // Better in the worst case, and beyond chance: in the file's network, over all variations together, or by the number of stalls.
     let sure = |e: &Entry, r: &Robust| {
@@ -48,7 +65,9 @@ pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: 
     };
     let better: Vec<_> = sound.iter().filter(|(_, e, r)| r.regret * NEAR < now.regret && sure(e, r)).collect();
     if let Some(least) = better.iter().map(|(_, _, r)| r.regret).reduce(f64::min) {
-        let near = better.iter().filter(|(_, _, r)| r.regret <= NEAR * least);
+        let near: Vec<_> = better.into_iter().filter(|(_, _, r)| r.regret <= NEAR * least).collect();
+        let mean = near.iter().map(|(_, _, r)| r.mean_loss).fold(f64::INFINITY, f64::min);
+        let near = near.into_iter().filter(|(_, _, r)| r.mean_loss <= MUCH * mean);
         let best = near.min_by(|(_, a, r), (_, b, s)| {
             a.harms_others().cmp(&b.harms_others()).then(a.effort.cmp(&b.effort)).then(r.regret.total_cmp(&s.regret))
         });
@@ -72,7 +91,7 @@ pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: 
 }
 
 /// The least effort that meets the limit in the most variations.
-fn meets(objective: &Objective, limit: f64, now: &Robust, sound: &[(usize, &Entry, &Robust)]) -> (Option<usize>, Reason) {
+fn meets(objective: &Objective, limit: f64, now: &Robust, sound: &[Compared]) -> (Option<usize>, Reason) {
     let goal = objective.goal;
     let failures = |r: &Robust| r.misses(goal, limit).len();
     if failures(now) == 0 {

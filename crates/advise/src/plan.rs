@@ -3,10 +3,8 @@
 use crate::install::Step;
 use crate::options::{Choice, Family};
 use crate::rank::{About, Assessment, Entry};
+use crate::robust::Robust;
 use forebay_scenario::Goal;
-
-/// Number of changes that are combined with each other.
-const COMBINED: usize = 5;
 
 /// One change, or several together.
 #[derive(Debug, Clone)]
@@ -31,7 +29,11 @@ impl Plan {
             }
         }
         let effort = self.parts.iter().map(|c| c.family.effort()).sum();
-        About { name: self.name(), sets: self.sets(), install, effort }
+        About { name: self.name(), sets: self.sets(), install, effort, experimental: self.is_experimental() }
+    }
+
+    fn is_experimental(&self) -> bool {
+        self.parts.iter().any(|c| c.family.is_experimental())
     }
 }
 
@@ -61,18 +63,40 @@ pub(crate) fn leaders(evaluated: &[(Plan, Entry)], own: usize, goal: Goal) -> Ve
     out
 }
 
-/// Pairs of the best changes that set different things.
-pub(crate) fn combinations(leaders: &[(Plan, Entry)]) -> Vec<Plan> {
-    let parts: Vec<&Choice> = leaders.iter().take(COMBINED).map(|(p, _)| &p.parts[0]).collect();
-    let mut out = Vec::new();
-    for (i, a) in parts.iter().enumerate() {
-        for b in &parts[i + 1..] {
-            if a.family.slot() != b.family.slot() {
-                let mut both = vec![(*a).clone(), (*b).clone()];
-                both.sort_by_key(|c| c.family.slot());
-                out.push(Plan { parts: both });
+/// Pairs of changes that set different things, the most promising first: those of which one holds where the other fails. The bounds of a pair are its
+/// largest and its mean loss if it does as well as the better of both in every network; a pair must promise more than every single change.
+pub(crate) fn complements(field: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
+    let all: Vec<Robust> = field.iter().filter_map(|(_, e)| e.robust.clone()).collect();
+    let losses: Vec<Vec<f64>> = all.iter().map(|r| r.losses(&all, goal)).collect();
+    let established = |i: &usize| !field[*i].0.is_experimental();
+    let singles = (0..losses.len()).filter(established).map(|i| (largest(&losses[i]), mean(&losses[i])));
+    let Some(alone) = singles.reduce(|a, b| if (b.0, b.1) < (a.0, a.1) { b } else { a }) else { return Vec::new() };
+    let mut out: Vec<(f64, f64, u32, Plan)> = Vec::new();
+    for (i, (a, _)) in field.iter().enumerate() {
+        for (j, (b, _)) in field.iter().enumerate().skip(i + 1) {
+            let slots = |p: &Plan| p.parts.iter().map(|c| c.family.slot()).collect::<Vec<_>>();
+            if a.is_experimental() || b.is_experimental() || slots(a).iter().any(|s| slots(b).contains(s)) {
+                continue;
+            }
+            let both: Vec<f64> = losses[i].iter().zip(&losses[j]).map(|(x, y)| x.min(*y)).collect();
+            let (bound, average) = (largest(&both), mean(&both));
+            if bound < 0.9 * alone.0 || bound <= alone.0 && average < 0.7 * alone.1 {
+                let mut parts = [a.parts.clone(), b.parts.clone()].concat();
+                parts.sort_by_key(|c| c.family.slot());
+                let effort = parts.iter().map(|c| c.family.effort()).sum();
+                out.push((bound, average, effort, Plan { parts }));
             }
         }
     }
-    out
+    out.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1)).then(x.2.cmp(&y.2)));
+    out.into_iter().map(|(_, _, _, plan)| plan).collect()
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(1.0, f64::max)
+}
+
+/// Geometric mean.
+fn mean(values: &[f64]) -> f64 {
+    (values.iter().map(|v| v.max(1.0).ln()).sum::<f64>() / values.len().max(1) as f64).exp()
 }

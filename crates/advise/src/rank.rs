@@ -98,6 +98,8 @@ pub struct Entry {
     pub install: Vec<Step>,
     /// Effort of the installation, the sum over its parts.
     pub effort: u32,
+    /// True for a remedy of research: it is recommended only if no established change helps.
+    pub experimental: bool,
     /// Assessment.
     pub assessment: Assessment,
     /// Change of the objective.
@@ -190,6 +192,7 @@ pub(crate) struct About {
     pub(crate) sets: Vec<String>,
     pub(crate) install: Vec<Step>,
     pub(crate) effort: u32,
+    pub(crate) experimental: bool,
 }
 
 /// Compares a change with the present network, by runs with the same seeds.
@@ -240,6 +243,7 @@ pub(crate) fn compare(
         sets: about.sets,
         install: about.install,
         effort: about.effort,
+        experimental: about.experimental,
         assessment,
         objective: change,
         others,

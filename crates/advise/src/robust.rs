@@ -64,6 +64,13 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// Ratio to the best value in the same network, at least 1.
+    fn loss(&self, best: f64, goal: Goal) -> f64 {
+        if goal.more_is_better() { best / self.value } else { self.value / best }
+    }
+}
+
 /// Results of one change in the network of the file (first) and in all variations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Robust {
@@ -71,6 +78,8 @@ pub struct Robust {
     pub outcomes: Vec<Option<Outcome>>,
     /// Largest loss against the best change, as a factor of at least 1.
     pub regret: f64,
+    /// Geometric mean of the losses, at least 1: it decides between equal worst cases.
+    pub mean_loss: f64,
     /// Variation of the largest loss.
     pub regret_in: usize,
 }
@@ -105,6 +114,16 @@ impl Robust {
         (0..self.outcomes.len()).filter(|i| self.outcomes[*i].as_ref().is_some_and(fails)).collect()
     }
 
+    /// Loss in each network against the best of `all`; infinite where there is an objection, 1 where it was not evaluated.
+    pub(crate) fn losses(&self, all: &[Robust], goal: Goal) -> Vec<f64> {
+        let one = |(o, best): (&Option<Outcome>, Option<f64>)| match (o, best) {
+            (Some(o), _) if o.objection.is_some() => f64::INFINITY,
+            (Some(o), Some(best)) => o.loss(best, goal),
+            _ => 1.0,
+        };
+        self.outcomes.iter().zip(best(all, goal)).map(one).collect()
+    }
+
     /// Mean of the logarithms of the ratios to the present network over all variations and seeds; below 0 is better.
     pub fn overall(&self) -> Option<Estimate> {
         let all: Vec<f64> = self.outcomes.iter().flatten().flat_map(|o| o.logs.iter().copied()).collect();
@@ -112,25 +131,32 @@ impl Robust {
     }
 }
 
-/// Sets the regrets of the present network (first) and all changes against the best of them without an objection, over the variations that all have.
-pub(crate) fn set_regrets(all: &mut [Robust], goal: Goal) {
-    let variations = all.iter().map(|r| r.outcomes.len()).max().unwrap_or(0);
+/// Best value of each network among changes without an objection there.
+fn best(all: &[Robust], goal: Goal) -> Vec<Option<f64>> {
+    let networks = all.iter().map(|r| r.outcomes.len()).max().unwrap_or(0);
     let better = |a: f64, b: f64| if goal.more_is_better() { a.max(b) } else { a.min(b) };
-    let best: Vec<Option<f64>> = (0..variations)
-        .map(|w| {
-            let sound = all.iter().filter_map(|r| r.outcomes.get(w)?.as_ref()).filter(|o| o.objection.is_none());
-            sound.map(|o| o.value).reduce(better)
-        })
-        .collect();
+    let one = |w: usize| {
+        let sound = all.iter().filter_map(|r| r.outcomes.get(w)?.as_ref()).filter(|o| o.objection.is_none());
+        sound.map(|o| o.value).reduce(better)
+    };
+    (0..networks).map(one).collect()
+}
+
+/// Sets the regrets of the present network and all changes against the best of them.
+pub(crate) fn set_regrets(all: &mut [Robust], goal: Goal) {
+    let best = best(all, goal);
     for robust in all {
         (robust.regret, robust.regret_in) = (1.0, 0);
+        let (mut logs, mut known) = (0.0, 0);
         for (w, outcome) in robust.outcomes.iter().enumerate() {
             let (Some(outcome), Some(best)) = (outcome, best[w]) else { continue };
-            let loss = if goal.more_is_better() { best / outcome.value } else { outcome.value / best };
+            let loss = outcome.loss(best, goal);
+            (logs, known) = (logs + loss.max(1.0).ln(), known + 1);
             if loss > robust.regret {
                 (robust.regret, robust.regret_in) = (loss, w);
             }
         }
+        robust.mean_loss = (logs / f64::from(known.max(1))).exp();
     }
 }
 

@@ -1,8 +1,8 @@
 //! Search: simulates changes in rounds, each with fewer changes and more networks.
 //!
 //! 1. Every change by itself in the network of the file, with few seeds.
-//! 2. Pairs of the best of each family.
-//! 3. The best, and the present network, in the variations that most often reverse an advice.
+//! 2. The best of each family, and the present network, in the variations that most often reverse an advice.
+//! 3. Pairs of them in the same variations, if one holds where the other fails.
 //! 4. The best five of those in all variations.
 //! 5. Those in the network of the file with all seeds, and with more seeds where only the interval is in the way.
 //!
@@ -11,7 +11,7 @@
 use crate::assumptions::{Variation, Variations};
 use crate::decide::{Reason, decide};
 use crate::options::{Subject, choices};
-use crate::plan::{Plan, combinations, leaders, score};
+use crate::plan::{Plan, complements, leaders};
 use crate::rank::{About, Assessment, Entry, compare, sort};
 use crate::robust::{Outcome, Robust, set_regrets};
 use crate::trial::{Runs, Trial};
@@ -29,6 +29,8 @@ use std::sync::atomic::AtomicBool;
 const SCREENING_SEEDS: u32 = 2;
 /// Number of changes in the first variations.
 const CANDIDATES: usize = 8;
+/// Number of pairs of them.
+const PAIRS: usize = 4;
 /// Number of those variations.
 const FIRST_VARIATIONS: usize = 3;
 /// Number of changes in all variations.
@@ -157,27 +159,29 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         Some(s) => (choices(s), Variations::of(s, &base.document())),
         None => (Vec::new(), Variations::default()),
     };
+    if subject.as_ref().is_some_and(Subject::is_lossy) {
+        let why = "a link loses packets in its queue `lossy`, and no change may repair it by another queue".to_owned();
+        trial.dropped.push(("RED, or a queue of its own".to_owned(), why));
+    }
     let singles: Vec<Plan> = singles.into_iter().map(|c| Plan { parts: vec![c] }).collect();
     let tried = trial.submit_all(&singles, few)?;
     let mut evaluated = trial.evaluate(tried, &before, "single changes")?;
     let mut best = leaders(&evaluated, own, objective.goal);
-    let tried = trial.submit_all(&combinations(&best), few)?;
-    let mut together = Vec::new();
-    for (plan, entry) in trial.evaluate(tried, &before, "pairs of the best changes")? {
-        // A part without effect beside the other is left out.
-        let part = |(p, e): &&(Plan, Entry)| plan.parts.contains(&p.parts[0]) && e.objective == entry.objective;
-        if evaluated.iter().find(part).is_none() {
-            together.push((plan, entry));
-        }
-    }
-    together.sort_by(|a, b| score(&b.1, own, objective.goal).total_cmp(&score(&a.1, own, objective.goal)));
-    evaluated.extend(together.iter().cloned());
-    let pairs = together.into_iter().take(CANDIDATES - FINALISTS);
-    best.truncate(CANDIDATES - pairs.len());
-    best.extend(pairs);
+    best.truncate(CANDIDATES);
 
-    let mut field = Field::new(&mut trial, own, few, best, variations.list)?;
+    let variations_list = variations.list;
+    let mut field = Field::new(&mut trial, own, few, best, variations_list.clone())?;
     field.evaluate(0..FIRST_VARIATIONS)?;
+    let pairs: Vec<Plan> = complements(&field.kept, objective.goal).into_iter().take(PAIRS).collect();
+    let singles = std::mem::take(&mut field.kept);
+    let tried = trial.submit_all(&pairs, few)?;
+    let together = trial.evaluate(tried, &before, "pairs of the best changes")?;
+    evaluated.extend(together.iter().cloned());
+    // The present network's runs are in the store already.
+    let mut field = Field::new(&mut trial, own, few, together, variations_list)?;
+    field.evaluate(0..FIRST_VARIATIONS)?;
+    field.kept.extend(singles);
+    field.set_regrets();
     field.keep(FINALISTS);
     field.evaluate(FIRST_VARIATIONS..usize::MAX)?;
     let Field { today: now, kept, left, variations: evaluated_in, .. } = field;

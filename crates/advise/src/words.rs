@@ -131,9 +131,9 @@ fn alternatives(a: &Advice, best: &Entry) -> Vec<String> {
     }
     let one = |(_, i, e): &(f64, usize, &Entry)| {
         let Some(r) = &e.robust else { return String::new() };
+        let name = if e.experimental { format!("{} (experimental)", e.name) } else { e.name.clone() };
         format!(
-            "Prefer {} only if `{}` is certain: {} instead of {}{}.",
-            e.name,
+            "Prefer {name} only if `{}` is certain: {} instead of {}{}.",
             a.variations[*i],
             value(r, *i),
             value(own, *i),

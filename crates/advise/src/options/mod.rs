@@ -19,6 +19,8 @@ use forebay_experiment::topology::{SPEEDS, speed};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_types::{GroupId, Rate, WorkloadId};
 use serde_json::Value as Json;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Kind of a change. The search keeps the best of each family, so that the last comparison has different remedies, not variants of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +63,11 @@ impl Family {
             Family::Offload => 5,
             Family::Application => 6,
         }
+    }
+
+    /// Returns true for a remedy of research that few networks run. An established one is preferred (our choice).
+    pub(crate) fn is_experimental(self) -> bool {
+        matches!(self, Family::Trim | Family::Proboscis)
     }
 
     /// Effort of the installation, for "the cheapest change" (our choice): one setting of some hosts is 1, of all hosts and switches 5.
@@ -117,6 +124,7 @@ pub(crate) struct Subject<'a> {
     /// True if `[transport]` has a `cc`, which must stay in use.
     common_cc: bool,
     pub(crate) links: Vec<String>,
+    /// Most common rate of the ports.
     rate: Rate,
 }
 
@@ -148,7 +156,7 @@ impl<'a> Subject<'a> {
         let common_cc = groups.is_some() && !document["transport"]["cc"].is_null();
         let used = (0..tcp).find(|g| own.uses(GroupId::from_index(*g)));
         let links = links(&echo["topology"]);
-        let rate = config.network.ports.iter().map(|p| p.rate).min()?;
+        let rate = common_rate(config.network.ports.iter().map(|p| p.rate))?;
         let name = variant.class_names.get(class.index()).cloned().unwrap_or_default();
         let group = used.and_then(|g| all.get(g).cloned());
         Some(Subject { echo, peers, class: (class.index(), name), group, all, common_cc, links, rate })
@@ -218,16 +226,25 @@ impl<'a> Subject<'a> {
     }
 
     /// True if some link loses packets by its queue.
-    fn is_lossy(&self) -> bool {
+    pub(crate) fn is_lossy(&self) -> bool {
         self.links.iter().any(|l| self.link(l, "queue")["kind"].as_str() == Some("lossy"))
     }
 
-    /// DCTCP's common threshold for the slowest link: that of the next higher speed.
+    /// DCTCP's common threshold for the most common rate: that of the next higher speed.
     fn k(&self) -> u32 {
         let of = |name: &str| name.parse::<Rate>().map_or(0, |r| r.0);
         let above = SPEEDS.iter().find(|s| of(s.name) >= self.rate.0).or(SPEEDS.last());
         above.and_then(|s| speed(s.name)).map_or(65, |s| s.k)
     }
+}
+
+/// Most common rate of the ports, the lower one of two: a threshold for it, not for one slow link, suits the switch.
+fn common_rate(rates: impl Iterator<Item = Rate>) -> Option<Rate> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    for rate in rates {
+        *counts.entry(rate.0).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(rate, n)| (*n, Reverse(*rate))).map(|(rate, _)| Rate(rate))
 }
 
 /// Keys of all links of a topology's echo: tables with a rate, and lists of those.
