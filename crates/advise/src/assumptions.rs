@@ -19,9 +19,9 @@ pub struct Variation {
     /// Name: `messages x 4`.
     pub name: String,
     /// Overrides of the scenario.
-    pub(crate) sets: Vec<String>,
+    pub sets: Vec<String>,
     /// True for seeds that no other network has.
-    pub(crate) other_seeds: bool,
+    pub other_seeds: bool,
 }
 
 /// Variations of a scenario in the order of their evaluation, those that most often reverse an advice first; and assumptions that cannot be varied,

@@ -17,11 +17,11 @@ pub enum Reason {
     BestWorstCase,
     /// The objective is not worse, and stalls end or another class gains.
     OthersGain,
-    /// The least effort that meets the limit in every variation.
+    /// The least effort that keeps the limit in every variation.
     MeetsLimit,
-    /// Nothing meets the limit in every variation; this fails in the fewest.
+    /// Nothing keeps the limit in every variation; this fails in the fewest.
     NearestToLimit,
-    /// The present network meets the limit, or no change is better.
+    /// The present network keeps the limit, or no change is better.
     ChangeNothing,
     /// The objective has no value.
     Unknown,
@@ -61,36 +61,45 @@ fn best(objective: &Objective, own: usize, now: &Robust, sound: &[Compared]) -> 
     let sure = |e: &Entry, r: &Robust| {
         let significant = e.objective.is_some_and(|c| !c.is_noise() && e.gain(goal) > 1.0);
         let overall = r.overall().is_some_and(|o| o.half_width.is_some_and(|h| o.mean + h < 0.0));
-        significant || overall || e.ends_stalls(own)
+        significant || overall || e.ends_stalls(own) || r.ends_stalls()
     };
     let better: Vec<_> = sound.iter().filter(|(_, e, r)| r.regret * NEAR < now.regret && sure(e, r)).collect();
     if let Some(least) = better.iter().map(|(_, _, r)| r.regret).reduce(f64::min) {
         let near: Vec<_> = better.into_iter().filter(|(_, _, r)| r.regret <= NEAR * least).collect();
         let mean = near.iter().map(|(_, _, r)| r.mean_loss).fold(f64::INFINITY, f64::min);
         let near = near.into_iter().filter(|(_, _, r)| r.mean_loss <= MUCH * mean);
+        // A sure gain of another class is worth effort.
+        let aside = |e: &Entry| e.side_gain().is_some_and(|(_, factor)| factor > 1.5);
         let best = near.min_by(|(_, a, r), (_, b, s)| {
-            a.harms_others().cmp(&b.harms_others()).then(a.effort.cmp(&b.effort)).then(r.regret.total_cmp(&s.regret))
+            a.harms_others()
+                .cmp(&b.harms_others())
+                .then(aside(b).cmp(&aside(a)))
+                .then(a.effort.cmp(&b.effort))
+                .then(r.regret.total_cmp(&s.regret))
         });
         return (best.map(|b| b.0), Reason::BestWorstCase);
     }
-    let gains = |e: &Entry| {
-        let stalls = (0..e.prices.len()).any(|c| e.ends_stalls(c));
+    let gains = |e: &Entry, r: &Robust| {
+        let stalls = r.ends_stalls() || (0..e.prices.len()).any(|c| e.ends_stalls(c));
         let factor = e.side_gain().map_or(1.0, |(_, f)| f);
         (stalls || factor > 1.5).then_some(factor)
     };
     let aside = sound.iter().filter(|(_, e, r)| {
         let not_worse = r.overall().is_none_or(|o| o.mean < 0.1);
-        not_worse && r.reversed_in(goal).is_empty() && !e.harms_others() && gains(e).is_some()
+        not_worse && r.reversed_in(goal).is_empty() && !e.harms_others() && gains(e, r).is_some()
     });
-    let best = aside
-        .max_by(|(_, a, _), (_, b, _)| gains(a).unwrap_or(0.0).total_cmp(&gains(b).unwrap_or(0.0)).then(b.effort.cmp(&a.effort)));
+    // An end of stalls decides before the factor of another class.
+    let gain = |e: &Entry, r: &Robust| gains(e, r).unwrap_or(0.0);
+    let best = aside.max_by(|(_, a, r), (_, b, s)| {
+        r.ends_stalls().cmp(&s.ends_stalls()).then(gain(a, r).total_cmp(&gain(b, s))).then(b.effort.cmp(&a.effort))
+    });
     match best {
         Some((i, ..)) => (Some(*i), Reason::OthersGain),
         None => (None, Reason::ChangeNothing),
     }
 }
 
-/// The least effort that meets the limit in the most variations.
+/// The least effort that keeps the limit in the most variations.
 fn meets(objective: &Objective, limit: f64, now: &Robust, sound: &[Compared]) -> (Option<usize>, Reason) {
     let goal = objective.goal;
     let failures = |r: &Robust| r.misses(goal, limit).len();

@@ -14,7 +14,7 @@ pub struct Step {
     pub run: Vec<String>,
     /// Commands that restore the former state; empty for a setting in words.
     pub undo: Vec<String>,
-    /// How the setting survives a reboot; empty if it does without a step.
+    /// Step that repeats the setting after a reboot; empty if none is needed.
     pub keep: String,
     /// Effect on connections that are open now.
     pub open: String,

@@ -63,7 +63,7 @@ fn robust(a: &Advice, r: &Robust) -> Json {
             "today": o.today,
             "gain": o.gain(a.objective.goal),
             "completed": o.completed,
-            "stalled": o.stalled,
+            "stalled": o.stalled.1.0,
             "objection": o.objection,
         }))
     };

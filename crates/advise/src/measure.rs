@@ -15,7 +15,7 @@ pub struct ClassNumbers {
     pub(crate) started: usize,
     /// Completed ones among them.
     pub(crate) completed: usize,
-    /// Those that waited for a retransmission timeout, or did not complete.
+    /// Messages that waited for a retransmission timeout, or did not complete.
     pub(crate) stalled: usize,
     /// Completion times in seconds, ascending. Unfinished ones count with their time so far.
     times: Vec<f64>,

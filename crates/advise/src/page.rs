@@ -118,7 +118,7 @@ fn installation(a: &Advice) -> Option<Section> {
     let best = a.recommended.and_then(|i| a.entries.get(i))?;
     let rows = best.install.iter().map(|s| {
         let cells = [s.place.clone(), s.run.join("; "), s.undo.join("; "), s.keep.clone(), s.open.clone()];
-        cells.iter().map(|t| GridCell::text(t)).collect()
+        cells.iter().map(GridCell::text).collect()
     });
     let heads = ["where", "command or setting", "undo", "after a reboot", "open connections"].map(String::from).to_vec();
     let grid = Grid { heads, rows: rows.collect() };
@@ -143,7 +143,7 @@ fn prices(a: &Advice) -> Section {
             counts(p.unfinished),
             counts(p.started),
         ];
-        cells.iter().map(|t| GridCell::text(t)).collect()
+        cells.iter().map(GridCell::text).collect()
     };
     let heads = ["class", "median", "p99", "goodput", "stalled", "unfinished", "started"].map(String::from).to_vec();
     let text = "Today and with the change, all seeds together. A message is stalled if it waited for a retransmission timeout or did not finish.";

@@ -37,20 +37,19 @@ impl Plan {
     }
 }
 
-/// Score of an evaluated plan in the network of the file: the gain, and an end of stalls.
-pub(crate) fn score(entry: &Entry, own: usize, goal: Goal) -> f64 {
+/// Score of an evaluated plan in the network of the file: the gain, an end of stalls, and the gain of others.
+fn score(entry: &Entry, goal: Goal) -> f64 {
     if entry.assessment != Assessment::Sound {
         return f64::NEG_INFINITY;
     }
     let gain = entry.gain(goal).max(1e-9).ln();
-    // An end of stalls counts as much as a gain of two thirds (our choice).
-    gain + if entry.ends_stalls(own) { 0.5 } else { 0.0 }
+    gain + entry.promise().max(if gain > 0.0 { 0.0 } else { f64::NEG_INFINITY })
 }
 
 /// The best plan of each family with a gain, best first.
-pub(crate) fn leaders(evaluated: &[(Plan, Entry)], own: usize, goal: Goal) -> Vec<(Plan, Entry)> {
-    let mut sorted: Vec<&(Plan, Entry)> = evaluated.iter().filter(|(_, e)| score(e, own, goal) > 0.05).collect();
-    sorted.sort_by(|a, b| score(&b.1, own, goal).total_cmp(&score(&a.1, own, goal)).then(a.1.name.cmp(&b.1.name)));
+pub(crate) fn leaders(evaluated: &[(Plan, Entry)], goal: Goal) -> Vec<(Plan, Entry)> {
+    let mut sorted: Vec<&(Plan, Entry)> = evaluated.iter().filter(|(_, e)| score(e, goal) > 0.05).collect();
+    sorted.sort_by(|a, b| score(&b.1, goal).total_cmp(&score(&a.1, goal)).then(a.1.name.cmp(&b.1.name)));
     let mut seen: Vec<Family> = Vec::new();
     let mut out = Vec::new();
     for (plan, entry) in sorted {

@@ -137,15 +137,18 @@ impl Entry {
     }
 
     /// Returns true if far fewer messages of the class stall, beyond chance.
-    ///
-    /// Messages of one run stall together, so the counts vary more than independent ones: four standard deviations instead of two (our choice).
     pub(crate) fn ends_stalls(&self, class: usize) -> bool {
-        let Some(p) = self.prices.get(class) else { return false };
-        let rate = |stalled: usize, started: usize| (stalled as f64 / started.max(1) as f64, started.max(1) as f64);
-        let ((before, n), (after, m)) = (rate(p.stalled.0, p.started.0), rate(p.stalled.1, p.started.1));
-        let both = (p.stalled.0 + p.stalled.1) as f64 / (n + m);
-        let deviation = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
-        deviation > 0.0 && (before - after) / deviation > 4.0 && after < 0.25 * before
+        self.prices.get(class).is_some_and(|p| far_fewer((p.stalled.0, p.started.0), (p.stalled.1, p.started.1), 4.0))
+    }
+
+    /// Promise of other effects, for the selection of changes by few seeds: fewer stalls, and the mean improvement of other classes.
+    pub(crate) fn promise(&self) -> f64 {
+        let stalls = self.prices.iter().any(|p| far_fewer((p.stalled.0, p.started.0), (p.stalled.1, p.started.1), 1.5));
+        let sign = |o: &ClassEffect| if o.goal.more_is_better() { 1.0 } else { -1.0 };
+        let logs: Vec<f64> = self.others.iter().filter_map(|o| Some(sign(o) * o.change?.log.mean)).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+        // An end of stalls counts as much as a gain of two thirds, the gain of others a quarter of the own (our choice).
+        mean.clamp(-2.0, 2.0) / 4.0 + if stalls { 0.5 } else { 0.0 }
     }
 
     /// Largest significant improvement of another class as a factor, with its index in `others`.
@@ -170,6 +173,16 @@ impl Entry {
                 })
         })
     }
+}
+
+/// Returns true if the stalled part of the messages falls to less than a quarter, by more than `deviations` standard deviations of its difference.
+/// Messages of one run stall together, so that the counts vary more than independent ones: a proof needs four instead of two (our choice).
+pub(crate) fn far_fewer(before: (usize, usize), after: (usize, usize), deviations: f64) -> bool {
+    let (n, m) = (before.1.max(1) as f64, after.1.max(1) as f64);
+    let (was, is) = (before.0 as f64 / n, after.0 as f64 / m);
+    let both = (before.0 + after.0) as f64 / (n + m);
+    let deviation = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
+    deviation > 0.0 && (was - is) / deviation > deviations && is < 0.25 * was
 }
 
 /// Goal by which other classes are compared.

@@ -1,16 +1,17 @@
 //! Results of changes under variations of the assumptions, and the choice between them.
 //!
 //! The loss of a change in a variation is the ratio of its value to the best value that any of the compared changes reaches there. The largest loss
-//! over all variations decides (minimax regret, Savage 1951): a change that wins in the file's network and fails in another plausible one has a large
+//! over all variations decides (minimax regret, Savage 1951). A change that wins in the file's network and fails in another plausible one has a large
 //! loss there, and a variation in which nothing is wrong decides nothing.
 
 use crate::measure::ClassNumbers;
-use crate::rank::starves;
+use crate::rank::{far_fewer, starves};
 use forebay_scenario::Goal;
 use forebay_types::{Estimate, estimate};
 
-/// Completed work below this part of the present network's is lost work (our choice): a lower percentile does not pay for it.
-const LOST_WORK: f64 = 0.75;
+/// Completed work below this part of the present network's is an objection (our choice): no percentile pays for half of the work. Smaller losses of
+/// work count as losses.
+const LOST_WORK: f64 = 0.5;
 
 /// Result of one change in one variation, over all its seeds together.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,14 +20,16 @@ pub struct Outcome {
     pub value: f64,
     /// Present network's value.
     pub today: f64,
-    /// Messages of the class: completed, and stalled.
+    /// Completed messages of the class, in the present network.
+    pub was_completed: usize,
+    /// Completed messages of the class.
     pub completed: usize,
-    /// Stalled messages.
-    pub stalled: usize,
+    /// Stalled and started messages, in the present network and with the change.
+    pub stalled: ((usize, usize), (usize, usize)),
     /// Reason against the change in this variation, if any.
     pub objection: Option<String>,
     /// Logarithms of the ratios to the present network, by seed; below 0 is better.
-    logs: Vec<f64>,
+    pub logs: Vec<f64>,
 }
 
 impl Outcome {
@@ -50,8 +53,9 @@ impl Outcome {
         Some(Outcome {
             value: is.value(goal)?,
             today: was.value(goal)?,
+            was_completed: was.completed,
             completed: is.completed,
-            stalled: is.stalled,
+            stalled: ((was.stalled, was.started), (is.stalled, is.started)),
             objection: starved.or(lost),
             logs: logs.collect(),
         })
@@ -65,9 +69,10 @@ impl Outcome {
 }
 
 impl Outcome {
-    /// Ratio to the best value in the same network, at least 1.
+    /// Ratio to the best value in the same network, or of the present network's completed work to that with the change, whichever is larger.
     fn loss(&self, best: f64, goal: Goal) -> f64 {
-        if goal.more_is_better() { best / self.value } else { self.value / best }
+        let value = if goal.more_is_better() { best / self.value } else { self.value / best };
+        value.max(self.was_completed as f64 / self.completed.max(1) as f64)
     }
 }
 
@@ -124,6 +129,19 @@ impl Robust {
         self.outcomes.iter().zip(best(all, goal)).map(one).collect()
     }
 
+    /// Stalled and started messages over all networks, in the present network and with the change.
+    pub fn stalled(&self) -> ((usize, usize), (usize, usize)) {
+        let add = |a: (usize, usize), b: (usize, usize)| (a.0 + b.0, a.1 + b.1);
+        let all = self.outcomes.iter().flatten().map(|o| o.stalled);
+        all.fold(((0, 0), (0, 0)), |sum, o| (add(sum.0, o.0), add(sum.1, o.1)))
+    }
+
+    /// Returns true if far fewer messages stall over all networks, beyond chance.
+    pub(crate) fn ends_stalls(&self) -> bool {
+        let (before, after) = self.stalled();
+        far_fewer(before, after, 4.0)
+    }
+
     /// Mean of the logarithms of the ratios to the present network over all variations and seeds; below 0 is better.
     pub fn overall(&self) -> Option<Estimate> {
         let all: Vec<f64> = self.outcomes.iter().flatten().flat_map(|o| o.logs.iter().copied()).collect();
@@ -170,8 +188,9 @@ mod tests {
             Some(Outcome {
                 value: *value,
                 today: *today,
+                was_completed: 10,
                 completed: 10,
-                stalled: 0,
+                stalled: ((0, 10), (0, 10)),
                 objection: None,
                 logs: vec![(value / today).ln()],
             })

@@ -4,7 +4,7 @@
 //! 2. The best of each family, and the present network, in the variations that most often reverse an advice.
 //! 3. Pairs of them in the same variations, if one holds where the other fails.
 //! 4. The best five of those in all variations.
-//! 5. Those in the network of the file with all seeds, and with more seeds where only the interval is in the way.
+//! 5. The best five in the network of the file with all seeds, and with more seeds where only the interval is in the way.
 //!
 //! All rounds share one pool and one store: a run that another round had is not repeated, and the order of completion has no effect.
 
@@ -166,7 +166,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let singles: Vec<Plan> = singles.into_iter().map(|c| Plan { parts: vec![c] }).collect();
     let tried = trial.submit_all(&singles, few)?;
     let mut evaluated = trial.evaluate(tried, &before, "single changes")?;
-    let mut best = leaders(&evaluated, own, objective.goal);
+    let mut best = leaders(&evaluated, objective.goal);
     best.truncate(CANDIDATES);
 
     let variations_list = variations.list;
@@ -325,7 +325,7 @@ impl<'t, 'a> Field<'t, 'a> {
         Ok(())
     }
 
-    /// Seeds of a network, from 0. Those of the finals precede the other seeds, so that only a few runs are new.
+    /// Seeds of a network, from 0. The seeds of the finals precede the other seeds, so that only a few runs are new.
     fn seeds_of(&self, network: Option<&Variation>) -> std::ops::Range<u32> {
         let finals = self.trial.request.seeds;
         if network.is_some_and(|v| v.other_seeds) { finals..finals + self.seeds } else { 0..self.seeds }
@@ -377,7 +377,7 @@ fn finals(trial: &mut Trial, own: usize, now: Robust, kept: Vec<(Plan, Entry)>) 
             entries.push(entry);
         }
         today.robust = Some(now.clone());
-        // The interval of a single seed does not exist, and two say little: whoever asks for so few gets them.
+        // A request for one or two seeds is a request for a quick answer.
         let open = entries.iter().any(|e| e.needs_seeds(goal) && !e.ends_stalls(own));
         let decided = entries.iter().any(|e| e.gain(goal) > 1.0 && e.objective.is_some_and(|c| !c.is_noise()));
         if !open || decided || trial.request.seeds < 3 || seeds >= MORE_SEEDS * trial.request.seeds {

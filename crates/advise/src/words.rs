@@ -35,15 +35,20 @@ fn reason(a: &Advice, best: &Entry) -> Option<String> {
                 let p = &best.prices[c];
                 format!("{} of {} {} stall instead of {} of {}", p.stalled.1, p.started.1, p.class, p.stalled.0, p.started.0)
             });
+            let overall = best.robust.as_ref().filter(|r| stalls.is_none() && r.ends_stalls()).map(|r| {
+                let ((was, n), (is, m)) = r.stalled();
+                format!("over all networks {is} of {m} {} stall instead of {was} of {n}", a.objective.class)
+            });
+            let stalls = stalls.or(overall);
             let all: Vec<String> = stalls.into_iter().chain(gain).collect();
             Some(format!("The {} is not worse in any network tried, and {}.", a.objective, all.join("; ")))
         }
-        Reason::MeetsLimit => Some(format!("It is the least effort that meets {limit} in every network tried.")),
+        Reason::MeetsLimit => Some(format!("It is the least effort that keeps {limit} in every network tried.")),
         Reason::NearestToLimit => {
             let (value, _) = a.objective.limit.as_ref()?;
             let missed = best.robust.as_ref()?.misses(a.objective.goal, *value);
             let names: Vec<&str> = missed.iter().filter_map(|i| a.variations.get(*i)).map(String::as_str).collect();
-            Some(format!("No change meets {limit} in every network tried; this one does not with: {}.", names.join(", ")))
+            Some(format!("No change keeps {limit} in every network tried; this one fails with: {}.", names.join(", ")))
         }
         _ => None,
     }
@@ -159,7 +164,7 @@ fn nothing(a: &Advice) -> Vec<String> {
         let met = a.today.robust.as_ref().is_some_and(|r| r.misses(a.objective.goal, *limit).is_empty());
         let worst = worst.map_or(String::new(), |(v, w)| format!(" (worst {v}, with `{w}`)"));
         return vec![if met {
-            format!("Change nothing: the present network meets {text} for the {} in every network tried{worst}.", a.objective)
+            format!("Change nothing: the present network keeps {text} for the {} in every network tried{worst}.", a.objective)
         } else {
             format!("None of {tried} changes brings the {} nearer to {text} than the present network{worst}.", a.objective)
         }];

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The scenario file: the network as it is today
     file: PathBuf,
-    /// The objective, such as "p99 of reads" or "p99 of reads at most 2ms" (the cheapest change that meets it): mean, p50, p99, p99.9, deadline
+    /// The objective, such as "p99 of reads" or "p99 of reads at most 2ms" (the cheapest change that keeps it): mean, p50, p99, p99.9, deadline
     /// misses, completion or goodput of a class [default: that of [advise] in the file]
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,

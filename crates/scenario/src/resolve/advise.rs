@@ -41,8 +41,13 @@ const GOALS: &[(&str, Goal)] = &[
 /// Words before a limit.
 const LIMIT_WORDS: [&str; 7] = [" at most ", " below ", " under ", " <= ", " at least ", " above ", " >= "];
 
-/// Phrases before the number of an objective with a limit.
-const CHEAPEST: [&str; 3] = ["the cheapest change that meets ", "cheapest change that meets ", "cheapest "];
+/// Removes a request for the least effort, `the cheapest change that .. NUMBER` or `cheapest NUMBER`; its limit asks for the same.
+fn without_cheapest(text: &str) -> &str {
+    let text = text.strip_prefix("the ").unwrap_or(text);
+    let Some(rest) = text.strip_prefix("cheapest ") else { return text };
+    // One word, a verb, is between `that` and the number.
+    rest.strip_prefix("change that ").and_then(|r| r.split_once(' ')).map_or(rest, |(_, number)| number)
+}
 
 impl Goal {
     /// Returns true if a larger value is better.
@@ -99,13 +104,13 @@ impl Objective {
     pub fn parse(text: &str, classes: &[&str]) -> Result<Objective, (String, String)> {
         let form = || {
             format!(
-                "write \"p99 of CLASS\" or \"p99 of CLASS at most 2ms\" (the cheapest change that meets it): {} of a class, here {}",
+                "write \"p99 of CLASS\" or \"p99 of CLASS at most 2ms\" (the cheapest change to stay within it): {} of a class, here {}",
                 alternatives(GOALS.iter().map(|g| g.0)),
                 alternatives(classes.iter().copied())
             )
         };
         let asked = text.trim();
-        let number = CHEAPEST.iter().find_map(|phrase| asked.strip_prefix(phrase)).unwrap_or(asked);
+        let number = without_cheapest(asked);
         let (number, limit) = match LIMIT_WORDS.iter().find_map(|word| number.split_once(word)) {
             Some((number, limit)) => (number, Some(limit.trim())),
             None => (number, None),
@@ -179,7 +184,7 @@ mod tests {
         assert_eq!(parse("p99.9 of reads"), reads(Goal::P999));
         assert_eq!(parse("deadline misses of reads"), reads(Goal::DeadlineMisses));
         assert_eq!(parse("completion of reads"), reads(Goal::Completion));
-        let meets = parse("the cheapest change that meets p99 of reads at most 2 ms").unwrap();
+        let meets = parse("the cheapest change that keeps p99 of reads at most 2 ms").unwrap();
         assert_eq!((meets.goal, meets.limit), (Goal::P99, Some((2e-3, "2 ms".to_owned()))));
         assert_eq!(parse("deadline misses of reads below 0.1%").unwrap().limit.unwrap().0, 1e-3);
         assert!(parse("p99 of reads at most 2").unwrap_err().1.contains("2ms"));
