@@ -1,27 +1,33 @@
 //! Advice as JSON.
 
-use crate::rank::{Assessment, Change, ClassEffect, Entry};
+use crate::install::Step;
+use crate::rank::{Assessment, Change, ClassEffect, Entry, Price};
+use crate::robust::Robust;
 use crate::search::Advice;
 use crate::words::recommendation;
 use serde_json::{Value as Json, json};
 
 /// Formats an advice as one document: times in seconds, rates in bit/s; `null` for values that were not measured.
 pub fn json(a: &Advice) -> Json {
+    let why = |(name, why): &(String, String)| json!({"name": name, "why": why});
     json!({
         "scenario": a.name,
         "objective": a.objective.to_string(),
+        "limit": a.objective.limit.as_ref().map(|(value, _)| value),
         "stack": a.stack,
-        "answer": recommendation(a).0,
+        "answer": recommendation(a),
         // Number of an option, counted from 1 as in the table.
         "recommended": a.recommended.map(|i| i + 1),
-        "today": entry(&a.today),
-        "options": a.entries.iter().map(entry).collect::<Vec<_>>(),
-        "not_simulated": a.dropped.iter().map(|(name, why)| json!({"name": name, "why": why})).collect::<Vec<_>>(),
+        "networks": a.variations,
+        "not_varied": a.fixed.iter().map(why).collect::<Vec<_>>(),
+        "today": entry(a, &a.today),
+        "options": a.entries.iter().map(|e| entry(a, e)).collect::<Vec<_>>(),
+        "not_simulated": a.dropped.iter().map(why).collect::<Vec<_>>(),
         "results": a.dir.display().to_string(),
     })
 }
 
-fn entry(e: &Entry) -> Json {
+fn entry(a: &Advice, e: &Entry) -> Json {
     let verdict = match e.assessment {
         Assessment::Sound => "sound",
         Assessment::Starves => "starves",
@@ -30,13 +36,53 @@ fn entry(e: &Entry) -> Json {
     json!({
         "name": e.name,
         "sets": e.sets,
-        "install": e.install,
+        "install": e.install.iter().map(Step::line).collect::<Vec<_>>(),
+        "steps": e.install.iter().map(step).collect::<Vec<_>>(),
+        "effort": e.effort,
         "verdict": verdict,
         "objective": e.objective.as_ref().map(change),
         "others": e.others.iter().map(others).collect::<Vec<_>>(),
+        "prices": e.prices.iter().map(price).collect::<Vec<_>>(),
         "done": e.done.0,
         "started": e.done.1,
         "seeds": e.seeds,
+        "variations": e.robust.as_ref().map(|r| robust(a, r)),
+    })
+}
+
+fn step(s: &Step) -> Json {
+    json!({"where": s.place, "run": s.run, "undo": s.undo, "after_reboot": s.keep, "open_connections": s.open})
+}
+
+fn robust(a: &Advice, r: &Robust) -> Json {
+    let one = |(name, o): (&String, &Option<crate::robust::Outcome>)| {
+        let o = o.as_ref()?;
+        Some(json!({
+            "network": name,
+            "value": o.value,
+            "today": o.today,
+            "gain": o.gain(a.objective.goal),
+            "completed": o.completed,
+            "stalled": o.stalled.1.0,
+            "objection": o.objection,
+        }))
+    };
+    json!({
+        "loss": r.regret,
+        "loss_in": a.variations.get(r.regret_in),
+        "results": a.variations.iter().zip(&r.outcomes).map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn price(p: &Price) -> Json {
+    json!({
+        "class": p.class,
+        "p50": p.p50,
+        "p99": p.p99,
+        "goodput": p.goodput,
+        "stalled": p.stalled,
+        "unfinished": p.unfinished,
+        "started": p.started,
     })
 }
 

@@ -1,26 +1,45 @@
 //! Advice: from a scenario with an objective to a ranked list of changes. Each change has its effect on the objective and on other traffic, and
 //! installation steps.
 //!
-//! * `options` lists the changes that an operator can make, as overrides of the scenario and as steps in a real network.
+//! * `options` lists the changes that an operator can make, as overrides of the scenario; `install` has their commands, with reversal and
+//!   persistence; `peers` finds the setting of hosts that reaches the right connections only.
+//! * `assumptions` varies the assumptions of the scenario that its author cannot know exactly. A change is a remedy and is not an assumption.
 //! * `screen` excludes changes by the closed forms, before simulation.
-//! * `search` simulates the others on the pool of sweeps: every change by itself, the best ones together, and the best of all with all seeds. All
-//!   variants use the same seeds, so that differences are paired.
-//! * `rank` orders them by gain, with confidence intervals and effects on other classes. Changes that starve a traffic class rank last.
+//! * `search` simulates the others on the pool of sweeps: every change by itself, the best in pairs, the best under all variations, and these with
+//!   all seeds. All variants use the same seeds, so that differences are paired. `trial` runs them, `plan` combines them.
+//! * `rank` compares a change with the present network; `robust` compares changes under the variations; `decide` recommends the one with the best
+//!   worst case. Changes that starve a traffic class rank last.
 //! * `words` and `page` present the result to people, `json` to programs.
 
+mod assumptions;
+mod columns;
+mod decide;
+mod format;
+mod install;
 mod json;
 mod measure;
 mod options;
 mod page;
+mod peers;
+mod plan;
 mod rank;
+mod robust;
 mod screen;
 mod search;
+mod table;
+mod trial;
+mod values;
 mod words;
 
+pub use assumptions::Variation;
+pub use decide::Reason;
+pub use install::Step;
 pub use json::json;
 pub use measure::ClassNumbers;
-pub use options::{Category, Choice};
+pub use options::{Choice, Family};
 pub use page::page;
-pub use rank::{Assessment, Change, ClassEffect, Entry};
+pub use rank::{Assessment, Change, ClassEffect, Entry, Price};
+pub use robust::{Outcome, Robust};
 pub use search::{Advice, AdviseError, Request, Watcher, advise};
-pub use words::{recommendation, table};
+pub use table::{networks, table};
+pub use words::{installation, recommendation};

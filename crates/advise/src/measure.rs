@@ -1,23 +1,28 @@
 //! Measurements of each traffic class in one run, from its tables.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use crate::columns::{Column, texts};
+use arrow_array::RecordBatch;
 use forebay_scenario::Goal;
 use forebay_store::unit::UnitRecord;
 
 /// Tables that a run must keep.
 pub(crate) const TABLES: [&str; 2] = ["flows", "queries"];
 
-/// Measurements of one class in one run.
+/// Measurements of one class in one run, or in several runs together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClassNumbers {
     /// Messages or queries that started, without endless flows.
     pub(crate) started: usize,
     /// Completed ones among them.
     pub(crate) completed: usize,
+    /// Messages that waited for a retransmission timeout, or did not complete.
+    pub(crate) stalled: usize,
     /// Completion times in seconds, ascending. Unfinished ones count with their time so far.
     times: Vec<f64>,
+    /// Messages that missed their deadline, and all whose deadline was decided.
+    misses: (usize, usize),
+    /// Time from the first start to the last end of each run; an unfinished message ends with its run.
+    spans: Vec<f64>,
     /// Payload that reached the receivers after the warm-up, bits per second.
     pub(crate) goodput_bps: f64,
 }
@@ -33,18 +38,76 @@ impl ClassNumbers {
             Goal::Mean => Some(self.times.iter().sum::<f64>() / n as f64),
             Goal::P50 => at(0.5),
             Goal::P99 => at(0.99),
+            Goal::P999 => at(0.999),
+            // No miss counts as half a miss, so that ratios exist.
+            Goal::DeadlineMisses => {
+                let (missed, decided) = self.misses;
+                (decided > 0).then(|| (missed as f64).max(0.5) / decided as f64)
+            }
+            Goal::Completion => {
+                (!self.spans.is_empty()).then(|| self.spans.iter().sum::<f64>() / self.spans.len() as f64).filter(|s| *s > 0.0)
+            }
         }
+    }
+
+    /// Number of messages that did not complete.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.started - self.completed
     }
 
     /// Class whose messages all completed, for tests.
     #[cfg(test)]
     pub(crate) fn finished(times: &[f64], goodput_bps: f64) -> ClassNumbers {
-        ClassNumbers { started: times.len(), completed: times.len(), times: times.to_vec(), goodput_bps }
+        ClassNumbers {
+            started: times.len(),
+            completed: times.len(),
+            times: times.to_vec(),
+            goodput_bps,
+            ..ClassNumbers::default()
+        }
     }
 
     /// Returns true if the class had work and completed none.
     pub fn starved(&self) -> bool {
         if self.started > 0 { self.completed == 0 } else { self.goodput_bps <= 0.0 }
+    }
+
+    /// One class in several runs together: percentiles are those of all messages, rates are means.
+    pub(crate) fn pool(runs: &[Vec<ClassNumbers>], class: usize) -> ClassNumbers {
+        let mut out = ClassNumbers::default();
+        for run in runs.iter().map(|r| &r[class]) {
+            out.started += run.started;
+            out.completed += run.completed;
+            out.stalled += run.stalled;
+            out.times.extend_from_slice(&run.times);
+            out.misses = (out.misses.0 + run.misses.0, out.misses.1 + run.misses.1);
+            out.spans.extend_from_slice(&run.spans);
+            out.goodput_bps += run.goodput_bps / runs.len() as f64;
+        }
+        out.times.sort_unstable_by(f64::total_cmp);
+        out
+    }
+
+    /// Counts a message or query with its start and its completion time, if it completed.
+    fn add(&mut self, start: Option<i64>, took: Option<i64>, end: i64, waited_for_timeout: bool) {
+        let Some(start) = start else { return };
+        self.started += 1;
+        self.completed += usize::from(took.is_some());
+        self.stalled += usize::from(took.is_none() || waited_for_timeout);
+        self.times.push(took.unwrap_or_else(|| end.saturating_sub(start).max(0)) as f64 * 1e-9);
+    }
+}
+
+/// First start and last end of a class, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Span(i64, i64);
+
+impl Span {
+    const EMPTY: Span = Span(i64::MAX, i64::MIN);
+
+    fn extend(&mut self, start: Option<i64>, took: Option<i64>, end: i64) {
+        let Some(start) = start else { return };
+        *self = Span(self.0.min(start), self.1.max(took.map_or(end, |t| start.saturating_add(t))));
     }
 }
 
@@ -56,58 +119,50 @@ pub(crate) fn classes(
     queries: &[RecordBatch],
 ) -> Vec<ClassNumbers> {
     let mut out = vec![ClassNumbers::default(); classes.len()];
+    let mut spans = vec![Span::EMPTY; classes.len()];
     let seconds = record.end_ns.saturating_sub(record.measured_from_ns) as f64 * 1e-9;
     let find = |name: &str| classes.iter().position(|c| c == name);
     let end = i64::try_from(record.end_ns).unwrap_or(i64::MAX);
     let mut bits = vec![0.0; classes.len()];
     let mut asked = vec![false; classes.len()];
     for batch in queries {
-        let (names, start, took) = (texts(batch, "class"), ints(batch, "start_ns"), ints(batch, "qct_ns"));
+        let (names, start, took) = (texts(batch, "class"), Column::of(batch, "start_ns"), Column::of(batch, "qct_ns"));
+        let (rtos, syn) = (Column::of(batch, "rtos"), Column::of(batch, "syn_rtos"));
         for row in 0..batch.num_rows() {
+            let waited = rtos.int(row).unwrap_or(0) + syn.int(row).unwrap_or(0) > 0;
             let Some(c) = names.get(row).and_then(|n| find(n)) else { continue };
             asked[c] = true;
-            add(&mut out[c], start[row], took[row], end);
+            out[c].add(start.int(row), took.int(row), end, waited);
+            spans[c].extend(start.int(row), took.int(row), end);
         }
     }
     for batch in flows {
-        let (names, start, took) = (texts(batch, "class"), ints(batch, "start_ns"), ints(batch, "fct_ns"));
-        let (size, bytes) = (ints(batch, "size_bytes"), ints(batch, "bytes_measured"));
+        let (names, start, took) = (texts(batch, "class"), Column::of(batch, "start_ns"), Column::of(batch, "fct_ns"));
+        let (size, bytes) = (Column::of(batch, "size_bytes"), Column::of(batch, "bytes_measured"));
+        let (rtos, syn) = (Column::of(batch, "rtos"), Column::of(batch, "syn_rtos"));
+        let met = Column::of(batch, "deadline_met");
         for row in 0..batch.num_rows() {
             let Some(c) = names.get(row).and_then(|n| find(n)) else { continue };
-            bits[c] += bytes[row].unwrap_or(0) as f64 * 8.0;
-            if !asked[c] && size[row].is_some() {
-                add(&mut out[c], start[row], took[row], end);
+            bits[c] += bytes.int(row).unwrap_or(0) as f64 * 8.0;
+            if let Some(met) = met.flag(row) {
+                out[c].misses.0 += usize::from(!met);
+                out[c].misses.1 += 1;
+            }
+            if !asked[c] && size.int(row).is_some() {
+                let waited = rtos.int(row).unwrap_or(0) + syn.int(row).unwrap_or(0) > 0;
+                out[c].add(start.int(row), took.int(row), end, waited);
+                spans[c].extend(start.int(row), took.int(row), end);
             }
         }
     }
-    for (class, bits) in out.iter_mut().zip(bits) {
+    for ((class, bits), span) in out.iter_mut().zip(bits).zip(spans) {
         class.times.sort_unstable_by(f64::total_cmp);
         class.goodput_bps = if seconds > 0.0 { bits / seconds } else { 0.0 };
+        if span.0 <= span.1 {
+            class.spans.push((span.1 - span.0) as f64 * 1e-9);
+        }
     }
     out
-}
-
-/// Counts a message or query with its start and its completion time, if it completed.
-fn add(class: &mut ClassNumbers, start: Option<i64>, took: Option<i64>, end: i64) {
-    let Some(start) = start else { return };
-    class.started += 1;
-    class.completed += usize::from(took.is_some());
-    class.times.push(took.unwrap_or_else(|| end.saturating_sub(start).max(0)) as f64 * 1e-9);
-}
-
-/// Column of names, one text per row.
-fn texts(batch: &RecordBatch, column: &str) -> Vec<String> {
-    let Some(array) = batch.column_by_name(column) else { return Vec::new() };
-    if let Some(codes) = array.as_dictionary_opt::<Int32Type>() {
-        let names = codes.values().as_string::<i32>();
-        return codes.keys().iter().map(|k| k.map_or_else(String::new, |k| names.value(k as usize).to_owned())).collect();
-    }
-    array.as_string_opt::<i32>().map_or_else(Vec::new, |a| a.iter().map(|t| t.unwrap_or("").to_owned()).collect())
-}
-
-fn ints(batch: &RecordBatch, column: &str) -> Vec<Option<i64>> {
-    let array = batch.column_by_name(column).and_then(|a| a.as_primitive_opt::<Int64Type>().cloned());
-    array.map_or_else(|| vec![None; batch.num_rows()], |a| (0..a.len()).map(|i| (!a.is_null(i)).then(|| a.value(i))).collect())
 }
 
 #[cfg(test)]
@@ -118,17 +173,25 @@ mod tests {
     fn unfinished_messages_count_time_so_far() {
         let mut c = ClassNumbers::default();
         for i in 1..=98 {
-            add(&mut c, Some(0), Some(i * 1_000_000), 1_000_000_000);
+            c.add(Some(0), Some(i * 1_000_000), 1_000_000_000, i > 96);
         }
-        add(&mut c, Some(400_000_000), None, 1_000_000_000);
-        add(&mut c, Some(500_000_000), None, 1_000_000_000);
+        c.add(Some(400_000_000), None, 1_000_000_000, false);
+        c.add(Some(500_000_000), None, 1_000_000_000, true);
         c.times.sort_unstable_by(f64::total_cmp);
-        assert_eq!((c.started, c.completed, c.starved()), (100, 98, false));
+        assert_eq!((c.started, c.completed, c.stalled, c.starved()), (100, 98, 4, false));
         assert!((c.value(Goal::P99).unwrap() - 0.5).abs() < 1e-12);
+        assert!((c.value(Goal::P999).unwrap() - 0.6).abs() < 1e-12);
         assert!((c.value(Goal::P50).unwrap() - 0.05).abs() < 1e-12);
         let mut none = ClassNumbers::default();
-        assert_eq!(none.value(Goal::P99), None);
-        add(&mut none, Some(0), None, 1_000_000_000);
+        assert_eq!((none.value(Goal::P99), none.value(Goal::Completion), none.value(Goal::DeadlineMisses)), (None, None, None));
+        none.add(Some(0), None, 1_000_000_000, false);
         assert!(none.starved() && none.value(Goal::Mean) == Some(1.0));
+    }
+
+    #[test]
+    fn pool_takes_percentiles_of_all_messages() {
+        let run = |ms: &[f64]| vec![ClassNumbers::finished(&ms.iter().map(|t| t * 1e-3).collect::<Vec<_>>(), 1e9)];
+        let both = ClassNumbers::pool(&[run(&[1.0, 2.0, 9.0]), run(&[3.0])], 0);
+        assert_eq!((both.started, both.value(Goal::P50), both.goodput_bps), (4, Some(2e-3), 1e9));
     }
 }

@@ -1,18 +1,21 @@
-//! Report page of an advice: the recommendation with bars, its installation, then all changes.
+//! Report page of an advice: the recommendation, gain against price, the networks tried, the installation, then all changes.
 
 use crate::rank::{Change, Entry};
 use crate::search::Advice;
-use crate::words::{cells, recommendation, titles, today};
-use forebay_report::page::{Cell, Dimension, Fact, Grid, GridCell, Headline, HeadlineChart, Page, Section, Subject, TitledGrid};
+use crate::table::{cells, network_rows, titles, today};
+use crate::words::recommendation;
+use forebay_report::page::{
+    Axis, Chart, Dimension, Fact, Figure, Grid, GridCell, Headline, LineChart, Page, Section, Subject, TitledGrid, View, XyLine,
+};
 use forebay_scenario::Goal;
 
-/// Maximum number of changes on the page beside the present network.
+/// Maximum number of changes in the chart beside the present network.
 const MAX_SHOWN: usize = 10;
 
 /// Page as data for [`forebay_report::render`].
 pub fn page(a: &Advice) -> Page {
     let shown: Vec<&Entry> = a.entries.iter().take(MAX_SHOWN).collect();
-    let (mut sentences, steps) = recommendation(a);
+    let mut sentences = recommendation(a);
     if let Some(first) = sentences.first_mut() {
         *first = format!("**{first}**");
     }
@@ -21,69 +24,159 @@ pub fn page(a: &Advice) -> Page {
     let facts = [
         ("objective", a.objective.to_string()),
         ("stack", a.stack.clone()),
-        ("order", "by the lower end of the 95 % interval of the gain; changes that starve a traffic class rank last".to_owned()),
+        ("networks tried", a.variations.join(", ")),
+        (
+            "order",
+            "the recommended change, then by the largest loss over all networks; changes that starve a traffic class rank last"
+                .to_owned(),
+        ),
     ];
-    let before = |c: Option<Change>| c.map(|c| Cell { mean: c.before, ..Cell::default() });
-    let after = |c: Option<Change>| c.map(|c| Cell { mean: c.after, ..Cell::default() });
-    let row = |title: String, goal: Goal, change: &dyn Fn(&Entry) -> Option<Change>| HeadlineChart {
-        title,
-        unit: unit(goal),
-        better: if goal == Goal::Goodput { "more is better".into() } else { "less is better".into() },
-        values: std::iter::once(before(change(&a.today))).chain(shown.iter().map(|e| after(change(e)))).collect(),
-    };
-    let mut charts = vec![row(a.objective.to_string(), a.objective.goal, &|e| e.objective)];
-    for (i, o) in a.today.others.iter().enumerate().take(2) {
-        charts.push(row(format!("{} of {}", o.goal, o.class), o.goal, &move |e| e.others.get(i).and_then(|o| o.change)));
-    }
     let dropped = a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}"));
+    let fixed = a.fixed.iter().map(|(name, why)| format!("`{name}` was not tried: {why}"));
+    let sections = [scatter(a, &shown), Some(in_networks(a)), installation(a), Some(prices(a)), Some(all_changes(a))];
     Page {
         title: format!("{}: recommended change", a.name),
         summary: format!("{} changes evaluated for the {}, best first", a.entries.len(), a.objective),
         facts: facts.into_iter().map(|(label, value)| Fact { label: label.into(), value }).collect(),
-        notes: dropped.collect(),
+        notes: dropped.chain(fixed).collect(),
         subjects: subjects.map(|name| Subject { name }).collect(),
-        headline: Headline { sentences, charts },
-        sections: [installation(&steps), Some(all_changes(a))].into_iter().flatten().collect(),
+        headline: Headline { sentences, charts: Vec::new() },
+        sections: sections.into_iter().flatten().collect(),
         ..Page::default()
     }
 }
 
-/// Installation of the recommendation: machines, with the command or setting for each.
-fn installation(steps: &[String]) -> Option<Section> {
-    let row = |step: &String| {
-        let (place, what) = step.split_once(": ").unwrap_or(("", step));
-        vec![GridCell::text(place), GridCell::text(what)]
+/// Gain against price: the objective on a logarithmic axis to the right, and the number of each other class upward.
+fn scatter(a: &Advice, shown: &[&Entry]) -> Option<Section> {
+    let goal = a.objective.goal;
+    let today = a.today.objective?.before;
+    let views: Vec<View> = a
+        .today
+        .others
+        .iter()
+        .enumerate()
+        .filter_map(|(i, o)| {
+            let before = o.change?.before;
+            let point = |subject: usize, label: String, x: f64, y: f64| XyLine {
+                subject: Some(subject),
+                label,
+                x: vec![x],
+                y: vec![Some(y)],
+                ..XyLine::default()
+            };
+            let mut lines = vec![point(0, "as it is".into(), today, before)];
+            lines.extend(shown.iter().enumerate().filter_map(|(n, e)| {
+                let (x, y) = (e.objective?.after, e.others.get(i)?.change?.after);
+                Some(point(n + 1, format!("{}. {}", n + 1, e.name), x, y))
+            }));
+            let chart = LineChart {
+                x: Axis { title: a.objective.to_string(), unit: unit(goal), log: true },
+                y: Axis { title: format!("{} of {}", o.goal, o.class), unit: unit(o.goal), log: true },
+                points: true,
+                lines,
+            };
+            Some(View { name: o.class.clone(), chart: Chart::Lines(chart) })
+        })
+        .collect();
+    let better = |goal: Goal, less: &'static str, more: &'static str| if goal.more_is_better() { more } else { less };
+    let text =
+        format!("Each point is one change in the network of the file. Better is to the {}.", better(goal, "left", "right"));
+    let figure = Figure {
+        id: "gain-price".into(),
+        title: "Gain and price".into(),
+        text,
+        choice: if views.len() > 1 { "other traffic".into() } else { String::new() },
+        views,
     };
-    let grid = Grid { heads: ["where", "what"].map(String::from).to_vec(), rows: steps.iter().map(row).collect() };
-    (!steps.is_empty()).then(|| section("how", "How", "Replace PORT, SUBNET and DEVICE by your own.", grid))
+    (!figure.views.is_empty()).then(|| Section {
+        id: "price".into(),
+        title: "Gain and price".into(),
+        text: String::new(),
+        grids: Vec::new(),
+        figures: vec![figure],
+    })
+}
+
+/// The objective in every network: rows are networks, columns the best changes.
+fn in_networks(a: &Advice) -> Section {
+    let (heads, body) = network_rows(a);
+    let heads = std::iter::once("network".to_owned()).chain(heads).collect();
+    let row = |(name, cells): (String, Vec<String>)| -> Vec<GridCell> {
+        std::iter::once(name).chain(cells).map(|t| GridCell::text(&t)).collect()
+    };
+    let grid = Grid { heads, rows: body.into_iter().map(row).collect() };
+    let text = format!(
+        "The {} in the network of the file and in variations of what is not known exactly, with all messages of two seeds together. `!`: the change \
+         loses work or starves a class there. `-`: it fell behind before, or the network does not allow it.",
+        a.objective
+    );
+    section("networks", "In other networks", &text, grid)
+}
+
+/// Installation of the recommendation: machines, commands, reversal, reboot and open connections.
+fn installation(a: &Advice) -> Option<Section> {
+    let best = a.recommended.and_then(|i| a.entries.get(i))?;
+    let rows = best.install.iter().map(|s| {
+        let cells = [s.place.clone(), s.run.join("; "), s.undo.join("; "), s.keep.clone(), s.open.clone()];
+        cells.iter().map(GridCell::text).collect()
+    });
+    let heads = ["where", "command or setting", "undo", "after a reboot", "open connections"].map(String::from).to_vec();
+    let grid = Grid { heads, rows: rows.collect() };
+    Some(section("how", "Installation", "Replace PORT, SUBNET, DEVICE and CGROUP by your own.", grid))
+}
+
+/// Numbers of every class with the recommended change, before and after.
+fn prices(a: &Advice) -> Section {
+    let best = a.recommended.and_then(|i| a.entries.get(i)).unwrap_or(&a.today);
+    let pair = |values: Option<(f64, f64)>, goal: Goal| {
+        let text = |(b, a): (f64, f64)| format!("{} to {}", crate::format::quantity(b, goal), crate::format::quantity(a, goal));
+        values.map_or_else(|| "-".into(), text)
+    };
+    let counts = |(b, a): (usize, usize)| format!("{b} to {a}");
+    let row = |p: &crate::rank::Price| -> Vec<GridCell> {
+        let cells = [
+            p.class.clone(),
+            pair(p.p50, Goal::P50),
+            pair(p.p99, Goal::P99),
+            pair(Some(p.goodput), Goal::Goodput),
+            counts(p.stalled),
+            counts(p.unfinished),
+            counts(p.started),
+        ];
+        cells.iter().map(GridCell::text).collect()
+    };
+    let heads = ["class", "median", "p99", "goodput", "stalled", "unfinished", "started"].map(String::from).to_vec();
+    let text = "Today and with the change, all seeds together. A message is stalled if it waited for a retransmission timeout or did not finish.";
+    let title = if a.recommended.is_some() { "All classes with the recommended change" } else { "All classes today" };
+    section("classes", title, text, Grid { heads, rows: best.prices.iter().map(row).collect() })
 }
 
 /// All changes, as in the terminal.
 fn all_changes(a: &Advice) -> Section {
-    let goal = a.objective.goal;
     let numbers = |e: &Entry, change: &dyn Fn(Change) -> f64| -> Vec<Option<f64>> {
         let own = [
             e.objective.map(change),
             e.objective.map(|c| c.factor()),
             None,
-            (e.done.1 > 0).then(|| e.done.0 as f64 / e.done.1 as f64),
+            None,
+            None,
+            e.robust.as_ref().map(|r| r.regret),
+            e.prices.get(a.own).map(|p| p.stalled.1 as f64),
             Some(e.seeds as f64),
         ];
         own.into_iter().chain(e.others.iter().map(|o| o.change.map(change))).collect()
     };
     let row = |name: String, texts: Vec<String>, values: Vec<Option<f64>>| {
         let cells = texts.into_iter().zip(values).map(|(text, value)| GridCell { text, value, shade: None });
-        std::iter::once(GridCell::text(name)).chain(cells).collect::<Vec<_>>()
+        std::iter::once(GridCell::text(&name)).chain(cells).collect::<Vec<_>>()
     };
     let mut rows = vec![row(a.today.name.clone(), today(a), numbers(&a.today, &|c| c.before))];
     rows.extend(
-        a.entries
-            .iter()
-            .enumerate()
-            .map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(e, goal), numbers(e, &|c| c.after))),
+        a.entries.iter().enumerate().map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(a, e), numbers(e, &|c| c.after))),
     );
-    let text = "Best first, by the lower end of the 95 % interval of the gain. Each change is compared with the present network by the same seeds: the \
-                factor is a geometric mean over them, and a change is noise if its interval includes 1. Changes that starve a traffic class rank last.";
+    let text = "Each change is compared with the present network by the same seeds: the factor is a geometric mean over them, and a change is not clear \
+                if its interval includes 1. The largest loss is the worst ratio to the best change over all networks. Changes that starve a traffic \
+                class rank last.";
     section("tried", "All changes", text, Grid { heads: [vec!["change".to_owned()], titles(a)].concat(), rows })
 }
 
@@ -93,5 +186,9 @@ fn section(id: &str, title: &str, text: &str, grid: Grid) -> Section {
 }
 
 fn unit(goal: Goal) -> Dimension {
-    if goal == Goal::Goodput { Dimension::BitsPerSecond } else { Dimension::Seconds }
+    match goal {
+        Goal::Goodput => Dimension::BitsPerSecond,
+        Goal::DeadlineMisses => Dimension::Ratio,
+        _ => Dimension::Seconds,
+    }
 }

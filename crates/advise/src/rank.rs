@@ -1,6 +1,8 @@
 //! Ranking of changes: by gain, with effects on other classes, and starvation last.
 
+use crate::install::Step;
 use crate::measure::ClassNumbers;
+use crate::robust::Robust;
 use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
 
@@ -66,6 +68,25 @@ pub enum Assessment {
     Unknown,
 }
 
+/// Numbers of one class before and after a change, over all seeds together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Price {
+    /// Name of the class.
+    pub class: String,
+    /// Median completion time.
+    pub p50: Option<(f64, f64)>,
+    /// 99th percentile of completion times.
+    pub p99: Option<(f64, f64)>,
+    /// Delivered payload, bits per second.
+    pub goodput: (f64, f64),
+    /// Messages that waited for a retransmission timeout or did not complete.
+    pub stalled: (usize, usize),
+    /// Messages that did not complete.
+    pub unfinished: (usize, usize),
+    /// Messages that started.
+    pub started: (usize, usize),
+}
+
 /// Change with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -74,38 +95,117 @@ pub struct Entry {
     /// Overrides of the scenario.
     pub sets: Vec<String>,
     /// Installation.
-    pub install: Vec<String>,
+    pub install: Vec<Step>,
+    /// Effort of the installation, the sum over its parts.
+    pub effort: u32,
+    /// True for a remedy of research: it is recommended only if no established change helps.
+    pub experimental: bool,
     /// Assessment.
     pub assessment: Assessment,
     /// Change of the objective.
     pub objective: Option<Change>,
     /// Effects on other classes.
     pub others: Vec<ClassEffect>,
+    /// Numbers of every class.
+    pub prices: Vec<Price>,
     /// Completed and started messages or queries of the class to improve, over all seeds.
     pub done: (usize, usize),
     /// Number of compared seeds.
     pub seeds: usize,
+    /// Results under the variations; `None` if it was not among the best.
+    pub robust: Option<Robust>,
 }
 
 impl Entry {
     /// Improvement of the objective, as a factor: above 1 is better.
     pub fn gain(&self, goal: Goal) -> f64 {
-        self.objective.map_or(0.0, |c| if goal == Goal::Goodput { c.factor() } else { 1.0 / c.factor() })
+        self.objective.map_or(0.0, |c| if goal.more_is_better() { c.factor() } else { 1.0 / c.factor() })
     }
 
     /// Gain at the unfavourable end of the confidence interval. With a single seed the gain itself.
     pub fn lower_bound(&self, goal: Goal) -> f64 {
         match self.objective.and_then(|c| c.interval()) {
-            Some((low, _)) if goal == Goal::Goodput => low,
+            Some((low, _)) if goal.more_is_better() => low,
             Some((_, high)) => 1.0 / high,
             None => self.gain(goal),
         }
     }
+
+    /// Returns true if the interval of the objective is the only obstacle: the gain is large and not significant.
+    pub(crate) fn needs_seeds(&self, goal: Goal) -> bool {
+        self.assessment == Assessment::Sound && self.gain(goal) > 1.2 && self.objective.is_some_and(|c| c.is_noise())
+    }
+
+    /// Returns true if far fewer messages of the class stall, beyond chance.
+    pub(crate) fn ends_stalls(&self, class: usize) -> bool {
+        self.prices.get(class).is_some_and(|p| far_fewer((p.stalled.0, p.started.0), (p.stalled.1, p.started.1), 4.0))
+    }
+
+    /// Promise of other effects, for the selection of changes by few seeds: fewer stalls, and the mean improvement of other classes.
+    pub(crate) fn promise(&self) -> f64 {
+        let stalls = self.prices.iter().any(|p| far_fewer((p.stalled.0, p.started.0), (p.stalled.1, p.started.1), 1.5));
+        let sign = |o: &ClassEffect| if o.goal.more_is_better() { 1.0 } else { -1.0 };
+        let logs: Vec<f64> = self.others.iter().filter_map(|o| Some(sign(o) * o.change?.log.mean)).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+        // An end of stalls counts as much as a gain of two thirds, the gain of others a quarter of the own (our choice).
+        mean.clamp(-2.0, 2.0) / 4.0 + if stalls { 0.5 } else { 0.0 }
+    }
+
+    /// Largest significant improvement of another class as a factor, with its index in `others`.
+    pub(crate) fn side_gain(&self) -> Option<(usize, f64)> {
+        let one = |o: &ClassEffect| {
+            let (low, high) = o.change?.interval()?;
+            let sure = if o.goal.more_is_better() { low } else { 1.0 / high };
+            let change = o.change?.factor();
+            (sure > 1.2).then_some(if o.goal.more_is_better() { change } else { 1.0 / change })
+        };
+        let all = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, one(o)?)));
+        all.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Returns true if another class is significantly worse, by more than a quarter.
+    pub(crate) fn harms_others(&self) -> bool {
+        self.others.iter().any(|o| {
+            o.starved
+                || o.change.is_some_and(|c| {
+                    let factor = if o.goal.more_is_better() { 1.0 / c.factor() } else { c.factor() };
+                    factor > 1.25 && !c.is_noise()
+                })
+        })
+    }
+}
+
+/// Returns true if the stalled part of the messages falls to less than a quarter, by more than `deviations` standard deviations of its difference.
+/// Messages of one run stall together, so that the counts vary more than independent ones: a proof needs four instead of two (our choice).
+pub(crate) fn far_fewer(before: (usize, usize), after: (usize, usize), deviations: f64) -> bool {
+    let (n, m) = (before.1.max(1) as f64, after.1.max(1) as f64);
+    let (was, is) = (before.0 as f64 / n, after.0 as f64 / m);
+    let both = (before.0 + after.0) as f64 / (n + m);
+    let deviation = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
+    deviation > 0.0 && (was - is) / deviation > deviations && is < 0.25 * was
 }
 
 /// Goal by which other classes are compared.
 fn secondary_goal(runs: &[Vec<ClassNumbers>], class: usize) -> Goal {
     if runs.iter().any(|r| r[class].started > 0) { Goal::P99 } else { Goal::Goodput }
+}
+
+/// Returns true if a class completed nothing in a run, or has less than a tenth of its present goodput (our choice).
+pub(crate) fn starves(before: &[Vec<ClassNumbers>], after: &[Vec<ClassNumbers>], class: usize) -> bool {
+    let seeds = before.len().min(after.len());
+    let total = |runs: &[Vec<ClassNumbers>]| runs[..seeds].iter().map(|r| r[class].goodput_bps).sum::<f64>();
+    let nothing = before.iter().zip(after).any(|(b, a)| a[class].starved() && !b[class].starved());
+    nothing || total(after) < 0.1 * total(before)
+}
+
+/// Description of a change beside its results.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct About {
+    pub(crate) name: String,
+    pub(crate) sets: Vec<String>,
+    pub(crate) install: Vec<Step>,
+    pub(crate) effort: u32,
+    pub(crate) experimental: bool,
 }
 
 /// Compares a change with the present network, by runs with the same seeds.
@@ -114,45 +214,56 @@ pub(crate) fn compare(
     classes: &[String],
     before: &[Vec<ClassNumbers>],
     after: &[Vec<ClassNumbers>],
-    about: (&str, &[String], &[String]),
+    about: About,
 ) -> Entry {
-    let seeds = before.len().min(after.len());
     let pairs = |class: usize, goal: Goal| -> Vec<(f64, f64)> {
         let both = |(b, a): (&Vec<ClassNumbers>, &Vec<ClassNumbers>)| Some((b[class].value(goal)?, a[class].value(goal)?));
         before.iter().zip(after).filter_map(both).collect()
-    };
-    let starves = |class: usize| {
-        let total = |runs: &[Vec<ClassNumbers>]| runs.iter().map(|r| r[class].goodput_bps).sum::<f64>();
-        // Below a tenth of the present goodput a class counts as starved (our choice).
-        let nothing = before.iter().zip(after).any(|(b, a)| a[class].starved() && !b[class].starved());
-        nothing || total(&after[..seeds]) < 0.1 * total(&before[..seeds])
     };
     let own = classes.iter().position(|c| *c == objective.class).unwrap_or(0);
     let others: Vec<ClassEffect> = (0..classes.len())
         .filter(|c| *c != own)
         .map(|c| {
             let goal = secondary_goal(before, c);
-            ClassEffect { class: classes[c].clone(), goal, change: Change::of(&pairs(c, goal)), starved: starves(c) }
+            let starved = starves(before, after, c);
+            ClassEffect { class: classes[c].clone(), goal, change: Change::of(&pairs(c, goal)), starved }
         })
         .collect();
     let change = Change::of(&pairs(own, objective.goal));
     let never = after.iter().all(|r| r[own].starved());
     let assessment = match change {
-        _ if never || starves(own) || others.iter().any(|o| o.starved) => Assessment::Starves,
+        _ if never || starves(before, after, own) || others.iter().any(|o| o.starved) => Assessment::Starves,
         None => Assessment::Unknown,
         Some(_) => Assessment::Sound,
     };
+    let seeds = before.len().min(after.len());
+    let price = |c: usize| {
+        let (b, a) = (ClassNumbers::pool(&before[..seeds], c), ClassNumbers::pool(&after[..seeds], c));
+        let both = |goal: Goal| Some((b.value(goal)?, a.value(goal)?));
+        Price {
+            class: classes[c].clone(),
+            p50: both(Goal::P50),
+            p99: both(Goal::P99),
+            goodput: (b.goodput_bps, a.goodput_bps),
+            stalled: (b.stalled, a.stalled),
+            unfinished: (b.unfinished(), a.unfinished()),
+            started: (b.started, a.started),
+        }
+    };
     let count = |part: fn(&ClassNumbers) -> usize| after.iter().map(|r| part(&r[own])).sum();
-    let (name, sets, install) = about;
     Entry {
-        name: name.to_owned(),
-        sets: sets.to_vec(),
-        install: install.to_vec(),
+        name: about.name,
+        sets: about.sets,
+        install: about.install,
+        effort: about.effort,
+        experimental: about.experimental,
         assessment,
         objective: change,
         others,
+        prices: (0..classes.len()).map(price).collect(),
         done: (count(|c| c.completed), count(|c| c.started)),
         seeds,
+        robust: None,
     }
 }
 
@@ -168,7 +279,7 @@ mod tests {
     use super::*;
 
     fn objective() -> Objective {
-        Objective { goal: Goal::P99, class: "a".into() }
+        Objective { goal: Goal::P99, class: "a".into(), limit: None }
     }
 
     fn classes() -> Vec<String> {
@@ -181,7 +292,7 @@ mod tests {
 
     fn entry(name: &str, after: &[Vec<ClassNumbers>]) -> Entry {
         let before = vec![run(200.0, 5e9), run(210.0, 5e9), run(190.0, 5e9)];
-        compare(&objective(), &classes(), &before, after, (name, &[], &[]))
+        compare(&objective(), &classes(), &before, after, About { name: name.to_owned(), ..About::default() })
     }
 
     #[test]

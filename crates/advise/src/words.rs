@@ -1,162 +1,240 @@
-//! Advice in words: the recommendation, then the table of all changes.
+//! Advice in words: the recommendation with its price, what it rests on, and the installation.
 
-use crate::rank::{Assessment, Change, ClassEffect, Entry};
+use crate::decide::Reason;
+use crate::format::{quantity, times};
+use crate::rank::{Change, Entry, Price};
+use crate::robust::{Outcome, Robust};
 use crate::search::Advice;
 use forebay_scenario::Goal;
-use std::fmt::Write as _;
 
-/// Recommendation, one sentence per line, and its installation steps.
-pub fn recommendation(a: &Advice) -> (Vec<String>, Vec<String>) {
-    let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else {
-        return (vec![no_recommendation(a)], Vec::new());
-    };
+/// Recommendation, one sentence per line: the answer, its effect, the worst case, the price for other traffic, and when another change is better.
+pub fn recommendation(a: &Advice) -> Vec<String> {
+    let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
     let mut out = vec![format!("Do this: {}.", best.name)];
+    let goal = a.objective.goal;
     if let Some(c) = best.objective {
-        out.push(format!("The {} {}.", a.objective, change(&c, a.objective.goal)));
+        out.push(format!("The {} {}.", a.objective, change(&c, goal)));
     }
-    out.extend(best.others.iter().map(|o| format!("Effect on {}: {}.", o.class, price(o))));
-    let (done, started) = best.done;
-    if done < started {
-        out.push(format!(
-            "Of {}, {done} of {started} were complete at the end of the runs; the others count with their time so far.",
-            a.objective.class
+    out.extend(reason(a, best));
+    out.extend(own_price(a, best));
+    out.extend(worst_case(a, best));
+    for (i, price) in best.prices.iter().enumerate().filter(|(i, _)| *i != a.own) {
+        out.push(format!("Effect on {}: {}.", price.class, other_price(price, best, i - usize::from(i > a.own))));
+    }
+    out.extend(alternatives(a, best));
+    out
+}
+
+/// Sentence for a reason that is not the objective.
+fn reason(a: &Advice, best: &Entry) -> Option<String> {
+    let limit = a.objective.limit.as_ref().map_or("", |(_, text)| text.as_str());
+    match a.reason {
+        Reason::OthersGain => {
+            let gain = best.side_gain().map(|(i, f)| format!("{} becomes {} times better", best.others[i].class, times(f)));
+            let stalls = (0..best.prices.len()).find(|c| best.ends_stalls(*c)).map(|c| {
+                let p = &best.prices[c];
+                format!("{} of {} {} stall instead of {} of {}", p.stalled.1, p.started.1, p.class, p.stalled.0, p.started.0)
+            });
+            let overall = best.robust.as_ref().filter(|r| stalls.is_none() && r.ends_stalls()).map(|r| {
+                let ((was, n), (is, m)) = r.stalled();
+                format!("over all networks {is} of {m} {} stall instead of {was} of {n}", a.objective.class)
+            });
+            let stalls = stalls.or(overall);
+            let all: Vec<String> = stalls.into_iter().chain(gain).collect();
+            Some(format!("The {} is not worse in any network tried, and {}.", a.objective, all.join("; ")))
+        }
+        Reason::MeetsLimit => Some(format!("It is the least effort that keeps {limit} in every network tried.")),
+        Reason::NearestToLimit => {
+            let (value, _) = a.objective.limit.as_ref()?;
+            let missed = best.robust.as_ref()?.misses(a.objective.goal, *value);
+            let names: Vec<&str> = missed.iter().filter_map(|i| a.variations.get(*i)).map(String::as_str).collect();
+            Some(format!("No change keeps {limit} in every network tried; this one fails with: {}.", names.join(", ")))
+        }
+        _ => None,
+    }
+}
+
+/// Stalls, unfinished work and median of the class to improve.
+fn own_price(a: &Advice, best: &Entry) -> Option<String> {
+    let p = best.prices.get(a.own)?;
+    if p.started.0 + p.started.1 == 0 {
+        return None;
+    }
+    let mut parts = Vec::new();
+    if p.stalled.0 + p.stalled.1 > 0 {
+        parts.push(format!(
+            "{} of {} waited for a retransmission timeout or did not finish (as it is {} of {})",
+            p.stalled.1, p.started.1, p.stalled.0, p.started.0
         ));
     }
-    (out, best.install.clone())
-}
-
-/// Reason why nothing is recommended.
-fn no_recommendation(a: &Advice) -> String {
-    if a.today.assessment == Assessment::Unknown {
-        return format!("The {} has no value in these runs, so no change can be compared.", a.objective);
+    if p.unfinished.0 + p.unfinished.1 > 0 {
+        parts.push(format!("{} were cut off by the end of the runs (as it is {})", p.unfinished.1, p.unfinished.0));
     }
-    format!("Change nothing: none of {} changes improves the {} significantly.", a.entries.len(), a.objective)
+    if let Some((before, after)) = p.p50 {
+        parts.push(format!("the median goes from {} to {}", quantity(before, Goal::P50), quantity(after, Goal::P50)));
+    }
+    Some(format!("Of {}, {}.", p.class, parts.join("; ")))
 }
 
-/// `falls from 208 ms to 4.1 ms (÷ 50, 95 % interval ÷ 40 to ÷ 63)`.
-fn change(c: &Change, goal: Goal) -> String {
-    let verb = if c.factor() < 1.0 { "falls" } else { "rises" };
-    let interval = match c.interval() {
-        Some((low, high)) => format!(", 95 % interval {} to {}", factor(low), factor(high)),
-        None => ", one seed: no interval".to_owned(),
+/// Worst and best network of the recommended change, against the present one.
+fn worst_case(a: &Advice, best: &Entry) -> Option<String> {
+    let (goal, robust) = (a.objective.goal, best.robust.as_ref()?);
+    let (worst, good) = robust.extremes(goal)?;
+    let at = |i: usize| -> Option<String> {
+        let o = robust.outcomes[i].as_ref()?;
+        let name = &a.variations[i];
+        Some(format!("{} with `{name}` (as it is {})", quantity(o.value, goal), quantity(o.today, goal)))
     };
-    let noise = if c.is_noise() { ", not significant" } else { "" };
-    format!("{verb} from {} to {} ({}{interval}{noise})", quantity(c.before, goal), quantity(c.after, goal), factor(c.factor()))
-}
-
-fn price(o: &ClassEffect) -> String {
-    if o.starved {
-        return "it completes nothing".into();
-    }
-    match o.change {
-        None => "unknown, no values to compare".into(),
-        Some(c) if c.is_noise() => {
-            format!("not significant ({} {} to {})", o.goal, quantity(c.before, o.goal), quantity(c.after, o.goal))
-        }
-        Some(c) => format!("its {} {}", o.goal, change(&c, o.goal)),
-    }
-}
-
-/// Formats a factor in both directions: `x 1.3`, `÷ 50`.
-pub(crate) fn factor(f: f64) -> String {
-    let digits = |f: f64| if f >= 10.0 { format!("{f:.0}") } else { format!("{f:.2}") };
-    if f >= 1.0 { format!("x {}", digits(f)) } else { format!("÷ {}", digits(1.0 / f)) }
-}
-
-/// Formats a time or rate with three digits.
-pub(crate) fn quantity(value: f64, goal: Goal) -> String {
-    let (units, unit): (&[(f64, &str)], f64) = match goal {
-        Goal::Goodput => (&[(1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1.0, "bps")], 1.0),
-        _ => (&[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], 1e-9),
-    };
-    let (scale, name) = units.iter().find(|(s, _)| value >= *s).copied().unwrap_or((unit, units[units.len() - 1].1));
-    let v = value / scale;
-    let digits = if v >= 100.0 {
-        0
-    } else if v >= 10.0 {
-        1
+    let reversed = robust.reversed_in(goal);
+    let known = robust.outcomes.iter().flatten().count();
+    let holds = if reversed.is_empty() {
+        format!("In none of {known} networks tried is it worse than today")
     } else {
-        2
+        let names: Vec<&str> = reversed.iter().map(|i| a.variations[*i].as_str()).collect();
+        format!("It is worse than today with {} of {known} networks tried: {}", reversed.len(), names.join(", "))
     };
-    format!("{v:.digits$} {name}")
-}
-
-/// Cells of a change: value of the objective, factor, significance, and effects on other classes.
-pub(crate) fn cells(e: &Entry, goal: Goal) -> Vec<String> {
-    let verdict = match (e.assessment, e.objective) {
-        (Assessment::Starves, _) => "starves".to_owned(),
-        (Assessment::Unknown, _) | (_, None) => "unknown".to_owned(),
-        (_, Some(c)) if c.is_noise() => "noise".to_owned(),
-        (_, Some(_)) if e.gain(goal) > 1.0 => "better".to_owned(),
-        _ => "worse".to_owned(),
-    };
-    let (value, times) = e.objective.map_or(("-".into(), "-".into()), |c| {
-        let interval = c.interval().map_or(String::new(), |(low, high)| format!(" ({} to {})", factor(low), factor(high)));
-        (quantity(c.after, goal), format!("{}{interval}", factor(c.factor())))
+    let overall = robust.overall().and_then(|e| {
+        let half = e.half_width?;
+        let (low, high) = ((-e.mean - half).exp(), (-e.mean + half).exp());
+        Some(format!(
+            " Over all of them it is {} times better (95 % interval {} to {}).",
+            times((-e.mean).exp()),
+            times(low),
+            times(high)
+        ))
     });
-    let mut out = vec![value, times, verdict, format!("{}/{}", e.done.0, e.done.1), e.seeds.to_string()];
-    out.extend(e.others.iter().map(|o| match (o.starved, o.change) {
-        (true, _) => "starved".to_owned(),
-        (_, None) => "-".to_owned(),
-        (_, Some(c)) => format!(
-            "{} {}",
-            quantity(c.after, o.goal),
-            if c.is_noise() { "(noise)".to_owned() } else { format!("({})", factor(c.factor())) }
-        ),
-    }));
-    out
+    Some(format!("{holds}: the worst has {}, the best {}.{}", at(worst)?, at(good)?, overall.unwrap_or_default()))
 }
 
-/// Titles of the columns of [`cells`].
-pub(crate) fn titles(a: &Advice) -> Vec<String> {
-    let mut out = vec![a.objective.to_string(), "against today (95 %)".into(), "verdict".into(), "done".into(), "seeds".into()];
-    out.extend(a.today.others.iter().map(|o| format!("{} of {}", o.goal, o.class)));
-    out
-}
-
-/// Cells of the present network, without a comparison.
-pub(crate) fn today(a: &Advice) -> Vec<String> {
-    let mut today = cells(&a.today, a.objective.goal);
-    today[1] = String::new();
-    today[2] = if a.today.assessment == Assessment::Starves { "starves".into() } else { String::new() };
-    for (cell, o) in today[5..].iter_mut().zip(&a.today.others) {
-        *cell = o.change.map_or_else(|| "-".into(), |c| quantity(c.before, o.goal));
-    }
-    today
-}
-
-/// Table of all changes, best first, below the present network.
-pub fn table(a: &Advice) -> String {
+/// Networks in which another change is clearly better: they would have to be certain to prefer it.
+fn alternatives(a: &Advice, best: &Entry) -> Vec<String> {
     let goal = a.objective.goal;
-    let mut rows = vec![("".to_owned(), titles(a)), (a.today.name.clone(), today(a))];
-    rows.extend(a.entries.iter().enumerate().map(|(i, e)| (format!("{}. {}", i + 1, e.name), cells(e, goal))));
-    let first = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
-    let columns = rows[0].1.len();
-    let widths: Vec<usize> = (0..columns).map(|c| rows.iter().map(|r| r.1[c].chars().count()).max().unwrap_or(0)).collect();
-    let mut out = String::new();
-    for (name, cells) in &rows {
-        let _ = write!(out, "{name}{}", " ".repeat(first - name.chars().count()));
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(out, "  {}{cell}", " ".repeat(width - cell.chars().count()));
+    let Some(own) = &best.robust else { return Vec::new() };
+    let mut found: Vec<(f64, usize, &Entry)> = Vec::new();
+    for e in a.entries.iter().filter(|e| e.name != best.name) {
+        let Some(robust) = &e.robust else { continue };
+        let advantage = |i: usize| {
+            let (mine, theirs) = (own.outcomes.get(i)?.as_ref()?, robust.outcomes.get(i)?.as_ref()?);
+            let ratio = if goal.more_is_better() { theirs.value / mine.value } else { mine.value / theirs.value };
+            (theirs.objection.is_none() && ratio > 1.25).then_some((ratio, i))
+        };
+        let largest = (0..robust.outcomes.len()).filter_map(advantage).max_by(|x, y| x.0.total_cmp(&y.0));
+        found.extend(largest.map(|(ratio, i)| (ratio, i, e)));
+    }
+    found.sort_by(|x, y| y.0.total_cmp(&x.0));
+    let value = |r: &Robust, i: usize| r.outcomes[i].as_ref().map_or(String::new(), |o| quantity(o.value, goal));
+    let against = |e: &Entry| -> String {
+        let Some(r) = &e.robust else { return String::new() };
+        if let Some((i, text)) = r.objection() {
+            return format!("; with `{}` it {text}", a.variations[i]);
         }
-        let kept = out.trim_end().len();
-        out.truncate(kept);
-        out.push('\n');
+        let (worst, name) = (value(r, r.regret_in), &a.variations[r.regret_in]);
+        format!("; with `{name}` it has {worst} instead of {}", value(own, r.regret_in))
+    };
+    if found.is_empty() && a.entries.iter().any(|e| e.name != best.name && e.robust.is_some()) {
+        return vec!["No other change is clearly better in any network tried.".into()];
+    }
+    let one = |(_, i, e): &(f64, usize, &Entry)| {
+        let Some(r) = &e.robust else { return String::new() };
+        let name = if e.experimental { format!("{} (experimental)", e.name) } else { e.name.clone() };
+        format!(
+            "Prefer {name} only if `{}` is certain: {} instead of {}{}.",
+            a.variations[*i],
+            value(r, *i),
+            value(own, *i),
+            against(e)
+        )
+    };
+    found.iter().take(2).map(one).collect()
+}
+
+/// Sentences without a recommendation.
+fn nothing(a: &Advice) -> Vec<String> {
+    if a.reason == Reason::Unknown {
+        return vec![format!("The {} has no value in these runs, so no change can be compared.", a.objective)];
+    }
+    let tried = a.entries.len();
+    let worst = a.today.robust.as_ref().and_then(|r| {
+        let (worst, _) = r.extremes(a.objective.goal)?;
+        let value = quantity(r.outcomes[worst].as_ref()?.value, a.objective.goal);
+        Some((value, a.variations[worst].as_str()))
+    });
+    let mut out = Vec::new();
+    if let Some((limit, text)) = &a.objective.limit {
+        let met = a.today.robust.as_ref().is_some_and(|r| r.misses(a.objective.goal, *limit).is_empty());
+        let worst = worst.map_or(String::new(), |(v, w)| format!(" (worst {v}, with `{w}`)"));
+        return vec![if met {
+            format!("Change nothing: the present network keeps {text} for the {} in every network tried{worst}.", a.objective)
+        } else {
+            format!("None of {tried} changes brings the {} nearer to {text} than the present network{worst}.", a.objective)
+        }];
+    }
+    out.push(format!("Change nothing: none of {tried} changes has a better worst case for the {}.", a.objective));
+    let best = a.entries.iter().filter_map(|e| Some((e, e.robust.as_ref()?))).min_by(|x, y| x.1.regret.total_cmp(&y.1.regret));
+    if let Some((e, r)) = best {
+        let (goal, now) = (a.objective.goal, a.today.robust.as_ref());
+        let known = |o: Option<&Outcome>| o.map_or_else(|| "unknown".into(), |o| quantity(o.value, goal));
+        let i = r.regret_in;
+        let now = known(now.and_then(|n| n.outcomes.get(i)?.as_ref()));
+        let reason = match r.objection() {
+            Some((i, text)) => format!("with `{}` it {text}", a.variations[i]),
+            None => format!("with `{}` it has {}, as it is {now}", a.variations[i], known(r.outcomes[i].as_ref())),
+        };
+        out.push(format!("The nearest is {}: {reason}.", e.name));
     }
     out
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// `falls from 208 ms to 4.1 ms: 50 times (95 % interval 40 to 63)`.
+fn change(c: &Change, goal: Goal) -> String {
+    let (verb, ratio) = if c.factor() < 1.0 { ("falls", 1.0 / c.factor()) } else { ("rises", c.factor()) };
+    let interval = match c.interval() {
+        Some(_) if c.is_noise() => format!("{} seeds do not prove it", c.log.n),
+        Some((low, high)) if c.factor() < 1.0 => format!("95 % interval {} to {}", times(1.0 / high), times(1.0 / low)),
+        Some((low, high)) => format!("95 % interval {} to {}", times(low), times(high)),
+        None => "one seed: no interval".to_owned(),
+    };
+    format!("{verb} from {} to {}, {} times ({interval})", quantity(c.before, goal), quantity(c.after, goal), times(ratio))
+}
 
-    #[test]
-    fn quantities_have_three_digits() {
-        assert_eq!(factor(0.02), "÷ 50");
-        assert_eq!(factor(1.25), "x 1.25");
-        assert_eq!(quantity(0.208, Goal::P99), "208 ms");
-        assert_eq!(quantity(4.13e-3, Goal::Mean), "4.13 ms");
-        assert_eq!(quantity(9.6e9, Goal::Goodput), "9.60 Gbps");
-        assert_eq!(quantity(0.0, Goal::P50), "0.00 ns");
+/// Median, tail, goodput and unfinished work of another class.
+fn other_price(p: &Price, e: &Entry, other: usize) -> String {
+    if e.others.get(other).is_some_and(|o| o.starved) {
+        return "it starves".into();
     }
+    let mut parts = Vec::new();
+    let pair = |name: &str, values: Option<(f64, f64)>, goal: Goal| {
+        values.map(|(before, after)| format!("{name} {} to {}", quantity(before, goal), quantity(after, goal)))
+    };
+    parts.extend(pair("median", p.p50, Goal::P50));
+    parts.extend(pair("p99", p.p99, Goal::P99));
+    if let Some(o) = e.others.get(other).and_then(|o| o.change) {
+        let noise = if o.is_noise() { "no clear change of its" } else { "a clear change of its" };
+        let goal = e.others[other].goal;
+        parts.insert(0, format!("{noise} {goal}"));
+    }
+    parts.extend(pair("goodput", Some(p.goodput), Goal::Goodput));
+    if p.unfinished.0 + p.unfinished.1 > 0 {
+        parts.push(format!("unfinished {} to {}", p.unfinished.0, p.unfinished.1));
+    }
+    parts.join(", ")
+}
+
+/// Installation of the recommendation, line by line: commands, reversal, reboot and open connections of each step.
+pub fn installation(a: &Advice) -> Vec<String> {
+    let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return Vec::new() };
+    let mut out = Vec::new();
+    for step in &best.install {
+        out.push(step.line());
+        if !step.undo.is_empty() {
+            out.push(format!("  undo: {}", step.undo.join("; ")));
+        }
+        if !step.keep.is_empty() {
+            out.push(format!("  after a reboot: {}", step.keep));
+        }
+        if !step.open.is_empty() {
+            out.push(format!("  open connections {}", step.open));
+        }
+    }
+    out
 }

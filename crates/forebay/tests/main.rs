@@ -1,6 +1,8 @@
 //! All tests of the built command in one program, one file a subject: `cargo test -p forebay --test main sweep::` runs one of them.
 
 mod advise;
+mod advise_cases;
+mod advise_install;
 mod answers;
 mod commands;
 #[cfg(unix)]

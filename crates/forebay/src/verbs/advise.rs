@@ -7,7 +7,7 @@ use crate::report;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, paint};
-use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
+use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, installation, json, networks, page, recommendation, table};
 use forebay_runner::sweep::{Counts, SweepError};
 use forebay_store::{Host, write_atomic};
 use std::fmt::Write as _;
@@ -19,13 +19,14 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The scenario file: the network as it is today
     file: PathBuf,
-    /// The objective, such as "p99 of reads": mean, p50, p99 or goodput of a class [default: that of [advise] in the file]
+    /// The objective, such as "p99 of reads" or "p99 of reads at most 2ms" (the cheapest change that keeps it): mean, p50, p99, p99.9, deadline
+    /// misses, completion or goodput of a class [default: that of [advise] in the file]
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Seeds of the changes that look best after two
+    /// Seeds of the best changes; every other result has two
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: u32,
     /// Directory for the results [default: out/NAME-advise]; the same command continues an interrupted search
@@ -83,19 +84,24 @@ fn failure(e: AdviseError) -> Failure {
     }
 }
 
-/// The recommendation, the commands that install it, and all changes that were tried.
+/// The recommendation, the commands that install it, the networks tried, and all changes.
 fn answer(a: &Advice) -> String {
     let colour = style::stdout();
-    let (sentences, install) = recommendation(a);
     let mut out = String::new();
-    for (i, s) in sentences.iter().enumerate() {
+    for (i, s) in recommendation(a).iter().enumerate() {
         let _ = writeln!(out, "{}", if i == 0 { paint(colour, BOLD, s) } else { s.clone() });
     }
+    let install = installation(a);
     if !install.is_empty() {
-        let _ = writeln!(out, "\nHow:");
+        let _ = writeln!(out, "\nHow (replace SUBNET, DEVICE, PORT and CGROUP by your own):");
         install.iter().for_each(|step| _ = writeln!(out, "  {step}"));
     }
-    let _ = writeln!(out, "\nAll changes, by the lower end of their gain's interval (stack {}):\n\n{}", a.stack, table(a));
+    let _ = writeln!(out, "\nAll changes, the recommended one first (stack {}):\n\n{}", a.stack, table(a));
+    let _ =
+        writeln!(out, "The {} in each network tried (columns: numbers of the changes above):\n\n{}", a.objective, networks(a));
+    for (name, why) in &a.fixed {
+        let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not tried: {name}: {why}")));
+    }
     for (name, why) in &a.dropped {
         let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not simulated: {name}: {why}")));
     }

@@ -1,0 +1,132 @@
+//! Tables of an advice for the terminal: all changes, and the best ones in each network.
+
+use crate::format::{factor, quantity, times};
+use crate::rank::{Assessment, Entry};
+use crate::search::Advice;
+use std::fmt::Write as _;
+
+/// Cells of a change: value of the objective, factor, worst and best network, stalls, and effects on other classes.
+pub(crate) fn cells(a: &Advice, e: &Entry) -> Vec<String> {
+    let goal = a.objective.goal;
+    let verdict = match (e.assessment, e.objective) {
+        (Assessment::Starves, _) => "starves".to_owned(),
+        (Assessment::Unknown, _) | (_, None) => "unknown".to_owned(),
+        (_, Some(c)) if c.is_noise() => "no clear change".to_owned(),
+        (_, Some(_)) if e.gain(goal) > 1.0 => "better".to_owned(),
+        _ => "worse".to_owned(),
+    };
+    let (value, change) = e.objective.map_or(("-".into(), "-".into()), |c| {
+        let interval = c.interval().map_or(String::new(), |(low, high)| format!(" ({} to {})", factor(low), factor(high)));
+        (quantity(c.after, goal), format!("{}{interval}", factor(c.factor())))
+    });
+    let mut out = vec![value, change, verdict];
+    out.extend(worst_and_best(a, e));
+    let own = e.prices.get(a.own);
+    out.push(own.map_or_else(|| "-".into(), |p| format!("{}/{}", p.stalled.1, p.started.1)));
+    out.push(e.seeds.to_string());
+    out.extend(e.others.iter().map(|o| match (o.starved, o.change) {
+        (true, _) => "starved".to_owned(),
+        (_, None) => "-".to_owned(),
+        (_, Some(c)) => {
+            let against = if c.is_noise() { "(no clear change)".to_owned() } else { format!("({})", factor(c.factor())) };
+            format!("{} {against}", quantity(c.after, o.goal))
+        }
+    }));
+    out
+}
+
+/// Worst value, best value, and largest loss against the best change, over all networks.
+fn worst_and_best(a: &Advice, e: &Entry) -> [String; 3] {
+    let goal = a.objective.goal;
+    let Some(robust) = &e.robust else { return ["".into(), "".into(), "".into()] };
+    let Some((worst, best)) = robust.extremes(goal) else { return ["".into(), "".into(), "".into()] };
+    let at = |i: usize| {
+        let value = robust.outcomes[i].as_ref().map_or(f64::NAN, |o| o.value);
+        format!("{} {}", quantity(value, goal), a.variations[i])
+    };
+    let complete = robust.outcomes.len() == a.variations.len();
+    let loss = match robust.objection() {
+        Some((i, text)) => format!("{text} ({})", a.variations[i]),
+        None if complete => format!("x {}", times(robust.regret)),
+        None => format!("x {} or more", times(robust.regret)),
+    };
+    [at(worst), at(best), loss]
+}
+
+/// Titles of the columns of [`cells`].
+pub(crate) fn titles(a: &Advice) -> Vec<String> {
+    let mut out: Vec<String> = vec![a.objective.to_string()];
+    out.extend(
+        ["against today (95 %)", "verdict", "worst network", "best network", "largest loss", "stalled", "seeds"]
+            .map(String::from),
+    );
+    out.extend(a.today.others.iter().map(|o| format!("{} of {}", o.goal, o.class)));
+    out
+}
+
+/// Cells of the present network, without a comparison.
+pub(crate) fn today(a: &Advice) -> Vec<String> {
+    let mut today = cells(a, &a.today);
+    today[1] = String::new();
+    today[2] = if a.today.assessment == Assessment::Starves { "starves".into() } else { String::new() };
+    for (cell, o) in today[8..].iter_mut().zip(&a.today.others) {
+        *cell = o.change.map_or_else(|| "-".into(), |c| quantity(c.before, o.goal));
+    }
+    today
+}
+
+/// Rows as lines, with the first column on the left and the others on the right.
+fn lines(rows: &[(String, Vec<String>)]) -> String {
+    let first = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
+    let columns = rows.first().map_or(0, |r| r.1.len());
+    let widths: Vec<usize> = (0..columns).map(|c| rows.iter().map(|r| r.1[c].chars().count()).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for (name, cells) in rows {
+        let _ = write!(out, "{name}{}", " ".repeat(first - name.chars().count()));
+        for (cell, width) in cells.iter().zip(&widths) {
+            let _ = write!(out, "  {}{cell}", " ".repeat(width - cell.chars().count()));
+        }
+        let kept = out.trim_end().len();
+        out.truncate(kept);
+        out.push('\n');
+    }
+    out
+}
+
+/// Table of all changes, best first, below the present network.
+pub fn table(a: &Advice) -> String {
+    let mut rows = vec![(String::new(), titles(a)), (a.today.name.clone(), today(a))];
+    rows.extend(a.entries.iter().enumerate().map(|(i, e)| (format!("{}. {}", i + 1, e.name), cells(a, e))));
+    lines(&rows)
+}
+
+/// Values of the objective in each network: one row for each, with the present network and the best changes as columns.
+pub(crate) fn network_rows(a: &Advice) -> (Vec<String>, Vec<(String, Vec<String>)>) {
+    let goal = a.objective.goal;
+    let columns: Vec<(String, &Entry)> = std::iter::once((a.today.name.clone(), &a.today))
+        .chain(a.entries.iter().enumerate().map(|(i, e)| (format!("{}. {}", i + 1, e.name), e)))
+        .filter(|(_, e)| e.robust.is_some())
+        .collect();
+    let value = |e: &Entry, w: usize| {
+        let outcome = e.robust.as_ref().and_then(|r| r.outcomes.get(w)?.as_ref());
+        outcome.map_or_else(
+            || "-".into(),
+            |o| {
+                let mark = if o.objection.is_some() { " !" } else { "" };
+                format!("{}{mark}", quantity(o.value, goal))
+            },
+        )
+    };
+    let heads = columns.iter().map(|(name, _)| name.clone()).collect();
+    let row = |(w, name): (usize, &String)| (name.clone(), columns.iter().map(|(_, e)| value(e, w)).collect());
+    (heads, a.variations.iter().enumerate().map(row).collect())
+}
+
+/// Table of the objective in each network. Columns have the numbers of [`table`].
+pub fn networks(a: &Advice) -> String {
+    let (heads, body) = network_rows(a);
+    let short = |h: &String| h.split_once(". ").map_or_else(|| h.clone(), |(number, _)| format!("{number}."));
+    let mut rows = vec![(String::new(), heads.iter().map(short).collect())];
+    rows.extend(body);
+    lines(&rows)
+}
