@@ -201,6 +201,8 @@ pub enum EventKind {
     RandomLoss,
     /// A link damages packets.
     Corruption,
+    /// A link loses packets, whatever its queue.
+    LinkLoss,
     /// A link went down.
     LinkDown,
     /// It came back.
@@ -214,6 +216,7 @@ impl EventKind {
             EventKind::Spraying => "spraying",
             EventKind::RandomLoss => "random-loss",
             EventKind::Corruption => "corruption",
+            EventKind::LinkLoss => "link-loss",
             EventKind::LinkDown => "link-down",
             EventKind::LinkUp => "link-up",
         }

@@ -3,6 +3,7 @@
 use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx};
 use crate::schema::fields::Fields;
+use crate::schema::loss;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
 use forebay_types::param::{CustomLink, Entry, LinkValue, QueueValue, Value};
@@ -14,7 +15,7 @@ const MAX_DELAY: Time = Time::from_secs(60);
 /// Maximum number of links of a list.
 const MAX_LINKS: usize = 1_000_000;
 
-/// Reads `{ rate, delay, buffer, queue }`.
+/// Reads `{ rate, delay, buffer, queue, loss }`.
 pub(crate) fn link(cx: &mut Cx, what: &str, node: &Node) -> Option<(LinkValue, Json)> {
     let mut fields = link_fields(cx, what, node)?;
     let checked = properties(cx, what, &mut fields);
@@ -48,12 +49,21 @@ fn properties(cx: &mut Cx, what: &str, fields: &mut Fields<'_>) -> Option<(LinkV
         None => Some((None, Json::from("drop-tail"))),
         Some(i) => queue(cx, &i.node, buffer.flatten()).map(|(q, j)| (Some(q), j)),
     };
+    let loss_item = fields.get("loss");
+    let loss = loss_item.map(|i| loss::loss(cx, &i.node));
     let (rate, delay, buffer, (queue, queue_json)) = (rate?, delay?, buffer?, queue?);
     echo.insert("rate".into(), rate.to_string().into());
     echo.insert("delay".into(), delay.to_string().into());
     echo.insert("buffer".into(), buffer.map_or("unlimited".into(), |b| b.to_string()).into());
     echo.insert("queue".into(), queue_json);
-    Some((LinkValue { rate, delay, buffer, queue }, echo))
+    if let Some(item) = loss_item {
+        echo.insert("loss".into(), item.node.json());
+    }
+    let loss = match loss {
+        None => None,
+        Some(read) => Some(read?),
+    };
+    Some((LinkValue { rate, delay, buffer, queue, loss }, echo))
 }
 
 fn required<'a>(cx: &mut Cx, what: &str, fields: &mut Fields<'a>, key: &str, example: &str) -> Option<&'a Item> {

@@ -14,6 +14,7 @@ pub(crate) mod hosts;
 pub(crate) mod kind;
 pub(crate) mod limits;
 pub(crate) mod link;
+pub(crate) mod loss;
 pub(crate) mod mixture;
 pub(crate) mod names;
 pub(crate) mod parameter;

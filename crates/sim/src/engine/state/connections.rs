@@ -60,6 +60,7 @@ impl SimState {
         let c = &self.tcp[spec.group];
         let new = self.connections.allocate(c.isn);
         let (slot, conn_id) = (new.slot, new.conn_id);
+        self.fabric.note_connection(&self.network.faults, conn_id, slot, new.generation);
         let generation = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), new.generation);
         let towards = |from, to| (address::lower(to), self.fabric.fib().flow_hash(conn_id, from, to));
         let (dst, hash) = towards(spec.src, spec.dst);
