@@ -183,6 +183,61 @@ fn damaged_packets_end_at_the_checksum() {
     assert_eq!(o.port("leaf0->spine1").sent_pkts - fabric, sent);
 }
 
+/// A loss belongs to the link: its queue drops nothing, marks as before, and may be any other.
+#[test]
+fn link_loss_keeps_its_queue() {
+    let loss = "queue = QUEUE, loss = { p = \"1%\" }";
+    for queue in ["\"drop-tail\"", "{ kind = \"fq-codel\" }", "{ kind = \"dctcp-step\", k = \"10pkt\" }"] {
+        let loss = loss.replace("QUEUE", queue);
+        let text = FABRIC.replace("fabric = { rate = \"1Gbps\",", &format!("fabric = {{ {loss}, rate = \"1Gbps\","));
+        let o = one(&text.replace("newreno", "dctcp"), &[]);
+        complete(&o);
+        let fabric: Vec<_> = o.report.ports.iter().filter(|p| p.corrupted > 0).collect();
+        let sum = |of: fn(&forebay_experiment::rows::PortRow) -> u64| fabric.iter().map(|p| of(p)).sum::<u64>() as f64;
+        let (sent, lost) = (sum(|p| p.sent_pkts), sum(|p| p.corrupted));
+        // Five standard deviations of a binomial distribution.
+        assert!((lost - 0.01 * sent).abs() < 5.0 * (0.01 * sent).sqrt(), "{queue}: {lost} of {sent}");
+        assert_eq!(fabric.len(), 16, "both directions of eight links");
+        let rows = events(&o, EventKind::LinkLoss);
+        assert_eq!(rows.iter().filter_map(|e| e.packets).sum::<u64>() as f64, lost);
+    }
+}
+
+/// The fifth data packet of one connection, and its retransmission, which is the last of the ten and one.
+#[test]
+fn listed_data_packets_are_lost() {
+    let text = |packets: &str| {
+        with(&format!("[[topology.loss]]\nport = \"h1->leaf0\"\ndrop = {{ connection = 5, packets = {packets} }}"))
+            .replace("size = \"2MB\"", "size = \"14KB\"")
+    };
+    let o = one(&text("[5, 11]"), &[]);
+    complete(&o);
+    for f in &o.report.flows {
+        assert_eq!(f.segs_retx > 0, f.conn_id == 5, "{f:?}");
+    }
+    assert_eq!(o.port("h1->leaf0").corrupted, 2);
+    // A retransmission timeout ends the second loss.
+    let time = |o: &Outcome, conn| o.report.flows.iter().find(|f| f.conn_id == conn).map(|f| f.end.or_never()).unwrap();
+    assert!(time(&o, 5) > Time::from_ms(200) && time(&o, 4) < Time::from_ms(20), "{:?} {:?}", time(&o, 5), time(&o, 4));
+    let single = one(&text("[5]"), &[]);
+    assert!(time(&single, 5) < Time::from_ms(20));
+    assert_eq!(single.port("h1->leaf0").corrupted, 1);
+}
+
+/// Equal means, other bursts.
+#[test]
+fn bursts_of_loss_lose_neighbours() {
+    let run = |loss: &str| one(&with(&format!("[[topology.loss]]\nport = \"leaf0->spine1\"\n{loss}")), &[]);
+    for loss in ["p = 0.02\nburst = 10", "to-bad = 0.002\nto-good = 0.1", "to-bad = 0.01\nto-good = 0.1\nloss-bad = 0.2"] {
+        let o = run(loss);
+        complete(&o);
+        let port = o.port("leaf0->spine1");
+        let share = port.corrupted as f64 / port.sent_pkts as f64;
+        assert!((0.002..0.06).contains(&share), "{loss}: {share}");
+        assert_eq!(events(&o, EventKind::LinkLoss).len(), 1);
+    }
+}
+
 /// A host's own link, both ways, and queues that hold a backlog.
 #[test]
 fn corruption_on_host_links_and_queues() {

@@ -1,6 +1,7 @@
 //! Workloads: start times and sizes of trains, requests, rounds and listed flows.
 
 use forebay_experiment::rows::FlowRow;
+use forebay_scenario::Scenario;
 use forebay_tests::{Outcome, one};
 use forebay_types::{NodeId, QueryId};
 use std::path::PathBuf;
@@ -102,10 +103,88 @@ fn total_is_divided_among_senders() {
     assert!(o.report.flows.iter().all(|f| f.size_bytes == 333_334));
 }
 
+/// Errors of an illegal scenario.
+fn refused(text: &str) -> String {
+    let folder = std::path::Path::new("scenarios");
+    let checked = Scenario::from_text(forebay_backends::all(), text, "check.toml", folder, &[], None).and_then(|s| s.resolve());
+    checked.err().map(|e| e.render()).unwrap_or_default()
+}
+
+/// `from` and `to` are the ends of every workload.
+#[test]
+fn from_and_to_name_all_ends() {
+    for (kind, from, to, rest) in [
+        ("incast", "senders", "receiver", "total = \"1MB\"\nrounds = 2"),
+        ("queries", "workers", "aggregators", "total = \"100KB\"\ncount = 5\ngap = \"1ms\""),
+        ("requests", "clients", "servers", "response = \"5KB\"\ncount = 3"),
+    ] {
+        let run = |from: &str, to: &str| {
+            one(&text(&format!("kind = \"{kind}\"\n{from} = \"l1..l2\"\n{to} = \"r0\"\n{rest}")), &[]).report.fingerprint
+        };
+        assert_eq!(run("from", "to"), run(from, to), "{kind}");
+        let both = format!("kind = \"{kind}\"\nfrom = \"l1\"\n{from} = \"l2\"\n{to} = \"r0\"\n{rest}");
+        let error = refused(&text(&both));
+        assert!(error.contains(&format!("`from` and `{from}` name the same hosts")), "{error}");
+    }
+}
+
+/// A policer of a tenth of the link: its rate passes, whatever the sender does.
+#[test]
+fn policer_limits_the_class() {
+    let policed = text("kind = \"udp\"\nfrom = \"l0\"\nto = \"r0\"\nrate = \"500Mbps\"").replace(
+        "bottleneck = { rate = \"1Gbps\",",
+        "bottleneck = { queue = { kind = \"policer\", rate = \"100Mbps\", burst = \"30KB\" }, rate = \"1Gbps\",",
+    );
+    let o = one(&format!("duration = \"100ms\"\n{policed}"), &[]);
+    let port = o.port("bottleneck");
+    let passed = 8.0 * port.sent_bytes as f64;
+    // 100 Mbps for 100 ms, and the full bucket at the start.
+    assert!((passed - 10_240_000.0).abs() < 30_000.0, "{passed}");
+    assert!(port.dropped_early > 0 && port.dropped_overflow == 0);
+}
+
+/// Ranges of nodes at the ends of links.
+#[test]
+fn ranges_at_ends_of_links() {
+    let network = |links: &str| {
+        format!(
+            "[topology]\nkind = \"custom\"\nhosts = [\"h0..h7\"]\nswitches = [\"leaf0..leaf1\", \"spine\"]\nlinks = [{links}]\n\
+             [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\nfrom = \"h0\"\nto = \"h7\"\nsize = \"1MB\"\n"
+        )
+    };
+    let p = "rate = \"1Gbps\", delay = \"1us\"";
+    let short = network(&format!(
+        "{{ from = \"h0..h3\", to = \"leaf0\", {p} }}, {{ from = \"h4..h7\", to = \"leaf1\", {p} }}, {{ from = \"leaf0..leaf1\", to = \"spine\", {p} }}"
+    ));
+    let each = |from: &str, to: &str| format!("{{ from = \"{from}\", to = \"{to}\", {p} }}");
+    let mut links: Vec<String> = (0..8).map(|h| each(&format!("h{h}"), &format!("leaf{}", h / 4))).collect();
+    links.extend([each("leaf0", "spine"), each("leaf1", "spine")]);
+    assert_eq!(one(&short, &[]).report.fingerprint, one(&network(&links.join(", ")), &[]).report.fingerprint);
+    for (from, to, part) in [("h0..h3", "leaf0..leaf1", "have 4 and 2 names"), ("h3..h0", "leaf0", "is not a range of names")] {
+        let error = refused(&network(&each(from, to)));
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// An HPCC list of node ids: the switch is node 0.
+#[test]
+fn hpcc_list_with_node_ids() {
+    let path: PathBuf = std::env::temp_dir().join(format!("forebay-checks-{}-topology.txt", std::process::id()));
+    std::fs::write(&path, "7 1 6\n0\n0 1 100Gbps 1us 0\n").unwrap();
+    let list: PathBuf = std::env::temp_dir().join(format!("forebay-checks-{}-ids.txt", std::process::id()));
+    std::fs::write(&list, "2\n1 4 3 100 5000 2.0001\n6 1 3 100 777 2\n").unwrap();
+    let o = one(&text(&format!("kind = \"replay\"\nfile = \"{}\"\nnodes = \"{}\"", list.display(), path.display())), &[]);
+    for file in [path, list] {
+        std::fs::remove_file(file).unwrap();
+    }
+    let facts: Vec<_> = o.report.flows.iter().map(|f| (f.start.0, f.src.get(), f.dst.get(), f.size_bytes)).collect();
+    assert_eq!(facts, [(0, 5, 0, 777), (100 * US, 0, 3, 5_000)]);
+}
+
 fn replayed(name: &str, content: &str) -> Outcome {
     let path: PathBuf = std::env::temp_dir().join(format!("forebay-checks-{}-{name}", std::process::id()));
     std::fs::write(&path, content).unwrap();
-    let o = one(&text(&format!("kind = \"replay\"\nfile = \"{}\"", path.display())), &[]);
+    let o = one(&text(&format!("kind = \"replay\"\norigin = \"listed\"\nfile = \"{}\"", path.display())), &[]);
     std::fs::remove_file(&path).unwrap();
     o
 }

@@ -4,7 +4,7 @@ use forebay_types::Rng;
 
 /// Countdown to the next bit error.
 #[derive(Debug, Clone)]
-pub struct BitErrors {
+pub(crate) struct BitErrors {
     /// Mean number of bits between two errors.
     mean: f64,
     /// Correct bits before the next error.
@@ -16,7 +16,7 @@ pub struct BitErrors {
 
 impl BitErrors {
     /// Bit errors with this probability per bit.
-    pub fn new(probability: f64, rng: Rng) -> BitErrors {
+    pub(crate) fn new(probability: f64, rng: Rng) -> BitErrors {
         let mut errors = BitErrors { mean: 1.0 / probability, gap_bits: 0.0, rng, damaged: 0 };
         errors.gap_bits = errors.gap();
         errors
@@ -29,7 +29,7 @@ impl BitErrors {
     }
 
     /// Returns true if the next packet on the link, of `wire` bytes, is damaged.
-    pub fn damage(&mut self, wire: u64) -> bool {
+    pub(crate) fn damage(&mut self, wire: u64) -> bool {
         let mut bits = (8 * wire) as f64;
         let mut damaged = false;
         while self.gap_bits < bits {
@@ -44,7 +44,7 @@ impl BitErrors {
     }
 
     /// Packets damaged since the start.
-    pub fn damaged(&self) -> u64 {
+    pub(crate) fn damaged(&self) -> u64 {
         self.damaged
     }
 }

@@ -1,6 +1,6 @@
-//! Link failures, bit errors and load balancing.
+//! Link failures, bit errors, packet loss and load balancing.
 
-use forebay_types::{PortId, Time, TimeOrNever};
+use forebay_types::{LossModel, PortId, Time, TimeOrNever};
 
 /// A link that is down for a while, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,15 @@ pub struct Corruption {
     pub bit_errors: f64,
 }
 
+/// Direction of a link that loses packets, whatever its queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkLoss {
+    /// Transmitting port.
+    pub port: PortId,
+    /// Selection of the lost packets.
+    pub model: LossModel,
+}
+
 /// Load balancing over equal-cost paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Balance {
@@ -42,6 +51,8 @@ pub struct Faults {
     pub failures: Vec<Failure>,
     /// Directions of links that damage packets.
     pub corruption: Vec<Corruption>,
+    /// Directions of links that lose packets.
+    pub loss: Vec<LinkLoss>,
     /// Load balancing over equal-cost paths.
     pub balance: Balance,
 }
@@ -49,10 +60,26 @@ pub struct Faults {
 /// Legal range of bit error probabilities. Our choice: above 1 in 10 000 hardly any full packet arrives.
 pub const BIT_ERRORS: (f64, f64) = (1e-18, 1e-4);
 
+/// Least legal loss probability. Our choice: of a million million packets, one is lost.
+pub const MIN_LOSS: f64 = 1e-12;
+
 /// Latest legal time of a failure: 200 days, the longest duration.
 pub const LATEST: Time = Time::from_secs(200 * 86_400);
 
 impl Faults {
+    /// Transmitting ports of links that damage or lose packets.
+    pub fn lossy_ports(&self) -> Vec<PortId> {
+        let mut ports: Vec<PortId> = self.corruption.iter().map(|c| c.port).chain(self.loss.iter().map(|l| l.port)).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    /// Returns true if all links deliver all packets intact, except while they fail.
+    pub fn links_are_perfect(&self) -> bool {
+        self.corruption.is_empty() && self.loss.is_empty()
+    }
+
     /// Returns true if there are no faults and load balancing is by flow hash.
     pub fn none(&self) -> bool {
         *self == Faults::default()

@@ -1,13 +1,14 @@
 //! Experiments as plain validated data, and their results. Backends, which run them, depend on this crate, not the reverse.
 
 pub mod assign;
-pub mod bit_errors;
+mod bit_errors;
 pub mod check;
 pub mod deliveries;
 pub mod dimension;
 pub mod faults;
 pub mod host_timing;
 pub mod ideal_time;
+pub mod link_errors;
 pub mod network;
 pub mod numbering;
 pub mod observe;

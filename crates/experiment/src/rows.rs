@@ -205,6 +205,8 @@ pub enum EventKind {
     RandomLoss,
     /// A link damages packets.
     Corruption,
+    /// A link loses packets, whatever its queue.
+    LinkLoss,
     /// A link went down.
     LinkDown,
     /// It came back.
@@ -218,6 +220,7 @@ impl EventKind {
             EventKind::Spraying => "spraying",
             EventKind::RandomLoss => "random-loss",
             EventKind::Corruption => "corruption",
+            EventKind::LinkLoss => "link-loss",
             EventKind::LinkDown => "link-down",
             EventKind::LinkUp => "link-up",
         }

@@ -32,6 +32,8 @@ pub enum RngStream {
     HostPhase,
     /// Latency variation of a host's interface; by node.
     HostJitter,
+    /// Loss of packets on a link; by port.
+    LinkLoss,
 }
 
 impl RngStream {

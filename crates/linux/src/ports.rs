@@ -188,6 +188,9 @@ impl Ports {
         for c in &network.faults.corruption {
             rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
         }
+        for l in &network.faults.loss {
+            rows.push(EventRow::of(Time::ZERO, EventKind::LinkLoss, Some(l.port), Some(self.list[l.port].ever_damaged)));
+        }
         for (id, port) in network.ports.enumerate() {
             let lost = self.list[id].dropped[2];
             if port.queue.has_random_loss() && lost > 0 {

@@ -16,6 +16,9 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if !network.faults.corruption.is_empty() {
         all.push(cannot("topology.corruption", "damages no packets"));
     }
+    if !network.faults.loss.is_empty() {
+        all.push(cannot("topology.loss", "loses packets in queues only (`queue = \"lossy\"`)"));
+    }
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
     }
@@ -30,8 +33,8 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
 mod tests {
     use super::*;
     use crate::testing::experiment;
-    use forebay_experiment::faults::Corruption;
-    use forebay_types::PortId;
+    use forebay_experiment::faults::{Corruption, LinkLoss};
+    use forebay_types::{LossModel, PortId};
 
     #[test]
     fn zero_delay_is_named() {
@@ -47,8 +50,9 @@ mod tests {
         let mut network = experiment(2).network;
         let port = PortId::new(0);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
+        network.faults.loss.push(LinkLoss { port, model: LossModel::Random(0.1) });
         network.faults.balance = Balance::Packet;
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
-        assert_eq!(keys, ["topology.corruption", "topology.balance"]);
+        assert_eq!(keys, ["topology.corruption", "topology.loss", "topology.balance"]);
     }
 }

@@ -276,6 +276,7 @@ disciplines! {
     dctcp_step::DctcpStep, "DCTCP's step.";
     red::Red in Box, "Random early detection.";
     lossy::Lossy in Box, "A FIFO on a link that loses packets.";
+    policer::Policer in Box, "A FIFO behind a token bucket.";
     protect::Protect, "Drop precedence: a reserve for high classes.";
 }
 

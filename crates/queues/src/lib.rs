@@ -25,6 +25,7 @@ mod heap;
 mod lossy;
 mod pfabric;
 mod pie;
+mod policer;
 mod port_state;
 mod protect;
 mod pushout;
@@ -108,6 +109,7 @@ pub const REGISTRY: &[QueueEntry] = &[
     fq::ENTRY,
     pie::ENTRY,
     lossy::ENTRY,
+    policer::ENTRY,
 ];
 
 /// The entry called `name`.

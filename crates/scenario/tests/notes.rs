@@ -99,7 +99,8 @@ fn explains_and_echoes_faults() {
     let text = VALID.replace(
         "senders = 8",
         "senders = 8\nbalance = \"packet\"\nhost-queue = \"fq-codel\"\nfailure = { link = \"bottleneck\", down = \"5ms\", up = \"20ms\" }\n\
-         corruption = { port = \"s1->sw\", bit-errors = 1e-7 }",
+         corruption = { port = \"s1->sw\", bit-errors = 1e-7 }\n\
+         loss = [{ port = \"s2->sw\", p = \"0.1%\" }, { port = \"s3->sw\", p = 0.01, burst = 4 }]",
     );
     let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
     let shown = r.explain();
@@ -107,6 +108,8 @@ fn explains_and_echoes_faults() {
         "  packets are sprayed over all shortest paths",
         "  the link of bottleneck is down from 5ms to 20ms; switches reroute at once",
         "  s1->sw damages one bit in 1.000e7",
+        "  s2->sw loses 0.1 % of its packets",
+        "  s3->sw loses 1.000 % of its packets, in bursts",
     ] {
         assert!(shown.lines().any(|l| l == line), "{shown}");
     }

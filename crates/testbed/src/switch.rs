@@ -7,8 +7,8 @@ use crate::port::{Port, Skb};
 use crate::records::{Loss, Packet, PortObserver, Records};
 use crate::routes::Routes;
 use crate::spray::Spray;
-use forebay_experiment::bit_errors::BitErrors;
 use forebay_experiment::faults::Balance;
+use forebay_experiment::link_errors::{LinkErrors, OnLink};
 use forebay_experiment::network::Network;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::reverse;
@@ -67,8 +67,8 @@ struct Link {
     serving: u64,
     /// Number of failures for which it is down.
     dead: u32,
-    /// Bit errors of the link, if it has any.
-    errors: Option<BitErrors>,
+    /// Errors of the link, if it has any.
+    errors: Option<LinkErrors>,
     /// Its initial queue, to restart it after a failure, and the number of restarts.
     queue: Queue,
     returns: u64,
@@ -95,10 +95,6 @@ pub struct Delivery {
 impl Switch {
     /// The idle network of an experiment under `seed`, with the random streams that the simulator gives its ports.
     pub fn new(network: &Network, seed: u64) -> Switch {
-        let errors = |id: PortId| {
-            let of = network.faults.corruption.iter().find(|c| c.port == id)?;
-            Some(BitErrors::new(of.bit_errors, RngStream::BitErrors.stream(seed, &[id.index() as u64])))
-        };
         let link = |(id, c): (PortId, &forebay_experiment::network::PortConfig)| {
             let mut queue = c.queue.clone();
             queue.start(c.rate, RngStream::Queue.stream(seed, &[u64::from(id.get())]));
@@ -110,7 +106,7 @@ impl Switch {
                 to: c.to,
                 serving: 0,
                 dead: 0,
-                errors: errors(id),
+                errors: LinkErrors::of(&network.faults, id, seed),
                 queue: c.queue.clone(),
                 returns: 0,
             }
@@ -313,7 +309,7 @@ impl Switch {
             self.ports[port].serving = self.announce(time, Due::Depart, port.get());
         }
         let wire = skb.meta.wire.into();
-        let damaged = self.ports[port].errors.as_mut().is_some_and(|errors| errors.damage(wire));
+        let damaged = self.ports[port].errors.as_mut().is_some_and(|errors| errors.takes(OnLink { wire, data_of: None }));
         let place = self.keep(InFlight { on: port, skb, damaged });
         self.announce(arrival, Due::Arrive, place);
     }

@@ -16,7 +16,7 @@ use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
 use forebay_linux::world::{Linux, too_long, transports};
 use forebay_queues::{BufferedDiscipline, Queue};
-use forebay_types::{Rate, Time};
+use forebay_types::{LossModel, Rate, Time};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -110,6 +110,22 @@ impl World for Testbed {
         }
         if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
             refuse("topology", format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id)));
+        }
+        if let Some(l) = network.faults.loss.iter().find(|l| matches!(l.model, LossModel::Listed(_))) {
+            let port = port_label(network, l.port);
+            refuse(
+                "topology.loss",
+                format!(
+                    "`drop` of port `{port}`: the testbed numbers no packets of a connection; legal: `p`, or `world = \"sim\"`"
+                ),
+            );
+        }
+        if let Some(l) = network.faults.loss.iter().find(|l| network.faults.corruption.iter().any(|c| c.port == l.port)) {
+            let port = port_label(network, l.port);
+            refuse(
+                "topology.loss",
+                format!("port `{port}` damages packets too, and the testbed counts them together; legal: either"),
+            );
         }
         let count = hosts(network).len();
         if count > MOST_HOSTS {

@@ -7,10 +7,12 @@
 #[macro_use]
 extern crate alloc;
 
+mod loss;
 pub mod param;
 mod sampling;
 mod units;
 
+pub use loss::{GilbertElliott, ListedLoss, LossModel};
 #[cfg(feature = "std")]
 pub use sampling::{Estimate, Mixture, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, split};
 pub use sampling::{Rng, math, mix};

@@ -1,6 +1,7 @@
 //! Builder that assembles a [`Network`] node by node and link by link.
 
 use super::{BuildError, MAX_NODES, extra_delay, shared_buffer};
+use crate::faults::LinkLoss;
 use crate::network::{Network, Node, PortConfig};
 use forebay_queues::{QueueConfig, SharedBuffer};
 use forebay_types::param::{LinkValue, Values};
@@ -57,7 +58,7 @@ impl Builder {
         // Most ports have the configuration of one of their neighbours, and share it.
         let shared = self.network.ports.iter().rev().take(2).find(|p| p.queue_config.is_of(value));
         let config = shared.map_or_else(|| QueueConfig::new(value), |p| p.queue_config.clone());
-        self.network.ports.push(PortConfig {
+        let id = self.network.ports.push(PortConfig {
             from,
             to,
             rate: link.rate,
@@ -68,7 +69,9 @@ impl Builder {
                 Err(e) => panic!("`{}`: {}: `check_link` accepts what can be built", e.key, e.message),
             },
             queue_config: config,
-        })
+        });
+        self.network.faults.loss.extend(link.loss.clone().map(|model| LinkLoss { port: id, model }));
+        id
     }
 
     /// Names a group of hosts.

@@ -17,8 +17,8 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required(
                 "links",
                 Kind::Links,
-                "links between named nodes; several in parallel between switches are shared by flow hash. Buffer and queue are those \
-                 of the switch ports",
+                "links between named nodes; several in parallel between switches are shared by flow hash. An end may be a range, \
+                 `from = \"h0..h63\"`; two ranges of equal length are joined pairwise. Buffer and queue are those of the switch ports",
             ),
             optional(
                 "bottleneck",

@@ -1,8 +1,9 @@
 //! Validation of the faults of a network.
 
 use super::reverse;
-use crate::faults::{BIT_ERRORS, Failure, LATEST};
+use crate::faults::{BIT_ERRORS, Failure, LATEST, MIN_LOSS};
 use crate::network::Network;
+use forebay_types::LossModel;
 
 /// Checks the faults. The error is the field and the reason.
 pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
@@ -36,6 +37,39 @@ pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
         if network.faults.corruption[..i].iter().any(|d| d.port == c.port) {
             return mistake(field("port"), "the port is in the list already".into());
         }
+    }
+    for (i, l) in network.faults.loss.iter().enumerate() {
+        let field = |key: &str| format!("network.faults.loss[{i}].{key}");
+        if !network.ports.contains(l.port) {
+            return mistake(field("port"), format!("there is no port {}; the network has {ports}", l.port));
+        }
+        if let Err(reason) = check_model(&l.model) {
+            return mistake(field("model"), reason);
+        }
+        if network.faults.loss[..i].iter().any(|m| m.port == l.port) {
+            return mistake(field("port"), "the port is in the list already".into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks the numbers of a loss model. The error is the reason.
+fn check_model(model: &LossModel) -> Result<(), String> {
+    let legal = |p: f64, least: f64| (least..=1.0).contains(&p);
+    let ok = match model {
+        LossModel::Random(p) => legal(*p, MIN_LOSS),
+        LossModel::Bursts(g) => {
+            legal(g.to_bad, MIN_LOSS) && legal(g.to_good, MIN_LOSS) && legal(g.loss_bad, 0.0) && legal(g.loss_good, 0.0)
+        }
+        LossModel::Listed(_) => true,
+    };
+    if !ok {
+        return Err(format!("legal: probabilities of {MIN_LOSS} to 1"));
+    }
+    if let LossModel::Listed(list) = model
+        && !list.iter().all(|l| l.packets.first().is_some_and(|p| *p > 0) && l.packets.windows(2).all(|w| w[0] < w[1]))
+    {
+        return Err("legal: numbers of packets from 1, in ascending order".into());
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use forebay_types::{NodeId, SizeDist, TimeDist};
 
 /// A drop-tail link without buffer limit.
 pub(crate) fn link(rate: &str, delay: &str) -> LinkValue {
-    LinkValue { rate: rate.parse().unwrap(), delay: delay.parse().unwrap(), buffer: None, queue: None }
+    LinkValue { rate: rate.parse().unwrap(), delay: delay.parse().unwrap(), buffer: None, queue: None, loss: None }
 }
 
 /// All parameters of `entry`: those `given`, else the default; required links are 1 Gbps, 10 us.

@@ -1,11 +1,14 @@
 //! Flow lists in common formats.
 //!
-//! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds.
+//! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds. HPCC's generator
+//!   writes the number over its longer estimate, so that digits of the estimate can follow it.
 //! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
 //!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none.
 
 use super::decimal::scaled;
 use super::lines::Lines;
+use super::look_alike;
+use super::node_ids::NodeIds;
 use super::times::LATEST;
 use crate::network::Network;
 use crate::topology;
@@ -14,6 +17,9 @@ use forebay_types::param::nearest;
 use forebay_types::{NodeId, Time};
 use std::collections::HashMap;
 use std::io::BufRead;
+
+/// Formats that are read.
+const LEGAL: &str = "legal: HPCC `flow.txt`, or CSV with a header such as `src,dst,bytes,start_s`";
 
 /// Maximum number of flows of a list; each takes 32 bytes of memory.
 pub(super) const MAX_FLOWS: u64 = 50_000_000;
@@ -28,22 +34,31 @@ pub(super) enum Format {
 }
 
 /// Reads a list, sorted by start; simultaneous flows keep their order. Errors are `line: message`, or a message about the whole file.
-pub(super) fn read(reader: impl BufRead, format: Format, network: &Network, limit: u64) -> Result<Vec<ReplayFlow>, String> {
+/// With `ids`, the hosts of an HPCC list are node ids of that topology.
+pub(super) fn read(
+    reader: impl BufRead,
+    format: Format,
+    (network, ids): (&Network, Option<NodeIds>),
+    limit: u64,
+) -> Result<(Vec<ReplayFlow>, Format), String> {
     let mut lines = Lines::new(reader);
     let first = match lines.next() {
         Ok(Some(line)) => line.to_owned(),
         Ok(None) => return Err(" the file has no content".into()),
         Err(e) => return Err(at(&lines, &e)),
     };
-    let hosts = Hosts::new(network);
+    let hosts = Hosts::new(network, ids);
     let hpcc = match format {
         Format::Auto => first.bytes().all(|b| b.is_ascii_digit()),
         other => other == Format::Hpcc,
     };
+    if !hpcc && let Some(kind) = look_alike::of_text(&first) {
+        return Err(at(&lines, &format!("this file looks like {kind}, not like a list of flows; {LEGAL}")));
+    }
     let mut flows =
         if hpcc { hpcc_rows(&mut lines, &first, &hosts, limit) } else { csv_rows(&mut lines, &first, &hosts, limit) }?;
     flows.sort_by_key(|f| f.start);
-    Ok(flows)
+    Ok((flows, if hpcc { Format::Hpcc } else { Format::Csv }))
 }
 
 fn at<R: BufRead>(lines: &Lines<R>, message: &str) -> String {
@@ -51,6 +66,7 @@ fn at<R: BufRead>(lines: &Lines<R>, message: &str) -> String {
 }
 
 fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, limit: u64) -> Result<Vec<ReplayFlow>, String> {
+    let stale = lines.has_trailing_blank();
     let announced = match first.parse::<u64>() {
         Ok(n) if n <= limit => n,
         Ok(n) => return Err(at(lines, &format!("announces {n} flows; at most {limit} are supported"))),
@@ -79,11 +95,16 @@ fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, l
             Err(e) => Err(e),
         };
         flows.push(row.map_err(|e| at(lines, &e))?);
+        if flows.len() as u64 > limit {
+            return Err(at(lines, &format!("more than {limit} flows")));
+        }
         if flows.len() as u64 > announced {
             return Err(at(lines, &format!("more flows than the {announced} that the first line announces")));
         }
     }
-    if (flows.len() as u64) < announced {
+    // The generator writes its estimate with a blank behind it, and later the true number over its beginning.
+    let overwritten = stale || first.len() > 1 && first.starts_with(&flows.len().to_string());
+    if (flows.len() as u64) < announced && !overwritten {
         return Err(at(lines, &format!("the list ends after {} of {announced} flows: is the file truncated?", flows.len())));
     }
     if flows.is_empty() {
@@ -237,16 +258,23 @@ fn unquote(field: &str) -> &str {
 struct Hosts<'a> {
     nodes: Vec<NodeId>,
     names: HashMap<&'a str, NodeId>,
+    ids: Option<NodeIds>,
 }
 
 impl<'a> Hosts<'a> {
-    fn new(network: &'a Network) -> Hosts<'a> {
+    fn new(network: &'a Network, ids: Option<NodeIds>) -> Hosts<'a> {
         let nodes = topology::hosts(network);
         let names = nodes.iter().map(|&n| (network.nodes[n].name.as_str(), n)).collect();
-        Hosts { nodes, names }
+        Hosts { nodes, names, ids }
     }
 
     fn by_index(&self, text: &str) -> Result<NodeId, String> {
+        if let Some(ids) = &self.ids {
+            let place = ids.place(text)?;
+            let missing =
+                || format!("node `{text}` is host {place} of the topology in `nodes`; this network has {}", self.nodes.len());
+            return self.nodes.get(place).copied().ok_or_else(missing);
+        }
         let host = text.parse::<usize>().ok().and_then(|i| self.nodes.get(i));
         host.copied()
             .ok_or_else(|| format!("there is no host `{text}`; hosts are numbered 0 to {}", self.nodes.len().saturating_sub(1)))

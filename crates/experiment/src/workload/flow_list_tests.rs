@@ -4,7 +4,7 @@ use forebay_types::param::Value;
 
 fn list(text: &str) -> Result<Vec<ReplayFlow>, String> {
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
-    read(text.as_bytes(), Format::Auto, &network, 1_000)
+    read(text.as_bytes(), Format::Auto, (&network, None), 1_000).map(|(flows, _)| flows)
 }
 
 fn flow(start_us: u64, src: NodeId, dst: NodeId, bytes: u64) -> ReplayFlow {
@@ -96,6 +96,10 @@ fn list_errors_name_the_line() {
         ("src,dst,start_s\n".into(), "1: no column for the size"),
         ("src,source,dst,bytes,start_s\n".into(), "1: columns `src` and `source` both mean the source"),
         ("0 1 3 100 5 0\n".into(), "1: no column for the start"),
+        ("Nodes 16\nConnections 3\n".into(), "1: this file looks like a connection matrix of htsim"),
+        ("4 1 3\n0\n".into(), "1: this file looks like an HPCC topology"),
+        ("{ \"flows\": [] }\n".into(), "1: this file looks like JSON"),
+        ("5\n0 1 3 100 5 0\n".into(), "ends after 1 of 5 flows"),
         (format!("src,dst,bytes,start_s\n{}", "0,1,1,0\n".repeat(1_001)), "1002: more than 1000 flows"),
     ];
     for (text, expected) in cases {
@@ -108,7 +112,7 @@ fn list_errors_name_the_line() {
 #[test]
 fn format_can_be_forced() {
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
-    let read = |text: &str, format| read(text.as_bytes(), format, &network, 10);
+    let read = |text: &str, format| read(text.as_bytes(), format, (&network, None), 10);
     assert!(read("src,dst,bytes,start_s\n0,1,1,0\n", Format::Hpcc).unwrap_err().contains("number of flows"));
     assert!(read("1\n0 1 3 100 1 0\n", Format::Csv).is_err());
 }
@@ -131,8 +135,24 @@ fn damaged_lists_never_panic() {
                 _ => bytes.insert(i, b"9.-e,\n \""[rng.below(8) as usize]),
             }
         }
-        if let Ok(flows) = read(&bytes[..], Format::Auto, &network, 10) {
+        if let Ok((flows, _)) = read(&bytes[..], Format::Auto, (&network, None), 10) {
             assert!(flows.iter().all(|f| f.bytes > 0 && f.src != f.dst && f.src < NodeId::new(4) && f.dst < NodeId::new(4)));
         }
     }
+}
+
+#[test]
+fn stale_count_of_the_generator() {
+    // An estimate of 16 flows, over which the generator writes 1, and one whose blank shows it.
+    assert_eq!(list("16 \n0 1 3 100 5 0\n").unwrap().len(), 1);
+    assert_eq!(list("16\n0 1 3 100 5 0\n").unwrap().len(), 1);
+    assert_eq!(list("998700 \n0 1 3 100 5 0\n".replace("998700", "999").as_str()).unwrap().len(), 1);
+}
+
+#[test]
+fn captures_are_named() {
+    let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
+    let capture = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0xff, b'\n'];
+    let error = read(&capture[..], Format::Auto, (&network, None), 10).unwrap_err();
+    assert!(error.contains("not text (UTF-8); the file looks like a packet capture (pcap)"), "{error}");
 }

@@ -17,9 +17,9 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "senders",
                 Kind::Hosts,
                 "",
-                "sending hosts, one persistent connection each. Default: the topology's group `senders`",
+                "sending hosts, one persistent connection each; also `from`. Default: the topology's group `senders`",
             ),
-            optional("receiver", Kind::Hosts, "", "the one receiving host. Default: the topology's group `receiver`"),
+            optional("receiver", Kind::Hosts, "", "the one receiving host; also `to`. Default: the topology's group `receiver`"),
             optional("block", Kind::Bytes, "", "payload bytes that each sender sends in a round; either this or `total`"),
             optional(
                 "total",

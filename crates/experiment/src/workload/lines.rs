@@ -1,5 +1,6 @@
 //! Lines of an untrusted text file: bounded in length, checked for encoding, numbered.
 
+use super::look_alike;
 use std::io::{BufRead, Read};
 
 /// Maximum length of a line.
@@ -22,6 +23,13 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
+    /// Returns true if the line returned last has a blank before its end.
+    pub(super) fn has_trailing_blank(&self) -> bool {
+        self.buffer.trim_ascii_end().len() + 1 < self.buffer.len()
+            && self.buffer.contains(&b' ')
+            && self.buffer[self.buffer.trim_ascii_end().len()] == b' '
+    }
+
     /// Next line that is neither blank nor a `#` comment, trimmed; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&str>, String> {
         loop {
@@ -37,7 +45,10 @@ impl<R: BufRead> Lines<R> {
             }
             let line = match std::str::from_utf8(&self.buffer) {
                 Ok(line) => line.trim_start_matches('\u{feff}').trim(),
-                Err(_) => return Err("the line is not text (UTF-8)".into()),
+                Err(_) => {
+                    let kind = look_alike::of_bytes(&self.buffer).map_or(String::new(), |k| format!("; the file looks like {k}"));
+                    return Err(format!("the line is not text (UTF-8){kind}"));
+                }
             };
             if !line.is_empty() && !line.starts_with('#') {
                 break;

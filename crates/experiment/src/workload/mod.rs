@@ -9,6 +9,8 @@ mod incast;
 mod lines;
 mod load;
 mod long_flows;
+mod look_alike;
+mod node_ids;
 mod on_off;
 mod pairs;
 mod poisson;

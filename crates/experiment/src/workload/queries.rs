@@ -22,13 +22,13 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "aggregators",
                 Kind::Hosts,
                 "",
-                "hosts that send queries. Default: the topology's group `receiver`, else `right`, else all hosts, each of which then queries all others",
+                "hosts that send queries; also `to`, since data flow to them. Default: the topology's group `receiver`, else `right`, else all hosts, each of which then queries all others",
             ),
             optional(
                 "workers",
                 Kind::Hosts,
                 "",
-                "hosts that answer, a persistent connection from each to each aggregator but itself. Default: the topology's group `senders`, \
+                "hosts that answer, a persistent connection from each to each aggregator but itself; also `from`. Default: the topology's group `senders`, \
                  else `left`, else all hosts",
             ),
             optional(

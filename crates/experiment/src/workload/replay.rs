@@ -1,13 +1,29 @@
 //! Workload `replay`: a list of flows, such as a trace, the input of another simulator, or an earlier result.
 
 use super::flow_list::{Format, MAX_FLOWS, read};
+use super::node_ids::NodeIds;
 use super::{BuildError, Context, WorkloadEntry};
 use crate::traffic::WorkloadKind;
+use forebay_types::Time;
 use forebay_types::param::{Entry, Kind, Values, choices, optional, required};
 use std::fs::File;
 use std::io::BufReader;
+use std::path::Path;
 
 const FORMAT: &[(&str, Format)] = &[("auto", Format::Auto), ("hpcc", Format::Hpcc), ("csv", Format::Csv)];
+
+const ORIGIN: &[(&str, Origin)] = &[("auto", Origin::Auto), ("first", Origin::First), ("listed", Origin::Listed)];
+
+/// Time zero of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Auto,
+    First,
+    Listed,
+}
+
+/// Maximum size of a topology file.
+const MAX_TOPOLOGY: u64 = 100_000_000;
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -27,6 +43,20 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "hpcc: a line with the number of flows, then `src dst priority dport bytes start`, start in seconds; csv: a header and \
                  any order of columns; auto: hpcc if the first line is a single number",
             ),
+            optional(
+                "origin",
+                Kind::Choice(&choices::<3, _>(ORIGIN)),
+                "auto",
+                "start of the list in simulated time; first: the first flow starts at 0; listed: times are those of the list; auto: first for \
+                 hpcc, whose lists begin after idle seconds, listed for csv",
+            ),
+            optional(
+                "nodes",
+                Kind::Path,
+                "",
+                "the HPCC `topology.txt` of an HPCC list, whose hosts are node ids then, which number switches too; hosts are taken in the \
+                 order of their ids",
+            ),
         ],
     },
     transport: true,
@@ -45,9 +75,38 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         ));
     }
     let file = File::open(&path).map_err(|e| BuildError::new("file", format!("{shown}: {e}")))?;
-    let flows = read(BufReader::with_capacity(1 << 16, file), format, context.network, MAX_FLOWS)
+    let ids = values.opt_path("nodes").map(|path| node_ids(&path)).transpose()?;
+    let mapped = ids.is_some();
+    let (mut flows, found) = read(BufReader::with_capacity(1 << 16, file), format, (context.network, ids), MAX_FLOWS)
         .map_err(|e| BuildError::new("file", format!("{shown}:{e}")))?;
+    if mapped && found != Format::Hpcc {
+        return Err(BuildError::new("nodes", "belongs to an HPCC list; the hosts of a CSV are those of the scenario"));
+    }
+    let origin = values.choice("origin", ORIGIN);
+    if origin == Origin::First || (origin == Origin::Auto && found == Format::Hpcc) {
+        let first = flows.first().map_or(Time::ZERO, |f| f.start);
+        for f in &mut flows {
+            f.start = f.start - first;
+            if f.deadline != Time::NEVER {
+                f.deadline = f.deadline - first;
+            }
+        }
+    }
     Ok(WorkloadKind::Replay { flows })
+}
+
+/// Reads the ids of an HPCC topology.
+fn node_ids(path: &Path) -> Result<NodeIds, BuildError> {
+    let error = |e: String| BuildError::new("nodes", format!("{}: {e}", path.display()));
+    match std::fs::metadata(path) {
+        Ok(m) if !m.is_file() || m.len() > MAX_TOPOLOGY => {
+            return Err(error(format!("not a file of at most {MAX_TOPOLOGY} bytes")));
+        }
+        Ok(_) => {}
+        Err(e) => return Err(error(e.to_string())),
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| error(e.to_string()))?;
+    NodeIds::parse(&text).map_err(error)
 }
 
 #[cfg(test)]
@@ -55,7 +114,6 @@ mod tests {
     use super::super::testing::World;
     use super::*;
     use forebay_types::param::Value;
-    use std::path::Path;
 
     fn replay(path: &Path) -> Result<WorkloadKind, BuildError> {
         World::many_to_one(3).build("replay", &[("file", Value::Path(path.to_owned()))])
@@ -70,7 +128,7 @@ mod tests {
         let error = replay(&path).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         match built.unwrap() {
-            WorkloadKind::Replay { flows } => assert_eq!((flows.len(), flows[0].start.0), (1, 1_500_000_000_000)),
+            WorkloadKind::Replay { flows } => assert_eq!((flows.len(), flows[0].start.0), (1, 0)),
             other => panic!("{other:?}"),
         }
         assert!(error.message.starts_with(&format!("{}:2: size `0`", path.display())), "{}", error.message);

@@ -9,7 +9,7 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::network::{HashFunction, Network, PortConfig};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_queues::{SharedBuffer, SharedPolicy};
-use forebay_types::{Bytes, GroupId, NodeId, PortId, Time};
+use forebay_types::{Bytes, GroupId, LossModel, NodeId, PortId, Time};
 use std::fmt::Write as _;
 
 impl Resolved {
@@ -61,10 +61,10 @@ impl Resolved {
     }
 }
 
-/// Maximum number of failures and links with bit errors that are listed one by one.
+/// Maximum number of failures and links with errors that are listed one by one.
 const NAMED: usize = 5;
 
-/// Description of failures, bit errors and packet spraying.
+/// Description of failures, errors of links, and packet spraying.
 fn faults(v: &Variant) -> Vec<String> {
     let faults = &v.config.network.faults;
     let port = |id: PortId| v.port_names.get(id.index()).map_or("?", String::as_str);
@@ -85,12 +85,25 @@ fn faults(v: &Variant) -> Vec<String> {
         format!("the link of {} is down from {} {up}; switches reroute {known}", port(f.port), f.down)
     });
     let errors = faults.corruption.iter().map(|c| format!("{} damages one bit in {:.3e}", port(c.port), 1.0 / c.bit_errors));
-    let all = faults.failures.len() + faults.corruption.len();
-    lines.extend(failures.chain(errors).take(NAMED));
+    let losses = faults.loss.iter().map(|l| format!("{} loses {}", port(l.port), lost(&l.model)));
+    let all = faults.failures.len() + faults.corruption.len() + faults.loss.len();
+    lines.extend(failures.chain(errors).chain(losses).take(NAMED));
     if all > NAMED {
         lines.push(format!("and {} more of these", all - NAMED));
     }
     lines
+}
+
+/// Description of the packets that a link loses.
+fn lost(model: &LossModel) -> String {
+    match model {
+        LossModel::Random(p) => format!("{} % of its packets", 100.0 * p),
+        LossModel::Bursts(g) => format!("{:.3} % of its packets, in bursts", 100.0 * g.mean()),
+        LossModel::Listed(list) => {
+            let all: usize = list.iter().map(|l| l.packets.len()).sum();
+            format!("{all} listed data packets")
+        }
+    }
 }
 
 /// Buffer of a port: its own, and its limit in the switch's shared buffer.

@@ -1,4 +1,4 @@
-//! Keys of `[topology]` for every kind: load balancing, hashes, the queue of hosts, link failures and bit errors.
+//! Keys of `[topology]` for every kind: load balancing, hashes, the queue of hosts, link failures, bit errors and loss.
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::{BuiltNetwork, port_names};
@@ -6,10 +6,11 @@ use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::link;
+use crate::schema::loss;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
-use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
+use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure, LinkLoss};
 use forebay_experiment::network::{HashFunction, Hashing, Network};
 use forebay_experiment::registry::Place;
 use forebay_experiment::topology::reverse;
@@ -71,6 +72,22 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             None => ok = false,
         }
     }
+    if let Some(item) = table.get("loss") {
+        match list(cx, item, MAX_FAILURES, |cx, node| link_loss(cx, node, &ports)) {
+            Some(list) => {
+                for (l, node) in list {
+                    // Links can have a loss of their own.
+                    if faults.loss.iter().any(|known| known.port == l.port) {
+                        let label = "one loss a port; the key `loss` of a link is that of both directions";
+                        cx.sink.error(node.at, "this port has a loss already", label, None);
+                        ok = false;
+                    }
+                    faults.loss.push(l);
+                }
+            }
+            None => ok = false,
+        }
+    }
     let queue = match table.get("host-queue") {
         None => None,
         Some(item) => {
@@ -81,7 +98,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     };
     (built.network.faults, built.network.hashing) = (faults, hashing);
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "hash", "hash-seed", "failure", "corruption"] {
+        for key in ["balance", "hash", "hash-seed", "failure", "corruption", "loss"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }
@@ -239,4 +256,12 @@ fn corruption(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<Corruption>
         .and_then(|i| quantity::float(cx, "`bit-errors`", &i.node, BIT_ERRORS.0, BIT_ERRORS.1));
     fields.finish(&mut cx.sink);
     Some(Corruption { port: port?, bit_errors: rate? })
+}
+
+fn link_loss(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<LinkLoss> {
+    let mut fields = Fields::of_node("[[topology.loss]]", node, &mut cx.sink)?;
+    let port = port(cx, &mut fields, "port", ports);
+    let model = loss::model(cx, &mut fields);
+    fields.finish(&mut cx.sink);
+    Some(LinkLoss { port: port?, model: model? })
 }

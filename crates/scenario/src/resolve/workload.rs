@@ -22,13 +22,17 @@ use serde_json::{Map, Value as Json};
 /// Maximum number of `[[workload]]` tables.
 const MAX_WORKLOADS: usize = 10_000;
 
+/// Kinds whose ends have names of their own: those that `from` and `to` stand for, the groups `senders` and `receiver` of a topology by default.
+const ENDS: &[(&str, &str, &str)] =
+    &[("incast", "senders", "receiver"), ("queries", "workers", "aggregators"), ("requests", "clients", "servers")];
+
 /// Workload with checked parameters, not yet bound to a network and a transport.
 pub(crate) struct Draft<'a> {
     entry: &'static WorkloadEntry,
     values: Values,
     class: String,
     transport: Option<&'a Item>,
-    table: &'a TomlTable,
+    table: TomlTable,
     kind_at: At,
     echo: Map<String, Json>,
 }
@@ -63,8 +67,11 @@ pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>) -> Option<Vec<Draf
 }
 
 fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<'a>> {
-    let mut fields = Fields::of_node("[[workload]]", node, &mut cx.sink)?;
-    let Raw::Table(table) = &node.raw else { return None };
+    let Raw::Table(written) = &node.raw else {
+        return Fields::of_node("[[workload]]", node, &mut cx.sink).and(None);
+    };
+    let table = with_ends(cx, written)?;
+    let mut fields = Fields::new("[[workload]]", node.at, &table);
     let entries: Vec<&'static Entry> = workload::REGISTRY.iter().map(|e| &e.entry).collect();
     let (entry, kind_at) = choice::kind(cx, &mut fields, "workload", &entries)?;
     fields.what = format!("the workload `{}`", entry.name);
@@ -76,7 +83,8 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
             n => format!("{}-{}", entry.name, n + 1),
         }),
     };
-    let transport = fields.get("transport");
+    fields.get("transport");
+    let transport = written.get("transport");
     let checked = choice::params(cx, &mut fields, entry.params, &format!("the workload `{}`", entry.name), kind_at);
     fields.finish(&mut cx.sink);
     let (class, (values, params)) = (class?, checked?);
@@ -87,7 +95,25 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
         echo.insert("transport".into(), i.node.json());
     }
     echo.extend(params);
-    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table, kind_at, echo })
+    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table: table.clone(), kind_at, echo })
+}
+
+/// The table with the kind's own names for the keys `from` and `to`, which every workload accepts.
+fn with_ends(cx: &mut Cx, table: &TomlTable) -> Option<TomlTable> {
+    let kind = table.get("kind").and_then(|i| i.node.text());
+    let own = ENDS.iter().find(|e| Some(e.0) == kind).map(|e| [("from", e.1), ("to", e.2)]);
+    let mut table = table.clone();
+    for (key, own) in own.into_iter().flatten() {
+        let both = table.get(own).is_some();
+        if let Some(item) = table.items.iter_mut().find(|i| i.key == key) {
+            if both {
+                cx.sink.error(item.key_at, format!("`{key}` and `{own}` name the same hosts"), "keep one of the keys", None);
+                return None;
+            }
+            own.clone_into(&mut item.key);
+        }
+    }
+    Some(table)
 }
 
 /// Checks that a scenario without `duration` has finite work, not only background traffic.
@@ -136,7 +162,7 @@ impl Draft<'_> {
                 Some(Workload { class: self.class.clone(), transport, kind })
             }
             Err(e) => {
-                build_error(cx, &e, self.table, self.kind_at);
+                build_error(cx, &e, &self.table, self.kind_at);
                 None
             }
         }

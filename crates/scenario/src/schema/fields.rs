@@ -1,6 +1,7 @@
 //! Reader of the keys of a table. Keys that were not read are unknown.
 
 use crate::schema::former_keys;
+use crate::schema::out_of_scope;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::source::At;
@@ -58,6 +59,10 @@ impl<'a> Fields<'a> {
         let known = |key: &str| self.read.iter().any(|k| k == key) || self.removed.contains(&key);
         for item in self.table.items.iter().filter(|i| !known(&i.key)).take(MAX_UNKNOWN) {
             let message = format!("unknown key `{}` in {}", short(&item.key), self.what);
+            if let Some(reason) = out_of_scope::reason(&item.key) {
+                sink.error(item.key_at, message, "not simulated", Some(reason.to_owned()));
+                continue;
+            }
             let known = || self.read.iter().map(String::as_str);
             let label = match former_keys::successor(&item.key).filter(|new| known().any(|key| key == *new)) {
                 Some(new) => format!("this key is now `{new}`"),
@@ -92,6 +97,10 @@ pub(crate) fn word<'n>(node: &'n Node, what: &str, legal: &[&str], sink: &mut Si
 
 /// Reports that `text` is not a legal name.
 pub(crate) fn unknown(at: At, what: &str, text: &str, legal: &[&str], sink: &mut Sink) {
+    if let Some(reason) = out_of_scope::reason(text) {
+        sink.error(at, format!("{what} `{}` does not exist", short(text)), "not simulated", Some(reason.to_owned()));
+        return;
+    }
     let label = did_you_mean(text, legal.iter().copied()).unwrap_or_else(|| "unknown name".into());
     let help =
         if legal.is_empty() { "none exists yet".to_owned() } else { format!("legal: {}", alternatives(legal.iter().copied())) };

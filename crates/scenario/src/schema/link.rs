@@ -3,8 +3,12 @@
 use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx};
 use crate::schema::fields::Fields;
+use crate::schema::limits::MAX_NAMES;
+use crate::schema::loss;
 use crate::schema::quantity;
+use crate::schema::ranges::expand;
 use crate::text::doc::{Item, Node, Raw};
+use crate::text::words::short;
 use forebay_types::param::{CustomLink, Entry, LinkValue, QueueValue, Value};
 use forebay_types::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
@@ -14,7 +18,7 @@ const MAX_DELAY: Time = Time::from_secs(60);
 /// Maximum number of links of a list.
 const MAX_LINKS: usize = 1_000_000;
 
-/// Reads `{ rate, delay, buffer, queue }`.
+/// Reads `{ rate, delay, buffer, queue, loss }`.
 pub(crate) fn link(cx: &mut Cx, what: &str, node: &Node) -> Option<(LinkValue, Json)> {
     let mut fields = link_fields(cx, what, node)?;
     let checked = properties(cx, what, &mut fields);
@@ -48,12 +52,21 @@ fn properties(cx: &mut Cx, what: &str, fields: &mut Fields<'_>) -> Option<(LinkV
         None => Some((None, Json::from("drop-tail"))),
         Some(i) => queue(cx, &i.node, buffer.flatten()).map(|(q, j)| (Some(q), j)),
     };
+    let loss_item = fields.get("loss");
+    let loss = loss_item.map(|i| loss::loss(cx, &i.node));
     let (rate, delay, buffer, (queue, queue_json)) = (rate?, delay?, buffer?, queue?);
     echo.insert("rate".into(), rate.to_string().into());
     echo.insert("delay".into(), delay.to_string().into());
     echo.insert("buffer".into(), buffer.map_or("unlimited".into(), |b| b.to_string()).into());
     echo.insert("queue".into(), queue_json);
-    Some((LinkValue { rate, delay, buffer, queue }, echo))
+    if let Some(item) = loss_item {
+        echo.insert("loss".into(), item.node.json());
+    }
+    let loss = match loss {
+        None => None,
+        Some(read) => Some(read?),
+    };
+    Some((LinkValue { rate, delay, buffer, queue, loss }, echo))
 }
 
 fn required<'a>(cx: &mut Cx, what: &str, fields: &mut Fields<'a>, key: &str, example: &str) -> Option<&'a Item> {
@@ -117,13 +130,49 @@ pub(crate) fn links(cx: &mut Cx, what: &str, node: &Node) -> Option<(Vec<CustomL
     }
     let mut list = Vec::with_capacity(nodes.len());
     let mut echo = Vec::with_capacity(nodes.len());
+    let mut ok = true;
     for (i, n) in nodes.iter().enumerate() {
-        if let Some((l, j)) = custom_link(cx, &format!("{} of {what}", i + 1), n) {
-            list.push(l);
-            echo.push(Json::Object(j));
+        let Some((l, j)) = custom_link(cx, &format!("{} of {what}", i + 1), n) else {
+            ok = false;
+            continue;
+        };
+        echo.push(Json::Object(j));
+        match of_ranges(l) {
+            Ok(links) => list.extend(links),
+            Err((message, label)) => {
+                cx.sink.error(n.at, message, label, None);
+                ok = false;
+            }
         }
     }
-    (list.len() == nodes.len()).then_some((list, Json::Array(echo)))
+    if list.len() > MAX_LINKS {
+        cx.sink.error(node.at, format!("{what} has {} links", list.len()), format!("legal: at most {MAX_LINKS}"), None);
+        return None;
+    }
+    ok.then_some((list, Json::Array(echo)))
+}
+
+/// The links of one whose ends may be ranges of names: one range joins each of its nodes to the other end, two of equal length join them pairwise. The
+/// error is a message and its label.
+fn of_ranges(link: CustomLink) -> Result<Vec<CustomLink>, (String, String)> {
+    let names = |text: &str| match text.contains("..") {
+        false => Ok(None),
+        true => expand(text).map(Some).ok_or_else(|| {
+            let message = format!("`{}` is not a range of names", short(text));
+            (message, format!("write \"h0..h7\"; legal: up to {MAX_NAMES} names"))
+        }),
+    };
+    let to = |from: &str, to: &str| CustomLink { from: from.to_owned(), to: to.to_owned(), ..link.clone() };
+    Ok(match (names(&link.from)?, names(&link.to)?) {
+        (None, None) => vec![link],
+        (Some(many), None) => many.iter().map(|from| to(from, &link.to)).collect(),
+        (None, Some(many)) => many.iter().map(|name| to(&link.from, name)).collect(),
+        (Some(a), Some(b)) if a.len() == b.len() => a.iter().zip(&b).map(|(from, name)| to(from, name)).collect(),
+        (Some(a), Some(b)) => {
+            let message = format!("the ranges `{}` and `{}` have {} and {} names", link.from, link.to, a.len(), b.len());
+            return Err((message, "legal: two of equal length, joined pairwise, or one range".to_owned()));
+        }
+    })
 }
 
 fn custom_link(cx: &mut Cx, what: &str, node: &Node) -> Option<(CustomLink, Map<String, Json>)> {

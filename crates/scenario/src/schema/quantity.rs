@@ -53,6 +53,15 @@ pub(crate) fn time_text(t: Time) -> String {
 /// Reads a time of at most `max`.
 pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Time> {
     let unit = if max > MAX_TIME { "s" } else { "us" };
+    if let Raw::Float(seconds) = node.raw
+        && (0.0..1e6).contains(&seconds)
+    {
+        // Other simulators write times as seconds.
+        let meant = time_text(Time((seconds * 1e12).round() as u64));
+        let label = format!("quantities carry units: write \"{meant}\" if it means seconds");
+        cx.sink.error(node.at, format!("{what} is {} without a unit", node.describe()), label, None);
+        return None;
+    }
     let t: Time = quantity(cx, what, node, Kind::Time, unit)?;
     if t > max {
         let limit = match max.0 / Time::from_secs(86_400).0 {

@@ -2,9 +2,9 @@
 
 pub(crate) mod arena;
 pub mod backlog;
-pub mod bit_errors;
 pub mod generation;
 pub(crate) mod huge_pages;
+pub mod link_errors;
 pub mod packet;
 pub(crate) mod per_host;
 pub mod port;

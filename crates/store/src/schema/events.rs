@@ -21,7 +21,7 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
             "kind",
             "",
             Text(|r, _| r.kind.name()),
-            "`link-down`, `link-up`; `corruption`: the link damages packets; `random-loss`: it loses packets (`lossy`); `spraying`: each \
+            "`link-down`, `link-up`; `corruption`: the link damages packets; `link-loss`: it loses packets (`loss`); `random-loss`: its queue loses them (`lossy`); `spraying`: each \
              packet is routed independently",
         ),
         col(
@@ -40,7 +40,7 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
             "packets",
             "packets",
             Int(|r, _| r.packets.and_then(count)),
-            "packets lost: on the wire, queued, or sent to a link that was down; damaged; or lost at random, counted after the warm-up. \
+            "packets lost: on the wire, queued, or sent to a link that was down; damaged or lost by the link; or lost by the queue `lossy`, counted after the warm-up. \
              Null for events without loss",
         ),
         col(

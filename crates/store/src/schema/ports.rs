@@ -108,7 +108,7 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             "corrupted",
             "packets",
             Int(|r, _| count(r.corrupted)),
-            "sent, damaged on the link, and dropped at the receiver because of the checksum",
+            "sent, and damaged on the link (dropped at the receiver because of the checksum) or lost there",
         ),
         col("marked", "packets", Int(|r, _| count(r.marked)), "CE marks set at this port"),
         col(

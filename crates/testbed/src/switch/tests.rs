@@ -196,10 +196,11 @@ fn bit_errors_match_simulator() {
         s.send(Time::ZERO, p, f, &mut log);
     }
     s.advance(Time::from_ms(10), &mut log, |d| got.push(d.skb.frame.id));
-    let mut draws = BitErrors::new(2e-5, RngStream::BitErrors.stream(1, &[3]));
-    let intact: Vec<u64> = (0..200).filter(|_| !draws.damage(1_500)).collect();
-    assert!((20..80).contains(&draws.damaged()), "{}", draws.damaged());
+    let mut draws = LinkErrors::of(&n.faults, port, 1).unwrap();
+    let intact: Vec<u64> = (0..200).filter(|_| !draws.takes(OnLink { wire: 1_500, data_of: None })).collect();
+    let all = draws.damaged().unwrap();
+    assert!((20..80).contains(&all), "{all}");
     assert_eq!(got, intact);
     let damaged = log.0.iter().filter(|e| (e.1, e.2) == (3, "damaged")).count();
-    assert_eq!((damaged as u64, log.0.iter().filter(|e| (e.1, e.2) == (3, "out")).count()), (draws.damaged(), 200));
+    assert_eq!((damaged as u64, log.0.iter().filter(|e| (e.1, e.2) == (3, "out")).count()), (all, 200));
 }

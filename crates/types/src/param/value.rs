@@ -1,6 +1,6 @@
 //! Checked parameter values.
 
-use crate::{Bytes, NodeId, QueueLen, Rate, Time};
+use crate::{Bytes, LossModel, NodeId, QueueLen, Rate, Time};
 #[cfg(feature = "std")]
 use crate::{SizeDist, TimeDist};
 use alloc::string::String;
@@ -63,6 +63,8 @@ pub struct LinkValue {
     pub buffer: Option<QueueLen>,
     /// Queue discipline of the switch ports on this link; `None`: drop-tail.
     pub queue: Option<QueueValue>,
+    /// Loss in each direction, whatever the queue.
+    pub loss: Option<LossModel>,
 }
 
 /// A queue discipline by registry name, with its checked parameters.
@@ -83,7 +85,7 @@ pub struct CustomLink {
     pub to: String,
     /// True if the reverse direction exists too, with the same properties.
     pub both: bool,
-    /// Rate, delay, buffer, queue.
+    /// Its properties.
     pub link: LinkValue,
 }
 

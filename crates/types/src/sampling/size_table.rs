@@ -1,6 +1,7 @@
 //! Flow-size tables: cumulative distributions by points, with linear interpolation.
 //!
 //! Three common formats are read: `bytes fraction`, `bytes percent`, and `packets index fraction` in three columns (ns-2 style, 1460-byte packets).
+//! Tables of Homa's simulator have their mean as the first line. Their sizes are bytes, except in its DCTCP tables: those begin with one packet.
 //! `#` starts a comment; blank lines are skipped.
 
 use std::fmt;
@@ -48,6 +49,7 @@ impl SizeTable {
         let err = |line: usize, message: String| TableError { file: file.to_owned(), line, message };
         let mut rows: Vec<(usize, f64, f64)> = Vec::new();
         let mut columns = 0;
+        let mut has_mean = false;
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
             if line.len() > MAX_LINE {
@@ -58,6 +60,10 @@ impl SizeTable {
                 continue;
             }
             let fields: Vec<&str> = data.split([' ', '\t', ',', ';']).filter(|s| !s.is_empty()).collect();
+            if columns == 0 && !has_mean && fields.len() == 1 && fields[0].parse().is_ok_and(|mean: f64| mean > 0.0) {
+                has_mean = true;
+                continue;
+            }
             if columns == 0 {
                 columns = fields.len();
             }
@@ -82,6 +88,9 @@ impl SizeTable {
             if rows.len() > MAX_ROWS {
                 return Err(err(number, format!("more than {MAX_ROWS} rows")));
             }
+        }
+        if has_mean && rows.first().is_some_and(|r| r.1 == 1.0) && columns == 2 {
+            rows.iter_mut().for_each(|r| r.1 *= PACKET_BYTES);
         }
         let Some(&(last_line, _, last)) = rows.last() else {
             return Err(err(0, "the table is empty; it needs at least two rows of size and cumulative probability".into()));
@@ -165,6 +174,10 @@ mod tests {
     fn three_dialects_agree() {
         let fraction = SizeTable::parse("0 0\n14600 0.4\n146000 1\n", "f").unwrap();
         let percent = SizeTable::parse("0 0\n14600 40\n146000 100\n", "p").unwrap();
+        let homa = SizeTable::parse("10.9\n1 0.5\n2 0.6\n100 1\n", "h").unwrap();
+        assert_eq!(homa, SizeTable::parse("1460 0.5\n2920 0.6\n146000 1\n", "b").unwrap());
+        let homa = SizeTable::parse("27168.4\n100 0.5\n1456 1\n", "h").unwrap();
+        assert_eq!(homa, SizeTable::parse("100 0.5\n1456 1\n", "b").unwrap());
         let packets = SizeTable::parse("0 1 0\n10 1 0.4\n100 1 1\n", "k").unwrap();
         assert_eq!(fraction, percent);
         assert_eq!(fraction, packets);

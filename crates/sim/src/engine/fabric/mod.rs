@@ -8,16 +8,18 @@ mod forward;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
 use crate::net::arena::Arena;
-use crate::net::bit_errors::BitErrors;
 use crate::net::huge_pages;
+use crate::net::link_errors::LinkErrors;
 use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
+use forebay_experiment::faults::Faults;
+use forebay_experiment::link_errors::LinkErrors as Draws;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_types::{IndexVec, NodeId, PortId, Time};
+use forebay_types::{ConnSlot, IndexVec, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
@@ -40,7 +42,7 @@ pub(super) struct NodePorts {
     buffered: Vec<PortId>,
     /// First word of the bitmap of those with a backlog.
     waiting_first: u32,
-    /// Ingress ports whose links damage packets.
+    /// Ingress ports whose links damage or lose packets.
     corrupting_inputs: Vec<PortId>,
     /// True if the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
@@ -78,8 +80,8 @@ impl Fabric {
                 nodes[port.from].buffered.push(id);
             }
         }
-        for c in &network.faults.corruption {
-            nodes[network.ports[c.port].to].corrupting_inputs.push(c.port);
+        for port in network.faults.lossy_ports() {
+            nodes[network.ports[port].to].corrupting_inputs.push(port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -114,9 +116,10 @@ impl Fabric {
         let mut ports: Vec<Port> = Vec::with_capacity(network.ports.len());
         huge_pages::advise(ports.spare_capacity_mut());
         ports.extend(network.ports.iter().enumerate().map(make));
-        for c in &network.faults.corruption {
-            let draws = RngStream::BitErrors.stream(seed, &[c.port.index() as u64]);
-            ports[c.port.index()].set_bit_errors(BitErrors::new(c.bit_errors, draws));
+        for port in network.faults.lossy_ports() {
+            if let Some(draws) = Draws::of(&network.faults, port, seed) {
+                ports[port.index()].set_errors(LinkErrors::new(draws));
+            }
         }
         for (port, place) in ports.iter_mut().zip(place_of) {
             port.place = place;
@@ -130,6 +133,15 @@ impl Fabric {
             waiting_ports: Arena::new(waiting_ports),
             fib: Arc::new(fib),
             ties: TieBreaker::new(seed),
+        }
+    }
+
+    /// Connection `number` opens, in this slot.
+    pub(super) fn note_connection(&mut self, faults: &Faults, number: u64, slot: ConnSlot, generation: u8) {
+        for l in &faults.loss {
+            if let Some(errors) = self.ports[l.port].errors_mut() {
+                errors.open(number, slot, generation);
+            }
         }
     }
 

@@ -175,7 +175,9 @@ impl SimState {
         }
         for ((id, port), numbers) in self.network.ports.ids().zip(self.fabric.ports.iter()).zip(ports) {
             if let Some(errors) = port.errors() {
-                rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
+                let of = |kind, count| EventRow::of(Time::ZERO, kind, Some(id), Some(count));
+                rows.extend(errors.damaged().map(|count| of(EventKind::Corruption, count)));
+                rows.extend(errors.lost().map(|count| of(EventKind::LinkLoss, count)));
             }
             if self.network.ports[id].queue.has_random_loss() && numbers.dropped_early > 0 {
                 rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));

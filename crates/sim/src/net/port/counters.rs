@@ -31,7 +31,7 @@ pub struct PortEvents {
     pub cut_bytes: u64,
     /// Packets that were on the wire when the link went down.
     pub cut_flying: u64,
-    /// Packets damaged on the link.
+    /// Packets damaged or lost on the link.
     pub damaged: u64,
     /// Largest queue after an arrival, packets.
     pub max_pkts: u32,

@@ -2,7 +2,7 @@
 
 use super::{Port, QueueKind, Refusal, Threshold, serving};
 use crate::net::backlog::facts;
-use crate::net::bit_errors::BitErrors;
+use crate::net::link_errors::LinkErrors;
 use crate::net::packet::{Codepoint, Extra, Packet};
 use forebay_queues::{Arrival, ArrivalContext, DropReason, PortState, QueueState, Verdict};
 use forebay_types::Time;
@@ -117,7 +117,7 @@ impl Port {
         let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
         self.add_sojourn(departure - entered);
-        self.damage(u64::from(packet.wire));
+        self.damage(packet);
         let mut arrival = departure + self.delay;
         if self.jitter.is_on() {
             arrival = self.delayed(arrival, Time::ZERO);
@@ -211,7 +211,7 @@ impl Port {
                 return Err(Refusal::Dropped);
             }
         };
-        self.damage(u64::from(packet.wire));
+        self.damage(packet);
         Ok(mark)
     }
 
@@ -236,43 +236,48 @@ impl Port {
         self.events.dropped_bytes += wire;
     }
 
-    /// Lets the link damage packets.
-    pub fn set_bit_errors(&mut self, errors: BitErrors) {
+    /// Lets the link damage or lose packets.
+    pub fn set_errors(&mut self, errors: LinkErrors) {
         self.errors = Some(Box::new(errors));
         // Every packet takes the slow path.
         (self.fast_limit, self.step, self.threshold) = (QueueState::default(), false, Threshold::default());
     }
 
-    /// The bit errors of the link, if any.
-    pub fn errors(&self) -> Option<&BitErrors> {
+    /// The errors of the link, if any.
+    pub fn errors(&self) -> Option<&LinkErrors> {
         self.errors.as_deref()
     }
 
-    /// Returns true if the next packet can be sent without a recorder, bit errors, and growth of the ring.
+    /// As [`Port::errors`].
+    pub fn errors_mut(&mut self) -> Option<&mut LinkErrors> {
+        self.errors.as_deref_mut()
+    }
+
+    /// Returns true if the next packet can be sent without a recorder, errors of the link, and growth of the ring.
     #[inline(always)]
     pub(in crate::net) fn sends_fast(&self) -> bool {
         self.observer.is_none() && self.errors.is_none() && self.ring.has_room()
     }
 
-    /// Applies bit errors to a packet of `wire` bytes that is about to enter the ring.
+    /// Applies the errors of the link to a packet that is about to enter the ring.
     #[inline]
-    pub(in crate::net) fn damage(&mut self, wire: u64) {
+    pub(in crate::net) fn damage(&mut self, packet: &Packet) {
         if self.errors.is_some() {
-            self.damage_some(wire);
+            self.damage_some(packet);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn damage_some(&mut self, wire: u64) {
+    fn damage_some(&mut self, packet: &Packet) {
         if let Some(errors) = &mut self.errors
-            && errors.damage(wire, self.ring.tail())
+            && errors.takes(packet, self.ring.tail())
         {
             self.events.damaged += 1;
         }
     }
 
-    /// Returns true if `packet`, which the far end has just taken out of the ring, was damaged on the link. Called once for each packet, in order.
+    /// Returns true if `packet`, which the far end has just taken out of the ring, was damaged or lost on the link. Called once for each packet, in order.
     pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
         let ring = &self.ring;
         self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))

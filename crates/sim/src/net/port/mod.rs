@@ -17,7 +17,7 @@ pub use counters::{PortEvents, PortStats};
 pub(crate) use transmit_ring::{Departure, TransmitRingConfig};
 
 use super::backlog::Backlog;
-use super::bit_errors::BitErrors;
+use super::link_errors::LinkErrors;
 use super::packet::{Codepoint, Extra, Packet};
 use super::prefetch;
 use super::ring::Ring;
@@ -84,7 +84,7 @@ pub struct Port {
     /// Packets queued before the end of the warm-up.
     pub(super) before: u64,
     observer: Option<Box<Occupancy>>,
-    errors: Option<Box<BitErrors>>,
+    errors: Option<Box<LinkErrors>>,
     /// `is_step` of a FIFO's discipline.
     step: bool,
     /// True if [`Port::intercept`] is in force.

@@ -564,7 +564,7 @@ impl Port {
         let arrival = (departure + self.delay + late).max(self.latest + Time(1));
         self.latest = arrival;
         self.add_sojourn(departure - entered);
-        self.damage(u64::from(packet.wire));
+        self.damage(packet);
         self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
         if let Some(extra) = extra {
             self.ring.push_extra(extra);

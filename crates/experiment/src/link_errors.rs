@@ -1,0 +1,196 @@
+//! Packets that a link damages or loses.
+
+use crate::bit_errors::BitErrors;
+use crate::faults::Faults;
+use crate::streams::RngStream;
+use forebay_types::{GilbertElliott, LossModel, PortId, Rng};
+
+/// A packet on a link.
+#[derive(Debug, Clone, Copy)]
+pub struct OnLink {
+    /// Bytes on the wire.
+    pub wire: u64,
+    /// Key of its connection, as in [`LinkErrors::open`], if the packet carries data.
+    pub data_of: Option<u64>,
+}
+
+/// Selects the packets that one direction of a link damages or loses. They take their time on the link and do not reach the node at its end.
+#[derive(Debug, Clone)]
+pub struct LinkErrors {
+    bits: Option<BitErrors>,
+    loss: Option<Loss>,
+    lost: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Loss {
+    Random { p: f64, rng: Rng },
+    Bursts { model: GilbertElliott, bad: bool, rng: Rng },
+    Listed(Vec<Connection>),
+}
+
+/// Packets of a connection that are lost.
+#[derive(Debug, Clone)]
+struct Connection {
+    number: u64,
+    /// Key of its packets while it is open.
+    key: Option<u64>,
+    /// Data packets so far.
+    seen: u64,
+    /// Numbers of the packets to lose, the next one last.
+    packets: Vec<u64>,
+}
+
+impl LinkErrors {
+    /// The errors of `port` under `seed`; `None` on a link without errors.
+    pub fn of(faults: &Faults, port: PortId, seed: u64) -> Option<LinkErrors> {
+        let stream = |which: RngStream| which.stream(seed, &[port.index() as u64]);
+        let bits = faults.corruption.iter().find(|c| c.port == port);
+        let loss = faults.loss.iter().find(|l| l.port == port);
+        (bits.is_some() || loss.is_some()).then(|| LinkErrors {
+            bits: bits.map(|c| BitErrors::new(c.bit_errors, stream(RngStream::BitErrors))),
+            loss: loss.map(|l| Loss::new(&l.model, stream(RngStream::LinkLoss))),
+            lost: 0,
+        })
+    }
+
+    /// Connection `number` opens; from now on its data packets have this key.
+    pub fn open(&mut self, number: u64, key: u64) {
+        let Some(Loss::Listed(list)) = &mut self.loss else { return };
+        for c in list.iter_mut() {
+            if c.number == number {
+                c.key = Some(key);
+            } else if c.key == Some(key) {
+                c.key = None;
+            }
+        }
+    }
+
+    /// Returns true if the next packet on the link does not reach its end.
+    pub fn takes(&mut self, packet: OnLink) -> bool {
+        let lost = self.loss.as_mut().is_some_and(|loss| loss.takes(packet));
+        self.lost += u64::from(lost);
+        // A lost packet passes the bit errors too: they are those of the link without the loss.
+        let damaged = self.bits.as_mut().is_some_and(|bits| bits.damage(packet.wire));
+        lost || damaged
+    }
+
+    /// Packets damaged since the start; `None` on a link without bit errors.
+    pub fn damaged(&self) -> Option<u64> {
+        self.bits.as_ref().map(BitErrors::damaged)
+    }
+
+    /// Packets lost since the start, without those that bit errors alone damaged; `None` on a link without loss.
+    pub fn lost(&self) -> Option<u64> {
+        self.loss.as_ref().map(|_| self.lost)
+    }
+}
+
+impl Loss {
+    fn new(model: &LossModel, mut rng: Rng) -> Loss {
+        match model {
+            LossModel::Random(p) => Loss::Random { p: *p, rng },
+            LossModel::Bursts(model) => {
+                // The state at the start has the distribution of the long run.
+                let bad = rng.unit() < model.to_bad / (model.to_bad + model.to_good);
+                Loss::Bursts { model: *model, bad, rng }
+            }
+            LossModel::Listed(list) => {
+                let last_first = |packets: &[u64]| packets.iter().rev().copied().collect();
+                let connection = |l: &forebay_types::ListedLoss| Connection {
+                    number: l.connection,
+                    key: None,
+                    seen: 0,
+                    packets: last_first(&l.packets),
+                };
+                Loss::Listed(list.iter().map(connection).collect())
+            }
+        }
+    }
+
+    fn takes(&mut self, packet: OnLink) -> bool {
+        match self {
+            Loss::Random { p, rng } => rng.unit() < *p,
+            Loss::Bursts { model, bad, rng } => {
+                let (loss, change) = if *bad { (model.loss_bad, model.to_good) } else { (model.loss_good, model.to_bad) };
+                let lost = rng.unit() < loss;
+                *bad ^= rng.unit() < change;
+                lost
+            }
+            Loss::Listed(list) => {
+                let Some(key) = packet.data_of else { return false };
+                let Some(c) = list.iter_mut().find(|c| c.key == Some(key)) else { return false };
+                c.seen += 1;
+                let lost = c.packets.last() == Some(&c.seen);
+                if lost {
+                    c.packets.pop();
+                }
+                lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{Corruption, LinkLoss};
+    use forebay_types::ListedLoss;
+
+    fn errors(model: LossModel) -> LinkErrors {
+        let port = PortId::new(3);
+        let faults = Faults { loss: vec![LinkLoss { port, model }], ..Faults::default() };
+        assert!(LinkErrors::of(&faults, PortId::new(2), 1).is_none());
+        LinkErrors::of(&faults, port, 1).unwrap()
+    }
+
+    const PLAIN: OnLink = OnLink { wire: 1500, data_of: None };
+
+    #[test]
+    fn random_loss_has_its_probability() {
+        let mut e = errors(LossModel::Random(0.01));
+        let lost = (0..100_000).filter(|_| e.takes(PLAIN)).count();
+        // Four standard deviations of a binomial distribution.
+        assert!(lost.abs_diff(1000) < 126, "{lost}");
+        assert_eq!((e.lost(), e.damaged()), (Some(lost as u64), None));
+    }
+
+    #[test]
+    fn bursts_have_mean_and_length() {
+        let model = GilbertElliott::of_bursts(0.02, 5.0);
+        assert!((model.mean() - 0.02).abs() < 1e-12);
+        let mut e = errors(LossModel::Bursts(model));
+        let lost: Vec<bool> = (0..1_000_000).map(|_| e.takes(PLAIN)).collect();
+        let all = lost.iter().filter(|l| **l).count() as f64;
+        let bursts = lost.windows(2).filter(|w| !w[0] && w[1]).count() as f64;
+        // About 4000 bursts of geometric length: three standard deviations are 5 % of either number.
+        assert!((all / 1e6 - 0.02).abs() < 0.002, "{all}");
+        assert!((all / bursts - 5.0).abs() < 0.3, "{all} in {bursts}");
+    }
+
+    #[test]
+    fn listed_packets_of_a_connection() {
+        let list = vec![ListedLoss { connection: 7, packets: vec![2, 3, 5] }];
+        let mut e = errors(LossModel::Listed(list));
+        let data = |key| OnLink { wire: 1500, data_of: Some(key) };
+        assert!(!e.takes(data(40)), "connection 7 is not open");
+        e.open(7, 40);
+        e.open(8, 41);
+        let lost: Vec<bool> = (0..6).map(|_| [e.takes(PLAIN), e.takes(data(41)), e.takes(data(40))][2]).collect();
+        assert_eq!(lost, [false, true, true, false, true, false]);
+        assert_eq!(e.lost(), Some(3));
+    }
+
+    #[test]
+    fn bit_errors_do_not_depend_on_loss() {
+        let port = PortId::new(0);
+        let corruption = vec![Corruption { port, bit_errors: 1e-5 }];
+        let loss = vec![LinkLoss { port, model: LossModel::Random(0.1) }];
+        let count = |loss| {
+            let mut e = LinkErrors::of(&Faults { corruption: corruption.clone(), loss, ..Faults::default() }, port, 9).unwrap();
+            (0..10_000).filter(|_| e.takes(PLAIN)).count();
+            e.damaged()
+        };
+        assert_eq!(count(Vec::new()), count(loss));
+    }
+}

@@ -1,0 +1,68 @@
+//! Packets that a link damages or loses, and their places in the ring.
+
+use super::packet::{Packet, flag};
+use forebay_experiment::link_errors::{LinkErrors as Draws, OnLink};
+use forebay_types::ConnSlot;
+use std::collections::VecDeque;
+
+/// Errors of a link.
+#[derive(Debug, Clone)]
+pub struct LinkErrors {
+    draws: Draws,
+    /// Places in the ring of packets that do not reach the end of the link, until they would arrive.
+    places: VecDeque<u32>,
+}
+
+/// Number that the packets of a connection have in common, and no other packets at the same time.
+fn key(slot: ConnSlot, generation: u8) -> u64 {
+    u64::from(slot.get()) << 8 | u64::from(generation)
+}
+
+impl LinkErrors {
+    /// A link with these errors.
+    pub fn new(draws: Draws) -> LinkErrors {
+        LinkErrors { draws, places: VecDeque::new() }
+    }
+
+    /// Connection `number` opens, in this slot.
+    pub fn open(&mut self, number: u64, slot: ConnSlot, generation: u8) {
+        self.draws.open(number, key(slot, generation));
+    }
+
+    /// Decides whether a packet, the next on the link, at `position` of its ring, is damaged or lost.
+    pub fn takes(&mut self, packet: &Packet, position: u32) -> bool {
+        let data = !packet.has(flag::ACK) && (packet.has(flag::DATAGRAM) || (!packet.has(flag::SYN) && packet.len > 0));
+        let data_of = data.then(|| key(packet.conn, packet.generation()));
+        let taken = self.draws.takes(OnLink { wire: packet.wire.into(), data_of });
+        if taken {
+            self.places.push_back(position);
+        }
+        taken
+    }
+
+    /// Returns true if `arrived` is true for the position of the oldest of these packets, which is then removed.
+    pub fn take(&mut self, arrived: impl Fn(u32) -> bool) -> bool {
+        let found = self.places.front().is_some_and(|p| arrived(*p));
+        if found {
+            self.places.pop_front();
+        }
+        found
+    }
+
+    /// Removes the packets from `position` on, which will not arrive.
+    pub fn forget(&mut self, position: u32) {
+        while self.places.back().is_some_and(|p| p.wrapping_sub(position) as i32 >= 0) {
+            self.places.pop_back();
+        }
+    }
+
+    /// Packets damaged since the start; `None` on a link without bit errors.
+    pub fn damaged(&self) -> Option<u64> {
+        self.draws.damaged()
+    }
+
+    /// Packets lost since the start; `None` on a link without loss.
+    pub fn lost(&self) -> Option<u64> {
+        self.draws.lost()
+    }
+}
