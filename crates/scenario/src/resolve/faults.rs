@@ -1,4 +1,4 @@
-//! Keys of `[topology]` for every kind: load balancing, hashes, the queue of hosts, link failures and bit errors.
+//! Keys of `[topology]` for every kind: load balancing, hashes, ties, the queue of hosts, link failures and bit errors.
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::{BuiltNetwork, port_names};
@@ -10,7 +10,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
-use forebay_experiment::network::{HashFunction, Hashing, Network};
+use forebay_experiment::network::{HashFunction, Hashing, Network, Ties};
 use forebay_experiment::topology::reverse;
 use forebay_experiment::transport::{Group, HostProfile};
 use forebay_queues::QueueConfig;
@@ -47,6 +47,15 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             None => ok = false,
         }
     }
+    let mut ties = Ties::default();
+    if let Some(item) = table.get("ties") {
+        let names: Vec<&str> = Ties::NAMES.iter().map(|(name, _)| *name).collect();
+        let found = word(&item.node, "`ties`", &names, &mut cx.sink);
+        match found.and_then(|text| Ties::NAMES.iter().find(|(name, _)| *name == text)) {
+            Some((_, order)) => ties = *order,
+            None => ok = false,
+        }
+    }
     if let Some(item) = table.get("failure") {
         match list(cx, item, MAX_FAILURES, |cx, node| failure(cx, node, &ports, duration)) {
             Some(list) => {
@@ -78,9 +87,9 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             queue.map(|(value, json)| (QueueConfig::new(Some(&value)), json))
         }
     };
-    (built.network.faults, built.network.hashing) = (faults, hashing);
+    (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties);
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "hash", "hash-seed", "failure", "corruption"] {
+        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }
