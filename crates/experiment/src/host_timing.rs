@@ -5,7 +5,7 @@
 
 use crate::streams::RngStream;
 use crate::transport::Group;
-use forebay_types::{GroupId, IndexVec, NodeId, Time, mix};
+use forebay_types::{GroupId, IndexVec, NodeId, Rate, Time, mix};
 
 /// A nanosecond, ps.
 const NANOSECOND: u64 = 1_000;
@@ -17,18 +17,32 @@ pub struct HostTiming {
     pub phase: Time,
     /// Each packet leaves later by a time of at most this.
     pub jitter: Time,
+    /// The clock of each host deviates by at most this, in millionths.
+    pub clock: u32,
 }
 
 impl HostTiming {
     /// Timing of the hosts of an experiment. All transports of a host share its interface: the longest times of any transport count.
     pub fn of(groups: &IndexVec<GroupId, Group>) -> HostTiming {
         let longest = |of: fn(&Group) -> Time| groups.iter().map(of).max().unwrap_or_default();
-        HostTiming { phase: longest(|g| g.tcp.host_phase), jitter: longest(|g| g.tcp.host_jitter) }
+        let clock = groups.iter().map(|g| g.tcp.host_clock).max().unwrap_or_default();
+        HostTiming { phase: longest(|g| g.tcp.host_phase), jitter: longest(|g| g.tcp.host_jitter), clock }
     }
 
     /// Phase of `host`, uniform in whole nanoseconds.
     pub fn phase(&self, seed: u64, host: NodeId) -> Time {
         Time(RngStream::HostPhase.stream(seed, &[u64::from(host.get())]).below(self.phase.as_ns() + 1) * NANOSECOND)
+    }
+
+    /// Rate at which `host` sends on a link of `nominal` rate: its clock deviates by a uniform share, in whole 10^-9.
+    pub fn rate(&self, seed: u64, host: NodeId, nominal: Rate) -> Rate {
+        if self.clock == 0 {
+            return nominal;
+        }
+        let most = u64::from(self.clock) * 1_000;
+        let share = RngStream::HostClock.stream(seed, &[u64::from(host.get())]).below(2 * most + 1);
+        let scaled = u128::from(nominal.0) * u128::from(1_000_000_000 - most + share) / 1_000_000_000;
+        Rate(scaled as u64)
     }
 
     /// Random times of the packets of `host`.
@@ -71,7 +85,7 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600) };
+    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600), clock: 100 };
 
     /// Chi-square statistic of whole nanoseconds, of which `values` are equally likely.
     fn unevenness(times: impl Iterator<Item = Time>, values: usize) -> f64 {
@@ -106,6 +120,17 @@ mod tests {
         };
         let successive: Vec<(f64, f64)> = draws.windows(2).map(|w| (w[0].0, w[1].0)).collect();
         assert!(correlation(&draws).abs() < 3.3 && correlation(&successive).abs() < 3.3);
+    }
+
+    /// Within 100 millionths, different for each host and seed, and about even.
+    #[test]
+    fn clocks_deviate_by_their_bound() {
+        let nominal = Rate(1_000_000_000);
+        let rates: Vec<u64> = (0..1_000).map(|h| TIMING.rate(h / 40, NodeId::new(h as u32 % 40), nominal).0).collect();
+        assert!(rates.iter().all(|r| (999_900_000..=1_000_100_000).contains(r)));
+        let above = rates.iter().filter(|r| **r > nominal.0).count();
+        assert!((450..550).contains(&above), "{above}");
+        assert_eq!(HostTiming::default().rate(1, NodeId::new(3), nominal), nominal);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub enum RngStream {
     HostPhase,
     /// Latency variation of a host's interface; by node.
     HostJitter,
+    /// Deviation of a host's clock; by node.
+    HostClock,
 }
 
 impl RngStream {
