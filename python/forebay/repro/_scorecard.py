@@ -149,13 +149,15 @@ def tally(verdicts: list[Verdict]) -> dict[str, int]:
 
 
 def _wrong(o: Outcome, v: Verdict) -> str:
-    """Whose error a claim is that does not hold."""
+    """Name whose error a claim is that does not hold."""
+    if v.status not in (AFTERWARDS, NOT, UNDECIDED):
+        return ""
     opinion = o.paper.opinions.get(v.claim.id)
-    return f", {opinion.wrong or 'open'}" if opinion and v.status in (AFTERWARDS, NOT, UNDECIDED) else ""
+    return f", {opinion.wrong}" if opinion and opinion.wrong else ", open"
 
 
 def second_count(outcomes: list[Outcome]) -> str:
-    """One line: the headline claims without those that hold only with a correction found after a failure; empty if there is none."""
+    """Count the headline claims without those that hold only with a correction found after a failure; empty if none does."""
     head = [(o, v) for o in outcomes for v in o.verdicts if v.claim.headline]
     good = [(o, v) for o, v in head if v.good]
     late = [v.claim.id for o, v in good if (opinion := o.paper.opinions.get(v.claim.id)) and opinion.late]
