@@ -1,4 +1,4 @@
-"""Second opinions on claims, from `opinions.toml` of a paper: whose error a failure is, and what a success does not show."""
+"""Second opinions on claims, from `opinions.toml` of a paper: the error behind a failure, and the limits of a success."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WRONG = ("ours", "document", "open")
 
 @dataclass(frozen=True)
 class Opinion:
-    """What is known of a claim beyond its verdict."""
+    """Knowledge of a claim beyond its verdict."""
 
     #: One of :data:`WRONG`; empty for claims that hold.
     wrong: str = ""
     #: Measurement of a second simulator or another source.
     evidence: str = ""
-    #: What the success of the claim does not show.
+    #: Limits of the success of the claim.
     caution: str = ""
     #: True if it holds only with a correction of the set-up that was found after it had failed.
     late: bool = False
