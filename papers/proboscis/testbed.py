@@ -18,8 +18,8 @@ PUBLISHED = "#CC3377"
 AT_THRESHOLD = """Under reading T the long flows hold the queue at the threshold, and a SYN arrives behind its own train of
 ten probes, so that Weighted RED drops it; trains that are repeated keep the queue there (one-to-all, websearch, Reno, 670
 small flows: 1174 packets dropped at the threshold, 12 small flows above 200 ms, with a single timeout of a guest, 29
-ms on average; trains of one probe: 254 packets and 6 ms). With switches that only mark, T had reductions of 87 to 97 % in one-to-all and in all-to-all (three to nine seeds, hosts with exact
-clocks)."""
+ms on average; trains of one probe: 254 packets and 6 ms). With switches that only
+mark, T had reductions of 87 to 97 % in one-to-all and in all-to-all (three to nine seeds, hosts with exact clocks)."""
 LOAD = "Published are half of what the shim gains: it removes nearly every timeout of small flows. " + AT_THRESHOLD
 CUBIC = Reading("the background is CUBIC, the system's default, beside every test (8.10)", found_afterwards=True)
 #: One choice for the whole testbed: every claim of it is measured so, too.
