@@ -28,7 +28,11 @@ READING = Reading(
     "rather than log-uniformly over 0.2 to 5 ms",
     found_afterwards=True,
 )
-CC: list[Any] = ["newreno", "dctcp", "l2dct", {"kind": "trim", "at": "on"}]
+CC: list[Any] = [
+    "newreno",
+    *({"kind": kind, "no-growth-on-ece": True} for kind in ("dctcp", "l2dct")),
+    {"kind": "trim", "at": "on"},
+]
 #: Timeouts by (connections, case, buffer in KB) and congestion control: one for each seed.
 Counts = dict[tuple[int, str, int], dict[str, list[float]]]
 
@@ -44,7 +48,8 @@ def ask(run: Run, load: str, seeds: int) -> Counts:
             "transport.cc": CC,
             "transport.handshake": case == "base",
             "topology.bottleneck.buffer": f"{packets}pkt",
-            "topology.bottleneck.queue.k": f"{min(65, packets * 65 // 100)}pkt",
+            # ns-2 counts the packets that wait, forebay the one in service, too.
+            "topology.bottleneck.queue.k": f"{min(65, packets * 65 // 100) + 1}pkt",
             "workload.0.per-pair": n // 40,
             "workload.0.connections": CASES[case],
             "workload.0.gaps": LOADS[load],

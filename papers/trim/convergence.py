@@ -27,7 +27,7 @@ def convergence(run: Run) -> Result:
 @paper.experiment("convergence-weights")
 def convergence_weights(run: Run) -> Result:
     """Effect of L2DCT's weights: they reach their floor after 1 MB, 8 ms of this link; here after 200 MB."""
-    cc = [{"kind": "l2dct", "light": "20MB", "heavy": "200MB"}]
+    cc = [{"kind": "l2dct", "no-growth-on-ece": True, "light": "20MB", "heavy": "200MB"}]
     return run("fig09.toml", {"transport.cc": cc}, seeds=run.pick(quick=1, full=3))
 
 

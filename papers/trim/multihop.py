@@ -39,7 +39,8 @@ def multihop_100(run: Run) -> Result:
     """The sensitivity that 5.9 names; "TCP" here is with NewReno and without."""
     buffers = {"topology__link1__buffer": "100pkt", "topology__link2__buffer": "100pkt"}
     trim = {"kind": "trim", "rate": "10Gbps", "buffer": "100pkt"}
-    return asked(run, transport__cc=["newreno", "dctcp", "l2dct", trim, "reno"], **buffers)
+    ecn = [{"kind": kind, "no-growth-on-ece": True} for kind in ("dctcp", "l2dct")]
+    return asked(run, transport__cc=["newreno", *ecn, trim, "reno"], **buffers)
 
 
 @paper.experiment("multihop-balanced")

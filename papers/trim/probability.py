@@ -28,7 +28,8 @@ def point(link: str, on_off: bool, senders: int, buffer_kb: int, size_kb: int) -
     sets = {
         "topology.senders": senders,
         "topology.bottleneck.buffer": f"{packets}pkt",
-        "topology.bottleneck.queue.k": f"{min(k, packets * 65 // 100)}pkt",
+        # ns-2 counts the packets that wait, forebay the one in service, too.
+        "topology.bottleneck.queue.k": f"{min(k, packets * 65 // 100) + 1}pkt",
         "topology.access.rate": rate,
         "topology.access.delay": delay,
         "topology.bottleneck.rate": rate,

@@ -41,6 +41,7 @@ mod network;
 mod offload;
 mod own_queue;
 mod prin;
+mod papers;
 mod priorities;
 mod proboscis;
 mod queries;

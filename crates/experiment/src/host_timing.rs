@@ -5,7 +5,7 @@
 
 use crate::streams::RngStream;
 use crate::transport::Group;
-use forebay_types::{GroupId, IndexVec, NodeId, Time, mix};
+use forebay_types::{GroupId, IndexVec, NodeId, Rate, Time, mix};
 
 /// A nanosecond, ps.
 const NANOSECOND: u64 = 1_000;
@@ -20,6 +20,8 @@ pub struct HostTiming {
     /// Time from the first frame that a host's card holds to its interrupt, at which the host processes all frames that have arrived
     /// (rx_coalesce_usecs, `time_since_first_completion` in include/uapi/linux/ethtool.h). `None`: hosts process each frame when it arrives.
     pub interrupt_delay: Option<Time>,
+    /// The clock of each host deviates by at most this, in millionths.
+    pub clock: u32,
 }
 
 impl HostTiming {
@@ -30,12 +32,24 @@ impl HostTiming {
             phase: longest(|g| g.tcp.host_phase),
             jitter: longest(|g| g.tcp.host_jitter),
             interrupt_delay: groups.iter().filter_map(|g| g.tcp.gro).max(),
+            clock: groups.iter().map(|g| g.tcp.host_clock).max().unwrap_or_default(),
         }
     }
 
     /// Phase of `host`, uniform in whole nanoseconds.
     pub fn phase(&self, seed: u64, host: NodeId) -> Time {
         Time(RngStream::HostPhase.stream(seed, &[u64::from(host.get())]).below(self.phase.as_ns() + 1) * NANOSECOND)
+    }
+
+    /// Rate at which `host` sends on a link of `nominal` rate: its clock deviates by a uniform share, in whole 10^-9.
+    pub fn rate(&self, seed: u64, host: NodeId, nominal: Rate) -> Rate {
+        if self.clock == 0 {
+            return nominal;
+        }
+        let most = u64::from(self.clock) * 1_000;
+        let share = RngStream::HostClock.stream(seed, &[u64::from(host.get())]).below(2 * most + 1);
+        let scaled = u128::from(nominal.0) * u128::from(1_000_000_000 - most + share) / 1_000_000_000;
+        Rate(scaled as u64)
     }
 
     /// Random times of the packets of `host`.
@@ -78,7 +92,7 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None };
+    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None, clock: 100 };
 
     /// Chi-square statistic of whole nanoseconds, of which `values` are equally likely.
     fn unevenness(times: impl Iterator<Item = Time>, values: usize) -> f64 {
@@ -113,6 +127,17 @@ mod tests {
         };
         let successive: Vec<(f64, f64)> = draws.windows(2).map(|w| (w[0].0, w[1].0)).collect();
         assert!(correlation(&draws).abs() < 3.3 && correlation(&successive).abs() < 3.3);
+    }
+
+    /// Within 100 millionths, different for each host and seed, and about even.
+    #[test]
+    fn clocks_deviate_by_their_bound() {
+        let nominal = Rate(1_000_000_000);
+        let rates: Vec<u64> = (0..1_000).map(|h| TIMING.rate(h / 40, NodeId::new(h as u32 % 40), nominal).0).collect();
+        assert!(rates.iter().all(|r| (999_900_000..=1_000_100_000).contains(r)));
+        let above = rates.iter().filter(|r| **r > nominal.0).count();
+        assert!((450..550).contains(&above), "{above}");
+        assert_eq!(HostTiming::default().rate(1, NodeId::new(3), nominal), nominal);
     }
 
     #[test]

@@ -19,6 +19,23 @@ pub struct Network {
     pub faults: Faults,
     /// ECMP hash of the switches.
     pub hashing: Hashing,
+    /// Order of packets that reach a switch at the same instant.
+    pub ties: Ties,
+}
+
+/// Order of packets that reach a switch at the same instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// The link that has been idle for longest comes first; equal ones are ordered by a draw of the seed.
+    #[default]
+    Drawn,
+    /// The connection that was opened first comes first, with its data before its ACKs.
+    Index,
+}
+
+impl Ties {
+    /// Names in scenarios.
+    pub const NAMES: &[(&str, Ties)] = &[("drawn", Ties::Drawn), ("index", Ties::Index)];
 }
 
 /// ECMP hash of the switches.

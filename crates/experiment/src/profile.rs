@@ -221,6 +221,11 @@ pub const PARAMS: &[Param] = &[
         Kind::Time,
         "each packet of a host, data and ACKs, leaves its interface later by a time drawn in whole nanoseconds up to this; packets stay in order; of several transports the longest counts; default: 25.6 ns with `host = \"linux-server\"`, otherwise 0. With both 0, hosts act at exactly the same instants",
     ),
+    p(
+        "host-clock",
+        Kind::Int(0, 1_000),
+        "the clock of each host, and so the rate at which it sends, differs from nominal by a share that is drawn for each host and run, up to so many millionths either way (IEEE 802.3 allows 100); of several transports the largest counts",
+    ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];
 
@@ -364,6 +369,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
     c.host_phase = time("host-phase", c.host_phase);
     c.host_jitter = time("host-jitter", c.host_jitter);
+    c.host_clock = values.opt_int("host-clock").map_or(c.host_clock, |v| v as u32);
     c.isn = values.opt_int("isn").map(|v| v as u32);
     c
 }
@@ -430,6 +436,7 @@ pub fn defaults(profile: Profile) -> Stack {
         send_jitter: Time::ZERO,
         host_phase: Time::ZERO,
         host_jitter: Time::ZERO,
+        host_clock: 0,
         isn: None,
     };
     match profile {

@@ -34,6 +34,8 @@ pub enum RngStream {
     HostJitter,
     /// Loss of packets on a link; by port.
     LinkLoss,
+    /// Deviation of a host's clock; by node.
+    HostClock,
 }
 
 impl RngStream {

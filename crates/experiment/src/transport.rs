@@ -319,6 +319,8 @@ pub struct Stack {
     pub host_phase: Time,
     /// Each packet of a host leaves later by a random time of at most this; 0 for none.
     pub host_jitter: Time,
+    /// The clock of each host deviates by at most this, in millionths; 0 for none.
+    pub host_clock: u32,
     /// Initial sequence number; `None`: drawn per connection.
     pub isn: Option<u32>,
 }

@@ -153,7 +153,9 @@ static void on_ack(struct fb_opener *o, const fb_u64 *shim, struct fb_seen *p)
 		o->marked += fresh ? fresh : mss;
 	if (!shim[FB_PB_GUEST_ECN])
 		p->flags &= ~FB_SEEN_ECE;
+	/* The flow leaves the table: nothing touches its packets from here on. */
 	if (o->bytes > shim[FB_PB_ELEPHANT]) {
+		o->state = FB_OPENER_IDLE;
 		o->window = FB_NEVER;
 		return;
 	}

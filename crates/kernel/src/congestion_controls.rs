@@ -88,6 +88,9 @@ pub fn guest_cc(t: &Transport, route: Option<&Route>) -> Result<Option<GuestCc>,
         }
         "dctcp" if t.cwnd_validation && is_kernel_dctcp(v) => return Ok(None),
         "dctcp" => start.marks(v, v.bool("no-growth-on-ece"))?.cc("forebay_dctcp"),
+        "l2dct" if v.bool("no-growth-on-ece") => {
+            return Err("`no-growth-on-ece` of `l2dct` is not implemented in the kernel; legal: false".to_owned());
+        }
         "l2dct" => {
             let numbers = start.marks(v, false)?.and(fixed(v.float("w-max"))).and(fixed(v.float("w-min")));
             let (light, light_segments) = length(v.queue_len("light"));

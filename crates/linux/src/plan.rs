@@ -178,7 +178,7 @@ impl Plan {
             frames.put(protocol::Port {
                 from: port.from.get(),
                 to: port.to.get(),
-                rate: port.rate.0,
+                rate: if host { timing.rate(seed, port.from, port.rate).0 } else { port.rate.0 },
                 delay: (port.delay + phase).0,
                 limit_bytes: if let Some(QueueLen::Bytes(bytes)) = limit { bytes } else { NEVER },
                 limit_packets: if let Some(QueueLen::Packets(n)) = limit { u32::try_from(n).unwrap_or(NONE) } else { NONE },

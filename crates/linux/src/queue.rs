@@ -1,7 +1,7 @@
 //! Checks of a network for features that the guest's links and queues lack.
 
 use forebay_experiment::faults::Balance;
-use forebay_experiment::network::Network;
+use forebay_experiment::network::{Network, Ties};
 use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
 use forebay_types::Time;
@@ -21,6 +21,9 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     }
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
+    }
+    if network.ties == Ties::Index {
+        all.push(cannot("topology.ties", "draws the order of packets of the same instant"));
     }
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
         let reason = format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id));
@@ -52,7 +55,8 @@ mod tests {
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
         network.faults.loss.push(LinkLoss { port, model: LossModel::Random(0.1) });
         network.faults.balance = Balance::Packet;
+        network.ties = Ties::Index;
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
-        assert_eq!(keys, ["topology.corruption", "topology.loss", "topology.balance"]);
+        assert_eq!(keys, ["topology.corruption", "topology.loss", "topology.balance", "topology.ties"]);
     }
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forebay import _share
 
-from . import _claims, _toml
+from . import _claims, _opinions, _toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,6 +79,8 @@ class Paper:
         extra = self.folder / "expected.toml"
         #: Published values to lay over figures: `expected.toml`.
         self.expected: dict[str, Any] = _toml.read(extra) if extra.is_file() else {}
+        #: What is known beyond the verdicts, by claim: `opinions.toml`.
+        self.opinions: dict[str, _opinions.Opinion] = _opinions.read(self.folder / "opinions.toml", set(self.claims))
         #: Experiments, by name.
         self.experiments: dict[str, Callable[..., Any]] = {}
         #: Effect of the scale of an experiment's runs on its numbers, by its name.

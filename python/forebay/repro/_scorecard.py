@@ -148,6 +148,37 @@ def tally(verdicts: list[Verdict]) -> dict[str, int]:
     }
 
 
+def _wrong(o: Outcome, v: Verdict) -> str:
+    """Name whose error a claim is that does not hold."""
+    if v.status not in (AFTERWARDS, NOT, UNDECIDED):
+        return ""
+    opinion = o.paper.opinions.get(v.claim.id)
+    return f", {opinion.wrong}" if opinion and opinion.wrong else ", open"
+
+
+def second_count(outcomes: list[Outcome]) -> str:
+    """Count the headline claims without those that hold only with a correction found after a failure; empty if none does."""
+    head = [(o, v) for o in outcomes for v in o.verdicts if v.claim.headline]
+    good = [(o, v) for o, v in head if v.good]
+    late = [v.claim.id for o, v in good if (opinion := o.paper.opinions.get(v.claim.id)) and opinion.late]
+    if not late:
+        return ""
+    left = len(good) - len(late)
+    return (
+        f"Without corrections of set-ups that were found after a claim had failed: headline {left} of {len(head)},"
+        f" {left / len(head):.0%}; the difference: {', '.join(f'`{name}`' for name in late)}."
+    )
+
+
+def _cautions(o: Outcome) -> list[str]:
+    """List the claims that hold and show less than they seem to."""
+    by = {v.claim.id: v for v in o.verdicts if v.good}
+    found = [(name, opinion.caution) for name, opinion in o.paper.opinions.items() if name in by and opinion.caution]
+    if not found:
+        return []
+    return ["", "What holds and shows less than it seems:", "", *(f"* `{name}`: {caution}" for name, caution in found)]
+
+
 def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
     """Write the scorecard of a paper for a terminal."""
     lines = [f"{outcome.paper.slug}: {outcome.paper.title}" if outcome.paper.title != outcome.paper.slug else outcome.paper.slug]
@@ -255,15 +286,19 @@ def rests_on(v: Verdict, m: Measured) -> str:
 def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scale) -> str:
     """Write the scorecard of all papers as a page; equal results give equal text."""
     everything = [v for o in outcomes for v in o.verdicts]
-    lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", "", SCALE[scale], ""]
+    lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", ""]
+    if second := second_count(outcomes):
+        lines += [second, ""]
+    lines += [SCALE[scale], ""]
     lines += [
         "Measurements stand in three columns: as the document states it, with the recommended reading of what it leaves open;",
         "under a reading that was named beforehand, in the specification, the claims file or the readme, one for all claims of",
         "an experiment; and under a reading that was found after a claim had failed, or that contradicts the document.",
         "Verdicts: **yes**: it holds as stated. **named**: it holds under the reading named beforehand. **NO**: it does not, and",
-        "**NO, afterwards**: only under one of the last column, which counts as not reproduced. The explanation follows the",
-        "table. Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons",
-        "are in each paper's `claims.toml`; [CHANGES.md](CHANGES.md) says which were corrected. Where many values were measured,",
+        "**NO, afterwards**: only under one of the last column, which counts as not reproduced. One word says whose error it is:",
+        "ours, the document's, or open; evidence from a second simulator is beside it. The explanation follows the table.",
+        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are",
+        "in each paper's `claims.toml`; [CHANGES.md](CHANGES.md) says which were corrected. Where many values were measured,",
         "their range is shown; the pages have them all. *Rests on* counts flows and timeouts of the runs that were looked at.",
         "",
         "| paper | claims | as stated | named beforehand | NO | of these found afterwards | headline | runs | fingerprint |",
@@ -295,14 +330,17 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
                 else [_cell(v.error), "", ""]
             )
             basis = _cell(rests_on(v, v.measured[v.by])) if v.measured else ""
-            mark = MARK[v.status] + (", wider band" if v.wide else "")
+            mark = MARK[v.status] + _wrong(o, v) + (", wider band" if v.wide else "")
             there = [] if o.elsewhere is None else [_cell(elsewhere(o, v.claim.id))]
             lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark, *there])} |")
         told = [v for v in o.verdicts if v.status != STATED]
         if told:
             lines += ["", "What is not plainly reproduced, and why:", ""]
             for v in told:
-                lines.append(f"* `{v.claim.id}` ({MARK[v.status]}): {v.claim.statement} {reason(v)}")
+                opinion = o.paper.opinions.get(v.claim.id)
+                second = f" Second opinion: {opinion.evidence}" if opinion and opinion.evidence else ""
+                lines.append(f"* `{v.claim.id}` ({MARK[v.status]}{_wrong(o, v)}): {v.claim.statement} {reason(v)}{second}")
+        lines += _cautions(o)
         lines += _under_readings(o)
     return "\n".join(lines) + "\n"
 

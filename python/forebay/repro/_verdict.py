@@ -8,6 +8,7 @@ A measurement counts by its value; its interval is shown beside it. Meaning of t
 `range`         between `min` and `max`; or `factor_low` to `factor_high` times the expected value
 `margin`        of an order: each group is below the next by this share of the larger of the two values; of a bound: it
                 holds with this share of its value to spare. `share_of_points`: at this share of the points
+                `ties_abs`: values that differ by at most that agree with any order;
                 `within_group_rel`: members of a group differ by at most this share of the smaller (1: a factor of two),
                 or by `within_group_abs` where that is more
                 `min_count_in_peers`: every pair is a point of its own, and counts only where the larger has that many
@@ -309,6 +310,8 @@ def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any]
         under = (min if best else max)(low, key=order.__getitem__)
         over = min(high, key=order.__getitem__)
         a, b = order[under], order[over]
+        if abs(b - a) <= tol.get("ties_abs", -1.0):
+            continue
         if b - a < margin * max(abs(a), abs(b)) - 1e-12 * max(1.0, abs(a), abs(b)):
             by = f" by {margin:.0%}" if margin else ""
             return f"{under} {_g(a)} is not below {over} {_g(b)}{by}"

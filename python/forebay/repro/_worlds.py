@@ -20,6 +20,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
         "transport.limited-transmit": True,
         "transport.ecn-echo": "exact",
         "transport.recovery": "newreno",
+        "topology.ties": "drawn",
     }
 }
 

@@ -169,6 +169,14 @@ def test_members_of_a_group_are_alike() -> None:
     assert holds("ordering", GROUPS, counts, {"trim": 0, "dctcp": 500, "l2dct": 260, "reno": 600})
 
 
+def test_ties_agree_with_any_order() -> None:
+    tied = margin(ties_abs=0.1)
+    order = {"order": "ascending", "groups": [["a"], ["b"]]}
+    assert holds("ordering", order, tied, {"a": 21.74, "b": 21.70})
+    assert not holds("ordering", order, tied, {"a": 21.85, "b": 21.70})
+    assert not holds("ordering", order, margin(), {"a": 21.74, "b": 21.70})
+
+
 def test_an_order_of_counts_needs_counts() -> None:
     """A comparison says something only where the peer has any; each pair of a point counts for itself."""
     fewest = {"order": "ascending", "groups": [["us"], ["a", "b"]]}

@@ -318,7 +318,8 @@ int egress(struct __sk_buff *skb)
 			if (cc_before(s->window.high, end))
 				s->window.high = end;
 		}
-		if (s && packet.payload) {
+		struct shim_params limits = limits_of(p);
+		if (s && packet.payload && !shim_excluded(&s->window, &limits)) {
 			COUNT(data_made_capable, 1);
 			set_tos(skb, packet.ip, (packet.ip->tos & ~CE) | ECT0);
 			if (!parse(skb, &packet))
@@ -428,6 +429,9 @@ int ingress(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	if (!s->known || (flags & RST))
+		return TC_ACT_UNSPEC;
+	struct shim_params limits = limits_of(p);
+	if (shim_excluded(&s->window, &limits))
 		return TC_ACT_UNSPEC;
 	__be16 old = packet.tcp->window;
 	acknowledged(s, p, bpf_ntohl(packet.tcp->ack), flags & ECE, bpf_ntohs(old));

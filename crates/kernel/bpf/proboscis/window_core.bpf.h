@@ -41,6 +41,12 @@ CC_FN void shim_open(struct shim_window *s, cc_u32 ack)
 	*s = (struct shim_window){ .high = ack, .una = ack, .window_end = ack, .cut_end = ack - 1, .alpha = SHIM_ALPHA_ONE };
 }
 
+/* The connection is an elephant: nothing touches its packets any more. */
+CC_FN cc_u32 shim_excluded(const struct shim_window *s, const struct shim_params *p)
+{
+	return p->elephant && s->bytes > p->elephant;
+}
+
 /* An ACK up to `ack`, with an echo of a mark or without, whose sender wrote a window of `theirs` bytes; shim_event. */
 CC_FN cc_u32 shim_acked(struct shim_window *s, const struct shim_params *p, cc_u32 ack, cc_u32 echo, cc_u64 theirs)
 {
@@ -55,7 +61,7 @@ CC_FN cc_u32 shim_acked(struct shim_window *s, const struct shim_params *p, cc_u
 	/* A duplicate says that something marked arrived, too. */
 	if (echo)
 		s->marked += fresh ? fresh : p->mss;
-	if (p->elephant && s->bytes > p->elephant) {
+	if (shim_excluded(s, p)) {
 		s->window = 0;
 		return 0;
 	}

@@ -142,6 +142,8 @@ fn random(rng: &mut Rng, cc: &str, key: &str) -> Option<Value> {
         "alpha" if cc == "trim" => Value::Float(pick(rng, &[0.25, 0.125, 1.0, 0.3])),
         "alpha" => Value::Float(rng.unit()),
         "min-cwnd" => Value::Float(pick(rng, &[1.0, 2.0, 2.5, 4.0])),
+        // The kernel's L2DCT has no such parameter.
+        "no-growth-on-ece" if cc == "l2dct" => return None,
         "no-growth-on-ece" | "additive-only" | "at-start" | "halve" => Value::Bool(chance(rng, 50)),
         "w-max" | "w-min" => Value::Float(spread(rng, 0.01, 20.0)),
         "light" | "heavy" => Value::QueueLen(if chance(rng, 50) {

@@ -6,7 +6,7 @@ use crate::text::words::grouped;
 use crate::text::write::toml;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::faults::Balance;
-use forebay_experiment::network::{HashFunction, Network, PortConfig};
+use forebay_experiment::network::{HashFunction, Network, PortConfig, Ties};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_queues::{SharedBuffer, SharedPolicy};
 use forebay_types::{Bytes, GroupId, LossModel, NodeId, PortId, Time};
@@ -78,6 +78,9 @@ fn faults(v: &Variant) -> Vec<String> {
     }
     if let Some(seed) = hashing.seed {
         lines.push(format!("connections have the same paths in every run (`hash-seed` {seed})"));
+    }
+    if v.config.network.ties == Ties::Index {
+        lines.push("packets that reach a switch at the same instant are ordered by the number of their connection".to_owned());
     }
     let failures = faults.failures.iter().map(|f| {
         let up = f.up.get().map_or_else(|| "to the end".to_owned(), |up| format!("to {up}"));

@@ -1,4 +1,4 @@
-//! Keys of `[topology]` for every kind: load balancing, hashes, the queue of hosts, link failures, bit errors and loss.
+//! Keys of `[topology]` for every kind: load balancing, hashes, ties, the queue of hosts, link failures, bit errors and loss.
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::{BuiltNetwork, port_names};
@@ -11,7 +11,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure, LinkLoss};
-use forebay_experiment::network::{HashFunction, Hashing, Network};
+use forebay_experiment::network::{HashFunction, Hashing, Network, Ties};
 use forebay_experiment::registry::Place;
 use forebay_experiment::topology::reverse;
 use forebay_experiment::transport::{Chosen, Group, HostProfile};
@@ -46,6 +46,15 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     if let Some(item) = table.get("hash-seed") {
         match quantity::int(cx, "`hash-seed`", &item.node, 0, i64::MAX) {
             Some(seed) => hashing.seed = Some(seed.cast_unsigned()),
+            None => ok = false,
+        }
+    }
+    let mut ties = Ties::default();
+    if let Some(item) = table.get("ties") {
+        let names: Vec<&str> = Ties::NAMES.iter().map(|(name, _)| *name).collect();
+        let found = word(&item.node, "`ties`", &names, &mut cx.sink);
+        match found.and_then(|text| Ties::NAMES.iter().find(|(name, _)| *name == text)) {
+            Some((_, order)) => ties = *order,
             None => ok = false,
         }
     }
@@ -96,9 +105,9 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             queue.map(|(value, json)| (QueueConfig::new(Some(&value)), json))
         }
     };
-    (built.network.faults, built.network.hashing) = (faults, hashing);
+    (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties);
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "hash", "hash-seed", "failure", "corruption", "loss"] {
+        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }

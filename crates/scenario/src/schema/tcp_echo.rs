@@ -82,6 +82,9 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("host-phase", c.host_phase.to_string().into()),
         ("host-jitter", c.host_jitter.to_string().into()),
     ];
+    if c.host_clock > 0 {
+        echo.insert("host-clock".to_owned(), c.host_clock.into());
+    }
     echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
     if let Some(tso) = c.tso {
         echo.insert("tso".into(), Bytes(tso.into()).to_string().into());

@@ -47,6 +47,9 @@ pub(super) const G: Param =
 pub(super) const ALPHA: Param = optional("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp");
 pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments");
 
+pub(super) const NO_GROWTH_ON_ECE: Param =
+    optional("no-growth-on-ece", Kind::Bool, "false", "do not grow on an ACK that carries ECE");
+
 /// Threshold of a congestion control that weights DCTCP's reduction by an exponent of alpha, from the counts in `marks`: cwnd (1 - alpha^exponent /
 /// 2) on marks, half on losses.
 pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
@@ -107,6 +110,18 @@ impl Dctcp {
         let Rules { g, min_cwnd, no_growth_on_ece, fixed_point, .. } = c.rules;
         let (window, growth) = (Round::default(), CwndGrowth::new(arithmetic));
         Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, growth }
+    }
+
+    /// Sets whether an ACK with ECE lets the window grow.
+    pub(super) fn without_growth_on_ece(mut self, without: bool) -> Dctcp {
+        self.no_growth_on_ece = without;
+        self
+    }
+
+    /// Returns true if the window does not grow on this ACK.
+    #[inline(always)]
+    pub(super) fn holds(&self, ack: &Ack) -> bool {
+        ack.ece && self.no_growth_on_ece
     }
 
     /// Returns true if it computes in whole numbers throughout.
@@ -178,7 +193,7 @@ impl CongestionControl for Dctcp {
     #[inline(always)]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         // DCTCP spec 2.3: growth continues on ECE ACKs of a window that has been cut, unless the scenario forbids it.
-        if !(ack.ece && self.no_growth_on_ece) {
+        if !self.holds(ack) {
             self.growth.reno(w, ack.grow);
         }
     }
@@ -265,12 +280,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 default: Some("2.0"),
                 doc: "floor of a reduction in segments",
             },
-            Param {
-                key: "no-growth-on-ece",
-                kind: Kind::Bool,
-                default: Some("false"),
-                doc: "do not grow on an ACK that carries ECE",
-            },
+            NO_GROWTH_ON_ECE,
             Param {
                 key: "arithmetic",
                 kind: fixed_point::ARITHMETIC.kind,

@@ -11,6 +11,7 @@ use forebay_types::param::{Entry, Kind, optional};
 pub struct Config {
     marks: dctcp::Config,
     min_cwnd: f64,
+    no_growth_on_ece: bool,
     w_max: f64,
     w_min: f64,
     light: QueueLen,
@@ -30,7 +31,7 @@ pub struct L2dct {
 
 impl L2dct {
     pub(super) fn new(c: &Config) -> L2dct {
-        L2dct { c: *c, marks: Dctcp::new(&c.marks), sent: 0, mss: 1 }
+        L2dct { c: *c, marks: Dctcp::new(&c.marks).without_growth_on_ece(c.no_growth_on_ece), sent: 0, mss: 1 }
     }
 
     /// `light` and `heavy` in bytes.
@@ -85,6 +86,9 @@ impl CongestionControl for L2dct {
     }
 
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        if self.marks.holds(ack) {
+            return;
+        }
         if self.marks.is_fixed_point() {
             let left = CwndGrowth::slow_start(w, ack.grow);
             let per_step = fixed_point::segments(w.cwnd) as u64 * u64::from(fixed_point::fixed(self.c.w_max))
@@ -129,6 +133,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
             dctcp::G,
             dctcp::ALPHA,
             dctcp::MIN_CWND,
+            dctcp::NO_GROWTH_ON_ECE,
             fixed_point::ARITHMETIC,
             optional("w-max", Kind::Float(1e-3, 1000.0), "2.5", "weight of a connection that has sent at most `light`"),
             optional("w-min", Kind::Float(1e-3, 1000.0), "0.125", "weight of a connection that has sent `heavy` or more"),
@@ -156,6 +161,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
         CcConfig::L2dct(Config {
             marks: dctcp::Config::of(v),
             min_cwnd: v.float("min-cwnd"),
+            no_growth_on_ece: v.bool("no-growth-on-ece"),
             w_max: v.float("w-max"),
             w_min: v.float("w-min"),
             light: v.queue_len("light"),
@@ -175,6 +181,7 @@ mod tests {
         L2dct::new(&Config {
             marks: dctcp::Config::estimate(1.0 / 16.0, 0.3, Arithmetic::Paper),
             min_cwnd: 2.0,
+            no_growth_on_ece: false,
             w_max: 2.5,
             w_min: 0.125,
             light: light.parse().unwrap(),

@@ -1,10 +1,12 @@
 //! Order of the packets that a switch forwards in one window, and the rule for ties.
 
 use crate::net::packet::{Packet, flag};
+use forebay_experiment::network::Ties;
 use forebay_experiment::streams::RngStream;
 use forebay_types::{PortId, Time, mix};
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 /// Bits of [`GatheredPacket::key`] below the time.
@@ -51,8 +53,10 @@ pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: st
 ///
 /// Links with the same previous arrival are ordered by a hash of connection and time. The hash uses the high bits of the time only: two senders that
 /// transmit back to back keep their order in every packet time until their clocks have drifted apart.
+///
+/// `ties = "index"` is such a fixed order, by connection, for scenarios that follow a simulator with one event list. It has no key of a draw.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TieBreaker(u64);
+pub(super) struct TieBreaker(Option<NonZeroU64>);
 
 /// Time for which links with equal previous arrivals keep their order: 2^33 ps, 9 ms. Our choice: longer than a burst, and shorter than the 120 ms in
 /// which clocks that differ by 100 ppm drift apart by one packet time at 1 Gbps.
@@ -60,8 +64,11 @@ const COHERENT: u32 = 33;
 
 impl TieBreaker {
     /// Creates the rule for a run with this seed.
-    pub(super) fn new(seed: u64) -> TieBreaker {
-        TieBreaker(RngStream::Ties.stream(seed, &[]).next_u64())
+    pub(super) fn new(rule: Ties, seed: u64) -> TieBreaker {
+        TieBreaker(match rule {
+            Ties::Drawn => NonZeroU64::new(RngStream::Ties.stream(seed, &[]).next_u64().max(1)),
+            Ties::Index => None,
+        })
     }
 
     /// Sort key among packets with equal time and equal previous arrival.
@@ -70,13 +77,21 @@ impl TieBreaker {
         let p = unsafe { &*m.packet };
         // All packets of one direction of a connection come through one port, so the flow identifies the port too.
         let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
-        mix(mix(flow ^ self.0) ^ (p.arrival.0 >> COHERENT))
+        match self.0 {
+            Some(drawn) => mix(mix(flow ^ drawn.get()) ^ (p.arrival.0 >> COHERENT)),
+            None => flow,
+        }
+    }
+
+    /// Previous arrival on the link of a packet, as far as the rule considers it.
+    fn last_arrival(self, m: &GatheredPacket) -> Time {
+        if self.0.is_some() { m.last_arrival } else { Time::ZERO }
     }
 
     /// Compares two packets of the same time.
     #[inline]
     fn order(self, a: &GatheredPacket, b: &GatheredPacket) -> Ordering {
-        a.last_arrival.cmp(&b.last_arrival).then_with(|| self.tie_key(a).cmp(&self.tie_key(b)))
+        self.last_arrival(a).cmp(&self.last_arrival(b)).then_with(|| self.tie_key(a).cmp(&self.tie_key(b)))
     }
 
     /// Moves the packets from `first` to before `place` up by one place if they have the key of `moved` and sort after it. Returns the place that
@@ -251,8 +266,8 @@ fn sort_tied(tied: &mut [GatheredPacket], ties: TieBreaker) {
     for m in &mut *tied {
         m.key = ties.tie_key(m);
     }
-    // No two keys are equal: packets of one connection on one link have different previous arrivals. Nothing is allocated.
-    tied.sort_unstable_by_key(|m| (m.last_arrival, m.key));
+    // No two keys are equal: packets of one connection on one link have different times. Nothing is allocated.
+    tied.sort_unstable_by_key(|m| (ties.last_arrival(m), m.key));
     for m in &mut *tied {
         m.key = key;
     }
@@ -314,8 +329,9 @@ mod tests {
         let mut rng = Rng::stream(4, &[]);
         let packets: Vec<Packet> =
             (0..400).map(|i| Packet { conn: forebay_types::ConnSlot::new(i), ..Packet::default() }).collect();
-        let (ties, mut sorter) = (TieBreaker::new(9), ArrivalSorter::default());
+        let mut sorter = ArrivalSorter::default();
         for round in 0..2_000 {
+            let ties = TieBreaker::new([Ties::Drawn, Ties::Index][round as usize / 2 % 2], 9);
             let mut packets = gathered(&mut rng, 1 + round % 40, &packets);
             let mut expected = packets.clone();
             expected.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| ties.order(a, b)));

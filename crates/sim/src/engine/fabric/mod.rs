@@ -132,7 +132,7 @@ impl Fabric {
             waiting: Arena::new(vec![0; waiting as usize]),
             waiting_ports: Arena::new(waiting_ports),
             fib: Arc::new(fib),
-            ties: TieBreaker::new(seed),
+            ties: TieBreaker::new(network.ties, seed),
         }
     }
 

@@ -102,6 +102,7 @@ impl SimState {
             let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);
             fabric.ports[id].set_timing(timing.phase(seed, port.from), timing.jitter(seed, port.from));
+            fabric.ports[id].set_rate(timing.rate(seed, port.from, port.rate));
             if sprays || jitter {
                 fabric.ports[id].intercept();
             }

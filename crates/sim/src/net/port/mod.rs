@@ -257,6 +257,11 @@ impl Port {
         self.jitter = jitter;
     }
 
+    /// Sets the rate at which a host's interface sends.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.ps_per_byte = rate.ps_per_byte_q16();
+    }
+
     /// Arrival of a packet that leaves `late` after its turn and would otherwise arrive at `arrival`. A packet that leaves later arrives later.
     #[inline(always)]
     fn delayed(&mut self, arrival: Time, late: Time) -> Time {

@@ -83,7 +83,7 @@ pub struct Config {
     pub probe_budget: f64,
     /// Repeated probes that may leave at once.
     pub probe_burst: u32,
-    /// Flows beyond this size are no longer throttled; `None`: all are.
+    /// Flows beyond this size leave the flow table; `None`: none does.
     pub elephant_bytes: Option<u64>,
     /// Bytes of a probe on the wire; `None`: as the stack's packets without payload.
     pub probe_size: Option<u16>,
@@ -176,7 +176,7 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "elephant-bytes",
                 Kind::Bytes,
                 "",
-                "flows with more bytes acknowledged are not throttled; default: all are (4, item 17; 100KB in the testbed)",
+                "flows with more bytes acknowledged leave the flow table: no window, and data not ECN-capable; default: none does (4, item 17; 100KB in the testbed)",
             ),
             optional("probe-size", Kind::Bytes, "", "a probe on the wire; default: as the stack's packets without payload"),
             optional(

@@ -240,9 +240,9 @@ impl SenderShim {
         if r.c.ecn_mode == EcnMode::Shim {
             p.flags &= !flag::ECE;
         }
-        // 4, item 17.
+        // 4, item 17: the flow leaves the table, so that none of its packets is touched from here on, and none is made ECN-capable.
         if r.c.elephant_bytes.is_some_and(|most| self.flow_bytes > most) {
-            self.vwnd = None;
+            (self.state, self.vwnd) = (State::Idle, None);
             return;
         }
         // At most one cut a window, on its first echo.

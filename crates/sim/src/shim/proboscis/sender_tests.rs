@@ -237,7 +237,7 @@ fn small_alpha_does_not_throttle() {
     assert!(t.s.vwnd.is_some());
 }
 
-/// Elephants: above the limit the throttle ends, the echo stays hidden.
+/// Elephants: above the limit the flow leaves the table: no window, no ECN on its data, no change of later ACKs.
 #[test]
 fn elephants_are_left_alone() {
     let mut t = Script::open(Config { elephant_bytes: Some(100_000), ..Config::default() }, 0);
@@ -245,6 +245,11 @@ fn elephants_are_left_alone() {
     assert!(t.ack(10, 65_535, flag::ECE).win < 65_535);
     let p = t.ack(70, 65_535, flag::ECE);
     assert_eq!((p.win, p.flags, t.s.vwnd), (65_535, flag::ACK, None));
+    let sent = Packet { seq: ISN.wrapping_add(1 + 80 * MSS), len: MSS as u16, ..Packet::default() };
+    t.capture.0.clear();
+    t.s.egress(&t.r, &mut t.host, t.now, sent, None, &mut t.capture);
+    assert_eq!(t.capture.0, [sent]);
+    assert_eq!(t.ack(80, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
 }
 
 /// `no-shrink`: the right edge stays until ACKs have absorbed the cut.
