@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn bit_errors_do_not_depend_on_loss() {
+    fn loss_keeps_bit_errors() {
         let port = PortId::new(0);
         let corruption = vec![Corruption { port, bit_errors: 1e-5 }];
         let loss = vec![LinkLoss { port, model: LossModel::Random(0.1) }];

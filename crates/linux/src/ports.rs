@@ -189,7 +189,8 @@ impl Ports {
             rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
         }
         for l in &network.faults.loss {
-            rows.push(EventRow::of(Time::ZERO, EventKind::LinkLoss, Some(l.port), Some(self.list[l.port].ever_damaged)));
+            let lost = self.list[l.port].ever_damaged;
+            rows.extend((lost > 0).then(|| EventRow::of(Time::ZERO, EventKind::LinkLoss, Some(l.port), Some(lost))));
         }
         for (id, port) in network.ports.enumerate() {
             let lost = self.list[id].dropped[2];

@@ -177,7 +177,7 @@ impl SimState {
             if let Some(errors) = port.errors() {
                 let of = |kind, count| EventRow::of(Time::ZERO, kind, Some(id), Some(count));
                 rows.extend(errors.damaged().map(|count| of(EventKind::Corruption, count)));
-                rows.extend(errors.lost().map(|count| of(EventKind::LinkLoss, count)));
+                rows.extend(errors.lost().filter(|count| *count > 0).map(|count| of(EventKind::LinkLoss, count)));
             }
             if self.network.ports[id].queue.has_random_loss() && numbers.dropped_early > 0 {
                 rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
