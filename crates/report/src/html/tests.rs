@@ -85,7 +85,7 @@ fn folded_sections_keep_heading_and_charts() {
     let html = render(&Page { folded: vec!["rest".into()], ..page("x") });
     assert!(html.contains("<section id=\"rest\" aria-labelledby=\"rest-title\"><details class=\"fold paper\"><summary><h2"));
     assert_eq!(html.matches("data-figure=\"f-time\"").count(), 1);
-    // What follows the questions is folded as well; without folded sections everything is open.
+    // The reference sections are folded as well. Without folded sections everything is open.
     assert_eq!(html.matches("class=\"fold paper\"").count(), 5);
     assert!(!render(&page("x")).contains("class=\"fold"));
 }
