@@ -50,7 +50,8 @@ impl Cell {
     /// Distance of the interval's ends from the mean, or of the smallest and largest of a few seeds: `± 3`, or `+5 −3` where they differ.
     pub fn spread(&self, show: impl Fn(f64) -> String) -> Option<String> {
         let (low, high) = self.range.or(self.ends)?;
-        let (up, down) = (show(high - self.mean), show(self.mean - low));
+        // The mean of equal values may differ from them in its last bit.
+        let (up, down) = (show((high - self.mean).max(0.0)), show((self.mean - low).max(0.0)));
         Some(if up == down { format!("± {up}") } else { format!("+{up} −{down}") })
     }
 }

@@ -6,7 +6,7 @@ use crate::scratch::{Scratch, forebay, text};
 fn answer(test: &str, name: &str, more: &[&str]) -> Vec<String> {
     let scratch = Scratch::new(&format!("answer-{test}"));
     let file = format!("{}/tests/answers/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let out = forebay(&scratch.0, &[&["run", &file, "--out", "out"], more].concat());
+    let out = forebay(&scratch.0, &[&["run", &file, "--out", "out", "--all"], more].concat());
     assert!(out.status.success(), "{}", text(&out.stderr));
     text(&out.stdout).lines().map(str::to_owned).collect()
 }

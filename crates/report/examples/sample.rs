@@ -106,6 +106,7 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
             Term { name: "queue".into(), unit: "packets".into(), text: "What waits at a port, without the packet on the wire; means are over time.".into() },
             Term { name: "alpha".into(), unit: String::new(), text: "DCTCP's estimate of the fraction of marked bytes (RFC 8257, 3.3).".into() },
         ],
+        ..Page::default()
     }
 }
 
@@ -409,6 +410,7 @@ fn bars(names: &[String], categories: &[&str], log: bool) -> Chart {
                 .collect(),
             mark_name: "p99".into(),
             n: (0..categories.len()).map(|k| 12_000 / (k as u64 + 1)).collect(),
+            ..Bars::default()
         }
     };
     Chart::Bars(BarChart {

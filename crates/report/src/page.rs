@@ -22,6 +22,10 @@ pub struct Page {
     pub subjects: Vec<Subject>,
     /// The comparison as sentences and one picture.
     pub headline: Headline,
+    /// Next steps, one sentence each.
+    pub next: Vec<String>,
+    /// Sections that are closed until the reader opens them, by their ids.
+    pub folded: Vec<String>,
     /// All numbers.
     pub table: MetricTable,
     /// Charts by topic.
@@ -299,6 +303,10 @@ pub struct Bars {
     pub mark: Vec<Option<f64>>,
     /// Meaning of the mark, such as "p99".
     pub mark_name: String,
+    /// True where the height is a lower bound, because messages were still running; empty without such heights.
+    pub value_at_least: Vec<bool>,
+    /// The same for the mark.
+    pub mark_at_least: Vec<bool>,
     /// Number of messages per bar.
     pub n: Vec<u64>,
 }

@@ -19,6 +19,31 @@ pub(crate) struct Variant {
     pub seeds: Vec<Summary>,
 }
 
+/// Rows of numbers that a summary prints unless all are asked for.
+pub(crate) const ROWS: usize = 12;
+
+/// The numbers that describe a result best, in this order: times, stalls, bandwidth, queue. The others follow in the order of the table.
+const FIRST_ROWS: [&str; 18] = [
+    "qct_p50_s",
+    "qct_p99_s",
+    "fct_small_p50_s",
+    "fct_small_p99_s",
+    "deadlines_missed",
+    "goodput_bps",
+    "long_fairness",
+    "datagrams_lost",
+    "rtos",
+    "queries_completed",
+    "flows_completed",
+    "queue_p99_pkts",
+    "drops",
+    "marks",
+    "utilization",
+    "qct_max_s",
+    "fct_large_p50_s",
+    "slowdown_p99",
+];
+
 /// One line of the table.
 pub(crate) struct Line {
     label: String,
@@ -43,6 +68,16 @@ pub(crate) enum Cell {
     Missing,
     /// The line is not about this column.
     Blank,
+}
+
+impl Line {
+    /// True if two columns show different means, or if only one column has a value.
+    fn differs(&self) -> bool {
+        let mut means = self.cells.iter().filter(|c| !matches!(c, Cell::Blank)).map(Cell::mean);
+        let first = means.next();
+        let mut others = means.peekable();
+        others.peek().is_none() || others.any(|m| Some(m) != first)
+    }
 }
 
 impl Cell {
@@ -72,15 +107,17 @@ pub(crate) fn scaled(value: f64, unit: &str) -> String {
     format!("{value:.0} {unit}")
 }
 
-/// Draws the table, in blocks of columns that fit `width`.
-pub(crate) fn render(variants: &[Variant], width: Option<usize>, colour: bool) -> String {
-    render_under(variants, |columns| heads(variants, columns), width, colour)
+/// Draws the table, in blocks of columns that fit `width`, with at most `rows` rows: those that differ between the columns, the most important
+/// ones first to stay.
+pub(crate) fn render(variants: &[Variant], rows: Option<usize>, width: Option<usize>, colour: bool) -> String {
+    render_under(variants, |columns| heads(variants, columns), rows, width, colour)
 }
 
 /// Draws the table under other heads: for each line of them, a text for each column.
 pub(crate) fn render_under(
     variants: &[Variant],
     heads: impl FnOnce(&[Source]) -> Vec<Vec<String>>,
+    rows: Option<usize>,
     width: Option<usize>,
     colour: bool,
 ) -> String {
@@ -97,10 +134,37 @@ pub(crate) fn render_under(
         // The network is shared by the groups of a variant: its numbers are in the first column only.
         lines.extend(line(label, m.unit, m.if_any, &row).map(|mut l| {
             l.cells.iter_mut().zip(&columns).filter(|(_, c)| m.shared && c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
-            l
+            (m.name, l)
         }));
     }
-    draw(&heads, &lines, width, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+    let all = lines.len();
+    let lines = match rows {
+        Some(rows) => most_important(lines, rows),
+        None => lines.into_iter().map(|(_, line)| line).collect(),
+    };
+    draw(&heads, &lines, width, colour)
+        + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+        + &omitted(all - lines.len(), "--all prints them", colour)
+}
+
+/// At most `rows` of the lines, in their order: those that differ between columns and stand first in [`FIRST_ROWS`].
+fn most_important(lines: Vec<(&'static str, Line)>, rows: usize) -> Vec<Line> {
+    let place = |name: &str| FIRST_ROWS.iter().position(|n| *n == name).unwrap_or(FIRST_ROWS.len());
+    let mut chosen: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].1.differs()).collect();
+    // Stable: rows that are not listed keep their order.
+    chosen.sort_by_key(|&i| place(lines[i].0));
+    chosen.truncate(rows);
+    lines.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, (_, line))| line).collect()
+}
+
+/// Counts omitted rows, and says where they are.
+pub(crate) fn omitted(rows: usize, place: &str, colour: bool) -> String {
+    let text = match rows {
+        0 => return String::new(),
+        1 => format!("1 more row: {place}"),
+        _ => format!("{rows} more rows: {place}"),
+    };
+    paint(colour, DIM, &text) + "\n"
 }
 
 /// The group whose column has the numbers of the network.

@@ -1,17 +1,15 @@
 //! Table of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
 
 use crate::terminal::columns::{self, Column};
-use crate::terminal::style::{DIM, NAME, paint};
+use crate::terminal::style::{DIM, NAME};
 use crate::terminal::summary_table::Mean;
-use crate::terminal::summary_table::{FIRST, Line, aligned, legend, line};
+use crate::terminal::summary_table::{FIRST, Line, aligned, legend, line, omitted};
 use forebay_analysis::{Metric, cell_of, metrics};
 use forebay_runner::sweep::{Plan, Records, Unit, UnitRecord};
 use forebay_scenario::{Axis, Point};
 use forebay_types::GroupId;
 use std::collections::BTreeMap;
 
-/// More rows than this are counted.
-const MAX_ROWS: usize = 40;
 /// Numbers that are shown by default.
 const SHOWN: usize = 6;
 /// The numbers with the largest effect first; those that the traffic has are shown.
@@ -41,11 +39,17 @@ struct Row<'a> {
     seeds: Vec<&'a UnitRecord>,
 }
 
-/// Draws the table with the metrics of these names; by default with those of [`METRICS`].
-pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Option<usize>, colour: bool) -> String {
-    let all = rows(plan, records);
+/// Draws at most `rows` rows with the metrics of these names; by default with those of [`METRICS`].
+pub(crate) fn render(
+    plan: &Plan,
+    records: &Records,
+    (names, rows): (&[String], Option<usize>),
+    fits: Option<usize>,
+    colour: bool,
+) -> String {
+    let all = all_rows(plan, records);
     let metrics = choose(names, &all);
-    let shown = &all[..all.len().min(MAX_ROWS)];
+    let shown = &all[..all.len().min(rows.unwrap_or(usize::MAX))];
     let points: Vec<_> = shown.iter().map(|row| plan.sweep().point(row.unit.point() as usize)).collect();
     let axis = |(i, axis): (usize, &Axis)| {
         let value = |point: &Option<Point>| axis.values.get(point.as_ref()?.values[i]?).map(|v| v.text.clone());
@@ -89,7 +93,7 @@ pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Opt
     let columns: Vec<Column> = numbers.iter().map(column).collect();
     columns::render(&keys, &columns, if units { &[NAME, DIM] } else { &[NAME] }, fits, colour)
         + &legend(lines().flat_map(|l| &l.cells), colour)
-        + &more(all.len() - shown.len(), colour)
+        + &omitted(all.len() - shown.len(), "--all prints them; summary.parquet has them too", colour)
 }
 
 /// A column that tells rows apart: texts to the left, numbers to the right.
@@ -98,12 +102,8 @@ fn key(head: &str, cells: Vec<String>) -> Column {
     Column { heads: vec![head.to_owned()], right: cells.iter().all(number), cells, gap: 0 }
 }
 
-fn more(rows: usize, colour: bool) -> String {
-    if rows == 0 { String::new() } else { paint(colour, DIM, &format!("... {rows} more in summary.parquet")) + "\n" }
-}
-
 /// All rows in the order of the plan: seeds of one point and variant together.
-fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
+fn all_rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
     let mut out: Vec<Row<'a>> = Vec::new();
     let mut last = None;
     for (i, unit) in plan.units().iter().enumerate() {

@@ -182,7 +182,7 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         if plain.variants.len() > 1 {
             let _ = writeln!(out, "{}", paint(colour, NAME, &variant.label));
         }
-        out.push_str(&summary_table::render_under(&of, heads, wrap::stdout(), colour));
+        out.push_str(&summary_table::render_under(&of, heads, None, wrap::stdout(), colour));
         out.push('\n');
         let measured = columns.iter().filter(|c| v < c.variants.len()).filter_map(|c| Some((c, c.closed_forms.as_ref()?)));
         for (column, closed_forms) in measured.clone() {

@@ -52,5 +52,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let merged = merge(request, &args.parts, interrupt::flag(), &mut display);
     display.clear();
     let Some(finished) = merged? else { return Ok(()) };
-    conclude(&finished, 0, &Summary { kind: ProgressFormat::None, quiet: args.quiet, report: !args.no_report, metrics: &[] })
+    conclude(
+        &finished,
+        0,
+        &Summary { kind: ProgressFormat::None, quiet: args.quiet, report: !args.no_report, metrics: &[], all: false },
+    )
 }

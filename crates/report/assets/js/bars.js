@@ -95,9 +95,12 @@ function drawBars(space, chart, series) {
       if (value == null && mark == null) return;
       const node = svg("g", { class: colourClass(b.subject) }),
         gap = bar > 6 ? 1.5 : 0.5;
+      // A length from the floor of a logarithmic axis has no meaning: a short bar is at the value.
       if (value != null && (!log || value > 0))
         node.append(
-          svg("rect", { class: "col", x: x + gap, width: bar - 2 * gap, y: y(value), height: Math.max(0.5, floor - y(value)) }),
+          log
+            ? svg("rect", { class: "col", x: x + gap, width: bar - 2 * gap, y: y(value) - 3.5, height: 7, rx: 3.5 })
+            : svg("rect", { class: "col", x: x + gap, width: bar - 2 * gap, y: y(value), height: Math.max(0.5, floor - y(value)) }),
         );
       if (mark != null && (!log || mark > 0)) {
         const from = value != null && (!log || value > 0) ? y(value) : floor,
@@ -109,8 +112,12 @@ function drawBars(space, chart, series) {
       }
       if (bar >= 8) node.append(svg("use", { class: "col", href: "#" + shapeId(b.subject), x: x + bar / 2, y: floor + 8 }));
       node.append(svg("rect", { class: "hit", x, width: bar, y: above, height: plotHeight + 14 }));
-      const lines = [chart.y.title + " " + show(chart.y.unit, value)];
-      if (mark != null) lines.push((b.mark_name || "mark") + " " + show(chart.y.unit, mark));
+      const bound = known => (known?.[k] ? " ≥ " : " ");
+      const lines = [chart.y.title + bound(b.value_at_least) + show(chart.y.unit, value)];
+      if (mark != null) lines.push((b.mark_name || "mark") + bound(b.mark_at_least) + show(chart.y.unit, mark));
+      // An arrow upward: the true value is above.
+      if (b.mark_at_least?.[k] && mark != null)
+        node.append(svg("path", { class: "cap", d: `M${x + bar / 2 - 4} ${y(mark) - 3}l4 -6l4 6`, fill: "none" }));
       if (b.n[k] != null) lines.push(group(String(b.n[k])) + " messages");
       items.push({ node, title: b.label + ", " + name, lines });
       root.append(node);

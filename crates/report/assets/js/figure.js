@@ -41,10 +41,13 @@ function mount(figure, subjects) {
     if (chart) chart.destroy();
     own.replaceChildren();
     host.replaceChildren();
+    chart = null;
+    width = plot.clientWidth;
+    // Within a folded section: drawn when it opens.
+    if (!width) return;
     const v = spec.views[view];
     const title = spec.title + (spec.views.length > 1 ? ", " + v.name : "");
     chart = KINDS[v.chart.kind]({ host, tools: own, state: states[view], subjects, title }, v.chart);
-    width = plot.clientWidth;
   }
 
   const save = h(
@@ -77,10 +80,10 @@ function mount(figure, subjects) {
     plot,
     draw,
     resize() {
-      if (plot.clientWidth !== width) {
-        width = plot.clientWidth;
-        chart.resize();
-      }
+      if (plot.clientWidth === width) return;
+      if (!chart) return draw();
+      width = plot.clientWidth;
+      if (width) chart.resize();
     },
   };
 }

@@ -42,6 +42,17 @@ addEventListener("afterprint", () => {
   drawAll();
 });
 
+// A folded section opens when the table of contents or the address leads to it.
+function unfold(id) {
+  const fold = document.getElementById(id)?.querySelector(":scope>details.fold");
+  if (fold) fold.open = true;
+}
+document.querySelector("nav").addEventListener("click", e => {
+  const link = e.target.closest("a");
+  if (link) unfold(decodeURIComponent(link.hash.slice(1)));
+});
+unfold(decodeURIComponent(location.hash.slice(1)));
+
 // Current section in the table of contents.
 const links = new Map([...document.querySelectorAll("nav a")].map(a => [decodeURIComponent(a.hash.slice(1)), a]));
 const parts = [...document.querySelectorAll("main>section")];

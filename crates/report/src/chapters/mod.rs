@@ -20,7 +20,7 @@ mod time;
 mod topology;
 
 use crate::page::{Figure, Page, Section, Subject, TitledGrid};
-use forebay_analysis::{Data, directories, headline, ports, read, workloads};
+use forebay_analysis::{Data, Dimension, Grid, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
 
 /// The page of a finished run, or of several runs that are compared.
@@ -36,6 +36,7 @@ pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
     page.facts = text::facts(dirs, &labels);
     page.notes = [text::notes(dirs, &labels), page.notes].concat();
     page.scenarios = text::scenarios(dirs);
+    page.next = text::next(dirs);
     Ok(page)
 }
 
@@ -66,39 +67,55 @@ fn from_data(data: &Data) -> Page {
     waits.extend(timeouts);
     of_flows.extend(cdfs);
     let over_time = take(&mut time, &|id| id == "goodput-over-time");
-    let who = workloads(data);
-    if who.is_some() || !over_time.is_empty() {
-        let text = "Each workload at its bottleneck port, of the ports that all its messages pass. Fairness is Jain's index over its endless \
-                    flows, else over its senders.";
-        let section = Section {
-            id: "workloads".into(),
-            title: "Bandwidth shares".into(),
-            text: if who.is_some() { text.into() } else { String::new() },
-            grids: who.into_iter().map(|grid| TitledGrid { title: String::new(), grid }).collect(),
-            figures: over_time,
-        };
-        page.sections.push(section);
+    section(&mut page, "queries", "Which queries were late, and why?", Vec::new(), waits);
+    section(&mut page, "sizes", "How long did messages take?", Vec::new(), of_flows);
+    let ports: Vec<Grid> = ports(data).into_iter().collect();
+    let listed = !ports.is_empty();
+    section(&mut page, "queue", "Where were the queues?", ports, queue);
+    if let Some(s) = page.sections.last_mut().filter(|_| listed) {
+        s.text = "Ports with most drops first, then by queue and marks; means over the seeds. Drops and marks count the packets of all \
+                  transports that share the port. Ports without either and with less than 5 % utilization are omitted."
+            .into();
     }
-    section(&mut page, "queries", "Queries and timeouts", waits);
-    section(&mut page, "sizes", "Completion times by size", of_flows);
-    if let Some(grid) = ports(data) {
-        let text = "Ports with most drops first, then by queue and marks; means over the seeds. Drops and marks count the packets of all \
-                    transports that share the port. Ports without either and with less than 5 % utilization are omitted.";
-        let (id, title) = ("ports".into(), "Ports".into());
-        let grids = vec![TitledGrid { title: String::new(), grid }];
-        page.sections.push(Section { id, title, text: text.into(), grids, figures: Vec::new() });
+    let who: Vec<Grid> = workloads(data).into_iter().collect();
+    let compared = !who.is_empty();
+    section(&mut page, "workloads", "Who got the bandwidth?", who, over_time);
+    if let Some(s) = page.sections.last_mut().filter(|_| compared) {
+        s.text = "Each workload at its bottleneck port, of the ports that all its messages pass. Fairness is Jain's index over its endless \
+                  flows, else over its senders."
+            .into();
     }
-    section(&mut page, "queue", "Queue", queue);
-    section(&mut page, "connections", "Connections", [time, goodput].concat());
-    section(&mut page, "network", "Network", topology::figure(data).into_iter().collect());
+    section(&mut page, "connections", "What limited each connection?", Vec::new(), [time, goodput].concat());
+    section(&mut page, "network", "Network", Vec::new(), topology::figure(data).into_iter().collect());
+    page.folded = folded(&page);
     page.glossary = text::glossary(&page);
     page
 }
 
-fn section(page: &mut Page, id: &str, title: &str, figures: Vec<Figure>) {
-    if !figures.is_empty() {
-        page.sections.push(Section { id: id.into(), title: title.into(), figures, ..Section::default() });
+fn section(page: &mut Page, id: &str, title: &str, grids: Vec<Grid>, figures: Vec<Figure>) {
+    if !figures.is_empty() || !grids.is_empty() {
+        let grids = grids.into_iter().map(|grid| TitledGrid { title: String::new(), grid }).collect();
+        page.sections.push(Section { id: id.into(), title: title.into(), grids, figures, ..Section::default() });
     }
+}
+
+/// The sections to fold: all but the one that explains the first chart of the headline, and that of messages where a subject is missing in it.
+fn folded(page: &Page) -> Vec<String> {
+    let first = page.headline.charts.first();
+    let explains: &[&str] = match first.map(|c| c.unit) {
+        Some(Dimension::BitsPerSecond | Dimension::Ratio) => &["workloads", "connections"],
+        Some(Dimension::Packets) => &["queue"],
+        _ => &["queries", "sizes"],
+    };
+    let ids = || page.sections.iter().map(|s| s.id.as_str());
+    let mut open: Vec<&str> = explains.iter().copied().filter(|id| ids().any(|i| i == *id)).collect();
+    if first.is_none_or(|c| c.values.iter().all(Option::is_some)) {
+        open.truncate(1);
+    }
+    if open.is_empty() {
+        open.extend(ids().next());
+    }
+    ids().filter(|id| !open.contains(id)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

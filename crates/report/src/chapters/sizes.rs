@@ -38,9 +38,9 @@ const QUANTITIES: [Quantity; 2] = [
 pub(super) fn figures(data: &Data) -> Vec<Figure> {
     let mut out = Vec::new();
     for p in POPULATIONS {
-        let flows: Vec<&Flow> = data.flows.iter().filter(|f| f.complete() && f.in_query == p.in_query).collect();
+        let flows: Vec<&Flow> = data.flows.iter().filter(|f| f.size > 0 && f.in_query == p.in_query).collect();
         let mut sizes: Vec<u64> = flows.iter().map(|f| f.size).collect();
-        if sizes.is_empty() {
+        if !flows.iter().any(|f| f.complete()) {
             continue;
         }
         sizes.sort_unstable();
@@ -63,8 +63,8 @@ fn figure(data: &Data, p: Population, q: Quantity, flows: &[&Flow], cuts: &[(Rul
         id: format!("{}-by-size-{}", q.id, p.id),
         title: format!("{}, {}", q.title, p.what),
         text: format!(
-            "Completed messages of all seeds together. A bar is the median and its mark the 99th percentile, or the bar is the mean. \
-             Automatic bins: {}",
+            "Messages of all seeds together. A bar is the median and its mark the 99th percentile of all that started, with an arrow \
+             where unfinished messages make it a lower bound; or the bar is the mean of those that finished. Automatic bins: {}",
             lower(&cuts[0].1.note)
         ),
         choice: "size bins".into(),
@@ -77,14 +77,28 @@ fn lower(sentence: &str) -> String {
     chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }
 
-/// Values per subject and bin, sorted.
+/// Values per subject and bin, sorted; unfinished messages are infinite.
 struct Binned(Vec<Vec<Vec<f64>>>);
+
+/// The values of finished messages among sorted ones.
+fn finished(sorted: &[f64]) -> &[f64] {
+    &sorted[..sorted.partition_point(|v| v.is_finite())]
+}
+
+/// A quantile of all messages, and true if it is a lower bound: the longest time of a finished message, where an unfinished one has that rank.
+fn bounded(sorted: &[f64], p: f64) -> Option<(f64, bool)> {
+    match quantile(sorted, p) {
+        Some(v) if v.is_finite() => Some((v, false)),
+        _ => finished(sorted).last().map(|v| (*v, true)),
+    }
+}
 
 impl Binned {
     fn of(data: &Data, q: Quantity, flows: &[&Flow], bins: &Bins) -> Binned {
         let mut values = vec![vec![Vec::new(); bins.bins.len()]; data.subjects.len()];
         for f in flows {
-            if let (Some(bin), Some(v)) = (bins.of(f.size), (q.get)(f)) {
+            let value = if f.complete() { (q.get)(f) } else { Some(f64::INFINITY) };
+            if let (Some(bin), Some(v)) = (bins.of(f.size), value) {
                 values[f.subject][bin].push(v);
             }
         }
@@ -94,25 +108,35 @@ impl Binned {
 
     fn chart(&self, q: Quantity, bins: &Bins, mean: bool) -> BarChart {
         let bars = |(subject, of): (usize, &Vec<Vec<f64>>)| {
-            let each = |get: &dyn Fn(&[f64]) -> Option<f64>| of.iter().map(|v| get(v).map(short)).collect();
             let average = |v: &[f64]| (!v.is_empty()).then(|| v.iter().sum::<f64>() / v.len() as f64);
+            let part = |p: f64| -> (Vec<Option<f64>>, Vec<bool>) {
+                of.iter().map(|v| bounded(v, p).map_or((None, false), |(v, at_least)| (Some(short(v)), at_least))).unzip()
+            };
+            let ((value, value_at_least), (mark, mark_at_least)) = if mean {
+                let means = of.iter().map(|v| average(finished(v)).map(short)).collect();
+                ((means, Vec::new()), (Vec::new(), Vec::new()))
+            } else {
+                (part(0.5), part(0.99))
+            };
             Bars {
                 subject,
-                value: if mean { each(&average) } else { each(&|v| quantile(v, 0.5)) },
-                mark: if mean { Vec::new() } else { each(&|v| quantile(v, 0.99)) },
+                value,
+                mark,
                 mark_name: if mean { String::new() } else { "p99".into() },
+                value_at_least,
+                mark_at_least,
                 n: of.iter().map(|v| v.len() as u64).collect(),
             }
         };
-        let tops = self.0.iter().flatten().filter_map(|v| v.last()).copied();
-        let bottoms = self.0.iter().flatten().filter_map(|v| v.first()).copied();
+        let tops = self.0.iter().flatten().filter_map(|v| finished(v).last()).copied();
+        let bottoms = self.0.iter().flatten().filter_map(|v| finished(v).first()).copied();
         let wide = tops.fold(0.0, f64::max) > 100.0 * bottoms.fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE);
         let statistic = if mean { "mean" } else { "median" };
         BarChart {
             x_title: "message length".into(),
             y: Axis { title: format!("{statistic} {}", q.axis), unit: q.unit, log: wide },
             categories: bins.bins.iter().map(|b| b.label.clone()).collect(),
-            series: self.0.iter().enumerate().filter(|(_, of)| of.iter().any(|v| !v.is_empty())).map(bars).collect(),
+            series: self.0.iter().enumerate().filter(|(_, of)| of.iter().any(|v| !finished(v).is_empty())).map(bars).collect(),
         }
     }
 }
@@ -161,8 +185,11 @@ pub(super) mod tests {
         // Small: 1 to 100 KB, of which the first of reno did not arrive.
         let c = bars(&all[0].views[1]);
         assert_eq!(c.categories, ["small <= 100 KB", "medium"]);
-        assert_eq!((c.series[0].n[0], c.series[1].n[0]), (99, 100));
-        assert_eq!((c.series[0].value[0], c.series[1].value[0]), (Some(0.051), Some(0.101)));
+        assert_eq!((c.series[0].n[0], c.series[1].n[0]), (100, 100));
+        assert_eq!((c.series[0].value[0], c.series[1].value[0]), (Some(0.0515), Some(0.101)));
+        // The 99th percentile of 100 messages lies between the longest that finished and the one that did not.
+        assert_eq!((c.series[0].mark[0], c.series[0].mark_at_least[0]), (Some(0.1), true));
+        assert!(!c.series[1].mark_at_least[0] && !c.series[0].value_at_least[0]);
         assert_eq!(c.series[1].mark[0], Some(short(0.198 + 0.01 * 2e-3)));
         let means = bars(&all[0].views[5]);
         assert_eq!((means.series[1].value[0], means.series[1].mark.len()), (Some(0.101), 0));

@@ -46,15 +46,28 @@ pub fn page(sweep: &Sweep) -> Page {
     page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);
     let text = format!("Means over seeds against {key}. Bands are 95 % confidence intervals, clipped at physical bounds.{ticks}");
-    page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures, ..Section::default() }];
+    // The metric of the answer; the others are folded.
+    let whole: Vec<_> = choices.iter().collect();
+    let chief = answer::telling(&whole).map(|(m, _)| id(&m)).filter(|chief| figures.iter().any(|f| f.id == *chief));
+    let (asked, others): (Vec<Figure>, Vec<Figure>) =
+        figures.into_iter().partition(|f| chief.as_ref().is_none_or(|chief| f.id == *chief));
+    page.sections = [
+        ("sweep", format!("Against {key}"), text, asked),
+        ("others", format!("Other metrics against {key}"), String::new(), others),
+    ]
+    .into_iter()
+    .filter(|(id, _, _, figures)| *id == "sweep" || !figures.is_empty())
+    .map(|(id, title, text, figures)| Section { id: id.into(), title, text, figures, ..Section::default() })
+    .collect();
     let maps = answer::maps(sweep, &choices);
     if !maps.is_empty() {
-        let text = "Main metric of the headline: stronger colours are better.".into();
+        let text = "Main metric of the headline. Stronger colours are better among the settings under the same load.".into();
         page.sections
             .insert(0, Section { id: "maps".into(), title: "Best regions".into(), text, grids: maps, figures: Vec::new() });
     }
     let (id, title, text) = ("points".into(), "All points".into(), "Click a column head to sort.".into());
     page.sections.push(Section { id, title, text, grids: vec![answer::table(sweep, &choices)], figures: Vec::new() });
+    page.folded = ["others", "points"].map(String::from).into();
     page
 }
 
@@ -292,18 +305,21 @@ mod tests {
             p.metrics = numbers.map(number).into();
         }
         let p = page(&s);
-        let figures = &p.sections.iter().find(|s| s.id == "sweep").unwrap().figures;
+        let asked: Vec<&str> = p.sections[0].figures.iter().map(|f| f.id.as_str()).collect();
+        assert_eq!((p.sections[0].id.as_str(), asked), ("sweep", vec!["sweep-fct-small-p99-s"]), "the metric of the answer");
+        assert_eq!(p.folded, ["others", "points"]);
+        let figures = p.sections.iter().flat_map(|s| &s.figures);
         let ends = |f: &Figure| {
             let Chart::Lines(c) = &f.views[0].chart else { panic!() };
             let all = |of: fn(&XyLine) -> &Vec<Option<f64>>| c.lines.iter().flat_map(of).flatten().copied();
             (all(|l| &l.low).fold(f64::INFINITY, f64::min), all(|l| &l.high).fold(0.0, f64::max))
         };
-        let drawn: Vec<(&str, (f64, f64))> = figures.iter().map(|f| (f.id.as_str(), ends(f))).collect();
+        let drawn: Vec<(&str, (f64, f64))> = figures.map(|f| (f.id.as_str(), ends(f))).collect();
         let limits = [
+            ("sweep-fct-small-p99-s", (0.0, f64::INFINITY)),
             ("sweep-goodput-bps", (0.0, 0.9548e9)),
             ("sweep-flows", (0.0, f64::INFINITY)),
             ("sweep-flows-completed", (0.0, 201.0)),
-            ("sweep-fct-small-p99-s", (0.0, f64::INFINITY)),
             ("sweep-slowdown-p99", (1.0, f64::INFINITY)),
             ("sweep-queue-mean-pkts", (0.0, 100.5)),
             ("sweep-utilization", (0.0, 1.0)),
@@ -359,12 +375,12 @@ mod tests {
         s.points.iter_mut().for_each(|p| p.at.swap(0, 1));
         let p = page(&s);
         assert_eq!(p.subjects.len(), 3);
-        let text = &p.sections.iter().find(|s| s.id == "sweep").unwrap().text;
+        let text: String = p.sections.iter().map(|s| s.text.as_str()).collect();
         assert!(text.contains("0 is reno and 1 is dctcp"), "{text}");
     }
 
     #[test]
     fn an_empty_sweep_has_a_page() {
-        assert!(page(&Sweep::default()).sections[0].figures.is_empty());
+        assert!(page(&Sweep::default()).sections.iter().all(|s| s.figures.is_empty()));
     }
 }

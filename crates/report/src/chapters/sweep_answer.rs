@@ -252,14 +252,23 @@ fn key(v: &Value, unit: Dimension) -> GridCell {
 pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
     let first: Vec<&Choice> = by_class(all).into_iter().next().map_or_else(Vec::new, |c| c.1);
     let (Some((m, less)), [x, y, ..]) = (telling(&first), sweep.axes.as_slice()) else { return Vec::new() };
-    let means: Vec<f64> = all.iter().filter_map(|c| c.cell(&m)).map(|c| c.mean).collect();
-    let (low, high) =
-        (means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    let range = |load: Option<&[&Value]>| -> (f64, f64) {
+        let of = all.iter().filter(|c| load.is_none_or(|load| c.load == load));
+        of.filter_map(|c| c.cell(&m)).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), c| (a.min(c.mean), b.max(c.mean)))
+    };
+    let (low, high) = range(None);
     if high - low <= SMALL * high.abs() {
         return Vec::new();
     }
-    let log = low > 0.0 && high > 20.0 * low;
-    let place = |v: f64| if log { (v / low).ln() / (high / low).ln() } else { (v - low) / (high - low) };
+    // Colours compare settings under one load. Differences that are ignored elsewhere have no colour of their own.
+    let place = |c: Cell, load: &[&Value]| {
+        let (low, high) = range(Some(load));
+        if high - low <= SMALL * high.abs() {
+            return if less { 0.0 } else { 1.0 };
+        }
+        let log = low > 0.0 && high > 20.0 * low;
+        if log { (c.mean / low).ln() / (high / low).ln() } else { (c.mean - low) / (high - low) }
+    };
     let mut maps: Vec<(String, Vec<&Choice>)> = Vec::new();
     let named = sweep.axes_name_subjects();
     for c in all {
@@ -282,8 +291,9 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
         let mut heads = vec![format!("{} \\ {}", y.short, x.short)];
         heads.extend(xs.iter().map(|v| key(v, x.unit).text));
         let cell = |xv: &Value, yv: &Value| {
-            let c = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv)).and_then(|c| c.cell(&m));
-            let good = c.map(|c| if less { 1.0 - place(c.mean) } else { place(c.mean) });
+            let choice = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv));
+            let c = choice.and_then(|c| c.cell(&m));
+            let good = choice.zip(c).map(|(choice, c)| place(c, &choice.load)).map(|p| if less { 1.0 - p } else { p });
             GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, range: None, ..c }), m.unit) }
         };
         let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();

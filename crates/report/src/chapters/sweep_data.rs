@@ -38,10 +38,12 @@ pub struct SweptAxis {
 }
 
 impl SweptAxis {
-    /// True if the key defines the load: traffic and number of hosts.
+    /// True if the key defines the load, which is given: traffic, number of hosts, and what links lose.
     pub(super) fn is_load(&self) -> bool {
         let key = self.key.trim_start_matches("topology.");
-        key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
+        let lost = ["loss", "ber", "p"].iter().any(|name| key.split('.').any(|part| part == *name));
+        lost || key.starts_with("workload")
+            || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
     }
 }
 

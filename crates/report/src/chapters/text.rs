@@ -47,6 +47,19 @@ pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
     parts.join(", ")
 }
 
+/// Maximum number of results whose command is printed.
+const MAX_EXPLAINED: usize = 3;
+
+/// Commands that explain the results, and that look for a better configuration.
+pub(super) fn next(dirs: &[RunDir]) -> Vec<String> {
+    let explain = |d: &RunDir| format!("Why the slowest messages were slow: `forebay explain {}`", d.path().display());
+    let mut out: Vec<String> = dirs.iter().take(MAX_EXPLAINED).map(explain).collect();
+    if let [one] = dirs {
+        out.push(format!("Which change helps most, and what it costs others: `forebay advise {}`", one.manifest().scenario.file));
+    }
+    out
+}
+
 /// Origin of the numbers.
 pub(super) fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
     let mut out = Vec::new();

@@ -4,9 +4,9 @@ use super::escape::{code, json, text};
 use crate::page::{Chart, Figure, Section};
 use std::fmt::Write;
 
-/// A section with its figures.
+/// A section with its figures, without its heading.
 pub(super) fn section(s: &Section) -> String {
-    let mut out = super::open(&s.id, &s.title);
+    let mut out = String::new();
     if !s.text.is_empty() {
         write!(out, "<p class=\"lead\">{}</p>", code(&s.text)).unwrap_or_default();
     }
@@ -19,7 +19,7 @@ pub(super) fn section(s: &Section) -> String {
         s.figures.iter().for_each(|f| out += &figure(f));
         out += "</div>";
     }
-    out + "</section>"
+    out
 }
 
 /// True for the section of the network picture, which comes last.

@@ -1,6 +1,6 @@
 //! Headline sentences, and bars that need no script.
 
-use super::escape::{bold, text};
+use super::escape::{bold, code, text};
 use super::number::Scale;
 use super::symbols;
 use crate::page::{Cell, HeadlineChart, Page};
@@ -9,18 +9,30 @@ use std::fmt::Write;
 /// Names with more characters than this are broken into lines.
 const LONG: usize = 24;
 
-/// Sentences and charts.
+/// Sentences, the chart of the first metric, and the next steps; the charts of other metrics are folded if sections are.
 pub(super) fn render(page: &Page) -> String {
     let mut out = String::new();
     for (i, sentence) in page.headline.sentences.iter().enumerate() {
         let class = if i == 0 { " class=\"first\"" } else { "" };
         write!(out, "<p{class}>{}</p>", bold(sentence)).unwrap_or_default();
     }
-    out += "<div class=\"compare\">";
-    for c in &page.headline.charts {
-        out += &chart(c, page);
+    let shown = if page.folded.is_empty() { page.headline.charts.len() } else { 1 };
+    let (first, others) = page.headline.charts.split_at(shown.min(page.headline.charts.len()));
+    let draw = |charts: &[HeadlineChart]| -> String { charts.iter().map(|c| chart(c, page)).collect() };
+    write!(out, "<div class=\"compare\">{}</div>", draw(first)).unwrap_or_default();
+    if !page.next.is_empty() {
+        let steps: String = page.next.iter().map(|s| format!("<li>{}</li>", code(s))).collect();
+        write!(out, "<ul class=\"next\" aria-label=\"Next steps\">{steps}</ul>").unwrap_or_default();
     }
-    out + "</div>"
+    if !others.is_empty() {
+        let charts = draw(others);
+        write!(
+            out,
+            "<details class=\"more paper\"><summary>Other metrics</summary><div class=\"compare\">{charts}</div></details>"
+        )
+        .unwrap_or_default();
+    }
+    out
 }
 
 /// One metric: a table whose middle column is a bar, so that text keeps its size at any width and the table is readable without images.

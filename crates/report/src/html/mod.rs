@@ -10,7 +10,7 @@ mod prose;
 mod symbols;
 mod table;
 
-use crate::page::Page;
+use crate::page::{Page, Section};
 use escape::{json, text};
 use std::fmt::Write;
 
@@ -35,33 +35,35 @@ pub fn render(page: &Page) -> String {
 
     let mut contents = String::new();
     let mut body = String::new();
-    let mut add = |id: &str, title: &str, html: String| {
+    let mut list = |id: &str, title: &str, html: String| {
         write!(contents, "<li><a href=\"#{}\">{}</a></li>", text(id), text(title)).unwrap_or_default();
         body += &html;
         body += "\n";
     };
-    let plain = |id: &str, title: &str, html: String| open(id, title) + &html + "</section>";
-
     let short =
         format!("<section id=\"headline\" aria-label=\"In short\">{}{}</section>", headline::render(page), prose::notes(page));
-    add("headline", "In short", short);
+    list("headline", "In short", short);
+    // The sections after the questions are reference: they are folded where some question is.
+    let reference = !page.folded.is_empty();
+    let mut add = |id: &str, title: &str, html: String, folded: bool| list(id, title, section(id, title, &html, folded));
+    let folded = |s: &Section| page.folded.contains(&s.id);
     for s in sections {
-        add(&s.id, &s.title, figures::section(s));
+        add(&s.id, &s.title, figures::section(s), folded(s));
     }
     if !page.table.rows.is_empty() {
-        add("numbers", "All numbers", plain("numbers", "All numbers", table::render(page)));
+        add("numbers", "All numbers", table::render(page), reference);
     }
     for s in network {
-        add(&s.id, &s.title, figures::section(s));
+        add(&s.id, &s.title, figures::section(s), folded(s));
     }
     if !page.scenarios.is_empty() {
-        add("scenario", "Scenario", plain("scenario", "Scenario", prose::scenarios(page)));
+        add("scenario", "Scenario", prose::scenarios(page), reference);
     }
     if !page.glossary.is_empty() {
-        add("glossary", "Glossary", plain("glossary", "Glossary", prose::glossary(page)));
+        add("glossary", "Glossary", prose::glossary(page), reference);
     }
     if !page.facts.is_empty() {
-        add("about", "About this report", plain("about", "About this report", prose::facts(page)));
+        add("about", "About this report", prose::facts(page), reference);
     }
 
     write!(
@@ -77,9 +79,14 @@ pub fn render(page: &Page) -> String {
     out
 }
 
-/// Begins a section.
-fn open(id: &str, title: &str) -> String {
-    format!("<section id=\"{0}\" aria-labelledby=\"{0}-title\"><h2 id=\"{0}-title\">{1}</h2>", text(id), text(title))
+/// A section; folded, its heading opens it.
+fn section(id: &str, title: &str, html: &str, folded: bool) -> String {
+    let (id, title) = (text(id), text(title));
+    let (before, after) = if folded { ("<details class=\"fold paper\"><summary>", "</summary>") } else { ("", "") };
+    let end = if folded { "</details>" } else { "" };
+    format!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">{before}<h2 id=\"{id}-title\">{title}</h2>{after}{html}{end}</section>"
+    )
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ fn page(name: &str) -> Page {
             sentences: vec![s()],
             charts: vec![HeadlineChart { title: s(), unit: Dimension::Seconds, better: s(), values: vec![cell] }],
         },
+        next: vec![s()],
+        folded: Vec::new(),
         table: MetricTable { rows: vec![MetricRow { label: s(), unit: Dimension::Ratio, help: s(), cells: vec![cell] }] },
         sections: vec![
             section("net", vec![figure("f-net", Chart::Topology(Topology::default()))]),
@@ -76,6 +78,26 @@ fn figures_once_topology_after_numbers() {
     let order =
         ["id=\"headline\"", "id=\"rest\"", "id=\"numbers\"", "id=\"net\"", "id=\"scenario\"", "id=\"glossary\"", "id=\"about\""];
     assert!(order.windows(2).all(|w| at(w[0]) < at(w[1])));
+}
+
+#[test]
+fn folded_sections_keep_heading_and_charts() {
+    let html = render(&Page { folded: vec!["rest".into()], ..page("x") });
+    assert!(html.contains("<section id=\"rest\" aria-labelledby=\"rest-title\"><details class=\"fold paper\"><summary><h2"));
+    assert_eq!(html.matches("data-figure=\"f-time\"").count(), 1);
+    // The reference sections are folded as well. Without folded sections everything is open.
+    assert_eq!(html.matches("class=\"fold paper\"").count(), 5);
+    assert!(!render(&page("x")).contains("class=\"fold"));
+}
+
+#[test]
+fn one_chart_beside_verdict() {
+    let mut page = page("x");
+    page.headline.charts = vec![page.headline.charts[0].clone(), page.headline.charts[0].clone()];
+    page.folded.push("rest".into());
+    let html = render(&page);
+    let at = |s: &str| html.find(s).unwrap_or_else(|| panic!("no {s}"));
+    assert!(at("<table class=\"bar\">") < at("class=\"next\"") && at("class=\"next\"") < at("class=\"more paper\""));
 }
 
 #[test]

@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// Do not write a report beside the results
     #[arg(long)]
     no_report: bool,
+    /// Print every number instead of the twelve most important rows
+    #[arg(long, conflicts_with = "quiet")]
+    all: bool,
     /// Print only where the results are
     #[arg(long, short)]
     quiet: bool,

@@ -220,9 +220,12 @@ fn conclude(
             out.push_str(&sentences::render(sentences, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&summary_table::render(variants, wrap::stdout(), style::stdout()));
+        // Few workloads share the rows with the numbers; a longer list of them is in the report.
+        let few = workloads.as_ref().filter(|w| args.all || w.rows.len() <= summary_table::ROWS / 3);
+        let rows = (!args.all).then(|| summary_table::ROWS - few.map_or(0, |w| w.rows.len()));
+        out.push_str(&summary_table::render(variants, rows, wrap::stdout(), style::stdout()));
         out.push('\n');
-        if let Some(workloads) = workloads {
+        if let Some(workloads) = few {
             out.push_str(&grid::render(workloads, wrap::stdout(), style::stdout()));
             out.push('\n');
         }

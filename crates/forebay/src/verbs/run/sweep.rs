@@ -12,7 +12,7 @@ use crate::sweep_progress::Display;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::progress::{ProgressFormat, event};
-use crate::terminal::summary_table::scaled;
+use crate::terminal::summary_table::{self, scaled};
 use crate::terminal::wrap;
 use crate::terminal::{sentences, style, sweep_table};
 use forebay_runner::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};
@@ -120,7 +120,11 @@ fn run_all(
     display.clear();
     // The caller has checked that there is a sweep.
     let Some(finished) = ended(result, &display)? else { return Ok(()) };
-    conclude(&finished, display.hops(), &Summary { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
+    conclude(
+        &finished,
+        display.hops(),
+        &Summary { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics, all: args.all },
+    )
 }
 
 /// The scenario with the seeds of the command line, after the checks of the other arguments.
@@ -181,6 +185,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) report: bool,
     /// Columns of the printed table; a default choice if there are none.
     pub(crate) metrics: &'a [String],
+    /// Print all rows.
+    pub(crate) all: bool,
 }
 
 /// Writes the report of a finished sweep, and prints its summary.
@@ -226,7 +232,8 @@ fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&W
             out.push_str(&sentences::render(&sentences, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&sweep_table::render(&f.plan, &f.records, summary.metrics, wrap::stdout(), style::stdout()));
+        let rows = (!summary.all).then_some(summary_table::ROWS);
+        out.push_str(&sweep_table::render(&f.plan, &f.records, (summary.metrics, rows), wrap::stdout(), style::stdout()));
         out.push('\n');
     }
     let _ = writeln!(out, "results: {}", f.dir.path().display());
