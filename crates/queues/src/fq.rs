@@ -2,13 +2,14 @@
 //! queue busy takes a short path, a FIFO of at most eight packets.
 //!
 //! Linux also holds each packet in this queue until its departure time (EDT), which its TCP has computed from the pacing rate. Here the sender stores
-//! such packets (`HeldPackets`) and passes each to the queue at its departure time, so that the queue never delays one. All packets have the default
+//! such packets (`HeldPackets`) and passes each to the queue at its departure time, so that the queue never delays one. Such a packet never takes the
+//! short path, and its connection returns behind the other old ones (fq_flow_unset_throttled). All packets have the default
 //! priority, of the second of the kernel's three bands. A connection that sends for the first time is in the first band until its first turn ends,
 //! because fq_enqueue puts it into a list before it sets the band.
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
-    Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
+    QueueError, Queued, Verdict,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -172,24 +173,28 @@ impl Fq {
         if self.queued >= self.limit || !port.fits(packet.packet.wire) {
             return Verdict::Drop(DropReason::Overflow);
         }
-        if self.is_short() {
+        let released = packet.packet.flow & Arrival::RELEASED != 0;
+        if !released && self.is_short() {
             self.short.push_back(*packet);
             return Verdict::Accept;
         }
-        self.enqueue_flow(port.now, packet)
+        self.enqueue_flow(port.now, packet, released)
     }
 
     /// As [`Fq::enqueue`], in the queue of the connection.
     #[inline(never)]
-    fn enqueue_flow(&mut self, now: Time, packet: &Queued) -> Verdict {
-        let index = self.classify(packet.packet.flow, now);
+    fn enqueue_flow(&mut self, now: Time, packet: &Queued, released: bool) -> Verdict {
+        let index = self.classify(packet.packet.flow & !Arrival::RELEASED, now);
         let quantum = self.quantum();
         let flow = &mut self.flows[index as usize];
         if flow.packets >= self.flow_limit {
             return Verdict::Drop(DropReason::Overflow);
         }
         if let Some(since) = flow.detached.take() {
-            self.bands[flow.band].new.push_back(index);
+            match released {
+                true => self.bands[DEFAULT_BAND].old.push_back(index),
+                false => self.bands[flow.band].new.push_back(index),
+            }
             if now > since + REFILL_AFTER {
                 flow.credit = flow.credit.max(quantum);
             }

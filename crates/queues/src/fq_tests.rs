@@ -102,3 +102,19 @@ fn total_limit_drops_arrivals() {
     (0..13).for_each(|i| assert_eq!(p.arrive(packet(1500, 0, 0, i)), Verdict::Accept));
     assert_eq!(p.arrive(packet(1500, 0, 0, 99)), Verdict::Drop(DropReason::Overflow));
 }
+
+/// A packet that was held returns behind the other old connections (fq_flow_unset_throttled), and not on the short path (fq_fastpath_check), even if
+/// nothing waits.
+#[test]
+fn released_packets_go_behind_others() {
+    let mut p = port(&[]);
+    let released = |flow: u64| packet(1500, 0, 0, flow | Arrival::RELEASED);
+    assert_eq!(p.arrive(released(1)), Verdict::Accept);
+    (0..14).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 2)), Verdict::Accept));
+    // The second connection sends its first quantum, is an old one then, and has sent one packet of two in its turn.
+    let mut flows: Vec<u64> = (0..12).map(|_| next_flow(&mut p).unwrap() & !Arrival::RELEASED).collect();
+    assert_eq!(p.arrive(released(3)), Verdict::Accept);
+    flows.extend(std::iter::from_fn(|| next_flow(&mut p)).map(|flow| flow & !Arrival::RELEASED));
+    let expected: Vec<u64> = [1].into_iter().chain(std::iter::repeat_n(2, 12)).chain([3, 2, 2]).collect();
+    assert_eq!(flows, expected);
+}

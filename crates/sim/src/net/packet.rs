@@ -93,13 +93,16 @@ impl Meta {
 /// segment before.
 pub const CONTINUES: Time = Time(1);
 
+/// Value of [`Packet::arrival`] of the first segment of a burst that its sender has held until its departure time.
+pub const RELEASED: Time = Time(2);
+
 /// One packet on the wire. Data flows in one direction of a connection, so that both directions share fields. Fields of ACKs and SYN-ACKs are read
 /// through [`Packet::ack_number`], [`Packet::echo`], [`Packet::window`], [`Packet::window_shift`] and [`Packet::tsval`], the field `win` of data packets
 /// through [`Packet::class`], [`Packet::rank`] and [`Packet::tsecr`]. Debug builds check that the packet is of the right kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// Arrival of the last bit at the end of the current link. Written by the port; before that, [`CONTINUES`] or zero.
+    /// Arrival of the last bit at the end of the current link. Written by the port; before that, [`CONTINUES`], [`RELEASED`] or zero.
     pub arrival: Time,
     /// Connection slot, the same at both ends.
     pub conn: ConnSlot,

@@ -9,8 +9,8 @@ use super::Port;
 use super::buffered_queue::Sink;
 use super::queue_limits::QueueLimits;
 use crate::net::backlog::{Backlog, Slab, facts};
-use crate::net::packet::{CONTINUES, Codepoint, Extra, Packet, flag};
-use forebay_queues::{Buffered, DropReason, Handle, Operation, Queued};
+use crate::net::packet::{CONTINUES, Codepoint, Extra, Packet, RELEASED, flag};
+use forebay_queues::{Arrival, Buffered, DropReason, Handle, Operation, Queued};
 use forebay_types::{ConnSlot, Time};
 use std::collections::VecDeque;
 
@@ -411,7 +411,7 @@ impl Port {
     #[inline(always)]
     fn offer_past_queue(&mut self, ring: &mut TransmitRing, outgoing: &Outgoing<'_>) -> bool {
         let &Outgoing { now, packet, .. } = outgoing;
-        if ring.held > 0 || !ring.bypass || packet.arrival == CONTINUES {
+        if ring.held > 0 || !ring.bypass || matches!(packet.arrival, CONTINUES | RELEASED) {
             return false;
         }
         #[cfg(debug_assertions)]
@@ -449,7 +449,8 @@ impl Port {
         if packet.arrival == CONTINUES && ring.open.0 == now {
             return self.continue_burst(discipline, ring, slab, outgoing, lost);
         }
-        let bypasses = ring.held == 0 && ring.requeued.is_none() && can_bypass(discipline);
+        // A packet that was held never takes the short path of fq (fq_fastpath_check).
+        let bypasses = ring.held == 0 && ring.requeued.is_none() && can_bypass(discipline) && packet.arrival != RELEASED;
         if bypasses && ring.is_open() {
             self.enter(ring, outgoing);
         } else if bypasses && discipline.can_bypass() {
@@ -501,7 +502,11 @@ impl Port {
             lost(packet);
         };
         let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared: false, lost };
-        discipline.push(&state, Queued { handle, since: now, packet: facts(packet) }, &mut sink);
+        let mut facts = facts(packet);
+        if packet.arrival == RELEASED {
+            facts.flow |= Arrival::RELEASED;
+        }
+        discipline.push(&state, Queued { handle, since: now, packet: facts }, &mut sink);
         let refused = sink.refused;
         ring.held = ring.held + wire - dropped;
         ring.open = (now, if refused { Place::Dropped } else { Place::Queue(handle, handle) });

@@ -1,7 +1,7 @@
 //! Packets of one connection that wait in the queue of their host until their departure times (sch_fq with `skb->tstamp`). TCP has sent them: they
 //! count as outstanding, and for TCP small queues.
 
-use crate::net::packet::{Packet, Wire};
+use crate::net::packet::{Packet, RELEASED, Wire};
 use forebay_types::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
@@ -49,7 +49,10 @@ impl HeldPackets {
         let burst = *self.bursts.front().filter(|b| b.departure <= now)?;
         self.bursts.pop_front();
         let seq = self.segments.front()?.seq;
-        for segment in self.segments.drain(..burst.segments as usize) {
+        for (i, mut segment) in self.segments.drain(..burst.segments as usize).enumerate() {
+            if i == 0 {
+                segment.arrival = RELEASED;
+            }
             out.emit(segment, None);
         }
         Some((burst.segments, burst.bytes, seq))

@@ -1,4 +1,5 @@
-//! Departure times of segments, for congestion controls that pace (Linux tcp_pacing_check, tcp_update_skb_after_send).
+//! Departure times of segments, for congestion controls that pace and for connections of a host whose queue is fq (Linux tcp_pacing_check,
+//! tcp_update_skb_after_send).
 
 use super::held_packets::HeldPackets;
 use forebay_types::{Rate, Time, TimeOrNever};

@@ -41,7 +41,7 @@ impl Sender {
     }
 
     /// The same, computed once for each opportunity to send.
-    fn tsq_rate(&mut self, c: &TcpConfig, segments: u32) -> Rate {
+    pub(in crate::tcp) fn tsq_rate(&mut self, c: &TcpConfig, segments: u32) -> Rate {
         if let Some(rate) = self.tx.tsq.as_ref().and_then(|q| q.rate) {
             return rate;
         }

@@ -176,7 +176,7 @@ impl Sender {
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
             q.begin_burst(forced.unwrap_or(u64::MAX));
         }
-        if self.stream.fast_path() == FastPath::Linux && first == self.stream.snd_max() {
+        if self.stream.fast_path() == FastPath::Linux && self.cold.pacer.is_none() && first == self.stream.snd_max() {
             self.send_copies(c, now, whole, forced, out);
         }
         while self.stream.snd_nxt() < burst.end {

@@ -22,6 +22,10 @@ impl Sender {
     /// within one opportunity, so the congestion control decides once for all segments. `writes`: the application calls.
     #[inline(never)]
     pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, writes: bool, out: &mut impl Wire) {
+        // fq paces all its connections: fq_classify sets SK_PACING_FQ.
+        if c.tso.is_some() && self.cold.pacer.is_none() && out.holds_departures() {
+            self.cold.pacer = Some(Box::default());
+        }
         if let Some(p) = self.cold.pacer_mut() {
             p.settle();
             if out.holds_departures() {
@@ -174,8 +178,16 @@ impl Sender {
     /// Notes that `segments` with `bytes` of payload left as one packet.
     #[inline]
     pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64, segments: u64) {
-        if let Some(p) = self.cold.pacer_mut() {
-            p.sent(now, bytes, segments, self.cc.algorithm().pacing_rate(c.mss));
+        if self.cold.pacer.is_some() {
+            let rate = if self.cc.hooks().paces() {
+                self.cc.algorithm().pacing_rate(c.mss)
+            } else {
+                let outstanding = self.loss.sack.as_ref().map_or(0, |s| s.board.len() as u32);
+                self.tsq_rate(c, outstanding)
+            };
+            if let Some(p) = self.cold.pacer_mut() {
+                p.sent(now, bytes, segments, rate);
+            }
         }
     }
 }
