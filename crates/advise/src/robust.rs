@@ -4,8 +4,8 @@
 //! over all variations decides (minimax regret, Savage 1951). A change that wins in the file's network and fails in another plausible one has a large
 //! loss there, and a variation in which nothing is wrong decides nothing.
 
+use crate::evidence::{far_fewer, starves};
 use crate::measure::ClassNumbers;
-use crate::rank::{far_fewer, starves};
 use forebay_scenario::Goal;
 use forebay_types::{Estimate, estimate};
 

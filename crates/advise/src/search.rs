@@ -13,16 +13,14 @@ use crate::decide::{Reason, decide};
 use crate::options::{Subject, choices};
 use crate::plan::{Plan, complements, leaders};
 use crate::rank::{About, Assessment, Entry, compare, sort};
+use crate::request::{AdviseError, Request, Watcher};
 use crate::robust::{Outcome, Robust, set_regrets};
 use crate::trial::{Runs, Trial};
 use crate::values::inline;
-use forebay_experiment::worlds::Worlds;
-use forebay_runner::sweep::{Counts, Session, SweepError, Ticket, UnitStore};
-use forebay_scenario::{Errors, Goal, Objective, Resolved};
-use forebay_store::StoreError;
+use forebay_runner::sweep::{Session, Ticket, UnitStore};
+use forebay_scenario::{Goal, Objective, Resolved};
 use forebay_types::WorkloadId;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Seeds of the first evaluation of every change, and of every variation.
@@ -37,25 +35,6 @@ const FIRST_VARIATIONS: usize = 3;
 const FINALISTS: usize = 5;
 /// Seeds are multiplied up to this factor where only the interval is in the way.
 const MORE_SEEDS: u32 = 3;
-
-/// Request for an advice.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Backends.
-    pub worlds: &'static Worlds,
-    /// Scenario file.
-    pub file: PathBuf,
-    /// Overrides of the file.
-    pub sets: Vec<String>,
-    /// Objective, instead of that of the file.
-    pub objective: Option<String>,
-    /// Number of seeds of the best changes; at least one.
-    pub seeds: u32,
-    /// Folder of the results; `None`: `out/NAME-advise`.
-    pub dir: Option<PathBuf>,
-    /// Number of parallel runs; at least one.
-    pub threads: usize,
-}
 
 /// Result of the search.
 #[derive(Debug, Clone)]
@@ -86,38 +65,6 @@ pub struct Advice {
     pub own: usize,
     /// Number of runs, and of stored runs among them.
     pub runs: (usize, usize),
-}
-
-/// Reason why there is no advice.
-#[derive(Debug)]
-pub enum AdviseError {
-    /// The scenario has errors.
-    Scenario(Errors),
-    /// The request is inconsistent.
-    Usage(String),
-    /// A run failed, or results could not be read or written.
-    Sweep(Arc<SweepError>),
-    /// Results could not be read.
-    Store(StoreError),
-    /// The search was interrupted.
-    Interrupted {
-        /// Completed runs.
-        done: usize,
-        /// Runs requested so far.
-        total: usize,
-    },
-}
-
-impl From<Errors> for AdviseError {
-    fn from(e: Errors) -> AdviseError {
-        AdviseError::Scenario(e)
-    }
-}
-
-/// Receives the progress of a search.
-pub trait Watcher {
-    /// Reports the number of completed runs in phase `what`.
-    fn tick(&mut self, what: &str, counts: Counts);
 }
 
 /// Evaluates the possible changes and recommends one.

@@ -41,7 +41,7 @@ fn reason(a: &Advice, best: &Entry) -> Option<String> {
             });
             let stalls = stalls.or(overall);
             let all: Vec<String> = stalls.into_iter().chain(gain).collect();
-            Some(format!("The {} is not worse in any network tried, and {}.", a.objective, all.join("; ")))
+            Some(format!("The {} is more than a quarter worse in no network tried, and {}.", a.objective, all.join("; ")))
         }
         Reason::MeetsLimit => Some(format!("It is the least effort that keeps {limit} in every network tried.")),
         Reason::NearestToLimit => {
@@ -88,10 +88,14 @@ fn worst_case(a: &Advice, best: &Entry) -> Option<String> {
     let reversed = robust.reversed_in(goal);
     let known = robust.outcomes.iter().flatten().count();
     let holds = if reversed.is_empty() {
-        format!("In none of {known} networks tried is it worse than today")
+        format!("In none of {known} networks tried is it more than a quarter worse than today")
     } else {
         let names: Vec<&str> = reversed.iter().map(|i| a.variations[*i].as_str()).collect();
-        format!("It is worse than today with {} of {known} networks tried: {}", reversed.len(), names.join(", "))
+        format!(
+            "It is more than a quarter worse than today in {} of {known} networks tried: {}",
+            reversed.len(),
+            names.join(", ")
+        )
     };
     let overall = robust.overall().and_then(|e| {
         let half = e.half_width?;

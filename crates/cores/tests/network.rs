@@ -333,7 +333,7 @@ fn a_host_takes_its_time() {
 /// Every host sends to every other host at one rate from time 0: at every switch packets of several links arrive at the same instant.
 fn tree(kind: &str, queue: &str, memory: &str, start: &str) -> String {
     format!(
-        "duration = \"10ms\"\n[topology]\n{kind}\n{memory}[[workload]]\nkind = \"udp\"\npattern = \"permutation\"\nrate = \"900Mbps\"\nect = true\n\
+        "duration = \"10ms\"\n[topology]\n{kind}\n{memory}[transport]\nhost = \"bare\"\n[[workload]]\nkind = \"udp\"\npattern = \"permutation\"\nrate = \"900Mbps\"\nect = true\n\
          {start}stop = \"4ms\"\n"
     )
     .replace("QUEUE", queue)

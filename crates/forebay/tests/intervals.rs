@@ -102,7 +102,7 @@ fn sweep_bands_clipped_at_bounds() {
 fn printed_intervals_clipped_at_bounds() {
     let s = Scratch::new("printed");
     s.file("s.toml", LOADED);
-    let out = text(&s.run(&["run", "s.toml", "--out", "r"]).stdout);
+    let out = text(&s.run(&["run", "s.toml", "--all", "--out", "r"]).stdout);
     let numbers = |line: &str| -> Vec<f64> {
         let clean: String = line.chars().map(|c| if c.is_ascii_digit() || c == '.' { c } else { ' ' }).collect();
         clean.split_whitespace().filter_map(|w| w.parse().ok()).collect()

@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 		struct sequence q = { .cc = cc, .seed = sequence };
 		cc_u32 near;
 
-		bits = fb_stream(sequence, 1 + cc);
+		bits = fb_stream(sequence, (fb_u64[]){ 1 + cc }, 1);
 		now = below(2) ? 1 : fb_next(&bits) >> 20;
 		near = below(2) ? (cc_u32)-below(60000) : (cc_u32)fb_next(&bits);
 		q.nxt = near;

@@ -77,7 +77,7 @@ static void begin(const struct sequence *q)
 
 	c.cc = q->cc;
 	c.w = (struct cc_window){ .cwnd = 10, .ssthresh = CC_NO_THRESHOLD };
-	c.random = fb_stream(q->seed, 0);
+	c.random = fb_stream(q->seed, (fb_u64[]){ 0 }, 1);
 	c.waiting = 0;
 	c.s.d2tcp.count = 0;
 	switch (c.cc) {

@@ -221,7 +221,7 @@ int main(int count, char **arguments)
 
 	mode = count > 3 ? arguments[3] : NULL;
 	for (sequence = first; sequence < first + many; sequence++) {
-		draws = fb_stream(42, sequence);
+		draws = fb_stream(42, (fb_u64[]){ sequence }, 1);
 		run_sequence();
 	}
 	printf("%llu packets %llu marks %llu drops\n", tally.packets, tally.marks, tally.drops);

@@ -115,7 +115,7 @@ static void finish(void)
 {
 	say_regions();
 	if (mode && !strcmp(mode, "gaps")) {
-		draws = fb_stream(42, 0);
+		draws = fb_stream(42, (fb_u64[]){ 0 }, 1);
 		setup();
 		*law.p_max = 0.1;
 		red_set_parms(&qdisc_state.parms, (u32)law_min, (u32)law_max, qdisc_state.parms.Wlog, 0, qdisc_state.parms.Scell_log, NULL,

@@ -48,7 +48,7 @@ pub(super) fn request(values: &Values) -> Result<Request, BuildError> {
     }
     match (values.opt_bytes(REQUEST.key), latency) {
         (Some(Bytes(0)), _) | (None, Some(_)) if values.bool(TWO_WAY.key) => {
-            let reason = "is true, but requests are not sent over the network; legal: requests of 1B or more (`request`)";
+            let reason = "is true, but requests are not sent over the network; legal: requests of 1B or more (`request`), without `request-latency`";
             Err(BuildError::new(TWO_WAY.key, reason))
         }
         (Some(Bytes(0)), latency) | (None, latency @ Some(_)) => Ok(Request::OutOfBand(latency)),

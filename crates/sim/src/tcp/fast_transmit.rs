@@ -1,9 +1,9 @@
 //! Fast path of transmission at senders of Linux with a scoreboard: full segments of new data, as copies of the template; see `fast_path.rs`.
 
 use crate::net::packet::{Wire, flag};
+use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::small_queue::memory;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::send_limits::Limit;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;
 

@@ -5,6 +5,7 @@ use super::SimState;
 use super::host_tx::SenderCall;
 use crate::engine::connection::Message;
 use crate::engine::recorder::Stalled;
+use crate::net::packet::flag;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
@@ -90,14 +91,17 @@ impl SimState {
         }
     }
 
-    /// Connections with packets in a buffered queue.
+    /// Connections whose data waits in a buffered queue of a sending host.
     pub(super) fn waiting(&self) -> BTreeSet<ConnSlot> {
-        self.fabric.ports.iter().filter_map(Port::backlog).flat_map(|b| b.packets()).map(|p| p.conn).collect()
+        let of_host = |(p, _): &(&PortConfig, &Port)| self.network.nodes[p.from].host;
+        let queues =
+            self.network.ports.iter().zip(self.fabric.ports.iter()).filter(of_host).filter_map(|(_, port)| port.backlog());
+        queues.flat_map(|b| b.packets()).filter(|p| !p.has(flag::ACK)).map(|p| p.conn).collect()
     }
 
     /// Records the final silence of the sender of `conn`, whose timer runs at the end of the run. If nothing was sent for longer than full queues on
-    /// the path and back can have taken, the data is lost, and the oldest message waits for the timer. A queue that serves in another order than that
-    /// of arrival may hold a packet for longer: then none of the connection's packets may be among those `waiting`.
+    /// the path and back can have taken, the data is lost, and the oldest message waits for the timer. A queue of a switch that serves in another
+    /// order than that of arrival decides nothing. In the queue of the host the connection must not be among those `waiting`.
     pub(super) fn note_silence(&mut self, conn: ConnSlot, waiting: &BTreeSet<ConnSlot>) {
         let now = self.partition.calendar.end;
         let Some((silent, kind)) = self.connections.sender(conn).silence(now) else { return };
@@ -108,12 +112,12 @@ impl SimState {
         let (mut longest, mut in_order) = (0, true);
         let mut visit = |port: PortId| {
             let (p, stood) = (&self.network.ports[port], u64::from(self.fabric.ports[port].events.max_pkts));
-            in_order &= matches!(p.queue, Queue::Fifo(_));
+            in_order &= matches!(p.queue, Queue::Fifo(_)) || self.network.nodes[p.from].host;
             longest += p.delay.0 + (stood + 1) * p.rate.tx_time(u64::from(c.mss + c.header)).0;
         };
         self.on_path(src, dst, hash, &mut visit);
         self.on_path(dst, src, hash, &mut visit);
-        if (in_order || !waiting.contains(&conn)) && silent.0 > longest {
+        if in_order && !waiting.contains(&conn) && silent.0 > longest {
             self.note_stall(conn, now, silent, SimState::stall_of(kind));
         }
     }

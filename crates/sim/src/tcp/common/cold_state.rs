@@ -4,8 +4,8 @@ use crate::shim::tag_shims::Tagger;
 use crate::tcp::common::cold::{Cold, Initial};
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::pacer::Pacer;
+use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::send_stats::PendingMessages;
-use crate::tcp::sender::send_limits::Limit;
 use forebay_types::{Time, TimeOrNever};
 
 /// State that most connections do not need.

@@ -17,6 +17,7 @@ pub(in crate::tcp) mod sack_option;
 pub(in crate::tcp) mod sack_state;
 pub(in crate::tcp) mod scoreboard;
 pub(in crate::tcp) mod send_buffer;
+pub(in crate::tcp) mod send_limit;
 pub(in crate::tcp) mod send_stats;
 pub(in crate::tcp) mod send_stream;
 pub(in crate::tcp) mod seq;

@@ -4,10 +4,10 @@
 use super::tso::{MS, WINDOW_DIVISOR, gso_max_size};
 use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
+use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::send_limits::Limit;
 use crate::tcp::sender::{CaState, Sender};
 use forebay_types::Time;
 

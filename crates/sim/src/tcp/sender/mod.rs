@@ -15,7 +15,7 @@ mod recovery;
 mod retransmit;
 mod rto;
 pub(super) mod sack;
-pub(in crate::tcp) mod send_limits;
+mod send_limits;
 mod tlp;
 mod transmit;
 mod two_way;

@@ -5,16 +5,8 @@
 //! congestion window limits counts nothing.
 
 use super::Sender;
+use crate::tcp::common::send_limit::Limit;
 use forebay_types::Time;
-
-/// Limit of a sender other than the congestion window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tcp) enum Limit {
-    /// The receive window has no space for the next segment (tcp_snd_wnd_test).
-    ReceiveWindow,
-    /// The send buffer holds no unsent data, and has no space for more (SOCK_NOSPACE; tcp_cwnd_validate).
-    SendBuffer,
-}
 
 impl Sender {
     /// Notes that an opportunity to send at `now` ended at `limit`.

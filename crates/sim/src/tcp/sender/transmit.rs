@@ -1,11 +1,11 @@
 //! Transmission of new segments, and of all segments to the wire.
 
-use super::send_limits::Limit;
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{CONTINUES, Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::send_buffer::HEAD;
+use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::small_queue::memory;
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
