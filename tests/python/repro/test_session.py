@@ -90,7 +90,7 @@ def test_scorecard_is_deterministic(folder: Path, fake: some_paper.Fake) -> None
     named = "22 ±2.5 *under twenty (named in specification R9)*"
     assert f"| **c-reading** | 22 | 12 ±2.5 | {named} |  | 3 flows; 6 timeouts | named |" in card
     assert "| twenty | named in specification R9 | `c-reading` |  |" in card
-    assert "* `c-wrong` (NO): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
+    assert "* `c-wrong` (NO, open): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
 
 
 def test_many_values_shown_as_range() -> None:
@@ -295,7 +295,7 @@ def test_later_readings_do_not_count(folder: Path, fake: some_paper.Fake) -> Non
     t = _scorecard.tally(outcome.verdicts)
     assert (t["not"], t["afterwards"], t["headline_good"]) == (2, 1, 1)
     card = _scorecard.markdown([outcome], "the command", "fake 1", scale="full")
-    assert "| 12 ±2.5 |  | 22 ±2.5 *under twenty (found afterwards)* | 3 flows; 6 timeouts | NO, afterwards |" in card
+    assert "| 12 ±2.5 |  | 22 ±2.5 *under twenty (found afterwards)* | 3 flows; 6 timeouts | NO, afterwards, open |" in card
     assert 'c-reading,headline,"not reproduced, found afterwards",no,twenty' in _scorecard.table([outcome])
 
 
