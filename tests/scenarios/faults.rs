@@ -48,10 +48,10 @@ fn retransmitted(o: &Outcome) -> u64 {
 
 #[test]
 fn a_link_fails_and_comes_back() {
-    let calm = one(FABRIC, &[]);
+    let calm = one(FABRIC, &["transport.host=bare"]);
     complete(&calm);
     assert!(calm.report.events.is_empty());
-    let o = one(&with("failure = { link = \"leaf0->spine1\", down = \"5ms\", up = \"20ms\" }"), &[]);
+    let o = one(&with("failure = { link = \"leaf0->spine1\", down = \"5ms\", up = \"20ms\" }"), &["transport.host=bare"]);
     complete(&o);
     let (down, up) = (events(&o, EventKind::LinkDown)[0], events(&o, EventKind::LinkUp)[0]);
     assert_eq!((down.time_ps, down.until_ps), (5_000_000_000, Some(20_000_000_000)));
