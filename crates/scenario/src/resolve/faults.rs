@@ -34,27 +34,12 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             None => ok = false,
         }
     }
-    let mut hashing = Hashing::default();
-    if let Some(item) = table.get("hash") {
-        let names: Vec<&str> = HashFunction::NAMES.iter().map(|(name, _)| *name).collect();
-        let found = word(&item.node, "`hash`", &names, &mut cx.sink);
-        match found.and_then(|text| HashFunction::NAMES.iter().find(|(name, _)| *name == text)) {
-            Some((_, function)) => hashing.function = *function,
-            None => ok = false,
-        }
-    }
+    let (function, ties) = (named(cx, table, "hash", HashFunction::NAMES), named(cx, table, "ties", Ties::NAMES));
+    ok &= function.is_some() && ties.is_some();
+    let mut hashing = Hashing { function: function.unwrap_or_default(), ..Hashing::default() };
     if let Some(item) = table.get("hash-seed") {
         match quantity::int(cx, "`hash-seed`", &item.node, 0, i64::MAX) {
             Some(seed) => hashing.seed = Some(seed.cast_unsigned()),
-            None => ok = false,
-        }
-    }
-    let mut ties = Ties::default();
-    if let Some(item) = table.get("ties") {
-        let names: Vec<&str> = Ties::NAMES.iter().map(|(name, _)| *name).collect();
-        let found = word(&item.node, "`ties`", &names, &mut cx.sink);
-        match found.and_then(|text| Ties::NAMES.iter().find(|(name, _)| *name == text)) {
-            Some((_, order)) => ties = *order,
             None => ok = false,
         }
     }
@@ -105,7 +90,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             queue.map(|(value, json)| (QueueConfig::new(Some(&value)), json))
         }
     };
-    (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties);
+    (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties.unwrap_or_default());
     if let Json::Object(echo) = &mut built.echo {
         for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss"] {
             if let Some(item) = table.get(key) {
@@ -121,6 +106,14 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
         set_host_queue(&mut built.network, &config);
     }
     ok.then_some(())
+}
+
+/// Value of the name under `key`, or the default without it; `None` after an error.
+fn named<T: Copy + Default>(cx: &mut Cx, table: &TomlTable, key: &str, names: &[(&str, T)]) -> Option<T> {
+    let Some(item) = table.get(key) else { return Some(T::default()) };
+    let legal: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+    let text = word(&item.node, &format!("`{key}`"), &legal, &mut cx.sink)?;
+    names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }
 
 fn set_host_queue(network: &mut Network, config: &QueueConfig) {
