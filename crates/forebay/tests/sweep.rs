@@ -401,3 +401,23 @@ fn stack_named_in_summary() {
     assert!(printed.contains("\nworld: sim, stack: ns2, linux\n"), "{printed}");
     assert_eq!(s.manifest("o")["stacks"], json!(["ns2", "linux"]));
 }
+
+#[test]
+fn sweep_with_a_changed_file_is_refused_and_repaired() {
+    let s = scratch("changed-bits");
+    s.ok(&["run", "s.toml", "--out", "r"]);
+    for file in ["manifest.json", "summary.parquet"] {
+        let path = s.0.join("r").join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        // A digit of the fingerprint, or a byte in the middle.
+        let json = String::from_utf8_lossy(&bytes).into_owned();
+        let at = json.find("\"fingerprint\": \"").map_or(bytes.len() / 2, |at| at + 16);
+        bytes[at] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let err = text(&s.command(&["report", "r", "--force"]).output().unwrap().stderr);
+        assert!(err.contains(file) && err.contains("SHA-256"), "{err}");
+        let printed = s.ok(&["run", "s.toml", "--out", "r"]);
+        assert!(printed.contains("48 runs, 48 of them already finished"), "{printed}");
+        s.ok(&["report", "r", "--force"]);
+    }
+}

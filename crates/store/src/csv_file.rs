@@ -1,5 +1,6 @@
 //! Tables as CSV (RFC 4180): a header line, empty fields for null, floats in the shortest form that reads back exactly.
 
+use crate::seal::Summed;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -9,13 +10,13 @@ use std::io::{self, BufWriter, Write};
 
 /// An open CSV file.
 pub(crate) struct CsvFile {
-    out: BufWriter<File>,
+    out: BufWriter<Summed<File>>,
 }
 
 impl CsvFile {
     /// Writes the header line.
     pub(crate) fn new(file: File, schema: &Schema) -> io::Result<CsvFile> {
-        let mut out = BufWriter::new(file);
+        let mut out = BufWriter::new(Summed::new(file));
         for (index, field) in schema.fields().iter().enumerate() {
             if index > 0 {
                 out.write_all(b",")?;
@@ -42,9 +43,9 @@ impl CsvFile {
         Ok(())
     }
 
-    /// Flushes; the file is still to be synced.
-    pub(crate) fn finish(self) -> io::Result<File> {
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)
+    /// Flushes; returns the file, which is still to be synced, and its SHA-256.
+    pub(crate) fn finish(self) -> io::Result<(File, String)> {
+        self.out.into_inner().map(Summed::finish).map_err(io::IntoInnerError::into_error)
     }
 }
 

@@ -77,7 +77,7 @@ impl StoreError {
                 "`forebay run` prints the directory of its results at the end, such as out/quickstart-1".into()
             }
             StoreError::Unfinished(_) => "run the command of the sweep again: it continues where it stopped".into(),
-            StoreError::Damaged { .. } => "run the scenario again; --force replaces the results".into(),
+            StoreError::Damaged { .. } => "run the scenario again; a single run replaces its results with --force".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
             StoreError::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

@@ -56,7 +56,7 @@ impl Manifest {
     /// Marks a directory as written by forebay.
     pub const KIND: &'static str = "forebay-run";
     /// Layout that this version writes.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
     /// Name of the file.
     pub const FILE: &'static str = "manifest.json";
 }
@@ -162,6 +162,8 @@ pub struct TableRecord {
     pub name: String,
     /// File, relative to the directory.
     pub file: String,
+    /// SHA-256 of the file, 64 hexadecimal digits.
+    pub sha256: String,
     /// Number of rows.
     pub rows: u64,
     /// Version of the table's columns.

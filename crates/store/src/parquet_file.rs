@@ -1,5 +1,6 @@
 //! Tables as Parquet.
 
+use crate::seal::Summed;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
@@ -11,13 +12,13 @@ use std::io;
 
 /// An open Parquet file.
 pub(crate) struct ParquetFile {
-    writer: ArrowWriter<File>,
+    writer: ArrowWriter<Summed<File>>,
 }
 
 impl ParquetFile {
     /// Starts the file.
     pub(crate) fn new(file: File, schema: SchemaRef) -> Result<ParquetFile, ParquetError> {
-        Ok(ParquetFile { writer: ArrowWriter::try_new(file, schema, Some(properties()))? })
+        Ok(ParquetFile { writer: ArrowWriter::try_new(Summed::new(file), schema, Some(properties()))? })
     }
 
     /// A file of one batch, in memory.
@@ -32,9 +33,9 @@ impl ParquetFile {
         self.writer.write(batch)
     }
 
-    /// Writes the footer; the file is still to be synced.
-    pub(crate) fn finish(self) -> Result<File, ParquetError> {
-        self.writer.into_inner()
+    /// Writes the footer; returns the file, which is still to be synced, and its SHA-256.
+    pub(crate) fn finish(self) -> Result<(File, String), ParquetError> {
+        self.writer.into_inner().map(Summed::finish)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::StoreError;
 use crate::file::what;
 use crate::manifest::{Manifest, TableRecord};
 use crate::run_table::RunTable;
+use crate::seal::{check_seal, file_sum};
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -12,38 +13,32 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A directory that holds complete results.
 #[derive(Debug, Clone)]
 pub struct RunDir {
     path: PathBuf,
     manifest: Manifest,
+    /// Tables whose sum was checked, in the order of the manifest.
+    checked: Arc<[AtomicBool]>,
 }
 
 impl RunDir {
     /// Opens a directory that `forebay run` wrote, by its manifest.
     ///
     /// # Errors
-    /// A path that is not such a directory, and a layout newer than this version supports.
+    /// A path that is not such a directory, a manifest with another sum than its own, and a layout of another version.
     pub fn open(path: &Path) -> Result<RunDir, StoreError> {
-        let file = path.join(Manifest::FILE);
-        let text = manifest_text(path)?;
-        let fail = |message: String| StoreError::Damaged { path: file.clone(), message };
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
-        if value["kind"] != Manifest::KIND {
-            return Err(StoreError::NoResults(path.to_owned()));
-        }
-        let version = value["manifest_version"].as_u64().unwrap_or(0);
-        if version > u64::from(Manifest::VERSION) {
-            return Err(fail(format!("layout {version} is newer than this program supports ({})", Manifest::VERSION)));
-        }
-        let manifest = serde_json::from_value(value).map_err(|e| fail(e.to_string()))?;
-        Ok(RunDir { path: path.to_owned(), manifest })
+        let manifest: Manifest = read_manifest(path, Manifest::KIND, Manifest::VERSION)?;
+        let checked = manifest.tables.iter().map(|_| AtomicBool::new(false)).collect();
+        Ok(RunDir { path: path.to_owned(), manifest, checked })
     }
 
     /// Its path.
@@ -86,8 +81,20 @@ impl RunDir {
         Ok(batches)
     }
 
-    fn walk(&self, name: &str, columns: Option<&[&str]>, f: &mut dyn FnMut(RecordBatch)) -> Result<(), StoreError> {
-        let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(()) };
+    /// Checks the sum of every table.
+    ///
+    /// # Errors
+    /// The first table that is missing or damaged.
+    pub fn check_tables(&self) -> Result<(), StoreError> {
+        self.manifest
+            .tables
+            .iter()
+            .zip(self.checked.iter())
+            .try_for_each(|(record, checked)| self.file(record, checked).map(drop))
+    }
+
+    /// Path of a table with the sum in the manifest.
+    fn file(&self, record: &TableRecord, checked: &AtomicBool) -> Result<PathBuf, StoreError> {
         let path = self.path.join(&record.file);
         let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
         // Results may be untrusted: no file outside their directory is read, and no pipe that could block.
@@ -99,6 +106,20 @@ impl RunDir {
         if !meta.is_file() {
             return Err(damaged(format!("it is {}, not a table", what(meta.file_type()))));
         }
+        if !checked.load(Ordering::Relaxed) {
+            if file_sum(&path)? != record.sha256 {
+                return Err(damaged(OTHER_SUM.into()));
+            }
+            checked.store(true, Ordering::Relaxed);
+        }
+        Ok(path)
+    }
+
+    fn walk(&self, name: &str, columns: Option<&[&str]>, f: &mut dyn FnMut(RecordBatch)) -> Result<(), StoreError> {
+        let mut tables = self.manifest.tables.iter().zip(self.checked.iter());
+        let Some((record, checked)) = tables.find(|(t, _)| t.name == name) else { return Ok(()) };
+        let path = self.file(record, checked)?;
+        let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
         let known = RunTable::of(name).map(|t| schema_version(&schema_of(t)));
         if let Some(known) = known.filter(|known| record.schema_version > *known) {
             let version = record.schema_version;
@@ -126,8 +147,33 @@ impl RunDir {
 /// Largest manifest that is read: the text of a scenario is limited, and a run takes a few hundred bytes.
 const MAX_MANIFEST: u64 = 256_000_000;
 
+/// Description of a table that is not the one that was written.
+pub(crate) const OTHER_SUM: &str = "it was changed: its SHA-256 differs from the one in the manifest";
+
+/// The manifest in a directory, of this kind, in this version of its layout and with its own sum.
+pub(crate) fn read_manifest<T: DeserializeOwned>(dir: &Path, kind: &str, layout: u32) -> Result<T, StoreError> {
+    let text = manifest_text(dir)?;
+    let fail = |message: String| StoreError::Damaged { path: dir.join(Manifest::FILE), message };
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
+    if value["kind"] != kind {
+        return Err(StoreError::NoResults(dir.to_owned()));
+    }
+    match value["manifest_version"].as_u64().unwrap_or(0).cmp(&u64::from(layout)) {
+        std::cmp::Ordering::Equal => {}
+        order => {
+            let age = if order.is_gt() { "newer" } else { "older" };
+            return Err(fail(format!(
+                "its layout {} is {age} than the one that this program reads ({layout})",
+                value["manifest_version"]
+            )));
+        }
+    }
+    check_seal(&text).map_err(fail)?;
+    serde_json::from_value(value).map_err(|e| fail(e.to_string()))
+}
+
 /// The text of the manifest in a directory, if it is a plain file.
-pub(crate) fn manifest_text(dir: &Path) -> Result<String, StoreError> {
+fn manifest_text(dir: &Path) -> Result<String, StoreError> {
     let file = dir.join(Manifest::FILE);
     let fail = |e: io::Error| match e.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::NoResults(dir.to_owned()),

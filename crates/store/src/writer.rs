@@ -8,6 +8,7 @@ use crate::manifest::{Manifest, TableRecord};
 use crate::parquet_file::{ParquetFile, io_cause};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
+use crate::seal::seal;
 use crate::summary::Summary;
 use arrow_array::RecordBatch;
 use forebay_experiment::report::Report;
@@ -139,8 +140,7 @@ impl RunWriter {
             .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
         let write = || -> io::Result<File> {
             let mut file = File::create(&path)?;
-            file.write_all(text.as_bytes())?;
-            file.write_all(b"\n")?;
+            file.write_all(seal(&text).as_bytes())?;
             Ok(file)
         };
         let file = write().map_err(StoreError::io("write", &path))?;
@@ -230,12 +230,12 @@ impl TableFile {
 
     /// Completes the file, which is still to be synced.
     fn finish(self) -> Result<(TableRecord, File), StoreError> {
-        let written = match self.encoder {
+        let (written, sha256) = match self.encoder {
             Encoder::Parquet(p) => p.finish().map_err(|e| encode_error(&self.path, e))?,
             Encoder::Csv(c) => c.finish().map_err(StoreError::io("write", &self.path))?,
         };
         let file = self.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let record = TableRecord { name: self.table.name().into(), file, rows: self.rows, schema_version: self.version };
+        let record = TableRecord { name: self.table.name().into(), file, sha256, rows: self.rows, schema_version: self.version };
         Ok((record, written))
     }
 }

@@ -6,9 +6,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use forebay_store::summary::summarise;
 use forebay_store::{
-    Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, TruncatedTable, schema_of,
+    Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, TruncatedTable, schema_of, seal,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -237,10 +238,52 @@ fn what_cannot_be_read_is_named() {
     let dir = write(exact(scratch.0.join("c"), false), Format::Csv).unwrap();
     fs::write(dir.join("queries.csv"), "query_id,start_ns\n0,1\n1,x\n").unwrap();
     let e = RunDir::open(&dir).unwrap().table("queries").unwrap_err().to_string();
+    assert!(e.contains("queries.csv") && e.contains("SHA-256"), "{e}");
+    let mut manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(dir.join("manifest.json")).unwrap()).unwrap();
+    for table in manifest["tables"].as_array_mut().unwrap() {
+        let sum = Sha256::digest(fs::read(dir.join(table["file"].as_str().unwrap())).unwrap());
+        table["sha256"] = sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    }
+    manifest.as_object_mut().unwrap().remove("sha256");
+    fs::write(dir.join("manifest.json"), seal(&serde_json::to_string_pretty(&manifest).unwrap())).unwrap();
+    let e = RunDir::open(&dir).unwrap().table("queries").unwrap_err().to_string();
     assert!(e.contains("queries.csv") && e.contains("line 3") && e.contains("start_ns"), "{e}");
     fs::write(dir.join("manifest.json"), "{\"kind\": \"forebay-run\", \"manifest_version\": 99}").unwrap();
     let e = RunDir::open(&dir).unwrap_err().to_string();
     assert!(e.contains("99"), "{e}");
+    fs::write(dir.join("manifest.json"), "{\"kind\": \"forebay-run\", \"manifest_version\": 1}").unwrap();
+    let e = RunDir::open(&dir).unwrap_err().to_string();
+    assert!(e.contains("layout 1 is older"), "{e}");
+}
+
+/// Reading everything fails after any single bit of any file is flipped.
+#[test]
+fn flipped_bits_are_found() {
+    let scratch = Scratch::new("flips");
+    for (name, format) in [("p", Format::Parquet), ("c", Format::Csv)] {
+        let dir = write(exact(scratch.0.join(name), false), format).unwrap();
+        let read = || -> Result<(), StoreError> {
+            let run = RunDir::open(&dir)?;
+            run.check_tables()
+        };
+        read().unwrap();
+        let mut flips = 0;
+        for path in fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()) {
+            let whole = fs::read(&path).unwrap();
+            let bits = whole.len() * 8;
+            // A prime number of places, so that all bits of a byte are met.
+            for bit in (0..bits).step_by((bits / 61).max(1)) {
+                let mut flipped = whole.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                fs::write(&path, flipped).unwrap();
+                assert!(read().is_err(), "bit {bit} of {}", path.display());
+                flips += 1;
+            }
+            fs::write(&path, whole).unwrap();
+        }
+        read().unwrap();
+        assert!(flips > 500, "{flips}");
+    }
 }
 
 fn whole(dir: &RunDir, table: RunTable) -> RecordBatch {

@@ -79,7 +79,9 @@ fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
     }
     let which =
         MessageSelector { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
-    let text = explain(forebay_backends::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
+    let run = RunDir::open(dir)?;
+    run.check_tables()?;
+    let text = explain(forebay_backends::all(), &run, &which).map_err(|e| match e {
         ExplainError::Store(e) => e.into(),
         ExplainError::Scenario(e) => e.into(),
         ExplainError::Run(e) => e.into(),

@@ -32,12 +32,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
                 let text = format!("`{}` is a sweep; sweeps cannot be compared: report it alone", dir.display());
                 return Err(Failure::Usage(text));
             }
-            Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),
-            // A run; anything else is an error.
-            Err(_) => {}
+            // Of a run, or of nothing, which opening it as a run shows.
+            Err(StoreError::NoResults(_)) => {}
+            Err(e) => return Err(e.into()),
         }
     }
     let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
+    dirs.iter().try_for_each(RunDir::check_tables)?;
     done(&report::write(&dirs, &target(args)?)?)
 }
 

@@ -4,13 +4,17 @@ use super::manifest::SweepManifest;
 use crate::error::StoreError;
 use crate::file::write_atomic;
 use crate::manifest::Manifest;
-use crate::read::{manifest_text, parquet};
+use crate::read::{OTHER_SUM, parquet, read_manifest};
+use crate::seal::{file_sum, seal};
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
 use forebay_platform::files::TEMPORARY;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Folder of the results of its runs.
+const UNITS: &str = "units";
 
 /// A directory with the results of a sweep, complete or not.
 #[derive(Debug, Clone)]
@@ -19,7 +23,8 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// The directory at `path`, created if missing. A directory with a sweep in it is continued; units that both sweeps share are reused.
+    /// The directory at `path`, created if missing. A directory with a sweep in it is continued, also when its
+    /// manifest is damaged; units that both sweeps share are reused.
     ///
     /// # Errors
     /// A path that holds other files, and errors of the file system.
@@ -33,7 +38,13 @@ impl SweepDir {
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => true,
             Err(e) => return Err(StoreError::io("read", path)(e)),
         };
-        if taken && dir.manifest().is_err() {
+        let ours = match dir.manifest() {
+            Ok(_) => true,
+            // It is written again. The runs are in files with sums of their own.
+            Err(StoreError::Damaged { .. }) => dir.path.join(UNITS).is_dir(),
+            Err(_) => false,
+        };
+        if taken && !ours {
             return Err(StoreError::NotARun(path.to_owned()));
         }
         fs::create_dir_all(path).map_err(StoreError::io("create", path))?;
@@ -78,20 +89,9 @@ impl SweepDir {
     /// Its manifest.
     ///
     /// # Errors
-    /// A file that is missing, damaged, or of a newer layout.
+    /// A file that is missing, damaged, or of another version of the layout.
     pub fn manifest(&self) -> Result<SweepManifest, StoreError> {
-        let file = self.path.join(Manifest::FILE);
-        let text = manifest_text(&self.path)?;
-        let fail = |message: String| StoreError::Damaged { path: file.clone(), message };
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
-        if value["kind"] != SweepManifest::KIND {
-            return Err(StoreError::NoResults(self.path.clone()));
-        }
-        let version = value["manifest_version"].as_u64().unwrap_or(0);
-        if version > u64::from(SweepManifest::VERSION) {
-            return Err(fail(format!("layout {version} is newer than this program supports ({})", SweepManifest::VERSION)));
-        }
-        serde_json::from_value(value).map_err(|e| fail(e.to_string()))
+        read_manifest(&self.path, SweepManifest::KIND, SweepManifest::VERSION)
     }
 
     /// Writes the manifest. If it lists no results, tables and report of an earlier sweep are removed.
@@ -100,10 +100,9 @@ impl SweepDir {
     /// Errors of the file system.
     pub fn set_manifest(&self, manifest: &SweepManifest) -> Result<(), StoreError> {
         let path = self.path.join(Manifest::FILE);
-        let mut text = serde_json::to_string_pretty(manifest)
+        let text = serde_json::to_string_pretty(manifest)
             .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
-        text.push('\n');
-        self.add_file(Manifest::FILE, text.as_bytes())?;
+        self.add_file(Manifest::FILE, seal(&text).as_bytes())?;
         if manifest.finished.is_none() && manifest.partial.is_empty() {
             for name in ["summary.parquet", "summary.csv", "report.html"] {
                 let path = self.path.join(name);
@@ -126,7 +125,7 @@ impl SweepDir {
 
     /// Results of the runs, by key.
     pub fn units(&self) -> UnitStore {
-        UnitStore::open(&self.path.join("units"))
+        UnitStore::open(&self.path.join(UNITS))
     }
 
     /// Summary of all runs, in the order of the points, as in `summary.parquet`.
@@ -134,6 +133,11 @@ impl SweepDir {
     /// # Errors
     /// A file that is missing or damaged.
     pub fn table(&self) -> Result<Vec<RecordBatch>, StoreError> {
-        parquet(&self.path.join("summary.parquet"), None)
+        let path = self.path.join("summary.parquet");
+        let sum = file_sum(&path)?;
+        if !self.manifest()?.tables.iter().any(|t| t.sha256 == sum) {
+            return Err(StoreError::Damaged { path, message: OTHER_SUM.into() });
+        }
+        parquet(&path, None)
     }
 }

@@ -62,7 +62,7 @@ impl SweepManifest {
     /// Marks a directory as a sweep of forebay.
     pub const KIND: &'static str = "forebay-sweep";
     /// Layout that this version writes.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 }
 
 /// The swept scenario.

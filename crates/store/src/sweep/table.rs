@@ -108,15 +108,15 @@ impl SweepTable {
         let path = dir.join(&name);
         let (file, temporary) = forebay_platform::files::create_beside(&path, None).map_err(StoreError::io("create", &path))?;
         let written = self.write_to(file, &temporary, format, rows);
-        let written = written.and_then(|n| {
+        let written = written.and_then(|done| {
             fs::rename(&temporary, &path).map_err(StoreError::io("rename the finished table to", &path))?;
-            Ok(n)
+            Ok(done)
         });
-        let rows = written.inspect_err(|_| {
+        let (rows, sha256) = written.inspect_err(|_| {
             // The first error is reported.
             let _ = fs::remove_file(&temporary);
         })?;
-        Ok(TableRecord { name: "summary".into(), file: name, rows, schema_version: VERSION })
+        Ok(TableRecord { name: "summary".into(), file: name, sha256, rows, schema_version: VERSION })
     }
 
     fn write_to<'a>(
@@ -125,7 +125,7 @@ impl SweepTable {
         path: &Path,
         format: Format,
         rows: impl Iterator<Item = SweepRow<'a>>,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<(u64, String), StoreError> {
         let mut out = match format {
             Format::Parquet => {
                 Out::Parquet(Box::new(ParquetFile::new(file, self.schema.clone()).map_err(|e| encode_error(path, e))?))
@@ -148,12 +148,12 @@ impl SweepTable {
                 Out::Csv(c) => c.write(&batch).map_err(StoreError::io("write", path))?,
             }
         }
-        let file = match out {
+        let (file, sha256) = match out {
             Out::Parquet(p) => p.finish().map_err(|e| encode_error(path, e))?,
             Out::Csv(c) => c.finish().map_err(StoreError::io("write", path))?,
         };
         file.sync_all().map_err(StoreError::io("sync", path))?;
-        Ok(written)
+        Ok((written, sha256))
     }
 
     /// These rows as arrays.
