@@ -311,9 +311,9 @@ fn checked_before_anything_runs() {
     assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }
 
-/// The same points in each world, in one table; and all of them in the world of the command line, where further seeds add nothing.
+/// The same points on each backend, in one table; and all of them on the backend of the command line, where further seeds add nothing.
 #[test]
-fn sweep_in_several_worlds() {
+fn sweep_on_several_backends() {
     let scratch = scratch("worlds");
     let (base, _) = SWEEP.split_once("[sweep]").unwrap();
     let base = base.replace("[\"newreno\", \"reno\"]", "\"dctcp\"");

@@ -165,7 +165,7 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
     Ok(all)
 }
 
-/// The world and the experiment of a variant, as it was run.
+/// Backend and experiment of a variant, as it was run.
 fn configured(
     worlds: &'static Worlds,
     manifest: &Manifest,

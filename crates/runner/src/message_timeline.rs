@@ -154,7 +154,7 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
 /// Minimum part of the time in which a limit is named. Our choice, as in the first lines of results.
 const NAMED: f64 = 0.1;
 
-/// Limits of a sender other than the congestion window, in parts of its time; `None` where the world does not count them, and for a message that
+/// Limits of a sender other than the congestion window, in parts of its time; `None` where the backend does not count them, and for a message that
 /// they hardly limited.
 fn limits(f: &FlowRow, took: u64) -> Option<String> {
     let part = |t: TimeOrNever| Some((t.ps()? as f64 / took.max(1) as f64).min(1.0));

@@ -30,7 +30,7 @@ _KEY = re.compile(r"change `([a-z.-]+)`, or choose another world")
 def refused(error: ScenarioError, world: str) -> dict[str, str]:
     """Return the keys that `world` rejects, with its reasons; empty if the scenario is invalid for another reason."""
     # Names of the variants, if only some are affected.
-    reason = re.compile(rf"the world `{world}` does not run (?:this|the variant `.*?`): ")
+    reason = re.compile(rf"the backend `{world}` does not run (?:this|the variant `.*?`): ")
     if not error.errors or not all(reason.match(m.message) for m in error.errors):
         return {}
     keys = [_KEY.search(m.help or "") for m in error.errors]
