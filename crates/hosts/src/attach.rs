@@ -85,7 +85,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     }
     if request.prefixes.is_empty() && request.cgroup.is_none() && !request.default {
         return Err(Error::new(format!("no target for `{}`", program.name))
-            .fix("say who: --dst PREFIX for connections to a prefix, --cgroup PATH for processes, or --default for all"));
+            .fix("name the connections: --dst PREFIX for those to a prefix, --cgroup PATH for those of processes, or --default for all"));
     }
     if request.default && !(request.prefixes.is_empty() && request.cgroup.is_none()) {
         return Err(Error::new("--default means all connections; --dst and --cgroup mean some").fix("leave one of them out"));

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 /// Output formats of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TextFormat {
-    /// For a person
+    /// Text for reading
     Text,
     /// One JSON document
     Json,

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t = NumberFormat::Table)]
     format: NumberFormat,
-    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
+    /// Number of threads, for parallel runs, or inside a run if there are fewer runs than threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
 }

@@ -12,7 +12,8 @@ use std::fmt::Write;
 /// List the names that a scenario can use, one line each
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only this kind, such as queues, or everything about one thing, such as dctcp
+    /// A kind, such as queues, or a name with its parameters, such as dctcp
+    #[arg(value_name = "KIND|NAME")]
     what: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
