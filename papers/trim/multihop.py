@@ -95,7 +95,7 @@ WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K
     TRIM: a second simulation of network and congestion control, second.py, gives 127 / 873 / 409 where we measure 127 / 873 /
     409, and 214 / 736 / 373 with 100 packets on every port (ours 213 / 738 / 374). All of the specification's readings of K,
     buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
-    What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
+    The delay of the 1 Gbps links decides: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
     us on the others gives 372 / 628 / 314, within the band of all three, 5 us 256 in A and 50 us 40. The document states
     neither latencies nor buffers here, but 50 us for 1 Gbps links everywhere else; latencies chosen to fit do not
     count as a reading."""

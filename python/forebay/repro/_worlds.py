@@ -1,4 +1,4 @@
-"""Documents in other worlds than the simulator: changes to their files for a world, and unsupported keys."""
+"""Documents on other backends than the simulator: changes to their files for a backend, and unsupported keys."""
 
 from __future__ import annotations
 
