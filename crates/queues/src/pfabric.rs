@@ -26,7 +26,7 @@ struct BacklogEntry {
     /// Its rank in the upper bits, its arrival number in the lower.
     urgency: u64,
     wire: u32,
-    /// Neighbours in its chain.
+    /// Neighbors in its chain.
     before: u32,
     behind: u32,
     chain: u32,

@@ -116,7 +116,7 @@ mod tests {
             if now >= time {
                 break;
             }
-            // Now and then the machine does something else.
+            // Sometimes other load takes the core.
             let late = if number % 7 == 0 { one } else { 0 };
             let nanos = late + if pace.together() { all } else { one };
             together += if pace.together() { nanos } else { 0 };
