@@ -89,7 +89,7 @@ NAMES_100 = ["reno", "dctcp", "l2dct", "trim", "plain"]
 PLAIN = SMALL & Reading("TCP without NewReno's answer to partial ACKs (4)", found_afterwards=True)
 
 WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26):
-    36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
+    36 us in A, 61 us in B, 5 us in C with 350 KB. A passes the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
     354 / 633 / 289 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
     TRIM: a second simulation of network and congestion control, second.py, gives 127 / 873 / 409 where we measure 127 / 873 /
