@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn nstar_depends_on_cd_and_b_alone(p in params(), block in 1..1_000_000_u64, rto in 1..1_000_000_u64) {
+    fn nstar_depends_on_pipe_size_alone(p in params(), block in 1..1_000_000_u64, rto in 1..1_000_000_u64) {
         let m = Incast::new(&p).unwrap();
         let other = Incast::new(&Params { block, rto: Time::from_us(rto), ..p }).unwrap();
         for rule in [NstarRule::First, NstarRule::Run3] {
