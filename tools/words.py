@@ -37,7 +37,7 @@ PENDING: dict[str, list[str]] = {
     "foreign": ["crates/forebay/tests/licenses.rs"],
     "long": ["docs/internals/conformance.md", "papers/"],
     "long-comment": ["crates/cores/", "crates/kernel/", "crates/report/", "papers/", "python/"],
-    "test-name": ["crates/forebay/tests/answers.rs", "crates/sim/src/tcp/"],
+    "test-name": ["crates/sim/src/tcp/"],
 }
 
 DOC, COMMENT, PROSE, STRING, HELP = "doc", "comment", "prose", "string", "help"
