@@ -67,7 +67,7 @@ fn fits(text: &str, pattern: &str) -> bool {
 }
 
 #[test]
-fn what_finished_nothing_beside_others_starved() {
+fn unfinished_workload_beside_others_starved() {
     let said = answer("unfinished", "starved", &[]);
     let first = &said[0];
     assert!(first.starts_with("dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck ("), "{said:#?}");
@@ -78,7 +78,7 @@ fn what_finished_nothing_beside_others_starved() {
 }
 
 #[test]
-fn what_starved_stays_in_a_comparison() {
+fn starvation_stays_in_comparison() {
     let scratch = Scratch::new("answer-compared");
     let file = format!("{}/tests/answers/starved.toml", env!("CARGO_MANIFEST_DIR"));
     for (dir, cc) in [("a", "dctcp"), ("b", "cubic")] {

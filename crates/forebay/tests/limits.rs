@@ -153,7 +153,7 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
 }
 
 #[test]
-fn check_says_what_a_run_costs() {
+fn check_forecasts_cost() {
     let s = Scratch::new("costs");
     s.file("base.toml", BASE);
     let printed = text(&forebay(&s.0, &["check", "base.toml"]).stdout);

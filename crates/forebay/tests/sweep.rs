@@ -151,7 +151,7 @@ fn killed_sweep_loses_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_what_is_finished() {
+fn interrupt_keeps_finished_runs() {
     let s = scratch("interrupt");
     // The first points are short, the last would take hours.
     fs::write(s.0.join("long.toml"), SWEEP.replace("[sweep]\n", "[sweep]\nduration = [\"1ms\", \"1h\"]\n")).unwrap();

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_sources_is_refused() {
+    fn folders_without_sources_are_refused() {
         let empty = Scratch::new();
         assert!(Source::find(Some(empty.path())).unwrap_err().to_string().contains("no arch/um/Kconfig"));
         let zip = empty.path().join("linux.zip");

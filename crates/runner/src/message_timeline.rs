@@ -317,7 +317,7 @@ mod tests {
 
     /// Timers and the end are printed, however many segments were retransmitted.
     #[test]
-    fn what_matters_is_not_crowded_out() {
+    fn important_events_are_kept() {
         let event = |at, priority| Event { at, priority, what: String::new() };
         let mut all: Vec<Event> = (0..100).map(|at| event(at, Priority::Resent)).collect();
         all.extend((0..10).map(|n| event(5 + 10 * n, Priority::Loss)));

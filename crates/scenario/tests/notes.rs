@@ -39,7 +39,7 @@ size = "1MB"
 
 /// TRIM's rate, buffer and RTT of its path, and the resulting threshold, are explained before the run.
 #[test]
-fn trim_says_its_threshold() {
+fn check_prints_threshold_of_trim() {
     let shown = |cc: &str| {
         let r = resolve_with(VALID, &[&format!("transport.cc={cc}")]).unwrap_or_else(|e| panic!("{}", e.render()));
         let text = r.explain();

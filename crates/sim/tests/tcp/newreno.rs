@@ -212,7 +212,7 @@ fn threshold_has_a_floor() {
 
 /// Duplicates with a changed window or without anything outstanding are none (RFC 5681 section 2).
 #[test]
-fn what_is_no_duplicate() {
+fn window_updates_are_no_duplicates() {
     let mut t = Script::new(window("newreno", 8), 8);
     t.ack(4);
     t.sent();
