@@ -220,7 +220,7 @@ fn partial_results_are_announced_first() {
 #[test]
 fn a_prediction_is_called_one_first() {
     let said = answer("prediction", "model", &["--world", "model", "--no-report"]);
-    assert_eq!(said[0], "These numbers are a prediction of closed forms (world model): nothing was simulated.");
+    assert_eq!(said[0], "These numbers are a prediction of closed forms (backend model): nothing was simulated.");
     assert!(!said.iter().any(|l| l.starts_with("a prediction, not a simulation: ")), "remarks go to standard error: {said:#?}");
 }
 

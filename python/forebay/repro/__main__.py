@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {unknown}", file=sys.stderr)
         return 2
     if args.keep and args.world == _worlds.OWN:
-        print("error: --keep keeps what another world says: name it with --world", file=sys.stderr)
+        print("error: --keep needs --world, the backend whose verdicts it keeps", file=sys.stderr)
         return 2
     out = Path(args.out)
     units = Path(args.cache) if args.cache else out / "units"

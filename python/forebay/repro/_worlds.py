@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from forebay import ScenarioError
 
-#: World of the verdicts, and those that can stand beside it.
+#: Backend of the verdicts, and those whose verdicts can be shown beside them.
 OWN, OTHERS = "sim", ("linux",)
 
 #: Keys that a world does not support, with its replacement. Nothing else of a document's file is changed.

@@ -104,7 +104,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     // Errors of the scenario are reported as such, once.
     let plain = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &args.set, args.seed)?.resolve()?;
-    // Guests and namespaces of the other worlds are removed before the process ends.
+    // Guests and namespaces of the other backends are removed before the process ends.
     let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }
