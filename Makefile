@@ -77,7 +77,7 @@ lint: setup
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
 
-words: ## findings of the linter for words, per folder and rule ("tools/words.py --all PATH" shows them)
+words: ## findings of the linter for words, for each folder and rule ("tools/words.py --all PATH" lists them)
 	@tools/words.py --count
 
 notices: setup ## renew THIRD-PARTY-NOTICES after a change of dependencies
@@ -106,10 +106,10 @@ test-hosts: setup ## tests of programs attached to the running kernel, in real t
 	$(URGENT) $(CARGO_TEST) --no-fail-fast --tests $(REAL_TIME)
 
 # Before the tests that run guests. A kernel that is there is left alone.
-kernel: tests ## build the kernel of the world linux (minutes, once), unless it is there
+kernel: tests ## build the kernel of the backend linux (minutes), unless it exists
 	@tools/setup.sh --with-kernel
 	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then $(TARGET)/debug/forebay kernel build; \
-	else echo "No kernel: the world linux needs Linux on x86-64."; fi
+	else echo "No kernel: the backend linux needs Linux on x86-64."; fi
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
@@ -118,7 +118,7 @@ scenarios: $(BUILT) ## check every file in scenarios/ and run it for a short tim
 	$(UNCHANGED) scenarios $(FOREBAY) $(if $(filter $(VENV)/%,$(FOREBAY)),$(PACKAGE)) scenarios benches/scenarios data tools/check-scenarios.sh -- \
 	  tools/check-scenarios.sh $(FOREBAY)
 
-readme: $(BUILT) ## run the commands of README.md
+readme: $(BUILT) ## run the commands and scenarios of README.md and docs/
 	tools/check-readme.sh $(FOREBAY)
 
 # A file of requirements is installed once, until it changes.
@@ -143,7 +143,7 @@ package: setup $(VENV)/python.installed
 	$(MATURIN) build --quiet --profile $(PROFILE) --out $(WHEELS)
 
 # Older systems than this one: zig links against the symbol versions of glibc 2.28 (Debian 10, RHEL 8), whatever is here; auditwheel says so.
-wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## the source archive, and from it a wheel for manylinux_2_28 and later, tried in a fresh environment
+wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## build a source archive, and from it a wheel for manylinux_2_28 and later; test it in a fresh environment
 	rm -rf $(TARGET)/archive && mkdir -p $(TARGET)/archive
 	$(MATURIN) sdist --out $(TARGET)/archive
 	tar -xzf $(TARGET)/archive/forebay-*.tar.gz -C $(TARGET)/archive
@@ -155,12 +155,12 @@ wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## the source ar
 installed: package # in the environment that tests it
 	$(PIP) install --force-reinstall --no-deps $(WHEELS)/forebay-*.whl
 
-style: $(VENV)/python.installed ## style and types of the Python code
+style: $(VENV)/python.installed ## check style and types of the Python code
 	$(VENV)/bin/ruff check python tests/python papers
 	$(VENV)/bin/ruff format --check python tests/python papers
 	$(VENV)/bin/mypy
 
-python: installed ## the Python package as installed from the wheel: stubs, tests, examples
+python: installed ## test the Python package as installed from the wheel: stubs, tests, examples
 	$(MATURIN) generate-stubs --quiet --profile $(PROFILE) --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
 	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
@@ -168,10 +168,10 @@ python: installed ## the Python package as installed from the wheel: stubs, test
 
 # The package as "make python" installed it; verdicts are the same on every machine. Finished runs are kept under the hash of their sources.
 REPRO := $(VENV)/bin/python -m forebay.repro all --cache $(TARGET)/repro/cache
-repro: installed ## every claim of the papers, few seeds: the verdicts are those of papers/quick.csv
+repro: installed ## test every claim of the papers with few seeds, and compare the verdicts with papers/quick.csv
 	$(UNCHANGED) repro $(PACKAGE) papers tools/check-verdicts.sh -- tools/check-verdicts.sh $(REPRO) --quick
 
-repro-full: installed ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
+repro-full: installed ## reproduce the papers in full (half an hour): renews papers/SCORECARD.md, writes target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
 
 # Of every paper the figures that only a real stack settles. No root; some of it takes hours at the scale of the scorecard.
@@ -181,16 +181,16 @@ LINUX_FIGURES_coexistence := 2 3 4 5 6
 LINUX_FIGURES_incast-prin := 17 18 19 21 22 23
 LINUX_FIGURES_proboscis := 7 9
 LINUX_FIGURES_trim := 13 14
-repro-linux: installed ## figures of the papers in a Linux kernel as well: renews papers/*/in-linux.* and their column on papers/SCORECARD.md
+repro-linux: installed ## reproduce figures of the papers in a Linux kernel as well: renews papers/*/in-linux.* and their column in papers/SCORECARD.md
 	$(VENV)/bin/python -m forebay kernel build
 	$(foreach paper,$(LINUX_PAPERS),$(VENV)/bin/python -m forebay.repro $(paper) $(LINUX_SCALE) --world linux \
 	  $(addprefix --figure ,$(LINUX_FIGURES_$(paper))) --keep --scorecard papers/SCORECARD.md \
 	  --cache $(TARGET)/repro/cache --out $(TARGET)/repro/linux/$(paper) || exit 1;)
 
-repro-document: installed ## the papers with all flows and seeds that their specifications ask for: hours, goes on where it was stopped
+repro-document: installed ## reproduce the papers with all flows and seeds of their specifications (hours; continues after an interrupt)
 	$(REPRO) --scale document --out $(TARGET)/repro/document
 
-evidence: installed ## renew the tables of the pages that show what nobody has published (papers/evidence.py)
+evidence: installed ## renew the tables of further measurements beside the papers (papers/evidence.py)
 	$(VENV)/bin/python papers/evidence.py --cache $(TARGET)/repro/evidence
 
 repro-refresh: ## renew papers/quick.csv from the last "make repro"
@@ -201,37 +201,37 @@ stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after 
 	cp $(TARGET)/stubs/forebay/_native.pyi python/forebay/
 
 PAGES := $(abspath $(TARGET))/tmp/pages
-report: tests $(VENV)/report.installed ## the report in a headless Chromium
+report: tests $(VENV)/report.installed ## test the report in a headless Chromium
 	@tools/setup.sh --with-browser
 	rm -rf $(PAGES) && mkdir -p $(PAGES) && $(TARGET)/debug/examples/sample $(PAGES)
 	FOREBAY_PAGES=$(PAGES) $(UNCHANGED) report $(PAGES) tests/report -- $(VENV)/bin/python -m pytest -q tests/report
 
 GUARD := $(TARGET)/fast/forebay-bench
-guard: setup ## instructions and cache misses per packet-hop against benches/instructions.csv
+guard: setup ## compare instructions and cache misses per packet-hop with benches/instructions.csv
 	@tools/setup.sh --with-valgrind
 	$(FAST) --quiet --bin forebay-bench
 	$(UNCHANGED) guard $(GUARD) $$(command -v valgrind) benches/instructions.csv benches/scenarios data -- $(GUARD) guard
 
-bench-baseline: setup ## renew benches/instructions.csv after a change of speed that is meant
+bench-baseline: setup ## renew benches/instructions.csv after an intended change of speed
 	@tools/setup.sh --with-valgrind
 	$(FAST) --quiet --bin forebay-bench
 	$(GUARD) guard --update
 
-bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
+bench: ## measure the speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	@tools/setup.sh --with-valgrind
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
 
-bench-hosts: setup ## what the BPF programs cost per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
+bench-hosts: setup ## measure the cost of the BPF programs per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
 	$(CARGO) bench --locked -p forebay-hosts --features forebay-hosts/bpf --bench cost -- --rounds $(BENCH_RUNS) --out $(abspath $(TARGET))/hosts-cost.md
 
-peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/internals/peers.md
+peers: setup ## compare results with ns-2 and ns-3 on the same starts (minutes): renews docs/internals/peers.md
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench agree --out docs/internals/peers.md
 
 # SOAK="trim dctcp" selects congestion controls, SOAK_SECONDS=60 is shorter.
 SOAK_SECONDS ?= 600
-soak: setup ## ten minutes for each law over a link that loses, doubles and re-orders packets, with receivers that stop reading (root, Linux)
+soak: setup ## run each congestion control for ten minutes over a link that loses, duplicates and reorders packets, with receivers that stop reading (root, Linux)
 	FOREBAY_SOAK=$(SOAK_SECONDS) FOREBAY_SOAK_CC="$(SOAK)" $(CARGO) test --locked -p forebay-hosts --features forebay-hosts/bpf --test kernel -- soak
 
 emulated: build ## attach every program in Debian's Linux 6.1 and 6.12 under emulation (qemu-system-x86, busybox-static, cpio; minutes)
@@ -239,11 +239,11 @@ emulated: build ## attach every program in Debian's Linux 6.1 and 6.12 under emu
 
 # Every mutation that cargo-mutants finds in TCP, the congestion controls and the queues: hours. SHARD=3/8 takes the third of eight parts.
 SHARD ?=
-mutants-nightly: setup ## does a test fail for each mutation by cargo-mutants (.cargo/mutants.toml)? Hours; the score is printed at the end
+mutants-nightly: setup ## check that a test fails for each mutation by cargo-mutants (.cargo/mutants.toml): hours; prints the score
 	command -v cargo-mutants >/dev/null || $(CARGO) install --locked --quiet cargo-mutants
 	tools/mutants-nightly.sh $(TARGET)/mutants-nightly $(SHARD)
 
-mutants: setup ## does a test fail for each planted fault? An hour; goes on where it was (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
+mutants: setup ## check that a test fails for each planted fault: an hour; continues after an interrupt (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
 	$(PYTHON) tools/mutants.py $(MUTANTS_ARGS) $(MUTANTS)
 
 readme-refresh: build $(VENV)/report.installed ## renew the output and the picture shown in README.md

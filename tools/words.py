@@ -32,16 +32,12 @@ ROOT = HERE if (HERE / "Cargo.toml").is_file() else Path.cwd()
 
 # Where rules are not enforced yet: rule -> path prefixes ("" is everywhere). Prefixes go as folders become clean; `--pending` prints this table.
 PENDING: dict[str, list[str]] = {
-    "clause": ["crates/kernel/um/", "papers/"],
-    "people": ["crates/kernel/um/", "papers/"],
-    "of-ours": ["papers/"],
-    "cc": ["papers/"],
-    "machine-people": ["papers/"],
-    "foreign": ["crates/forebay/"],
-    "long": ["docs/", "papers/"],
+    "clause": ["crates/kernel/um/", "papers/SCORECARD.md"],
+    "people": ["crates/kernel/um/", "papers/SCORECARD.md"],
+    "foreign": ["crates/forebay/tests/licenses.rs"],
+    "long": ["docs/internals/conformance.md", "papers/"],
     "long-comment": ["crates/cores/", "crates/kernel/", "crates/report/", "papers/", "python/"],
-    "what": ["papers/"],
-    "test-name": ["crates/apps/", "crates/forebay/", "crates/model/", "crates/queues/", "crates/sim/", "tests/scenarios/"],
+    "test-name": ["crates/sim/src/tcp/"],
 }
 
 DOC, COMMENT, PROSE, STRING, HELP = "doc", "comment", "prose", "string", "help"

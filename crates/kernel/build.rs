@@ -12,7 +12,7 @@ const FOLDERS: [&str; 4] = ["bpf", "driver", "init", "um"];
 /// Name of the compiled Rust in a kernel's tree, where the build takes objects from files with this ending as they are.
 const OBJECT: &str = "guest/guest.o_shipped";
 
-/// Readmes, licences, tests and what BPF programs alone are made of stay outside: a kernel is known by the hash of all that goes into it.
+/// Readmes, licenses, tests and what BPF programs alone are made of stay outside: a kernel is known by the hash of all that goes into it.
 fn wanted(name: &str) -> bool {
     let c = (name.ends_with(".c") || name.ends_with(".h")) && !name.contains(".bpf.") && !name.contains("_test.");
     c || name.ends_with(".toml") || name == "config"

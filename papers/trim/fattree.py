@@ -103,8 +103,8 @@ def counts(r: Any, cc: str) -> float:
     against 327, so with 10 pods). Nothing that the document leaves open changes that: the timer on or off, the
     seed of the smallest RTT, K at the upper bound, cuts once a round trip, ssthresh left alone, 25 us links, 10
     or 150 small objects; only smaller buffers do (version 0.1.0, 100 packets: 0, 27 and 193 with 6, 8 and
-    10 pods). A sink of
-    its own for each server gives hardly any timeouts in any congestion control, so the document's servers had a common one.""",
+    10 pods). A separate sink for each server gives
+    hardly any timeouts under any congestion control, so the document's servers had a common one.""",
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]

@@ -89,13 +89,13 @@ NAMES_100 = ["reno", "dctcp", "l2dct", "trim", "plain"]
 PLAIN = SMALL & Reading("TCP without NewReno's answer to partial ACKs (4)", found_afterwards=True)
 
 WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26):
-    36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
+    36 us in A, 61 us in B, 5 us in C with 350 KB. A passes the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
     354 / 633 / 289 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
     TRIM: a second simulation of network and congestion control, second.py, gives 127 / 873 / 409 where we measure 127 / 873 /
     409, and 214 / 736 / 373 with 100 packets on every port (ours 213 / 738 / 374). All of the specification's readings of K,
     buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
-    What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
+    The delay of the 1 Gbps links decides: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
     us on the others gives 372 / 628 / 314, within the band of all three, 5 us 256 in A and 50 us 40. The document states
     neither latencies nor buffers here, but 50 us for 1 Gbps links everywhere else; latencies chosen to fit do not
     count as a reading."""

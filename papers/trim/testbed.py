@@ -240,7 +240,7 @@ def _(x: Any) -> Any:
         n=x["testbed-arct"][sizes[0]].seeds,
         note="ms; slopes in ms per KB: " + ", ".join(f"{cc} {v:.3f}" for cc, v in slope.items()),
         checks={
-            "it grows with the size in every congestion control": grows,
+            "it grows with the size under every congestion control": grows,
             "TRIM's growth is the gentlest" + (" (to a tenth)" if slack > 1 else ""): slope["trim"]
             <= slack * min(slope.values()),
         },

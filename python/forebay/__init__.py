@@ -1,4 +1,4 @@
-"""Predicts, simulates and explains TCP in data centres.
+"""Predicts, simulates and explains TCP in data centers.
 
 >>> import forebay as fb
 >>> s = fb.Scenario.load("scenarios/two-flows.toml")

@@ -379,7 +379,7 @@ def model_trim_flows(rate: SupportsFloat | SupportsIndex, probe_rtt: SupportsFlo
 
 def model_trim_queue(rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, flows: SupportsIndex, k: SupportsFloat | SupportsIndex, packet: SupportsIndex) -> float:
     """
-    The smallest queue after synchronised cuts.
+    The smallest queue after synchronized cuts.
     """
 
 def model_trim_wait(rate: SupportsFloat | SupportsIndex, flows: SupportsFloat | SupportsIndex, window: SupportsFloat | SupportsIndex, buffer: SupportsFloat | SupportsIndex, packet: SupportsIndex) -> tuple[float, float, float]:

@@ -48,7 +48,7 @@ def test_network_events_are_listed() -> None:
 def test_a_scenario_runs_in_another_world() -> None:
     """The closed forms predict supported metrics, and reject other scenarios with reasons."""
     long = fb.Scenario.from_dict(LONG)
-    with pytest.raises(fb.ScenarioError, match="the world `model` does not run this"):
+    with pytest.raises(fb.ScenarioError, match="the backend `model` does not run this"):
         long.with_({"transport.cc": "newreno"}).run(world="model")
     result = long.with_({"transport.cc": "dctcp"}).run(world="model")
     assert result.manifest["world"] == "model"

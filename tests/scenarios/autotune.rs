@@ -46,7 +46,7 @@ fn the_limit_is_the_send_buffer() {
         let goodput = goodput(&[&set[..], more].concat());
         assert!((goodput / 1.379 - 1.0).abs() < 0.02, "{goodput:.3} Gbps {more:?}");
     }
-    // A smaller receive window is the limit itself. RTT: 10.04 ms and serialisation.
+    // A smaller receive window is the limit itself. RTT: 10.04 ms and serialization.
     let small = goodput(&[&set[..], &["transport.rcv-wnd=1MB"]].concat());
     let limit = 1e6 * 8.0 / 10.05e-3 / 1e9;
     assert!((small / limit - 1.0).abs() < 0.02, "{small:.3} of {limit:.3} Gbps");

@@ -103,9 +103,9 @@ fn in_plain_numbers() {
         let o = one(&text(&topology, "h0", "h1"), &[&sets[0], &sets[1], &sets[2]]);
         o.report.flows[0].end.ps().unwrap() - o.report.flows[0].start.0
     };
-    // One segment: two serialisations of 12 us, two delays of 25 us.
+    // One segment: two serializations of 12 us, two delays of 25 us.
     assert_eq!(fct(1460, 2, false), 74 * US);
-    // Ten segments in one window: nine more serialisations.
+    // Ten segments in one window: nine more serializations.
     assert_eq!(fct(14_600, 10, false), 74 * US + 9 * 12 * US);
     // The handshake: two more one-way delays of 50 us, SYN and SYN-ACK with 0.32 us at each of two hops, and the ACK before the data.
     assert_eq!(fct(1460, 2, true), 74 * US + 2 * (50 * US + 640_000) + 320_000);

@@ -47,7 +47,7 @@ fn mark_counts_at_its_port() {
 
 /// Packets and bytes that arrived are those that were sent and those that were dropped; all have 1500 B here.
 #[test]
-fn bytes_of_what_was_dropped() {
+fn bytes_of_dropped_packets() {
     let text = chain(["2Gbps", "1Gbps", "1Gbps"], "", "rate = \"2Gbps\"\nstop = \"3ms\"").replace("2000pkt", "20pkt");
     let p = one(&text, &[]).port("w1->w2").clone();
     // 500 packets in 3 ms, of which half and the buffer get through.

@@ -46,7 +46,7 @@ fn the_queue_stays_near_k() {
 /// Full use from K = C RTT / 7 on, and less below.
 #[test]
 fn utilisation_against_the_guideline() {
-    // 224.6 us with serialisation: 18.7 packets, a seventh of which is 2.7.
+    // 224.6 us with serialization: 18.7 packets, a seventh of which is 2.7.
     let busy = |sets: &[&str]| {
         let o = one(TWO, sets);
         show(&o, &format!("{sets:?}"));

@@ -47,7 +47,7 @@ fn distance(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
 /// A seed is as good as another assignment of the connections to hosts. Two samples of 40 differ by more than 1.95 sqrt(2 / 40) = 0.436 in one of 1 000
 /// experiments. On average 8 (1 - (7/8)^8) = 5.25 spines are in use, with a deviation of 0.89; payload is 1448 of 1500 bytes.
 #[test]
-fn spread_over_seeds_equals_spread_over_hosts() {
+fn seeds_vary_as_hosts_do() {
     let seeds: Vec<f64> = (1..=40).map(|seed| goodput_of(&[], seed)).collect();
     let mut rng = Rng::stream(1, &[]);
     let names = |rng: &mut Rng, first: usize| {
@@ -128,7 +128,7 @@ fn hosts_have_phase_and_jitter() {
 
 /// A buffered discipline with one class draws as a FIFO does: in the order of departures.
 #[test]
-fn jitter_does_not_depend_on_the_discipline() {
+fn jitter_is_independent_of_discipline() {
     let run = |queue: &str| {
         let text = SPINES.replace("hosts-per-leaf = 8", &format!("hosts-per-leaf = 8\n{queue}"));
         let o =

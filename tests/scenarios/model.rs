@@ -6,7 +6,7 @@ use forebay_model::incast::{Incast, NstarRule, Params, TailMode};
 use forebay_tests::one;
 use forebay_types::{Rate, Time};
 
-/// Packets of 1000 bytes without headers, ACKs without size, no limited transmit; D = 100 us with serialisation. With timestamps, because
+/// Packets of 1000 bytes without headers, ACKs without size, no limited transmit; D = 100 us with serialization. With timestamps, because
 /// the model has one RTO of 200 ms a block: without, back-offs outlive blocks (`incast.rs`).
 const INCAST: &str = r#"
 [topology]

@@ -103,7 +103,7 @@ pattern = "pairwise"
 
 /// `rto-rule` is a formula: it does not decide which stack a sender follows.
 #[test]
-fn rto_rule_changes_no_run_without_timeouts() {
+fn rto_rule_needs_timeouts_for_effect() {
     for (stack, recoveries) in [("rfc", ["rack", "sack"]), ("ns2", ["newreno", "rack"]), ("linux", ["rack", "newreno"])] {
         for recovery in recoveries {
             let [stack, recovery] = [format!("transport.stack={stack}"), format!("transport.recovery={recovery}")];

@@ -3,7 +3,7 @@
 /// One hop: bits per second, and propagation delay in ps.
 pub type Hop = (u64, u64);
 
-/// Serialisation time in ps, rounded down as in a transmitter that counts picoseconds.
+/// Serialization time in ps, rounded down as in a transmitter that counts picoseconds.
 pub fn tx(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64
 }
@@ -83,7 +83,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Mean queue in packets, mean link utilisation and cycle length in round trips of `n` synchronised additive-increase, multiplicative-decrease flows.
+/// Mean queue in packets, mean link utilisation and cycle length in round trips of `n` synchronized additive-increase, multiplicative-decrease flows.
 /// They fill a pipe of `pipe` packets and a buffer of `buffer`. The sum of the windows grows from half its peak by `n` per round trip. A round trip
 /// lasts as long as the bottleneck needs for the packets in flight.
 pub fn sawtooth(pipe: f64, buffer: f64, n: f64) -> (f64, f64, f64) {

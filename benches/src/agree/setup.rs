@@ -88,7 +88,7 @@ const ACK: f64 = 40.0;
 const MSS: u32 = 1460;
 
 impl Setup {
-    /// One-way delay of every link, us: the part of the round trip without serialisation.
+    /// One-way delay of every link, us: the part of the round trip without serialization.
     fn delay_us(&self) -> f64 {
         let serial = |bytes: f64| bytes * 8e-3 * (1.0 / self.rates.0 + 1.0 / self.rates.1);
         (self.rtt_us - serial(PACKET) - serial(ACK)) / 4.0

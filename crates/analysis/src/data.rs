@@ -72,7 +72,7 @@ pub struct Network {
     pub groups: usize,
     /// Port of its queue metrics.
     pub port: String,
-    /// World that ran it, such as `sim`.
+    /// Backend that ran it, such as `sim`.
     pub world: String,
     /// Warm-up as in the scenario, such as `400ms`; empty without one.
     pub warmup: String,

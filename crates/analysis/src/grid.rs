@@ -172,7 +172,7 @@ mod tests {
     use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
-    fn what_each_workload_got() {
+    fn row_for_each_workload() {
         let grid = workloads(&beside_tenants(280_000_000, 9_120_000_000, false)).unwrap();
         let rows: Vec<Vec<&str>> = grid.rows.iter().map(|r| r.iter().map(|c| c.text.as_str()).collect()).collect();
         assert_eq!(

@@ -129,7 +129,7 @@ fn predicted(data: &Data) -> Option<String> {
     } else {
         format!("The numbers of {} are", list(&all.iter().map(|n| n.name.clone()).collect::<Vec<_>>()))
     };
-    Some(format!("{whose} a {} of closed forms (world {world}): nothing was simulated.", bold("prediction")))
+    Some(format!("{whose} a {} of closed forms (backend {world}): nothing was simulated.", bold("prediction")))
 }
 
 /// Sentence about results without any traffic.

@@ -89,7 +89,7 @@ fn timeouts_must_explain_the_difference() {
 }
 
 #[test]
-fn intervals_that_meet_are_no_difference() {
+fn overlapping_intervals_are_no_difference() {
     let d = with_runs(
         networks(&[
             ("a", &[("fct_small_p99_s", &[0.9e-3, 1.1e-3, 1.0e-3])]),

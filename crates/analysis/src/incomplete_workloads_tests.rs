@@ -63,7 +63,7 @@ fn first(d: &Data) -> String {
 }
 
 #[test]
-fn who_starved_beside_whom_comes_first() {
+fn starved_workload_comes_first() {
     assert_eq!(
         first(&beside_tenants(280_000_000, 9_120_000_000, false)),
         "**dctcp**: storage finished **0** of 1 queries; **starved** by other traffic at bottleneck (280 Mbit/s against 9.12 Gbit/s)."
@@ -82,7 +82,7 @@ fn fair_share_is_not_starvation() {
 }
 
 #[test]
-fn what_finished_is_not_spoken_of() {
+fn finished_workloads_are_not_mentioned() {
     assert!(!first(&beside_tenants(280_000_000, 9_120_000_000, true)).contains("finished"));
 }
 

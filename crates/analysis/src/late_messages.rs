@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_waited_for_comes_first() {
+    fn most_frequent_cause_comes_first() {
         let mut flows = vec![message(0, true, Some(Cause::Timeout)); 9];
         flows.extend(vec![message(0, true, Some(Cause::Share)); 3]);
         flows.extend(vec![message(0, false, None); 8]);

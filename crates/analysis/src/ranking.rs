@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_meet_are_no_difference() {
+    fn overlapping_intervals_are_no_difference() {
         let c = cells(&[(10.0, Some(1.0)), (12.0, Some(1.0)), (12.1, Some(1.0)), (50.0, Some(9.0))]);
         let s = compare(&c, &[0, 1, 2, 3], Better::Less).unwrap();
         assert_eq!(s, Ranking { best: 0, tied: vec![1], worse: vec![2, 3], undecided: vec![], has_intervals: true });

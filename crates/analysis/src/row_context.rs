@@ -110,7 +110,7 @@ pub(crate) fn exceeds_row_limit(data: &mut Data, dir: &RunDir, table: &str, of: 
                 (format!("at most {most} are read"), "Use a shorter `duration` or fewer messages")
             };
             data.unread.push(format!(
-                "**Messages were not analysed**: the table `flows`{of} has {rows} rows, and {room}. Starvation, causes of delay and shares of \
+                "**Messages were not analyzed**: the table `flows`{of} has {rows} rows, and {room}. Starvation, causes of delay and shares of \
                  workloads are unknown. {remedy}."
             ));
         }

@@ -88,7 +88,9 @@ impl One<'_> {
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
             (Some(rate), Some(wait)) if rate >= 0.01 => {
                 let each = format!("A timeout costs {} (median).", seconds(wait));
-                format!("{}: {takes}. {each}", bold(&format!("{} timeouts per query", number(rate))))
+                let rate = number(rate);
+                let plural = if rate == "1" { "" } else { "s" };
+                format!("{}: {takes}. {each}", bold(&format!("{rate} timeout{plural} per query")))
             }
             _ => format!("A{}.", &takes[1..]),
         })

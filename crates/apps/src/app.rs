@@ -16,7 +16,7 @@ pub struct App {
 enum Kind {
     /// One flow per pair.
     Long(long_flows::Long),
-    /// Barrier-synchronised blocks.
+    /// Barrier-synchronized blocks.
     Incast(incast::Incast),
     /// Open-loop flows: Poisson or replayed.
     Arrivals(arrivals::Arrivals),

@@ -1,4 +1,4 @@
-//! Barrier-synchronised blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
+//! Barrier-synchronized blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
 
 use crate::exchange::{Exchange, REQUESTS, processing};
 use crate::query_ids::QuerySource;

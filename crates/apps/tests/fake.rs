@@ -157,7 +157,7 @@ fn pairs<const N: usize>(numbers: [(u32, u32); N]) -> Pairs {
 }
 
 #[test]
-fn incast_starts_next_round_when_all_arrived() {
+fn incast_round_starts_after_all_arrived() {
     let kind = WorkloadKind::Incast {
         senders: nodes([1, 2]),
         receiver: NodeId::new(0),
@@ -199,7 +199,7 @@ fn trains(after_completion: bool, fresh: bool, last: Option<(Time, LastTrain)>) 
 }
 
 #[test]
-fn trains_pause_and_end_with_the_last() {
+fn trains_pause_then_end_with_last() {
     // Pauses from the start of a train, and from its last ACK.
     let open = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "60us write 1>0#0 500 bytes"];
     assert_eq!(Fake::run(trains(false, false, None), Time::NEVER), open);
@@ -310,7 +310,7 @@ fn query_requests_are_messages() {
 }
 
 #[test]
-fn requests_travel_as_data_and_are_answered() {
+fn requests_are_data_and_get_answers() {
     let kind = WorkloadKind::Requests {
         pairs: pairs([(1, 0)]),
         request: SizeDist::Const(100),
@@ -377,7 +377,7 @@ fn long_flows_are_staggered_and_stop() {
 }
 
 #[test]
-fn datagrams_keep_the_grid_of_their_rate() {
+fn datagrams_stay_on_their_rate_grid() {
     let kind = WorkloadKind::Udp {
         pairs: pairs([(1, 0)]),
         // 1250 bytes at 1 Gbps: one every 10 us.
@@ -415,7 +415,7 @@ fn pauses_interrupt_the_time_between_datagrams() {
 }
 
 #[test]
-fn poisson_arrivals_depend_on_the_seed_only() {
+fn poisson_arrivals_depend_only_on_seed() {
     let kind = WorkloadKind::Poisson {
         from: nodes([1, 2]),
         to: nodes([0]),

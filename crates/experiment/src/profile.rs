@@ -47,7 +47,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "host",
         Kind::Choice(&choices::<3, _>(HOST)),
-        "defaults of the host below TCP: a Linux server as distributions install it (Ethernet framing, segmentation and receive offload); no offloads and a FIFO at the interface; or a node of ns-2; default: linux-server with `stack = \"linux\"`, ns2 with `stack = \"ns2\"`, otherwise bare",
+        "defaults of the host below TCP: a Linux server as distributions install it (Ethernet framing, segmentation and receive offload); no offloads and a FIFO at the interface; or a node of ns-2. Default: linux-server with `stack = \"linux\"`, ns2 with `stack = \"ns2\"`, otherwise bare",
     ),
     p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
     p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
@@ -65,7 +65,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "snd-buf",
         Kind::Bytes,
-        "size of the send buffer as SO_SNDBUF (socket(7)): the kernel allots twice as much memory for data that is written and not acknowledged, and does not tune the buffer",
+        "size of the send buffer as SO_SNDBUF (socket(7)): the kernel allocates twice as much memory for data that is written and not acknowledged, and does not tune the buffer",
     ),
     p(
         "snd-buf-max",
@@ -75,7 +75,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "rcv-buf",
         Kind::Bytes,
-        "size of the receive buffer as SO_RCVBUF (socket(7)): the kernel allots twice as much memory, derives the window from it (tcp_win_from_space), and does not tune the buffer; default: the buffer is tuned, or `rcv-wnd` is the window",
+        "size of the receive buffer as SO_RCVBUF (socket(7)): the kernel allocates twice as much memory, derives the window from it (tcp_win_from_space), and does not tune the buffer. Default: the buffer is tuned, or `rcv-wnd` is the window",
     ),
     p(
         "rcv-buf-max",
@@ -85,12 +85,12 @@ pub const PARAMS: &[Param] = &[
     p(
         "rcv-autotune",
         Kind::Bool,
-        "receive window autotuning as in Linux: the window starts at 64 KB and grows with the data that arrives in an RTT; default in linux: on, unless `rcv-wnd` is given, which fixes the window like SO_RCVBUF",
+        "receive window autotuning as in Linux: the window starts at 64 KB and grows with the data that arrives in an RTT. Default in linux: on, unless `rcv-wnd` is given, which fixes the window like SO_RCVBUF",
     ),
     p(
         "quickack",
         Kind::Bool,
-        "delayed ACKs as in Linux: an ACK is sent at once for more than `ack-every` - 1 full segments, at the end of a write, and for `quickack-count` segments after a loss, a mark or a pause of an RTO (quickack mode); otherwise after `ack-delay` or the RTT, whichever is longer, but before the minimum RTO",
+        "delayed ACKs as in Linux. An ACK is sent at once for more than `ack-every` - 1 full segments, and at the end of a write. Quickack mode: after a loss, a mark or a pause of an RTO, each of `quickack-count` segments is acknowledged at once. Otherwise it is sent after `ack-delay` or the RTT, whichever is longer, but before the minimum RTO",
     ),
     p("ack-every", Kind::Int(1, 1_000), "segments per ACK; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
     p("ack-delay", Kind::Time, "delayed-ACK timer"),
@@ -162,7 +162,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "slow-start",
         Kind::Choice(SlowStart::NAMES),
-        "end of slow start: at ssthresh or a loss (RFC 5681), or also when delays or ACK trains show that the path is full: HyStart of Linux, HyStart++ (RFC 9406); default: hystart for cubic with stack = \"linux\"",
+        "end of slow start: at ssthresh or a loss (RFC 5681), or also when delays or ACK trains show that the path is full: HyStart of Linux, HyStart++ (RFC 9406). Default: hystart for cubic with stack = \"linux\", otherwise standard",
     ),
     p(
         "slow-start-after-idle",
@@ -172,37 +172,37 @@ pub const PARAMS: &[Param] = &[
     p(
         "cwnd-validation",
         Kind::Bool,
-        "no window growth while the application limits sending (RFC 9438 section 5.8); except in rfc, slow start also goes on while it uses more than half of the window (Linux); default in rfc: true with cubic",
+        "no window growth while the application limits sending (RFC 9438 section 5.8). Except in rfc, slow start continues while the application uses more than half of the window (Linux). Default in rfc: true with cubic",
     ),
     p(
         "nagle",
         Kind::Bool,
-        "Nagle's algorithm: a short segment at the end of the written data waits until no short segment is outstanding (Linux, Minshall's variant; `stack = \"linux\"`), or nothing at all (RFC 9293 section 3.7.4; other stacks), and takes what is written meanwhile; false: as with TCP_NODELAY",
+        "Nagle's algorithm: a short segment at the end of the written data waits, and data that is written meanwhile is added. With `stack = \"linux\"` it waits until no short segment is outstanding (Minshall's variant), on other stacks until no data is outstanding (RFC 9293 section 3.7.4). False: as with TCP_NODELAY",
     ),
     p(
         "tsq",
         Kind::Bool,
-        "TCP small queues (Linux): a connection queues at most about 1 ms of data at its pacing rate in its own host's interface, but at least two segments",
+        "TCP small queues (Linux): the interface of the host holds at most about 1 ms of a connection's data at its pacing rate, but at least two segments",
     ),
     p(
         "tso",
         Kind::Bytes,
-        "segmentation offload (Linux): new data is sent in bursts of up to this size (at most 64 KB), depending on the pacing rate; a sender waits for further ACKs to send a full burst; 0: off",
+        "segmentation offload (Linux): new data is sent in bursts of up to this size (at most 64 KB), depending on the pacing rate. A sender waits for further ACKs to send a full burst. 0: off",
     ),
     p(
         "gro",
         Kind::Time,
-        "receive offload with interrupt moderation (rx-usecs of ethtool): the network card of a host raises its interrupt this time after the first frame that it holds; the host then takes all frames, merges the segments of each connection, up to 64 KB (GRO), and acknowledges them together; of several transports the longest time counts, for all hosts; 0: off",
+        "receive offload with interrupt moderation (rx-usecs of ethtool): the network card of a host raises its interrupt this time after the first frame that it holds. The host then takes all frames, merges the segments of each connection, up to 64 KB (GRO), and acknowledges them together. With several transports the longest time applies to all hosts. 0: off",
     ),
     p(
         "byte-queue-limits",
         Kind::Bool,
-        "byte queue limits (Linux BQL): the interface of a host takes packets from its queue (`host-queue`, unless it serves in order of arrival) as long as its transmit ring does not exceed a limit, which adapts so that the ring never runs empty; false: one packet at a time; default: on with `host = \"linux-server\"`",
+        "byte queue limits (Linux BQL): the interface of a host takes packets from its queue (`host-queue`, unless this serves in order of arrival) as long as its transmit ring does not exceed a limit. The limit adapts so that the ring never runs empty. False: one packet at a time. Default: on with `host = \"linux-server\"`",
     ),
     p(
         "tcp-metrics",
         Kind::Choice(&choices::<3, _>(METRICS)),
-        "path metrics that a host caches when a connection closes, for the next one to the same peer (Linux tcp_metrics): none, the RTT, from which the first RTO follows, or also ssthresh (tcp_no_ssthresh_metrics_save = 0); default: off",
+        "path metrics that a host caches when a connection closes, for the next one to the same peer (Linux tcp_metrics): none; the RTT, which sets the first RTO; or also ssthresh (tcp_no_ssthresh_metrics_save = 0)",
     ),
     p("handshake", Kind::Bool, "handshake with SYN, SYN-ACK, ACK; false: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
@@ -214,17 +214,17 @@ pub const PARAMS: &[Param] = &[
     p(
         "host-phase",
         Kind::Time,
-        "each host sends all its packets later by a fixed time, drawn for each host and run in whole nanoseconds up to this: clocks of hosts are not aligned; of several transports the longest counts; default: one period of a network card's clock, 6.4 ns, with `host = \"linux-server\"`, otherwise 0",
+        "each host sends all its packets later by a fixed time, because clocks of hosts are not aligned. The time is drawn for each host and run, in whole nanoseconds up to this. With several transports the longest applies. Default: one period of a network card's clock, 6.4 ns, with `host = \"linux-server\"`, otherwise 0",
     ),
     p(
         "host-jitter",
         Kind::Time,
-        "each packet of a host, data and ACKs, leaves its interface later by a time drawn in whole nanoseconds up to this; packets stay in order; of several transports the longest counts; default: 25.6 ns with `host = \"linux-server\"`, otherwise 0. With both 0, hosts act at exactly the same instants",
+        "each packet of a host, data or ACK, leaves its interface later by a random time in whole nanoseconds, at most this. Packets stay in order. With several transports the longest applies. Default: 25.6 ns with `host = \"linux-server\"`, otherwise 0. If `host-phase` is 0 as well, hosts act at exactly the same instants",
     ),
     p(
         "host-clock",
         Kind::Int(0, 1_000),
-        "the clock of each host, and so the rate at which it sends, differs from nominal by a share that is drawn for each host and run, up to so many millionths either way (IEEE 802.3 allows 100); of several transports the largest counts",
+        "largest deviation of a host's clock from nominal, in parts per million (IEEE 802.3 allows 100). The deviation is drawn for each host and run, and changes the rate at which the host sends. With several transports the largest value applies",
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];

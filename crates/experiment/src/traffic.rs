@@ -56,7 +56,7 @@ pub enum WorkloadKind {
         /// Endless flows stop writing at this time after their own start.
         stop_after: Option<Time>,
     },
-    /// Barrier-synchronised blocks: the receiver requests a block from every sender, and the next round when all have arrived.
+    /// Barrier-synchronized blocks: the receiver requests a block from every sender, and the next round when all have arrived.
     Incast {
         /// One persistent connection from each.
         senders: Vec<NodeId>,
@@ -357,7 +357,7 @@ pub enum Request {
         /// They travel on the TCP connection of the answers; otherwise on a connection of their own.
         two_way: bool,
     },
-    /// Events that are never lost, with this one-way latency; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+    /// Events that are never lost, with this one-way latency; `None`: propagation and serialization of an ACK-sized packet on the empty path.
     OutOfBand(Option<Time>),
 }
 

@@ -24,10 +24,10 @@ pub(crate) struct Input {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// World that runs it, instead of the file's: see `forebay list worlds`
+    /// Backend that runs it, instead of the file's: see `forebay list worlds`
     #[arg(long, value_name = "NAME")]
     pub world: Option<String>,
-    /// Kernel of the world linux, by version or name: see `forebay kernel list`
+    /// Kernel of the backend linux, by version or name: see `forebay kernel list`
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// Seed of the first run, instead of the file's

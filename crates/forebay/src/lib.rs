@@ -30,7 +30,7 @@ fn long_version() -> &'static str {
 /// Commit from which the program was built, and its date; `unknown` without git.
 pub const BUILT: &str = env!("FOREBAY_BUILT");
 
-/// Predicts, simulates and explains TCP in data centres.
+/// Predicts, simulates and explains TCP in data centers.
 #[derive(Debug, Parser)]
 #[command(name = "forebay", version, long_version = long_version(), arg_required_else_help = true)]
 pub struct Cli {

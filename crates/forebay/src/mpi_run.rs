@@ -104,14 +104,14 @@ pub(crate) fn digest(resolved: &Resolved) -> UnitKey {
     hash.key()
 }
 
-/// Divides the runs of a scenario among the processes, each with this many cores: the first one runs them in the returned world.
+/// Divides the runs of a scenario among the processes, each with this many cores: the first one runs them on the returned backend.
 ///
 /// # Errors
-/// The world is not the simulator.
+/// The backend is not the simulator.
 pub(crate) fn divide(resolved: &mut Resolved, cores: usize) -> Result<(), Failure> {
     let Some(exchange) = processes() else { return Ok(()) };
     if resolved.world.name() != "sim" {
-        let text = format!("the world `{}` runs in one process; start it without mpirun", resolved.world.name());
+        let text = format!("the backend `{}` runs in one process; start it without mpirun", resolved.world.name());
         return Err(Failure::Usage(text));
     }
     resolved.world = Box::leak(Box::new(Divided { world: resolved.world, exchange: exchange.clone(), cores }));

@@ -14,7 +14,7 @@ fn answer(test: &str, name: &str, more: &[&str]) -> Vec<String> {
 /// Comments at the top of each scenario in `answers/first/` give its arguments (`# with:`) and the expected output. `# says:` is the first line, in
 /// which `*` stands for any text; `# also:` must occur in the output, and `# never:` must not.
 #[test]
-fn every_scenario_gets_the_answer_that_it_names() {
+fn scenarios_get_their_stated_answers() {
     let folder = format!("{}/tests/answers/first", env!("CARGO_MANIFEST_DIR"));
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
@@ -67,7 +67,7 @@ fn fits(text: &str, pattern: &str) -> bool {
 }
 
 #[test]
-fn what_finished_nothing_beside_others_starved() {
+fn unfinished_workload_beside_others_starved() {
     let said = answer("unfinished", "starved", &[]);
     let first = &said[0];
     assert!(first.starts_with("dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck ("), "{said:#?}");
@@ -78,7 +78,7 @@ fn what_finished_nothing_beside_others_starved() {
 }
 
 #[test]
-fn what_starved_stays_in_a_comparison() {
+fn starvation_stays_in_comparison() {
     let scratch = Scratch::new("answer-compared");
     let file = format!("{}/tests/answers/starved.toml", env!("CARGO_MANIFEST_DIR"));
     for (dir, cc) in [("a", "dctcp"), ("b", "cubic")] {
@@ -94,7 +94,7 @@ fn what_starved_stays_in_a_comparison() {
 }
 
 #[test]
-fn what_the_closed_forms_predict_is_said_without_an_interval() {
+fn predictions_have_no_interval() {
     let said = answer("predicted", "model", &["--world", "model"]);
     assert!(said.iter().any(|l| l.starts_with("A query takes 237 ms (median)")), "{said:#?}");
     assert!(!said.iter().any(|l| l.contains('±')), "{said:#?}");
@@ -116,7 +116,7 @@ fn says(name: &str, first: &[&str], anywhere: &[&str]) {
 }
 
 #[test]
-fn where_nothing_is_wrong_it_says_so() {
+fn healthy_network_has_no_problem() {
     says(
         "fine",
         &["A query takes", "compared with 19.7 µs for the slowest response on an unloaded network"],
@@ -125,39 +125,39 @@ fn where_nothing_is_wrong_it_says_so() {
 }
 
 #[test]
-fn what_the_run_cut_off_is_not_called_starved() {
+fn unfinished_traffic_is_not_starved() {
     says("cut", &["backup finished 0 of 1 queries before the run ended"], &["≥ 100"]);
     assert!(!answer("cut-alone", "cut", &[]).join(" ").contains("starved"), "it had the whole link");
 }
 
 #[test]
-fn a_run_without_traffic_has_no_other_answer() {
+fn run_without_traffic_has_one_answer() {
     says("idle", &["Nothing was measured: no message started before the runs ended."], &[]);
 }
 
 #[test]
-fn deadlines_come_first_where_there_are_some() {
+fn missed_deadlines_come_first() {
     says("deadlines", &["% of the messages with a deadline are late"], &["bandwidth share of bottleneck"]);
 }
 
 #[test]
-fn a_tail_of_timeouts_is_told_with_the_timer() {
+fn timeout_tail_names_the_timer() {
     let first = ["timeouts per query", "compared with 3.07 ms on an unloaded link", "A timeout costs 200 ms (median)"];
     says("tail-rto", &first, &["Main cause: retransmission timeout (100 %)"]);
 }
 
 #[test]
-fn lost_syns_are_told_from_lost_segments() {
+fn lost_syns_differ_from_lost_segments() {
     says("syn-loss", &["cubic: Messages up to 100 KB take"], &["SYN retransmission timeout"]);
 }
 
 #[test]
-fn acks_that_are_held_back_are_told_from_queues() {
+fn delayed_acks_differ_from_queues() {
     says("delayed-ack", &["A query takes"], &["delayed ACK", "no packet is dropped"]);
 }
 
 #[test]
-fn queues_that_no_switch_sees_are_the_hosts() {
+fn host_queues_are_named() {
     says(
         "own-elephant",
         &["newreno: answers finished ", " messages before the run ended; main cause of delay: queue of the sending host"],
@@ -166,12 +166,12 @@ fn queues_that_no_switch_sees_are_the_hosts() {
 }
 
 #[test]
-fn datagrams_that_leave_tcp_nothing_are_named() {
+fn datagrams_that_starve_tcp_are_named() {
     says("datagrams", &["cubic: upload finished 0 of 1 queries; starved by other traffic at bottleneck ("], &["video     udp"]);
 }
 
 #[test]
-fn a_link_upstream_of_different_receivers_is_where_they_meet() {
+fn upstream_link_is_the_bottleneck() {
     let first = ["dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck ("];
     says("upstream", &first, &["storage   dctcp      0 of 1 queries"]);
     // No workload has more of a port than the port can carry.
@@ -186,7 +186,7 @@ fn a_link_upstream_of_different_receivers_is_where_they_meet() {
 }
 
 #[test]
-fn who_is_ahead_by_how_much_and_why() {
+fn ranking_has_margin_and_cause() {
     let first = ["dctcp has the lowest 99th percentile of query completion times", "times less than newreno (201 ms)"];
     let why = ["Cause: timeouts per query", "newreno: 21 of 30 queries are late", "retransmission timeout"];
     says("better", &first, &why);
@@ -202,7 +202,7 @@ fn equal_results_are_no_victory() {
 }
 
 #[test]
-fn of_several_bottlenecks_the_worst_is_named() {
+fn worst_of_several_bottlenecks_is_named() {
     says(
         "fabric",
         &["timeouts per query: a query of big takes ", "; one of small "],
@@ -211,7 +211,7 @@ fn of_several_bottlenecks_the_worst_is_named() {
 }
 
 #[test]
-fn results_that_a_limit_cut_short_say_so_before_anything_else() {
+fn partial_results_are_announced_first() {
     let more = ["--no-report", "--max-time", "5s", "--set", "duration=10h"];
     let said = answer("partial", "datagrams", &more);
     assert!(said[0].starts_with("partial results: "), "{said:#?}");
@@ -220,12 +220,12 @@ fn results_that_a_limit_cut_short_say_so_before_anything_else() {
 #[test]
 fn a_prediction_is_called_one_first() {
     let said = answer("prediction", "model", &["--world", "model", "--no-report"]);
-    assert_eq!(said[0], "These numbers are a prediction of closed forms (world model): nothing was simulated.");
+    assert_eq!(said[0], "These numbers are a prediction of closed forms (backend model): nothing was simulated.");
     assert!(!said.iter().any(|l| l.starts_with("a prediction, not a simulation: ")), "remarks go to standard error: {said:#?}");
 }
 
 #[test]
-fn a_sweep_says_what_is_best_and_what_it_costs() {
+fn sweep_names_best_choice_and_cost() {
     let scratch = Scratch::new("answer-sweep");
     let file = format!("{}/tests/answers/starved.toml", env!("CARGO_MANIFEST_DIR"));
     let sweep = ["--sweep", "transport.group.0.cc=[\"dctcp\", \"cubic\"]", "--sweep", "workload.0.block=[\"10KB\", \"1MB\"]"];
@@ -242,13 +242,13 @@ fn a_sweep_says_what_is_best_and_what_it_costs() {
 }
 
 #[test]
-fn both_directions_of_a_link_are_not_summed_up() {
+fn link_directions_are_not_added() {
     says("both-ways", &["Long flows have different bottlenecks: download gets ", " at bottleneck, ", "; upload gets "], &[]);
     assert!(!answer("both-ways-sum", "both-ways", &["--no-report"])[0].contains("1.89 Gbit/s"), "twice what a direction carries");
 }
 
 #[test]
-fn who_crosses_two_full_links_and_is_not_done_comes_first() {
+fn unfinished_on_two_full_links_first() {
     says(
         "two-links",
         &["backup finished 0 of 2 queries; starved by other traffic at link"],
@@ -257,7 +257,7 @@ fn who_crosses_two_full_links_and_is_not_done_comes_first() {
 }
 
 #[test]
-fn a_median_that_hangs_on_what_still_runs_is_no_answer() {
+fn median_of_unfinished_messages_not_ranked() {
     let said = answer("half-running", "half-running", &["--no-report"]);
     assert!(
         said[0].contains(": search finished ") && said[0].contains(" queries before the run ended; main cause of delay: "),
@@ -267,7 +267,7 @@ fn a_median_that_hangs_on_what_still_runs_is_no_answer() {
 }
 
 #[test]
-fn a_workload_that_never_began_is_named_first() {
+fn workload_that_never_began_first() {
     says("late-start", &["backup never started: no packet was sent before the runs ended."], &["A query takes"]);
 }
 
@@ -288,7 +288,7 @@ fn one_slow_host_is_named() {
 }
 
 #[test]
-fn a_trickle_of_datagrams_starves_nobody() {
+fn trickle_of_datagrams_starves_no_flow() {
     let said = answer("light-udp", "light-udp", &["--no-report"]);
     assert!(said[0].starts_with("cubic: A query takes"), "{said:#?}");
     assert!(!said.join(" ").contains("starved"), "{said:#?}");
@@ -300,12 +300,12 @@ fn missed_deadlines_come_before_times() {
 }
 
 #[test]
-fn a_few_lost_syns_are_seen_in_the_tail() {
+fn few_lost_syns_show_in_tail() {
     says("one-syn", &["Messages up to 100 KB take ", " s at the 99th percentile"], &["SYN retransmission timeout"]);
 }
 
 #[test]
-fn a_warm_up_that_outlasts_the_traffic_is_said() {
+fn warm_up_longer_than_traffic_reported() {
     says(
         "warm",
         &["A query takes"],
@@ -314,7 +314,7 @@ fn a_warm_up_that_outlasts_the_traffic_is_said() {
 }
 
 #[test]
-fn a_sweep_over_loads_tells_the_best_choice_from_the_easiest_load() {
+fn sweep_over_loads_ranks_each_load() {
     let said = answer("loads", "loads", &[]);
     assert!(said.iter().any(|l| l.starts_with("Load by load (senders and block: 6 loads)")), "{said:#?}");
 }

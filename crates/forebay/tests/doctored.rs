@@ -69,7 +69,7 @@ fn changed_manifest_refused() {
 }
 
 #[test]
-fn files_must_be_what_they_say() {
+fn tables_must_be_valid_files() {
     let replace = |s: &Scratch, name: &str, how: &dyn Fn(&std::path::Path)| {
         let path = s.0.join("r").join(name);
         let _ = fs::remove_file(&path);

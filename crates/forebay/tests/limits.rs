@@ -153,7 +153,7 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
 }
 
 #[test]
-fn check_says_what_a_run_costs() {
+fn check_forecasts_cost() {
     let s = Scratch::new("costs");
     s.file("base.toml", BASE);
     let printed = text(&forebay(&s.0, &["check", "base.toml"]).stdout);
@@ -239,7 +239,7 @@ fn runs_beyond_memory_refused_or_cut() {
     let out = limited(60_000, &["--set", "duration=1ms", "--out", "w"]);
     let printed = text(&out.stdout);
     let by = "the memory that the limit on address space (ulimit -v) allows";
-    assert!(!out.status.success() || !printed.contains("were not analysed") || printed.contains(by), "{printed}");
+    assert!(!out.status.success() || !printed.contains("were not analyzed") || printed.contains(by), "{printed}");
 }
 
 /// The most memory of a command under `--max-memory`, to the end: rows in their order, tables and report included.
@@ -258,11 +258,11 @@ fn memory_stays_below_its_limit() {
     let out = forebay(&s.0, &[&four[..], &["--threads", "1", "--max-memory", "250MB", "--out", "w"]].concat());
     let printed = text(&out.stdout);
     let first = printed.lines().next().unwrap_or_default();
-    let begin = "Messages were not analysed: the table `flows` has ";
+    let begin = "Messages were not analyzed: the table `flows` has ";
     assert!(out.status.success() && first.starts_with(begin), "{printed}{}", text(&out.stderr));
     assert!(first.contains("the memory that --max-memory allows"), "{printed}");
     let page = fs::read_to_string(s.0.join("w/report.html")).unwrap();
-    assert!(page.contains("<p class=\"first\"><strong>Messages were not analysed</strong>"), "the page begins with it");
+    assert!(page.contains("<p class=\"first\"><strong>Messages were not analyzed</strong>"), "the page begins with it");
     assert!(!printed.contains("No message was late"), "{printed}");
 }
 

@@ -3,7 +3,7 @@
 use crate::scratch::{SMALL, Scratch, forebay, text};
 use std::fs;
 
-/// The same command in another world: predictions of its models, and a refusal with keys and reasons for uncovered scenarios.
+/// The same command on another backend: predictions of its models, and a refusal with keys and reasons for uncovered scenarios.
 #[test]
 fn world_model_predicts_or_refuses() {
     let scratch = Scratch::new("world");
@@ -90,12 +90,12 @@ fn json(scratch: &Scratch, first: &[&str], args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&text(&out.stdout)).unwrap()
 }
 
-/// The closed forms of `s.toml` in a run of the world of the models, by variant.
+/// The closed forms of `s.toml` in a run of the backend `model`, by variant.
 fn predicted(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
     json(scratch, &["run", "s.toml", "--world", "model", "--no-report", "--format", "json"], args)["variants"].take()
 }
 
-/// The same without a run: of all worlds only that of the models.
+/// The same without a run: only the backend `model`.
 fn evaluated(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
     json(scratch, &["compare", "s.toml", "--worlds", "model", "--models", "--format", "json"], args)["closed_forms"].take()
 }

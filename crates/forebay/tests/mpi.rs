@@ -171,7 +171,7 @@ fn a_killed_process_ends_all() {
 
 /// Without forebay-mpi beside it the program reports this, instead of running the same several times.
 #[test]
-fn a_program_without_mpi_says_so() {
+fn program_without_mpi_is_refused() {
     let folder = folder("without", LEAF_SPINE);
     let alone = folder.join("forebay");
     fs::copy(FOREBAY, &alone).unwrap();

@@ -36,7 +36,7 @@ fn repro_passes_arguments_and_exit_code() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_parts_are_named() {
     let scratch = Scratch::new("repro-missing");
     let run = |python: &str| command(&scratch.0, &["repro"]).env("FOREBAY_PYTHON", python).output().unwrap();
     let out = run(&python(&scratch, false, 0));

@@ -151,7 +151,7 @@ fn killed_sweep_loses_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_what_is_finished() {
+fn interrupt_keeps_finished_runs() {
     let s = scratch("interrupt");
     // The first points are short, the last would take hours.
     fs::write(s.0.join("long.toml"), SWEEP.replace("[sweep]\n", "[sweep]\nduration = [\"1ms\", \"1h\"]\n")).unwrap();
@@ -311,9 +311,9 @@ fn checked_before_anything_runs() {
     assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }
 
-/// The same points in each world, in one table; and all of them in the world of the command line, where further seeds add nothing.
+/// The same points on each backend, in one table; and all of them on the backend of the command line, where further seeds add nothing.
 #[test]
-fn sweep_in_several_worlds() {
+fn sweep_on_several_backends() {
     let scratch = scratch("worlds");
     let (base, _) = SWEEP.split_once("[sweep]").unwrap();
     let base = base.replace("[\"newreno\", \"reno\"]", "\"dctcp\"");

@@ -85,7 +85,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     }
     if request.prefixes.is_empty() && request.cgroup.is_none() && !request.default {
         return Err(Error::new(format!("no target for `{}`", program.name))
-            .fix("say who: --dst PREFIX for connections to a prefix, --cgroup PATH for processes, or --default for all"));
+            .fix("name the connections: --dst PREFIX for those to a prefix, --cgroup PATH for those of processes, or --default for all"));
     }
     if request.default && !(request.prefixes.is_empty() && request.cgroup.is_none()) {
         return Err(Error::new("--default means all connections; --dst and --cgroup mean some").fix("leave one of them out"));
@@ -137,7 +137,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     Ok(Ready { program, params, routes, attachment })
 }
 
-/// Refuses an attachment to (nearly) all connections without `--default`, because it includes connections that leave the data centre.
+/// Refuses an attachment to (nearly) all connections without `--default`, because it includes connections that leave the data center.
 fn within_the_data_centre(prefixes: &[Prefix], cgroup: Option<&Path>) -> Result<(), Error> {
     let all_processes = cgroup.map_or(Ok(true), cgroup::is_root)?;
     let wide = Prefix::widest(prefixes);
@@ -149,8 +149,8 @@ fn within_the_data_centre(prefixes: &[Prefix], cgroup: Option<&Path>) -> Result<
         }
         _ => return Ok(()),
     };
-    Err(Error::new(format!("{what}: the attachment would include connections that leave the data centre"))
-        .fix("name prefixes inside the data centre (--dst) or another cgroup (--cgroup); use --default for all connections"))
+    Err(Error::new(format!("{what}: the attachment would include connections that leave the data center"))
+        .fix("name prefixes inside the data center (--dst) or another cgroup (--cgroup); use --default for all connections"))
 }
 
 fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Step>) -> Result<Attachment, Error> {

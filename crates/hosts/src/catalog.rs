@@ -64,7 +64,7 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "dctcp",
         kind: Kind::CongestionControl,
-        summary: "cuts in proportion to the fraction of marked packets (RFC 8257)",
+        summary: "reduces the window in proportion to the fraction of marked packets (RFC 8257)",
         needs_ecn: true,
         params: &[SHIFT_G, ALPHA_ON_INIT, MIN_CWND],
         sides: &[],
@@ -293,7 +293,7 @@ impl Program {
         PROGRAMS.iter().find(|p| p.name == name).ok_or_else(|| {
             let names: Vec<&str> = PROGRAMS.iter().map(|p| p.name).collect();
             let guess = nearest(name, names.iter().copied()).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
-            Error::new(format!("no program is called `{name}`{guess}")).fix(format!("there are: {}", names.join(", ")))
+            Error::new(format!("no program is called `{name}`{guess}")).fix(format!("available: {}", names.join(", ")))
         })
     }
 

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_refused() {
+    fn invalid_conditions_are_refused() {
         for text in
             ["", "rtt-p99", "rtt-p99<2", "throughput>2", "loss>2", "rtt-p99>", "rtt-p99>-1", "rtt-p99>nan", "throughput<0"]
         {

@@ -42,7 +42,7 @@ impl Prefix {
         left
     }
 
-    /// The share of an address family that prefixes without overlaps cover, in words, if it is an eighth or more. No data centre has that
+    /// The share of an address family that prefixes without overlaps cover, in words, if it is an eighth or more. No data center has that
     /// many addresses; the global unicast addresses of IPv6 (2000::/3) are exactly an eighth.
     pub(crate) fn widest(apart: &[Prefix]) -> Option<String> {
         let share = |four: bool| -> f64 {

@@ -15,7 +15,7 @@ pub(crate) fn named(name: &str) -> Result<Attachment, Error> {
         (None, []) => {
             let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
             let fix = match names.as_slice() {
-                [] => "nothing is attached; `forebay detach --all` also finds changes without a state file".into(),
+                [] => "no program is attached; `forebay detach --all` also finds programs without a state file".into(),
                 names => format!("attached are: {}", names.join(", ")),
             };
             Err(Error::new(format!("`{name}` is not attached")).fix(fix))

@@ -39,17 +39,18 @@ fn choose(all: Vec<Kernel>, named: Option<&str>, current: &dyn Fn(&Kernel) -> bo
     }
     Err(Error::new(match (any, named) {
         (true, None) => {
-            "the kernels of the world linux were built by another version of forebay; build one: forebay kernel build".to_owned()
+            "the kernels of the backend linux were built by another version of forebay; build one: forebay kernel build"
+                .to_owned()
         }
         (true, Some(word)) => format!(
             "the kernel `{word}` was built by another version of forebay; build it again: forebay kernel build --source DIR|TARBALL"
         ),
         (false, None) => {
-            "the world linux needs a kernel, and none has been built yet; build one: forebay kernel build (some minutes)"
+            "the backend linux needs a kernel, and none has been built yet; build one: forebay kernel build (some minutes)"
                 .to_owned()
         }
         (false, Some(word)) => format!(
-            "no kernel is called `{word}`: `forebay kernel list` lists those that are there, and `forebay kernel build --source DIR|TARBALL` \
+            "no kernel is called `{word}`: `forebay kernel list` lists the existing ones, and `forebay kernel build --source DIR|TARBALL` \
              builds others"
         ),
     }))

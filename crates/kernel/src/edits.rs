@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_change_is_refused() {
+    fn invalid_edits_are_refused() {
         assert!(parse("[[edit]]\nfile = \"a\"\nwhy = \"b\"\nfind = \"c\"\n").is_err(), "nothing to do at the anchor");
         assert!(parse("[[edit]]\nfile = \"a\"\nfind = \"c\"\nreplace = \"d\"\n").is_err(), "no reason");
     }

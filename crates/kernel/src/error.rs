@@ -4,17 +4,17 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Why there is no kernel.
+/// Error of a kernel build.
 #[derive(Debug)]
 pub struct Error(String);
 
 impl Error {
-    /// With that message: whole sentences that name what is wrong and what to do.
+    /// Creates an error with a message that names the problem and the remedy.
     pub fn new(message: impl Into<String>) -> Error {
         Error(message.into())
     }
 
-    /// The machine refused something about a file.
+    /// Creates an error of the system about a file.
     pub(crate) fn file(path: &Path, error: &io::Error) -> Error {
         Error(format!("{}: {error}", path.display()))
     }
@@ -28,9 +28,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Names the file in an error of the machine.
+/// Adds the name of a file to an error of the system.
 pub(crate) trait At<T> {
-    /// The same, with the file's name in front of what went wrong.
+    /// Puts the name of the file before the message.
     fn at(self, path: &Path) -> Result<T, Error>;
 }
 

@@ -39,18 +39,21 @@ impl Source {
     fn of(path: &Path) -> Result<Source, Error> {
         if path.is_dir() {
             if !path.join("arch/um/Kconfig").exists() {
-                return Err(Error::new(format!("{}: no sources of Linux are here (no arch/um/Kconfig)", path.display())));
+                return Err(Error::new(format!("{}: this folder has no sources of Linux (no arch/um/Kconfig)", path.display())));
             }
             return Ok(Source::Folder(path.to_owned()));
         }
-        fs::metadata(path).at(path)?;
+        if let Err(e) = fs::metadata(path) {
+            let text = format!("{}: {e}; --source takes the archive or the folder of the sources of Linux", path.display());
+            return Err(Error::new(text));
+        }
         let name = path.to_string_lossy();
         match ARCHIVES.iter().find(|a| name.ends_with(a.0)) {
             Some((_, program)) => Ok(Source::Archive(path.to_owned(), program)),
             None => {
                 let endings: Vec<&str> = ARCHIVES.iter().map(|a| a.0).collect();
                 Err(Error::new(format!(
-                    "{}: sources of Linux are a folder, or an archive that ends in {}",
+                    "{}: not a folder with sources of Linux, and not an archive that ends in {}",
                     path.display(),
                     endings.join(", ")
                 )))
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_sources_is_refused() {
+    fn folders_without_sources_are_refused() {
         let empty = Scratch::new();
         assert!(Source::find(Some(empty.path())).unwrap_err().to_string().contains("no arch/um/Kconfig"));
         let zip = empty.path().join("linux.zip");

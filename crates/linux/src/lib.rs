@@ -1,4 +1,4 @@
-//! The world `linux`: experiments in the TCP of a Linux kernel, in virtual time.
+//! The backend `linux`: experiments with the TCP of a Linux kernel, in virtual time.
 //!
 //! The kernel runs as an ordinary program (User-mode Linux; crate `forebay-kernel` builds it). It holds the network, as a driver, and the end
 //! points; the applications of `forebay-traffic` run here and decide who writes what and when, as they do over the simulator. The guest's time

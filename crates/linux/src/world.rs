@@ -1,4 +1,4 @@
-//! Linux as a world.
+//! Linux as a backend.
 
 use crate::guest::{Guest, Options};
 use crate::host_queue::HostQueue;

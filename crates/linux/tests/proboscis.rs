@@ -30,7 +30,7 @@ kind = "poisson"
     )
 }
 
-/// Runs in both worlds; `None` where there is no kernel.
+/// Runs on both backends; `None` where there is no kernel.
 fn both(text: &str) -> Option<[Report; 2]> {
     if !guest::kernel() {
         return None;

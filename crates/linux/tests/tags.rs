@@ -39,7 +39,7 @@ fn classes(report: &Report) -> Classes {
     all
 }
 
-/// Runs in both worlds; `None` where there is no kernel.
+/// Runs on both backends; `None` where there is no kernel.
 fn both(transport: &str) -> Option<[Report; 2]> {
     if !guest::kernel() {
         return None;

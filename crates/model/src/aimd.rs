@@ -1,4 +1,4 @@
-//! Shares of flows with different congestion controls in a bottleneck: additive increase, multiplicative decrease, synchronised congestion events
+//! Shares of flows with different congestion controls in a bottleneck: additive increase, multiplicative decrease, synchronized congestion events
 //! (coexistence study, Eqs. (3) and (4)).
 //!
 //! The assumption is strong: DCTCP reduces its window about four times as often as TCP, and with modified CHOKe the ratios measured in the study are
@@ -45,7 +45,7 @@ impl Aimd {
     }
 }
 
-/// T_r (Eq. 4): throughput of a flow of `first` over that of a flow of `second`, for equal RTTs and synchronised losses. Relative to TCP it is
+/// T_r (Eq. 4): throughput of a flow of `first` over that of a flow of `second`, for equal RTTs and synchronized losses. Relative to TCP it is
 /// 0.5 / (1 - beta); for DCTCP, 1 / alpha.
 pub fn throughput_ratio(first: Aimd, second: Aimd) -> f64 {
     first.weight() / second.weight()
@@ -74,7 +74,7 @@ pub struct RandomMarks {
     pub ratio: f64,
 }
 
-/// DCTCP and TCP with random marking of probability `p` (above 0, at most 1), the opposite of synchronised marking.
+/// DCTCP and TCP with random marking of probability `p` (above 0, at most 1), the opposite of synchronized marking.
 ///
 /// # Errors
 /// Names `p`.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn random_marks_favour_dctcp() {
+    fn random_marks_favor_dctcp() {
         let m = random_marks(0.04).unwrap();
         assert!((m.ratio - 8.16).abs() < 0.01 && (m.dctcp - 50.0).abs() < 1e-9 && (m.tcp - 6.12).abs() < 0.01);
     }

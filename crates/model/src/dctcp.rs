@@ -1,10 +1,10 @@
-//! DCTCP in steady state: N synchronised long flows and a marking threshold (DCTCP slides, "Analysis"; Alizadeh et al., SIGCOMM 2010,
+//! DCTCP in steady state: N synchronized long flows and a marking threshold (DCTCP slides, "Analysis"; Alizadeh et al., SIGCOMM 2010,
 //! section 3.3, cited as S).
 
 use crate::error::{above, closed, integer};
 use crate::{ModelError, Pipe};
 
-/// Queue and windows of N synchronised flows. Queues in packets, in service included.
+/// Queue and windows of N synchronized flows. Queues in packets, in service included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyState {
     /// W* = (C RTT + K) / N (S Eq. 5): window at which the queue reaches K, packets.
@@ -57,7 +57,7 @@ fn alpha_exact(w: f64) -> f64 {
     high
 }
 
-/// Threshold above which no number of synchronised flows empties the queue: K > C RTT / 7 (S Eq. 13), packets.
+/// Threshold above which no number of synchronized flows empties the queue: K > C RTT / 7 (S Eq. 13), packets.
 pub fn threshold_guideline(pipe: &Pipe) -> f64 {
     pipe.bdp() / 7.0
 }

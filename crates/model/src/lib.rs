@@ -3,7 +3,7 @@
 //!
 //! | module | subject | source |
 //! |---|---|---|
-//! | [`incast`] | goodput of barrier-synchronised senders, and its collapse | Zhang et al., "Modeling and Solving TCP Incast" (cited as INCAST with equation numbers) |
+//! | [`incast`] | goodput of barrier-synchronized senders, and its collapse | Zhang et al., "Modeling and Solving TCP Incast" (cited as INCAST with equation numbers) |
 //! | [`trim`] | threshold interval, buffers and waits of TCP-TRIM | TCP-TRIM (cited as TRIM) |
 //! | [`dctcp`] | DCTCP's queue and windows in steady state | DCTCP slides and Alizadeh et al., SIGCOMM 2010 |
 //! | [`aimd`] | shares of flows with different congestion controls | coexistence study, Eqs. (3) and (4) |

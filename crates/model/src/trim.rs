@@ -6,7 +6,7 @@ use crate::{ModelError, Pipe};
 /// Interval of K (TRIM Eq. 26).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KInterval {
-    /// Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it a synchronised reduction does not empty the queue for any N.
+    /// Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it a synchronized reduction does not empty the queue for any N.
     /// Sufficient, not necessary: the derivation is conservative by N/2 packets.
     pub lower: f64,
     /// Upper bound (B + C D) / (2 C) (Eq. 25), s: below it slow start does not overflow the buffer.
@@ -64,7 +64,7 @@ pub fn threshold(pipe: &Pipe, buffer: f64, guard: f64) -> Result<f64, ModelError
     Ok(k.max((pipe.bdp() + guard) / pipe.capacity()))
 }
 
-/// Smallest queue, in packets, after a single reduction of `flows` (N, 1 to 1 000 000) synchronised flows at threshold `k` (s, above 0). Negative:
+/// Smallest queue, in packets, after a single reduction of `flows` (N, 1 to 1 000 000) synchronized flows at threshold `k` (s, above 0). Negative:
 /// the link idles (Eqs. 4 to 12; the sum itself, not its bound).
 ///
 /// # Errors
@@ -127,7 +127,7 @@ mod tests {
         assert!((a - b).abs() <= digits, "{a} and {b}");
     }
 
-    /// C D, N*, LB in packets and us, queue at LB, smallest buffer in packets and KB; D as printed, without serialisation.
+    /// C D, N*, LB in packets and us, queue at LB, smallest buffer in packets and KB; D as printed, without serialization.
     #[test]
     fn lower_bound_table() {
         for (gbps, packet, us, cd, worst, lb, lb_us, queue, b_min, b_kb) in [

@@ -95,7 +95,7 @@ fn model_nstar_values() {
 }
 
 #[test]
-fn model_nstar_depends_on_cd_and_b() {
+fn model_nstar_depends_on_pipe_size() {
     for buffer in (32..=256).step_by(8) {
         let reference = with(1, buffer).nstar(First);
         for block in [64, 128, 512] {

@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn nstar_depends_on_cd_and_b_alone(p in params(), block in 1..1_000_000_u64, rto in 1..1_000_000_u64) {
+    fn nstar_depends_on_pipe_size_alone(p in params(), block in 1..1_000_000_u64, rto in 1..1_000_000_u64) {
         let m = Incast::new(&p).unwrap();
         let other = Incast::new(&Params { block, rto: Time::from_us(rto), ..p }).unwrap();
         for rule in [NstarRule::First, NstarRule::Run3] {
@@ -260,9 +260,9 @@ proptest! {
         prop_assert!((ratio * part[1] / part[0] - 1.0).abs() < 1e-9);
     }
 
-    /// Rarer random marks leave larger windows, and favour DCTCP more.
+    /// Rarer random marks leave larger windows, and favor DCTCP more.
     #[test]
-    fn rare_marks_favour_dctcp(p in 1e-6..0.999_f64) {
+    fn rare_marks_favor_dctcp(p in 1e-6..0.999_f64) {
         let (rare, often) = (random_marks(p).unwrap(), random_marks(p * 1.001).unwrap());
         prop_assert!(rare.dctcp > often.dctcp && rare.tcp > often.tcp && rare.ratio > often.ratio);
         prop_assert!((rare.ratio * p.sqrt() - 2.0 / 1.5_f64.sqrt()).abs() < 1e-9);

@@ -190,7 +190,7 @@ pub(crate) fn model_trim(
     Ok((k.lower, k.upper, k.worst_flows, k.queue_at_lower, trim::smallest_buffer(&p), used))
 }
 
-/// The smallest queue after synchronised cuts.
+/// The smallest queue after synchronized cuts.
 #[pyfunction]
 pub(crate) fn model_trim_queue(rate: f64, rtt: f64, flows: u64, k: f64, packet: u64) -> Result<f64, Refused> {
     Ok(trim::queue_after_cut(&pipe(rate, packet, rtt)?, flows, k)?)

@@ -1,4 +1,4 @@
-//! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
+//! DCTCP's step marking: one threshold on the instantaneous queue, without averaging and randomness (DCTCP slides, "Two Key Ideas").
 
 use crate::{Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, Verdict};
 use forebay_types::QueueLen;

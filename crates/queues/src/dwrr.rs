@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn full_buffer_drops_from_the_longest_queue() {
+    fn full_buffer_drops_from_longest_queue() {
         let mut p = port(&[quantum(1500)], 4);
         (0..4).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 0)), Verdict::Accept));
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);

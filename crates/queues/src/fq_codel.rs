@@ -1,5 +1,5 @@
 //! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each hash bucket of flows, served by deficit round robin, new flows first, each
-//! with CoDel. Linux's memory limit is not modelled, because packets have no memory overhead here.
+//! with CoDel. Linux's memory limit is not modeled, because packets have no memory overhead here.
 
 use crate::codel::{CodelControl, Packets, Params, params};
 use crate::heap::IndexedHeap;

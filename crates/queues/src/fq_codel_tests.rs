@@ -17,7 +17,7 @@ fn limit(packets: u32) -> QueueState {
 }
 
 #[test]
-fn flows_of_unequal_packets_get_equal_bytes() {
+fn unequal_packets_get_equal_bytes() {
     let mut p = port(&[], QueueState::UNLIMITED);
     // Packets of 1500 B, of 300 B and of 9000 B, more than a quantum.
     for _ in 0..200 {
@@ -38,7 +38,7 @@ fn flows_of_unequal_packets_get_equal_bytes() {
 }
 
 #[test]
-fn thin_flow_is_served_before_bulk_flow() {
+fn thin_flow_served_before_bulk_flow() {
     let mut p = port(&[], QueueState::UNLIMITED);
     (0..100).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
     // The bulk flow is new too until its first quantum is spent.

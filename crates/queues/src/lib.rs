@@ -1,5 +1,5 @@
-//! Queue disciplines, sans-IO: for an arriving packet and the state of its port they decide whether to accept, mark or drop. Disciplines that hold
-//! the backlog also choose the next packet. The simulator uses them, and a software switch can.
+//! Queue disciplines without I/O and clock: from an arriving packet and the state of its port they decide to accept, mark or drop it. Buffered
+//! disciplines also choose the next packet. The simulator, the testbed and guest kernels use them.
 //!
 //! To add a discipline, create a file with its implementation and `ENTRY`, add `mod` and a line of [`REGISTRY`] here, and add a line to
 //! [`FifoDiscipline`] or [`BufferedDiscipline`] in `discipline.rs`.
@@ -61,7 +61,7 @@ pub enum Marking {
     Never,
 }
 
-/// Error of parameters that are legal each by itself, but not together.
+/// Error of a combination of parameters, each of which is legal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueError {
     /// The parameter to change.

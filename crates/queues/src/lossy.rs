@@ -1,4 +1,4 @@
-//! A FIFO that loses packets at random, such as with a bad optic, a loose cable, or a line card that drops silently. DCTCP's step marking is
+//! A FIFO that loses packets at random, as a bad optic, a loose cable or a faulty line card does. DCTCP's step marking is
 //! optional.
 
 use crate::{

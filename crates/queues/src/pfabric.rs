@@ -26,7 +26,7 @@ struct BacklogEntry {
     /// Its rank in the upper bits, its arrival number in the lower.
     urgency: u64,
     wire: u32,
-    /// Neighbours in its chain.
+    /// Neighbors in its chain.
     before: u32,
     behind: u32,
     chain: u32,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn serves_the_most_urgent_flow_in_order() {
+    fn serves_most_urgent_flow_in_order() {
         let mut p = port(QueueState::UNLIMITED);
         // Flow 1 has 30, then 20 remaining; flow 2 has 25. Ranks decrease within a flow.
         for (rank, flow) in [(30, 1), (25, 2), (20, 1), (24, 2)] {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn evicts_as_many_as_needed_or_none() {
+    fn evicts_enough_packets_or_none() {
         let mut p = port(QueueState { packets: u32::MAX, bytes: 3000 });
         for (wire, rank) in [(1000, 50), (1000, 40), (1000, 10)] {
             p.arrive(packet(wire, 0, rank, u64::from(rank)));

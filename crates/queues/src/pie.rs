@@ -3,7 +3,7 @@
 //!
 //! The controller has no timer event. Its input does not change between two packets, so the updates that are due run when the next packet arrives or
 //! leaves, with the same result. Our choice: an update that is due at that time runs first. The first update is due one period after the start of the
-//! simulation. PIE is always active: activation by queue length (section 5.3, optional) is not modelled.
+//! simulation. PIE is always active: activation by queue length (section 5.3, optional) is not modeled.
 
 use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,

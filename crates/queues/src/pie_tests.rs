@@ -49,7 +49,7 @@ fn the_probability_follows_the_formula() {
 }
 
 #[test]
-fn steps_scale_with_the_probability_and_can_be_capped() {
+fn steps_scale_with_probability_capped() {
     let edges =
         [(1e-6, 2048.0, 512.0), (1e-5, 512.0, 128.0), (1e-4, 128.0, 32.0), (1e-3, 32.0, 8.0), (1e-2, 8.0, 2.0), (0.1, 2.0, 1.0)];
     for (edge, below, above) in edges {
@@ -74,7 +74,7 @@ fn drops_under_overload(sets: &[(&'static str, Value)], until: u64) -> Vec<f64> 
 }
 
 #[test]
-fn the_first_150_ms_of_a_burst_pass() {
+fn first_150_ms_of_burst_pass() {
     // The last packet at an uncongested queue (less than 7.5 ms at this and at the last update) renews the allowance, at 15 ms at most. Ten updates
     // later, at 165 ms, it is used up.
     let drops = drops_under_overload(&[], 400);
@@ -116,7 +116,7 @@ fn short_queues_get_no_signals() {
 }
 
 #[test]
-fn marks_up_to_a_tenth_and_drops_beyond() {
+fn marks_up_to_tenth_drops_beyond() {
     let mut p = pie(&[("ecn", Value::Bool(true))]);
     let state = crate::testing::busy(QueueState { packets: 100, bytes: 150_000 }, 1000);
     let mut seen = |probability, ecn| {
@@ -148,7 +148,7 @@ fn derandomized_gaps_have_limits() {
 }
 
 #[test]
-fn the_drain_time_is_measured_over_16_kb() {
+fn drain_time_is_measured_over_16kb() {
     let mut drain = DrainTime::default();
     assert_eq!(drain.time_for(100_000), Time::ZERO, "unknown");
     drain.on_departure(Time(0), 1500, DQ_THRESHOLD - 1);

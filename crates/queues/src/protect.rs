@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn default_reserve_holds_three_packets_per_sender() {
+    fn default_reserve_holds_three_per_sender() {
         let built = |reserve: Option<QueueLen>, buffer: QueueLen| {
             let mut p = Protect::new(4, QueueLen::Packets(0), None);
             p.unset_reserve = reserve.is_none().then_some(buffer);

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_hot_port_settles_at_alpha_over_one_plus_alpha() {
+    fn hot_port_settles_at_dynamic_threshold() {
         let pool = SharedBuffer { total: 4_000_000, policy: SharedPolicy::Dynamic { alpha: 0.2 } };
         let mut held = 0;
         while pool.admits(held, held, 1500) {

@@ -38,7 +38,7 @@ fn even_maps() {
 }
 
 #[test]
-fn urgent_first_and_first_come_inside_a_queue() {
+fn urgent_first_then_order_of_arrival() {
     let mut p = port(strict(8), 100);
     for class in [0, 7, 3, 7, 0] {
         assert_eq!(arrive(&mut p, class), Verdict::Accept);
@@ -48,7 +48,7 @@ fn urgent_first_and_first_come_inside_a_queue() {
 }
 
 #[test]
-fn overflow_drops_the_newest_of_the_lowest() {
+fn overflow_drops_newest_of_lowest_queue() {
     let mut p = port(strict(4), 4);
     for class in [3, 0, 0, 7] {
         assert_eq!(arrive(&mut p, class), Verdict::Accept);
@@ -69,7 +69,7 @@ fn overflow_drops_the_newest_of_the_lowest() {
 }
 
 #[test]
-fn bytes_evict_as_many_as_needed_or_none() {
+fn bytes_evict_enough_packets_or_none() {
     let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2).with_common()), QueueState::limit(QueueLen::Bytes(3000)));
     p.arrive(packet(1500, 7, 0, 0));
     p.arrive(packet(500, 0, 0, 0));
@@ -81,7 +81,7 @@ fn bytes_evict_as_many_as_needed_or_none() {
 }
 
 #[test]
-fn the_packet_in_service_counts_in_its_own_queue_and_stays() {
+fn packet_in_service_counts_and_stays() {
     let mut s = strict(2);
     s.queues[0].limit = Some(QueueState { packets: 2, bytes: u64::MAX });
     s.buffer_of_queue = true;
@@ -103,7 +103,7 @@ fn the_packet_in_service_counts_in_its_own_queue_and_stays() {
 }
 
 #[test]
-fn marks_on_the_sum_or_on_the_own_queue() {
+fn marks_on_sum_or_own_queue() {
     let mut s = strict(2);
     s.k = QueueState { packets: 2, bytes: u64::MAX };
     let mut p = port(s.clone(), 100);
@@ -120,7 +120,7 @@ fn marks_on_the_sum_or_on_the_own_queue() {
 }
 
 #[test]
-fn thresholds_of_single_queues_go_before_the_common_one() {
+fn queue_threshold_overrides_common_one() {
     let lens = |list: &[u64]| Value::QueueLens(list.iter().map(|n| QueueLen::Packets(*n)).collect());
     let given = [("queues", Value::Int(3)), ("k", Value::QueueLen(QueueLen::Packets(4))), ("ks", lens(&[1, 3]))];
     let queue = build_with(&ENTRY, &given);

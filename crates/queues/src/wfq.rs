@@ -143,7 +143,7 @@ mod tests {
 
     /// A queue that becomes busy again has neither credit nor debt.
     #[test]
-    fn returning_queue_starts_at_tag_in_service() {
+    fn returning_queue_starts_at_current_tag() {
         let mut p = port(&[1, 1]);
         (0..6).for_each(|_| _ = p.arrive(packet(1000, 7, 0, 0)));
         (0..3).for_each(|i| assert_eq!(p.serve(), Some(i)));

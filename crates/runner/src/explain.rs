@@ -127,7 +127,10 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
             flow = found.and_then(|r| slowest.get(r)).and_then(|f| u64::try_from(f).ok()).or(flow);
         }
         if flow.is_none() {
-            return Err(ExplainError::Other(format!("`{variant}` has no query {query} in this run")));
+            return Err(ExplainError::Other(format!(
+                "run {} of `{variant}` has no query {query}; the table `queries` lists them",
+                which.run
+            )));
         }
     }
     let ours = dir.manifest().runs.iter().find(|r| r.variant == variant && r.run == which.run);
@@ -155,7 +158,9 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
         }
     }
     if all.is_empty() {
-        let text = flow.map_or("the results have no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
+        let text = flow.map_or("the results have no messages".to_owned(), |f| {
+            format!("run {} of `{variant}` has no flow {f}; the table `flows` lists them", which.run)
+        });
         return Err(ExplainError::Other(text));
     }
     // Messages first, largest delay first; an unfinished message counts with the delay so far. Endless flows, which have no delay, in their order.
@@ -165,7 +170,7 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
     Ok(all)
 }
 
-/// The world and the experiment of a variant, as it was run.
+/// Backend and experiment of a variant, as it was run.
 fn configured(
     worlds: &'static Worlds,
     manifest: &Manifest,

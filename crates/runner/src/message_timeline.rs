@@ -154,7 +154,7 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
 /// Minimum part of the time in which a limit is named. Our choice, as in the first lines of results.
 const NAMED: f64 = 0.1;
 
-/// Limits of a sender other than the congestion window, in parts of its time; `None` where the world does not count them, and for a message that
+/// Limits of a sender other than the congestion window, in parts of its time; `None` where the backend does not count them, and for a message that
 /// they hardly limited.
 fn limits(f: &FlowRow, took: u64) -> Option<String> {
     let part = |t: TimeOrNever| Some((t.ps()? as f64 / took.max(1) as f64).min(1.0));
@@ -317,7 +317,7 @@ mod tests {
 
     /// Timers and the end are printed, however many segments were retransmitted.
     #[test]
-    fn what_matters_is_not_crowded_out() {
+    fn important_events_are_kept() {
         let event = |at, priority| Event { at, priority, what: String::new() };
         let mut all: Vec<Event> = (0..100).map(|at| event(at, Priority::Resent)).collect();
         all.extend((0..10).map(|n| event(5 + 10 * n, Priority::Loss)));

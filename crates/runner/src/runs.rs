@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub struct Prepared {
     /// Name of its variant.
     pub variant: String,
-    /// World that runs it.
+    /// Backend that runs it.
     pub world: &'static dyn World,
     /// The configuration, with the job's seed.
     pub config: Experiment,

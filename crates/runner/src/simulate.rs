@@ -19,7 +19,7 @@ pub struct Simulated {
     pub summary: Summary,
 }
 
-/// Runs an experiment, which includes its seed, in a world, on as many cores as the job may use: a pure function. `variant` and `repetition` name
+/// Runs an experiment, which includes its seed, on a backend, with as many cores as the job may use: a pure function. `variant` and `repetition` name
 /// the run. `job` receives the progress, and `watch` decides about an early end.
 ///
 /// # Errors

@@ -35,7 +35,7 @@ pub struct Divergence {
 const NS: u64 = 1_000;
 
 /// Compares the connections of two runs with recorded packets. Packets of equal contents may differ in time by `within`; zero demands the same
-/// nanosecond. Pure ACKs in the direction of data, such as the last packet of a handshake, do not exist in every world and are ignored.
+/// nanosecond. Pure ACKs in the direction of data, such as the last packet of a handshake, do not exist on every backend and are ignored.
 pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
     // A run without a duration ends when its work is done, so packets in flight at that time are not comparable.
     let end = a.end.0.min(b.end.0).div_ceil(NS);

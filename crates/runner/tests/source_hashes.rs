@@ -126,7 +126,7 @@ fn built_from(root: &Path, name: &str) -> BTreeSet<String> {
 
 /// All sources between a scenario and its summary are included, and the program was built from the current files.
 #[test]
-fn the_program_knows_its_own_sources() {
+fn program_has_hash_of_its_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let sources = Sources::of(&root, &["runner", "backends"]).unwrap();
     let names: Vec<&str> = sources.roots.iter().map(|r| r.0.as_str()).collect();

@@ -84,7 +84,7 @@ fn unit_order_independent_of_threads() {
 }
 
 #[test]
-fn what_means_the_same_runs_once() {
+fn equal_points_run_once() {
     let s = Scratch::new("same");
     let plan = s.plan_of(&format!("{BASE}[sweep]\ntopology.bottleneck.rate = [\"1Gbps\", \"2Gbps\", \"1000Mbps\"]\n"), 1);
     let plan = plan.unwrap_or_else(|e| panic!("{e:?}"));
@@ -93,7 +93,7 @@ fn what_means_the_same_runs_once() {
 }
 
 #[test]
-fn what_keys_depend_on() {
+fn inputs_of_keys() {
     let s = Scratch::new("keys");
     let text = format!("{BASE}[sweep]\ntopology.senders = [2, 3]\n");
     let base = s.keys(&text);
@@ -116,7 +116,7 @@ fn what_keys_depend_on() {
 }
 
 #[test]
-fn mistakes_are_told_once() {
+fn errors_are_reported_once() {
     let s = Scratch::new("wrong");
     let list = (0..2000).map(|i| if i % 2 == 0 { i.to_string() } else { format!("-{i}") }).collect::<Vec<_>>().join(",");
     let text = format!("{BASE}[sweep]\ntopology.senders = [{}]\n", list.trim_start_matches("0,"));

@@ -39,7 +39,7 @@ size = "1MB"
 
 /// TRIM's rate, buffer and RTT of its path, and the resulting threshold, are explained before the run.
 #[test]
-fn trim_says_its_threshold() {
+fn check_prints_threshold_of_trim() {
     let shown = |cc: &str| {
         let r = resolve_with(VALID, &[&format!("transport.cc={cc}")]).unwrap_or_else(|e| panic!("{}", e.render()));
         let text = r.explain();
@@ -161,18 +161,18 @@ fn host_profile_sets_the_host_queue() {
 const MARKS: &str = "topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"20pkt\" }";
 
 /// 4 MiB of memory are 1839 segments of 1448 bytes with 832 bytes each: 2.66 MB, less than the 3.75 MB of 1 Gbps and 30 ms, and enough for
-/// 710 Mbps. A receive window of 1 MB binds before it.
+/// 710 Mbps. A receive window of 1 MB limits it earlier.
 #[test]
-fn check_names_the_limit_that_binds() {
+fn check_names_the_effective_limit() {
     let shown = |sets: &[&str]| {
         let text = resolve_with(FAR, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
         let line = text.lines().skip_while(|l| !l.starts_with("hosts of `cubic`")).nth(1).unwrap_or_else(|| panic!("{text}"));
         println!("{text}");
         line.to_owned()
     };
-    assert!(shown(&[]).contains("the send buffer binds, at 709Mbps"), "{}", shown(&[]));
-    assert!(shown(&["transport.rcv-wnd=1MB"]).contains("the receive window binds, at 266Mbps"));
-    assert!(shown(&["topology.bottleneck.delay=1ms"]).contains("neither binds"));
+    assert!(shown(&[]).contains("so the send buffer limits a connection to 709Mbps"), "{}", shown(&[]));
+    assert!(shown(&["transport.rcv-wnd=1MB"]).contains("so the receive window limits a connection to 266Mbps"));
+    assert!(shown(&["topology.bottleneck.delay=1ms"]).contains("so neither limits"));
     let text = resolve_with(FAR, &["transport.host=linux-server"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
     assert!(text.contains("hosts of `cubic`: linux-server, queue fq-codel, byte queue limits, tso 65.536KB, gro 8us"), "{text}");
 }

@@ -147,7 +147,7 @@ fn spec_no_bytes_acknowledged() {
 
 /// Spec 2.5: the first mark ends slow start, and alpha = 1 makes the first cut a halving.
 #[test]
-fn spec_slow_start_meets_marks() {
+fn spec_marks_end_slow_start() {
     for stack in PROFILES {
         let (trace, _) = run(dctcp(stack), 500, mark(|n| n < 20));
         let (before, after) = cuts(&trace)[0];

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_only_what_needs_it() {
+    fn quotes_only_where_needed() {
         let mut out = Vec::new();
         text(&mut out, "leaf0->h3").unwrap();
         out.push(b',');

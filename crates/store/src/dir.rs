@@ -162,9 +162,9 @@ impl Staging {
         &self.path
     }
 
-    /// Syncs `files`, which are all files of the directory, renames the directory and returns its final path. The final name therefore stands for
-    /// complete results after any crash. A power cut may remove the name of results that took less than [`CHEAP`], for some seconds. If the name
-    /// was taken meanwhile or the system refuses it, the next free `name-1`, `name-2` is used: complete results are never discarded.
+    /// Syncs `files`, which are all files of the directory, renames the directory and returns its final path. A directory with the final name is
+    /// therefore complete after any crash. For some seconds, a power cut may undo the renaming of results that took less than [`CHEAP`]. If the
+    /// name exists meanwhile or the system refuses it, the next free `name-1`, `name-2` is used: complete results are never discarded.
     ///
     /// Before the rename, `commit` decides whether to publish.
     ///

@@ -15,10 +15,10 @@ pub struct Manifest {
     pub forebay: String,
     /// Name of the scenario.
     pub name: String,
-    /// World that ran it.
+    /// Backend that ran it.
     #[serde(default)]
     pub world: String,
-    /// Component outside this program that the world runs, such as a kernel with its version; empty if none.
+    /// Component outside this program that the backend runs, such as a kernel with its version; empty if none.
     #[serde(default)]
     pub world_version: String,
     /// TCP stacks of the transports, each once, in the order of the scenario.

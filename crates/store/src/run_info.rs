@@ -1,4 +1,4 @@
-//! Context of the rows of one run: the names behind their indices, the variant, the seed and the world.
+//! Context of the rows of one run: the names behind their indices, the variant, the seed and the backend.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
@@ -7,7 +7,7 @@ use forebay_types::{GroupId, IndexVec, NodeId, PortId, WorkloadId};
 /// One run (a variant with a seed) and the names its rows refer to by index.
 #[derive(Debug, Clone, Default)]
 pub struct RunInfo {
-    /// Name of the world that ran it.
+    /// Name of the backend that ran it.
     pub(crate) world: String,
     /// Name of the variant, such as the transport.
     pub(crate) variant: String,
@@ -41,7 +41,7 @@ impl RunInfo {
         &self.variant
     }
 
-    /// Collects the names of `config`, which `world` ran. A port is named by its short name if it has one, else `from->to`.
+    /// Collects the names of `config`, which the backend `world` ran. A port is named by its short name if it has one, else `from->to`.
     pub fn new(world: &str, variant: &str, run: u32, config: &Experiment) -> RunInfo {
         let nodes: IndexVec<NodeId, String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
         let node = |id: NodeId| nodes.get(id).map_or("?", String::as_str);

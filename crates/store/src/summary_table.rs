@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) const VERSION: u32 = 3;
 /// Meaning of a row.
 pub(crate) const DOC: &str = "One row per run and transport group: the metrics of the printed table. Network metrics, which the groups \
-                              of a run share, are repeated in each of its rows. A world that predicts instead of running, such as \
+                              of a run share, are repeated in each of its rows. A backend that predicts instead of running, such as \
                               the closed forms, fills the metrics that its models give; all others are null.";
 
 /// Columns that are not metrics: name, type, unit, description.

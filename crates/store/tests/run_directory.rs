@@ -231,7 +231,7 @@ fn directories_read_back() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_files_are_named() {
     let scratch = Scratch::new("damaged");
     assert!(matches!(RunDir::open(&scratch.0).unwrap_err(), StoreError::NoResults(_)));
     assert!(matches!(RunDir::open(&scratch.0.join("none")).unwrap_err(), StoreError::NoResults(_)));

@@ -117,7 +117,7 @@ fn message(group: u32, query: u64, rtos: u32, end_ms: u64) -> FlowRow {
 
 /// Timeouts per query are the largest number of one sender, averaged over the queries (PRIN, section 4).
 #[test]
-fn groups_meet_in_a_query() {
+fn several_groups_in_one_query() {
     let query = |number, end_ms: u64| QueryRow {
         query_id: QueryId::new(number),
         workload: WorkloadId::new(0),

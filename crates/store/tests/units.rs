@@ -40,7 +40,7 @@ fn key(name: &str) -> UnitKey {
 }
 
 #[test]
-fn what_is_put_is_got() {
+fn stored_units_read_back_equal() {
     let scratch = Scratch::new("put");
     let store = UnitStore::open(&scratch.0);
     let (record, k) = (sample(), key("a"));

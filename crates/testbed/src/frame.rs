@@ -185,7 +185,7 @@ mod tests {
 
     /// Whatever is cut off or scrambled: no panic, and nothing is read beyond the end.
     #[test]
-    fn what_is_no_packet_is_none() {
+    fn invalid_frames_are_ignored() {
         let whole = syn();
         for n in 0..whole.len() {
             assert_eq!(headers(&whole[..n]), None, "{n} bytes");

@@ -1,4 +1,4 @@
-//! The end of the conversation that is the guest kernel's in the world `linux` (`protocol.h` of the crate `forebay-kernel`): here it is this
+//! The end of the conversation that is the guest kernel's on the backend `linux` (`protocol.h` of the crate `forebay-kernel`): here it is this
 //! machine's own kernel, and time does not wait.
 
 use crate::clock::{Clock, real_time};

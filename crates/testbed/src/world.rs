@@ -1,4 +1,4 @@
-//! The running kernel as a world.
+//! The running kernel as a backend.
 
 use crate::clock::RealTimeScope;
 use crate::guest::{self, Timing};

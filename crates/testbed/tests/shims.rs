@@ -170,7 +170,7 @@ fn refused(text: &str) -> bool {
 }
 
 #[test]
-fn what_the_program_cannot_is_refused() {
+fn unsupported_parameters_are_refused() {
     let traffic = "sizes = \"3KB\"\nload = 0.001\nflows-per-source = 1";
     if refused(&scenario("50Mbps", r#"rate = "50Mbps", buffer = "100pkt""#, "", traffic)) {
         return;

@@ -8,7 +8,7 @@ pub enum Stack {
     /// The simulator.
     #[default]
     Simulator,
-    /// A Linux kernel, in virtual time (world `linux`).
+    /// A Linux kernel, in virtual time (backend `linux`).
     Linux,
 }
 

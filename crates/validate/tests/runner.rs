@@ -62,7 +62,7 @@ fn blocking_calls_return_in_time() {
 }
 
 #[test]
-fn what_is_not_supported_is_named() {
+fn unsupported_features_are_named() {
     let Outcome::NotApplicable(what) = run("+0 < R. 1:1(0) ack 1 win 0\n`echo hello`") else { panic!() };
     assert_eq!(what, ["resets", "the command `echo hello`"]);
     assert!(matches!(run("%{ import os }%"), Outcome::NotApplicable(_)));

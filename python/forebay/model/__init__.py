@@ -2,11 +2,11 @@
 
 Pure functions of numbers in plain units, always by name: rates in bit/s, times in seconds, sizes in bytes, windows, queues and
 buffers in packets. ``packet`` is the size of a full packet on the wire; ``rtt`` the round trip on the empty network,
-serialisation included. Results are frozen dataclasses. An argument outside the range of a model is a
+serialization included. Results are frozen dataclasses. An argument outside the range of a model is a
 :class:`forebay.ModelError` that names it; nothing is ever NaN.
 
 =====================  =====================================================================================
-:func:`incast`         goodput of barrier-synchronised senders under NewReno (Zhang, Ren, Tang, Lin)
+:func:`incast`         goodput of barrier-synchronized senders under NewReno (Zhang, Ren, Tang, Lin)
 :func:`incast_nstar`   N*, the number of senders from which that collapses, also with PRIN's halved windows
 :func:`first_round`    flows that lose their whole first window
 :func:`trim`           TCP-TRIM's interval of K and its buffers; :func:`trim_queue`, :func:`trim_wait`,

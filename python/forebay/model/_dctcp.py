@@ -1,4 +1,4 @@
-"""DCTCP in steady state: synchronised long flows at a marking step (Alizadeh et al., SIGCOMM 2010, section 3.3, cited as S)."""
+"""DCTCP in steady state: synchronized long flows at a marking step (Alizadeh et al., SIGCOMM 2010, section 3.3, cited as S)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Dctcp:
     period: float
     """Length of the sawtooth in round trips (S Eq. 9)."""
     smallest_k: float
-    """C RTT / 7 (S Eq. 13): with K above it no number of synchronised flows empties the queue, packets."""
+    """C RTT / 7 (S Eq. 13): with K above it no number of synchronized flows empties the queue, packets."""
     worst_flows: float
     """(C RTT + K) / 8: number of flows with the smallest queue, which is then K less this number."""
     largest_g: float

@@ -85,7 +85,7 @@ class Beyond:
 
 @dataclass(frozen=True, slots=True)
 class Incast:
-    """Goodput of barrier-synchronised senders, with intermediate results."""
+    """Goodput of barrier-synchronized senders, with intermediate results."""
 
     senders: int
     """N."""

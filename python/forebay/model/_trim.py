@@ -14,7 +14,7 @@ class Trim:
     """Range of K (Eq. 26) and derived values."""
 
     lower: float
-    """Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it synchronised cuts do not empty the queue."""
+    """Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it synchronized cuts do not empty the queue."""
     upper: float
     """Upper bound (B + C D) / (2 C) (Eq. 25), s: below it slow start does not overflow the buffer; infinite if unlimited."""
     worst_flows: float
@@ -78,7 +78,7 @@ def trim(*, rate: Number, rtt: Number, buffer: Number | None = None, packet: Who
 
 
 def trim_queue(*, rate: Number, rtt: Number, flows: Whole, k: Number, packet: Whole = 1500) -> float:
-    """Return the smallest queue after synchronised flows have cut once (Eqs. 4 to 12), packets; negative: the link idles.
+    """Return the smallest queue after synchronized flows have cut once (Eqs. 4 to 12), packets; negative: the link idles.
 
     Parameters
     ----------

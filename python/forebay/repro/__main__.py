@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {unknown}", file=sys.stderr)
         return 2
     if args.keep and args.world == _worlds.OWN:
-        print("error: --keep keeps what another world says: name it with --world", file=sys.stderr)
+        print("error: --keep needs --world, the backend whose verdicts it keeps", file=sys.stderr)
         return 2
     out = Path(args.out)
     units = Path(args.cache) if args.cache else out / "units"
@@ -166,7 +166,7 @@ def _arguments() -> argparse.ArgumentParser:
     much.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
     much.add_argument("--scale", choices=SCALES, default="full", help="how much is run; document: all that was asked for, hours")
     worlds = [_worlds.OWN, *_worlds.OTHERS]
-    parser.add_argument("--world", choices=worlds, default=_worlds.OWN, help="judge the claims there as well [default: sim]")
+    parser.add_argument("--world", choices=worlds, default=_worlds.OWN, help="also judge the claims there [default: sim]")
     parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")

@@ -51,7 +51,7 @@ class Row:
 
     @property
     def differs(self) -> bool:
-        """True if it holds in one of the worlds only."""
+        """True if it holds on one of the backends only."""
         return self.ran and (self.verdict in _GOOD) != (self.simulator in _GOOD)
 
     @property
@@ -103,7 +103,7 @@ def told(rows: dict[str, Row], claims: int, without: int) -> str:
     text += "".join(f", {n} {what}" for what, n in missing.items() if n)
     both = sum(r.verdict in _GOOD and r.simulator in _GOOD for r in ran)
     here = sum(r.simulator in _GOOD for r in ran)
-    return f"{text}. Asked the same, {here} hold in the simulator, {both} of them in both"
+    return f"{text}. With the same runs {here} hold in the simulator, and {both} in both"
 
 
 #: A table of the scorecard has claims in its rows if its heads begin so; the verdict's is the last before the column.
@@ -160,7 +160,7 @@ def strip(card: str, world: str) -> str:
 
 
 def _begin(world: str) -> str:
-    return f"In the world `{world}`:"
+    return f"On the backend `{world}`:"
 
 
 def _cell(paper: Paper, rows: dict[str, Row], claim: str) -> str:

@@ -1,4 +1,4 @@
-"""Page of the claims on which a world and the simulator disagree, with the first packet that differs."""
+"""Page of the claims on which a backend and the simulator disagree, with the first packet that differs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
-    """Claims that hold in one world only: the simulator's verdict and the other's."""
+    """Claims that hold on one backend only: the simulator's verdict and the other's."""
     if outcome.elsewhere is None:
         return []
     own = {v.claim.id: v for v in outcome.verdicts}
@@ -39,7 +39,7 @@ def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
 
 
 def causes(paper: Paper, world: str) -> dict[str, str]:
-    """Read the reasons for different verdicts of the world, by claim: `in-WORLD.toml` beside `claims.toml`."""
+    """Read the reasons for different verdicts of the backend, by claim: `in-WORLD.toml` beside `claims.toml`."""
     file = paper.folder / f"in-{world}.toml"
     return {name: " ".join(str(text).split()) for name, text in read(file).items()} if file.is_file() else {}
 
@@ -49,22 +49,21 @@ def page(
 ) -> str:
     """Write the page of a paper, in Markdown.
 
-    `here` and `there` are the runs of the simulator and of the other world, by `command`; `compare` calls `forebay compare` with
-    these arguments and returns its output.
+    `here` and `there` are the runs of the simulator and of the other backend, by `command`; `compare` calls `forebay compare`
+    with these arguments and returns its output.
     """
     pairs = differing(outcome)
     paper, world = outcome.paper, outcome.world
-    lines = [f"# In the world `{world}`: {paper.slug}", "", f"`{command}`: {summary_elsewhere(outcome)}.", ""]
+    lines = [f"# On the backend `{world}`: {paper.slug}", "", f"`{command}`: {summary_elsewhere(outcome)}.", ""]
     if own_way := changes(outcome):
         lines += [*(f"* {line}" for line in own_way), ""]
     if not pairs:
-        return "\n".join([*lines, "The simulator, asked the same, says the same of each of them."]) + "\n"
+        return "\n".join([*lines, "The simulator has the same verdict on each of them."]) + "\n"
     lines += [
-        "Below are the claims that hold in one of the worlds alone, when both are asked the same, with the cause as far as it",
-        "is known and the packet that decides: of all points behind a claim the one whose runs, taken from the other world,",
-        "move what the claim measures farthest, and there, with seed 1, the first packet at which the worlds do something else:",
-        f"not the same packet, or more than {WITHIN} apart. Both run the file as that world runs it. The first connection that",
-        "differs is shown.",
+        "Each claim below holds on one backend only. Its section has the cause, as far as it is known, and the first packet",
+        f"that differs (another packet, or more than {WITHIN} apart). The packet is from the deciding point of the claim: the",
+        "point whose runs, replaced by those of the other backend, change the measurement most. Both backends run it with",
+        "seed 1 and the same settings. Of each run, the first connection that differs is shown.",
     ]
     known = causes(paper, world)
     shown: dict[tuple[str, ...], str] = {}
@@ -77,7 +76,7 @@ def page(
         for experiment, unit, told in _to_show(paper, own, here, point, world):
             words = compare_words(unit, outcome.elsewhere.changed.get(experiment, {}) if outcome.elsewhere else {}, world)
             if words in shown:
-                lines += ["", f"{told} It is the run of {shown[words]}."]
+                lines += ["", f"{told} The packets are those of {shown[words]}."]
                 continue
             shown[words] = name
             line = shlex.join(["forebay", *words]).replace(str(paper.folder.resolve()), f"papers/{paper.slug}")
@@ -89,15 +88,16 @@ def _to_show(paper: Paper, own: Verdict, here: Simulated, point: _point.Point | 
     """Choose the runs to compare for a claim: those of the deciding point, or of the first of each experiment."""
     if point is not None:
         alone = point.verdict.measured[own.told]
-        what = "makes the verdict another one" if point.decides else "moves it farthest, not far enough by itself"
-        what = f"Experiment `{point.experiment}`: with {world}'s runs at one point alone it is {brief(alone)}, which {what}."
+        what = "changes the verdict" if point.decides else "is the largest change by one point, and does not change the verdict"
+        of = f"Experiment `{point.experiment}`: with the runs of {world} at this point alone,"
+        what = f"{of} the measurement is {brief(alone)}. This {what}."
         return [(point.experiment, point.unit, what)]
     units = [(n, here.units[n][0]) for n in paper.judges[own.claim.id].uses if here.units.get(n)]
-    return [(n, u, f"No single point moves it. Experiment `{n}`, its first point:") for n, u in units]
+    return [(n, u, f"No single point changes the measurement. Experiment `{n}`, its first point:") for n, u in units]
 
 
 def compare_words(unit: Unit, changed: dict[str, Any], world: str) -> tuple[str, ...]:
-    """Return the arguments of `forebay compare` for a run, with the world's changes in both."""
+    """Return the arguments of `forebay compare` for a run, with the changes for the backend in both."""
     sets = [*unit.sets, *(f"{key}={_toml.value(value, key)}" for key, value in sorted(changed.items()))]
     words = ["compare", str(unit.scenario), "--packets", "--within", WITHIN, "--worlds", f"sim,{world}", "--seed", str(unit.seed)]
     return (*words, *(word for s in sets for word in ("--set", s)))

@@ -88,7 +88,7 @@ def _paper(o: Outcome, command: str, *, scale: Scale) -> str:
     ]
     if o.elsewhere is not None:
         decides = f' <a href="{escape(o.decides)}">The packets that decide</a>.' if o.decides else ""
-        parts.append(f"<p>In the world {escape(o.world)}: {escape(summary_elsewhere(o))}.{decides}</p>")
+        parts.append(f"<p>On the backend {escape(o.world)}: {escape(summary_elsewhere(o))}.{decides}</p>")
     seen: set[str] = set()
     for number, figure in sorted(o.paper.figures.items(), key=lambda item: place(item[0])):
         claims = [by[c] for c in figure.claims if c in by]

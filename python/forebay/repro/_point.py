@@ -1,4 +1,4 @@
-"""Search for the point of an experiment that decides a disagreement of two worlds on a claim."""
+"""Search for the point of an experiment that decides a disagreement of two backends on a claim."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33
 #: Descriptions of the scales.
 SCALE = {
     "quick": "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
-    "full": "What half an hour allows: beside each claim is what was run, where the specification asks for more.",
-    "document": "At the scale that the specification asks for.",
+    "full": "At the default scale, half an hour of runs. *Rests on* names runs that are fewer than the specification requires.",
+    "document": "At the scale of the specifications.",
 }
 
 
@@ -176,7 +176,7 @@ def _cautions(o: Outcome) -> list[str]:
     found = [(name, opinion.caution) for name, opinion in o.paper.opinions.items() if name in by and opinion.caution]
     if not found:
         return []
-    return ["", "What holds and shows less than it seems:", "", *(f"* `{name}`: {caution}" for name, caution in found)]
+    return ["", "Claims that hold, but prove less than they seem to:", "", *(f"* `{name}`: {caution}" for name, caution in found)]
 
 
 def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
@@ -205,7 +205,7 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
         elif v.measured:
             lines.append(f"{pad}{brief(v.measured[v.by])}")
         if v.explanation and v.status not in (STATED, BROKEN):
-            lines.append(f"{pad}because   {v.explanation}")
+            lines.append(f"{pad}reason    {v.explanation}")
         elif v.status in (AFTERWARDS, NOT, UNDECIDED):
             lines.append(f"{pad}UNEXPLAINED")
         if told := elsewhere(outcome, v.claim.id):
@@ -240,7 +240,7 @@ def summary(verdicts: list[Verdict]) -> str:
 
 
 def elsewhere(outcome: Outcome, claim: str) -> str:
-    """Describe the result of a claim in the other world in a line; empty without a result."""
+    """Describe the result of a claim on the other backend in a line; empty without a result."""
     if outcome.elsewhere is None or not outcome.paper.judges[claim].uses:
         return ""
     v = next(v for v in outcome.elsewhere.verdicts if v.claim.id == claim)
@@ -253,7 +253,7 @@ def told(v: Verdict) -> str:
 
 
 def summary_elsewhere(outcome: Outcome) -> str:
-    """One line over the claims with runs, in the other world and in the simulator."""
+    """One line over the claims with runs, on the other backend and in the simulator."""
     if outcome.elsewhere is None:
         return ""
     own = {v.claim.id: v for v in outcome.verdicts}
@@ -261,20 +261,23 @@ def summary_elsewhere(outcome: Outcome) -> str:
     ran = [v for v in there if v.status not in (REFUSED, BROKEN)]
     good = sum(v.good for v in ran)
     differ = [v.claim.id for v in ran if v.good != own[v.claim.id].good]
-    text = f"{good} of {len(ran)} claims hold that could be run there"
+    text = f"{good} of {len(ran)} claims hold"
     refused, broken = (sum(v.status == s for v in there) for s in (REFUSED, BROKEN))
-    text += f", {refused} could not" if refused else ""
+    text += f", {refused} cannot run" if refused else ""
     text += f", {broken} failed" if broken else ""
-    return text + (f"; other than in the simulator: {', '.join(differ)}" if differ else "")
+    return text + (f"; the verdict of the simulator differs for {', '.join(differ)}" if differ else "")
 
 
 def changes(outcome: Outcome) -> list[str]:
-    """List the world's changes to keys of the document's files."""
+    """List the changes to keys of the document's files for the backend."""
     changed = outcome.elsewhere.changed if outcome.elsewhere is not None else {}
     by: dict[str, list[str]] = {}
     for name, keys in changed.items():
         by.setdefault(", ".join(f"{k} = {json.dumps(v)}" for k, v in sorted(keys.items())), []).append(name)
-    return [f"its own way there: {keys} (experiment{'s' * (len(names) > 1)} {', '.join(names)})" for keys, names in by.items()]
+    return [
+        f"settings changed for this backend: {keys} (experiment{'s' * (len(names) > 1)} {', '.join(names)})"
+        for keys, names in by.items()
+    ]
 
 
 def rests_on(v: Verdict, m: Measured) -> str:
@@ -291,15 +294,20 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
         lines += [second, ""]
     lines += [SCALE[scale], ""]
     lines += [
-        "Measurements stand in three columns: as the document states it, with the recommended reading of what it leaves open;",
-        "under a reading that was named beforehand, in the specification, the claims file or the readme, one for all claims of",
-        "an experiment; and under a reading that was found after a claim had failed, or that contradicts the document.",
-        "Verdicts: **yes**: it holds as stated. **named**: it holds under the reading named beforehand. **NO**: it does not, and",
-        "**NO, afterwards**: only under one of the last column, which counts as not reproduced. One word says whose error it is:",
-        "ours, the document's, or open; evidence from a second simulator is beside it. The explanation follows the table.",
-        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are",
-        "in each paper's `claims.toml`; [CHANGES.md](CHANGES.md) says which were corrected. Where many values were measured,",
-        "their range is shown; the pages have them all. *Rests on* counts flows and timeouts of the runs that were looked at.",
+        "A *reading* is an interpretation of a sentence or a gap of the document. Measurements are in three columns:",
+        "",
+        "* *as stated*: with the values of the document, and the recommended readings of the specification,",
+        "* *under a reading named beforehand*: in the specification, the claims file or the readme; one for all claims of an",
+        "  experiment,",
+        "* *found afterwards*: under a reading that was found after a claim had failed, or that contradicts the document.",
+        "",
+        "Verdicts: **yes**: the claim holds as stated. **named**: it holds under the reading named beforehand. **NO**: it does",
+        "not hold. **NO, afterwards**: it holds only under a reading of the third column, which counts as not reproduced. The",
+        "word after a verdict names the origin of the error: ours, the document's, or open. The explanation follows the table,",
+        "with the evidence of a second simulator. Headline claims are in bold. Intervals are 95 % confidence intervals over",
+        "seeds. Tolerances and their reasons are in each paper's `claims.toml`; [CHANGES.md](CHANGES.md) lists the corrected",
+        "claims. Of many values only the range is shown; the pages list all. *Rests on* counts flows and timeouts of the runs",
+        "behind a verdict.",
         "",
         "| paper | claims | as stated | named beforehand | NO | of these found afterwards | headline | runs | fingerprint |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
@@ -315,11 +323,11 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
     for o in outcomes:
         lines += ["", f"## {o.paper.slug}", ""]
         if o.paper.title != o.paper.slug:
-            lines += [f"{o.paper.title}. [What was set up]({o.paper.slug}/README.md).", ""]
+            lines += [f"{o.paper.title}. [Setup]({o.paper.slug}/README.md).", ""]
         heads = ["claim", "document", "as stated", "under a reading named beforehand", "found afterwards", "rests on", "verdict"]
         if o.elsewhere is not None:
             heads.append(f"in {o.world}")
-            lines += [f"In the world `{o.world}`: {summary_elsewhere(o)}.", *(f"* {line}" for line in changes(o)), ""]
+            lines += [f"On the backend `{o.world}`: {summary_elsewhere(o)}.", *(f"* {line}" for line in changes(o)), ""]
         lines += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
         for v in o.verdicts:
             name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
@@ -335,7 +343,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
             lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark, *there])} |")
         told = [v for v in o.verdicts if v.status != STATED]
         if told:
-            lines += ["", "What is not plainly reproduced, and why:", ""]
+            lines += ["", "Claims that do not hold as stated, with the reasons:", ""]
             for v in told:
                 opinion = o.paper.opinions.get(v.claim.id)
                 second = f" Second opinion: {opinion.evidence}" if opinion and opinion.evidence else ""
@@ -362,7 +370,7 @@ def _under_readings(o: Outcome) -> list[str]:
         return []
     lines = [
         "",
-        "Every reading, and what it gives for all claims measured under it:",
+        "Every reading, with the claims that hold under it and those that do not:",
         "",
         "| reading | origin | holds | does not |",
     ]

@@ -247,7 +247,7 @@ class Session:
 
 
 def _changed(units: list[Unit]) -> dict[str, Any]:
-    """Collect the world's changes to keys in these runs."""
+    """Collect the changes to keys for the backend in these runs."""
     return {key: value for unit in units for key, value in unit.runs.changed.items()}
 
 

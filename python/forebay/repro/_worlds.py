@@ -1,4 +1,4 @@
-"""Documents in other worlds than the simulator: changes to their files for a world, and unsupported keys."""
+"""Documents on other backends than the simulator: changes to their files for a backend, and unsupported keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from forebay import ScenarioError
 
-#: World of the verdicts, and those that can stand beside it.
+#: Backend of the verdicts, and those whose verdicts can be shown beside them.
 OWN, OTHERS = "sim", ("linux",)
 
 #: Keys that a world does not support, with its replacement. Nothing else of a document's file is changed.
@@ -30,7 +30,7 @@ _KEY = re.compile(r"change `([a-z.-]+)`, or choose another world")
 def refused(error: ScenarioError, world: str) -> dict[str, str]:
     """Return the keys that `world` rejects, with its reasons; empty if the scenario is invalid for another reason."""
     # Names of the variants, if only some are affected.
-    reason = re.compile(rf"the world `{world}` does not run (?:this|the variant `.*?`): ")
+    reason = re.compile(rf"the backend `{world}` does not run (?:this|the variant `.*?`): ")
     if not error.errors or not all(reason.match(m.message) for m in error.errors):
         return {}
     keys = [_KEY.search(m.help or "") for m in error.errors]

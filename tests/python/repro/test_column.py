@@ -1,4 +1,4 @@
-"""Results of a paper's claims in another world: stored beside it, a column of the scorecard, and the point that decides."""
+"""Results of a paper's claims on another backend: stored beside it, a column of the scorecard, and the point that decides."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_deciding_point_moves_measurement(folder: Path) -> None:
     assert not point.verdict.good
     assert point.verdict.measured[1].value == 42
     assert own["c-reading"].measured[1].value == 22, "the simulator's own stays"
-    assert _point.decisive(here, paper, own["c-number"], ours, theirs) is None, "both worlds say the same"
+    assert _point.decisive(here, paper, own["c-number"], ours, theirs) is None, "both backends have the same verdict"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_column_is_cached_and_renewed(
     text = card.read_text()
     assert "| named | NO (simulator: named): 12 |" in text or "| named | NO (simulator: named): 12 ±2.5 |" in text
     assert "| unknown |" in text, "c-wrong was not asked for"
-    assert "In the world `linux`: 1 of 2 claims hold, 2 are unknown." in text
+    assert "On the backend `linux`: 1 of 2 claims hold, 2 are unknown." in text
     assert "[in-linux.md](some-paper/in-linux.md)" in text
     page = (folder / "in-linux.md").read_text()
     assert "Cause: It is slower." in page

@@ -72,7 +72,7 @@ def test_linux_column_matches_runs() -> None:
         assert re.findall(r"^## (\S+)$", page, re.MULTILINE) == differ
         causes = _decides.causes(paper, "linux")
         assert list(causes) == [name for name in differ if name in causes], (
-            "a cause of what both worlds say alike, or out of order"
+            "a cause of a claim on which both backends agree, or out of order"
         )
         assert all(f"Cause: {cause}" in page for cause in causes.values()), "in-linux.toml is newer than the page"
 

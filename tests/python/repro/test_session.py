@@ -191,7 +191,7 @@ def test_the_command(
 def test_claims_in_another_world(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """There the runs of one experiment take twice as long, those of another are refused, and a key has the world's own value."""
+    """There the runs of one experiment take twice as long, those of another are refused, and a key is changed for it."""
 
     class Elsewhere(some_paper.Fake):
         def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> some_paper.FakeRuns:
@@ -220,23 +220,23 @@ def test_claims_in_another_world(
     printed = capsys.readouterr().out
     assert "in linux: NO: 22 ±2.5" in printed
     assert "in linux: not run: it has no such queue" in printed
-    assert "in linux: 1 of 3 claims hold that could be run there, 1 could not; other than in the simulator: c-number" in printed
-    assert "its own way there: transport.handshake = true (experiments one, grid)" in printed
+    assert "in linux: 1 of 3 claims hold, 1 cannot run; the verdict of the simulator differs for c-number" in printed
+    assert "settings changed for this backend: transport.handshake = true (experiments one, grid)" in printed
     card = (out / "SCORECARD.md").read_text()
     assert "| verdict | in linux |" in card
     assert "| yes | NO: 22 ±2.5 |" in card
     assert "--world linux" in card
     page = (out / "some-paper" / "index.html").read_text()
-    assert "In the world linux: 1 of 3 claims" in page
+    assert "On the backend linux: 1 of 3 claims" in page
     assert '<a href="in-linux.md">The packets that decide</a>' in page
     decides = (out / "some-paper" / "in-linux.md").read_text()
     assert "## c-number" in decides
-    assert "c-wrong" not in decides, "both worlds say the same of it"
+    assert "c-wrong" not in decides, "both backends have the same verdict"
     assert decides.count("connection 0: 3 of 9 packets are the same\n  then ACK 4:") == len(compared) == 1
     assert "connection 1" not in decides
     assert "forebay compare papers/some-paper/" in decides
     assert compared[0][:2] == ("compare", str(folder / "fig.toml"))
-    assert compared[0][-2:] == ("--set", "transport.handshake=true"), "as the other world runs it"
+    assert compared[0][-2:] == ("--set", "transport.handshake=true"), "with the settings of the other backend"
     assert "c-number,headline,as stated" in (out / "verdicts.csv").read_text(), "verdicts are those of the simulator"
 
 

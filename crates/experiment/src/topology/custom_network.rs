@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_what_is_written() {
+    fn builds_listed_nodes_and_links() {
         let links = [("a", "x", true), ("x", "y", true), ("x", "y", true), ("b", "y", true)];
         let n = with_bottleneck(&["a", "b"], &["x", "y"], &links, Value::Text("x->y".into())).unwrap();
         assert_eq!((n.nodes.len(), n.ports.len()), (4, 8));

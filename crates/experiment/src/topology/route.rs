@@ -10,7 +10,7 @@ use forebay_types::{NodeId, QueueLen, Time};
 pub struct Route {
     /// RTT of a full data packet and its ACK.
     pub idle_rtt: Time,
-    /// Difference between that RTT and the RTT of a SYN and its SYN-ACK: the serialisation of the larger packet.
+    /// Difference between that RTT and the RTT of a SYN and its SYN-ACK: the serialization of the larger packet.
     pub handshake_deficit: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,

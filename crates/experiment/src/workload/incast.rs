@@ -1,4 +1,4 @@
-//! Workload `incast`: barrier-synchronised blocks, which one receiver requests from many senders at once.
+//! Workload `incast`: barrier-synchronized blocks, which one receiver requests from many senders at once.
 
 use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};

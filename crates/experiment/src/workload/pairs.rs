@@ -21,9 +21,9 @@ pub(super) const PATTERN: Param = optional(
     "pattern",
     Kind::Choice(&["pairwise", "permutation", "all-to-one", "all-pairs", "other-rack", "each-other-rack"]),
     "pairwise",
-    "pairwise: the i-th source to the i-th destination (one of the lists may be a single host); permutation: a random one-to-one \
-     assignment in which no host sends to itself; all-to-one: every source to the only destination; all-pairs: every source to every \
-     other destination; other-rack: every source to a random destination at another switch; each-other-rack: every source to one random \
+    "`pairwise`: the i-th source to the i-th destination (one of the lists may be a single host). `permutation`: a random one-to-one \
+     assignment in which no host sends to itself. `all-to-one`: every source to the only destination. `all-pairs`: every source to every \
+     other destination. `other-rack`: every source to a random destination at another switch. `each-other-rack`: every source to one random \
      destination at each other switch",
 );
 /// Seed of random patterns, for repeated runs with equal pairs.

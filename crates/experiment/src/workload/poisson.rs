@@ -42,10 +42,10 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "load-at",
                 Kind::Choice(&["hosts", "bottleneck", "uplinks", "tightest"]),
                 "hosts",
-                "reference rate: hosts: the sum of the interface rates of the `from` hosts, so that each sends at `load` of its rate; \
-                 bottleneck: the rate of the topology's port `bottleneck`, which is right when every flow crosses it; uplinks: the sum of the \
+                "reference rate. `hosts`: the sum of the interface rates of the `from` hosts, so that each sends at `load` of its rate. \
+                 `bottleneck`: the rate of the topology's port `bottleneck`, if every flow crosses it. `uplinks`: the sum of the \
                  rates that lead from the switches of the `from` hosts to other switches, divided by the share of flows that leave their \
-                 switch; tightest: the smaller of hosts and uplinks",
+                 switch. `tightest`: the smaller of `hosts` and `uplinks`",
             ),
             optional(
                 "racks",

@@ -25,7 +25,7 @@ pub(super) const REQUEST_LATENCY: Param = optional(
     "request-latency",
     Kind::Time,
     "",
-    "one-way latency of a request outside of the network (`request = \"0B\"`), above zero. Default: propagation and serialisation of an ACK-sized \
+    "one-way latency of a request outside of the network (`request = \"0B\"`), above zero. Default: propagation and serialization of an ACK-sized \
      packet on the empty path",
 );
 

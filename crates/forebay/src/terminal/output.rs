@@ -9,13 +9,13 @@ use std::io::{self, Write};
 /// Output formats of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum NumberFormat {
-    /// For a person
+    /// Text for reading
     Table,
     /// One JSON object, in SI units
     Json,
 }
 
-/// Prints `text` for a person, in lines that fit the terminal.
+/// Prints `text` for reading, in lines that fit the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_data(&wrap(text, wrap::stdout()))
 }

@@ -19,20 +19,20 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The scenario file: the network as it is today
     file: PathBuf,
-    /// The objective, such as "p99 of reads" or "p99 of reads at most 2ms" (the cheapest change that keeps it): mean, p50, p99, p99.9, deadline
+    /// The objective, such as "p99 of reads" or "p99 of reads at most 2ms" (the cheapest change that stays below it): mean, p50, p99, p99.9, deadline
     /// misses, completion or goodput of a class [default: that of [advise] in the file]
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Seeds of the best changes; every other result has two
+    /// Number of seeds for the best changes; other results have two
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: u32,
     /// Directory for the results [default: out/NAME-advise]; the same command continues an interrupted search
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Runs at the same time [default: one for each processor]
+    /// Number of parallel runs [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
     /// Do not write a report beside the results

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// World of the runs, instead of the file's: see `forebay list worlds`
+    /// Backend of the runs, instead of the file's: see `forebay list worlds`
     #[arg(long, value_name = "NAME")]
     world: Option<String>,
     /// Check the scenario for each of these values, as `run` does (repeatable)
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 /// Output formats of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TextFormat {
-    /// For a person
+    /// Text for reading
     Text,
     /// One JSON document
     Json,

@@ -1,4 +1,4 @@
-//! `forebay compare`: one scenario in several worlds and on several stacks, side by side; and packet by packet.
+//! `forebay compare`: one scenario on several backends and stacks, side by side; and packet by packet.
 
 use crate::closed_forms::ClosedForms;
 use crate::input::resolve_path;
@@ -31,7 +31,7 @@ const STACKS: [&str; 2] = ["linux", "ns2"];
 /// Connections with printed packets.
 const SHOWN: usize = 12;
 
-/// Run a scenario in several worlds, and show their results side by side
+/// Run a scenario on several backends, and print their results in one table
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario file
@@ -45,10 +45,10 @@ pub(crate) struct Args {
     /// Number of runs with different seeds, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
-    /// The worlds
+    /// The backends
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "model,sim,linux")]
     worlds: Vec<String>,
-    /// A kernel of `forebay kernel list` for the world linux; given twice, both are compared
+    /// A kernel of `forebay kernel list` for the backend linux; given twice, both are compared
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
     /// Show the first difference between the packets of simulator and Linux, for each connection, in the order of time
@@ -57,18 +57,18 @@ pub(crate) struct Args {
     /// With --packets: tolerance for the time of a packet; larger than 0, only decisions are compared [default: 0ns]
     #[arg(long, value_name = "TIME", requires = "packets")]
     within: Option<Time>,
-    /// Add all values of the closed forms, beside their measurements in each other world, and the reasons of those that do not apply
+    /// Add all values of the closed forms, beside the measurements of each other backend, and the reasons of those that do not apply
     #[arg(long, conflicts_with = "packets")]
     models: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = NumberFormat::Table)]
     format: NumberFormat,
-    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
+    /// Number of threads, for parallel runs, or inside a run if there are fewer runs than threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
 }
 
-/// A world with its stack and kernel: one way to run the scenario.
+/// A backend with its stack and kernel: one configuration of the comparison.
 #[derive(Debug, Clone)]
 struct Configuration {
     world: String,
@@ -92,25 +92,25 @@ impl Configuration {
     }
 }
 
-/// Time to remove guests and namespaces of other worlds than the simulator after a signal.
+/// Time to remove guests and namespaces of other backends than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
-/// Runs the scenario in all worlds, and prints the results.
+/// Runs the scenario on all backends, and prints the results.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for name in &args.worlds {
         if forebay_backends::all().find(name).is_none() {
-            return Err(Failure::Usage(format!("there is no world `{name}`; `forebay list worlds` names them")));
+            return Err(Failure::Usage(format!("there is no backend `{name}`; `forebay list worlds` names them")));
         }
     }
     // Errors of the scenario are reported as such, once.
     let plain = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &args.set, args.seed)?.resolve()?;
-    // Guests and namespaces of the other worlds are removed before the process ends.
+    // Guests and namespaces of the other backends are removed before the process ends.
     let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }
 }
 
-/// All configurations in the order of their columns: the closed forms, then the worlds of each stack.
+/// All configurations in the order of their columns: the closed forms, then the backends of each stack.
 fn configurations(args: &Args) -> Vec<Configuration> {
     let with = |world: &str, stack: Option<&'static str>, kernel: Option<&String>| Configuration {
         world: world.to_owned(),
@@ -139,7 +139,7 @@ struct Column {
     configuration: Configuration,
     /// One for each variant.
     variants: Vec<summary_table::Variant>,
-    /// With `--models`, in all worlds but theirs.
+    /// With `--models`, on all backends but theirs.
     closed_forms: Option<ClosedForms>,
 }
 
@@ -220,7 +220,7 @@ fn run(args: &Args, configuration: &Configuration, resolved: &Resolved) -> Resul
 struct Collector {
     display: Display,
     variants: Vec<summary_table::Variant>,
-    /// Remarks of worlds about the quality of their runs.
+    /// Remarks of backends about the quality of their runs.
     remarks: Vec<String>,
     closed_forms: Option<ClosedForms>,
 }
@@ -246,9 +246,9 @@ impl Watcher for Collector {
     }
 }
 
-/// The reasons of a world that does not run the scenario, or some of its variants.
+/// The reasons of a backend that does not run the scenario, or some of its variants.
 fn reasons(errors: &Errors, world: &str) -> String {
-    let refused = format!("the world `{world}` does not run ");
+    let refused = format!("the backend `{world}` does not run ");
     let all = errors.related().into_iter().flatten().map(|e| e.to_string().trim_start_matches(&refused).to_owned());
     // The refused variant is named once.
     let mut refused_variant = String::new();
@@ -324,7 +324,7 @@ fn packets(args: &Args) -> Result<(), Failure> {
         }
     }
     if !compared && out.is_empty() {
-        return Err(Failure::Usage("--packets needs the world `sim` and another one that has packets".into()));
+        return Err(Failure::Usage("--packets needs the backend `sim` and another one that has packets".into()));
     }
     if args.format == NumberFormat::Json { print_data(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
 }

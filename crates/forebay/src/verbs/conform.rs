@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Scripts, or folders of scripts (*.pkt)
     #[arg(required = true, value_name = "SCRIPT")]
     scripts: Vec<PathBuf>,
-    /// World of the endpoints
+    /// Backend of the endpoints
     #[arg(long, value_name = "WORLD", value_delimiter = ',', default_value = "sim", value_parser = ["sim", "linux"])]
     world: Vec<String>,
     /// Stack of the endpoint, unless a script names one [default: linux]

@@ -13,10 +13,10 @@ static PARTS: &[&Part] = &[&forebay_kernel::doctor::PART, &super::hosts::PART];
 
 /// Check this machine, and print commands that fix it
 ///
-/// The exit code is 1 if something does not work.
+/// The exit code is 1 if a check fails.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only this part, such as linux
+    /// Check only this feature, such as linux
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(PARTS.iter().map(|p| p.name)))]
     part: Option<String>,
     /// Output format

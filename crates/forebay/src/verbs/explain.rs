@@ -21,16 +21,16 @@ pub(crate) struct Args {
     /// that `forebay run` wrote, for its slowest messages
     #[arg(value_name = "KEY|DIR")]
     what: String,
-    /// This message of the results, by its flow_id
+    /// The message of the results with this flow_id
     #[arg(long, value_name = "N", conflicts_with = "query")]
     flow: Option<u64>,
-    /// The slowest message of this query of the results, by its query_id
+    /// The slowest message of the query with this query_id
     #[arg(long, value_name = "N")]
     query: Option<u64>,
-    /// Of this variant, instead of the first
+    /// Variant of the results, instead of the first one
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
-    /// Of this repetition
+    /// Run of the variant, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     run: u32,
     /// Output format

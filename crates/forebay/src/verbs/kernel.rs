@@ -1,4 +1,4 @@
-//! `forebay kernel`: builds, lists and removes the kernels of the world `linux`.
+//! `forebay kernel`: builds, lists and removes the kernels of the backend `linux`.
 
 use crate::terminal::escape::escape;
 use crate::terminal::failure::Failure;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Number of files in a build of a kernel from scratch (540 in 6.12).
 const FILES: usize = 540;
 
-/// Build, list and remove the kernels of the world `linux`
+/// Build, list and remove the kernels of the backend `linux`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -142,7 +142,7 @@ fn status(cache: &Cache) -> String {
     let mut out = String::new();
     match kernel(cache, None) {
         Ok(k) => {
-            let _ = writeln!(out, "A run in the world linux uses Linux {}: {}", k.version(), about(&k));
+            let _ = writeln!(out, "The backend linux uses Linux {}: {}", k.version(), about(&k));
             let m = k.manifest();
             let _ = writeln!(
                 out,

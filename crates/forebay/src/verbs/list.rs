@@ -12,7 +12,8 @@ use std::fmt::Write;
 /// List the names that a scenario can use, one line each
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only this kind, such as queues, or everything about one thing, such as dctcp
+    /// A kind, such as queues, or a name with its parameters, such as dctcp
+    #[arg(value_name = "KIND|NAME")]
     what: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
@@ -48,8 +49,8 @@ fn one(what: &str, sections: &[Section], format: TextFormat) -> Result<(), Failu
         let all = describe(forebay_backends::all());
         let kinds: Vec<String> = all.iter().map(word).collect();
         let names = all.iter().flat_map(|s| s.items.iter().map(|i| i.name)).chain(kinds.iter().map(String::as_str));
-        let guess = nearest(what, names).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
-        return Err(Failure::Usage(format!("there is no `{}`{guess}; kinds: {}", cut(what), kinds.join(", "))));
+        let guess = nearest(what, names).map_or(".".to_owned(), |g| format!("; did you mean `{g}`?"));
+        return Err(Failure::Usage(format!("there is no `{}`{guess} Kinds: {}", cut(what), kinds.join(", "))));
     }
     if format == TextFormat::Json {
         return print_data(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));

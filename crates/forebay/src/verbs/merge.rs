@@ -13,7 +13,7 @@ use forebay_store::sweep::SweepDir;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Join the shards of a sweep, which `forebay run --shard` wrote
+/// Join the shards of a sweep that `forebay run --shard` wrote
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Directories of the shards
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Do not write a report beside the results
     #[arg(long)]
     no_report: bool,
-    /// Print only where the results are
+    /// Print only the path of the results
     #[arg(long, short)]
     quiet: bool,
 }

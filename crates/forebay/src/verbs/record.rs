@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// Record the traffic of this host's connections as a scenario for `forebay run`
 ///
 /// Sizes, times, round trips and retransmissions come from the kernel's counters of each connection; no payload is read. With the privileges of
-/// `forebay attach`, a BPF program reports the counters of connections when they close; without, connections that open and close between two samples
-/// are missing.
+/// `forebay attach`, a BPF program reports the counters of connections when they close. Without them, connections that open and close between two
+/// samples are missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario to write; the list of messages is written beside it, with the extension csv. Only you can read these files
+    /// The scenario to write; the list of messages is written beside it, with the extension csv. Other users cannot read these files
     #[arg(value_name = "FILE.toml")]
     pub(crate) out: PathBuf,
     /// Duration of the recording

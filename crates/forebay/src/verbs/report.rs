@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// The file to write [default: DIR/report.html of a single DIR, else report.html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }

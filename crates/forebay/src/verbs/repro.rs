@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Scale of the runs; document: all runs of the specifications, which take hours [default: full]
     #[arg(long, value_name = "SCALE", value_parser = ["quick", "full", "document"], conflicts_with = "quick")]
     scale: Option<String>,
-    /// Also judge the claims in this world, in a column of its own: linux, the TCP of a real kernel [default: sim]
+    /// Also judge the claims on this backend, in a column of its own: linux, the TCP of a real kernel [default: sim]
     #[arg(long, value_name = "WORLD", value_parser = ["sim", "linux"])]
     world: Option<String>,
     /// Only this claim (repeatable)
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Also write the scorecard here [always: DIR/SCORECARD.md]
     #[arg(long, value_name = "FILE")]
     scorecard: Option<PathBuf>,
-    /// Also keep the other world's verdicts and page beside the paper, and renew their column on the file of --scorecard
+    /// Also write the verdicts of the other backend and their page into the folder of the paper, and update their column in the file of --scorecard
     #[arg(long, requires = "world")]
     keep: bool,
     /// Finished runs [default: DIR/units]

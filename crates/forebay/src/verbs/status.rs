@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Show attached programs, their users and their counters
 ///
-/// Needs no privileges; counters and parameters are shown to those who may read them.
+/// Needs no privileges, but prints counters and parameters only with the privileges to read them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Output format

@@ -354,7 +354,7 @@ pub(crate) fn terminal() {
 }
 
 /// Makes the calling thread one of a user without rights. The system call of the C library would concern all threads.
-fn become_nobody() {
+fn drop_to_unprivileged_user() {
     // SAFETY: plain system calls; they change this thread only.
     unsafe {
         assert_eq!(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()), 0);
@@ -371,7 +371,7 @@ pub(crate) fn held_lock() {
         let guarded = scene.guard("");
         let take = || -> io::Result<File> {
             if who != "root" {
-                become_nobody();
+                drop_to_unprivileged_user();
             }
             let file = File::open(path)?;
             file.lock()?;
@@ -398,7 +398,7 @@ pub(crate) fn flood() {
     let guarded = scene.guard("--prometheus-port 9465");
     let (stop, made) = (AtomicBool::new(false), AtomicUsize::new(0));
     let silent = || {
-        become_nobody();
+        drop_to_unprivileged_user();
         let mut kept = std::collections::VecDeque::new();
         while !stop.load(Ordering::Relaxed) {
             if let Ok(socket) = TcpStream::connect("127.0.0.1:9465") {

@@ -1,4 +1,4 @@
-//! The tables of docs/how-to/deploy-on-hosts.md.
+//! The tables of docs/internals/hosts.md.
 
 use crate::load::Load;
 use crate::programs::{Inside, Run};

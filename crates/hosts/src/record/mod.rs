@@ -168,8 +168,9 @@ impl Recording {
     /// There is nothing to write, or the system refuses.
     pub fn write(&self, request: &Request, output: &Output) -> Result<PathBuf, Error> {
         if self.messages.is_empty() {
-            return Err(Error::new("no connection carried anything meanwhile: there is nothing to record")
-                .fix("record longer, or for other prefixes"));
+            return Err(
+                Error::new("no connection transferred data during the recording").fix("record longer, or for other prefixes")
+            );
         }
         let mut number = 0;
         loop {

@@ -363,7 +363,7 @@ fn wide() {
     };
     for prefixes in [&["0.0.0.0/0"][..], &["::/0"], &["0.0.0.0/1", "128.0.0.0/1"], &["10.77.0.0/24", "128.0.0.0/2"]] {
         let said = attach(&narrow(prefixes)).expect_err("all of the Internet").to_string();
-        assert!(said.contains("--default") && said.contains("data centre"), "{said}");
+        assert!(said.contains("--default") && said.contains("data center"), "{said}");
     }
     for cgroup in ["/", "", ".", "//"] {
         let whole = Request { default: false, cgroup: Some(cgroup.into()), ..request() };

@@ -10,7 +10,7 @@ use forebay_platform::doctor::{Check, Part};
 /// Building kernels, and running them.
 pub static PART: Part = Part {
     name: "linux",
-    title: "The world linux: Linux itself in virtual time",
+    title: "The backend linux: the kernel's TCP in virtual time",
     checks: &[
         Check { title: "processor", look: guest::processor },
         Check { title: "gcc", look: tools::gcc },

@@ -14,7 +14,7 @@ fn worlds() -> &'static Worlds {
     ALL.get_or_init(|| Worlds::new(&[&forebay_sim::world::Simulator, &Linux]))
 }
 
-/// The experiment of a scenario in the world `linux`.
+/// The experiment of a scenario on the backend `linux`.
 pub(crate) fn experiment(text: &str) -> Experiment {
     let scenario = Scenario::from_text(worlds(), text, "case", "".as_ref(), &["world=linux".to_owned()], None);
     let resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -37,7 +37,7 @@ pub(crate) fn kernel() -> bool {
         _ => None,
     };
     let lacks: Vec<String> = forebay_kernel::doctor::PART.checks.iter().filter_map(failing).collect();
-    assert!(!lacks.is_empty(), "there is no kernel for the world linux, and this machine can build one: forebay kernel build");
+    assert!(!lacks.is_empty(), "there is no kernel for the backend linux, and this machine can build one: forebay kernel build");
     forebay_platform::doctor::required::skip("kernel", &format!("this machine cannot build one ({})", lacks.join("; ")));
     false
 }

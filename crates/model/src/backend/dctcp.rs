@@ -28,7 +28,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     ];
     let mut notes = Vec::new();
     if k <= guideline {
-        notes.push("K is at most C RTT / 7: for some number of flows the synchronised sawtooth empties the queue".into());
+        notes.push("K is at most C RTT / 7: for some number of flows the synchronized sawtooth empties the queue".into());
     }
     let rest = other_than_endless(v, group);
     if long.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         lines.push(Line { max: 1.0, ..alpha });
         lines.push(Line::theory("window at K, W*", Dimension::Packets, s.critical_window));
         if s.queue_min < 0.0 {
-            notes.push("the synchronised sawtooth would empty the queue: the link idles at its bottom".into());
+            notes.push("the synchronized sawtooth would empty the queue: the link idles at its bottom".into());
         }
         if s.critical_window < 4.0 {
             notes.push("windows are near the minimum of 2 segments, below which flows cannot reduce".into());
@@ -68,6 +68,6 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             notes.push("without `warmup` in [observe] the measured queue includes slow start".into());
         }
     }
-    let about = "synchronised long flows at a marking step (Alizadeh et al., SIGCOMM 2010, section 3.3)";
+    let about = "synchronized long flows at a marking step (Alizadeh et al., SIGCOMM 2010, section 3.3)";
     Ok(Section { model: "dctcp", about, group: Some(group), port: Some(b.port), inputs, lines, notes })
 }

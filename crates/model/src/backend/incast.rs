@@ -1,4 +1,4 @@
-//! The incast model, for a workload of barrier-synchronised blocks under NewReno.
+//! The incast model, for a workload of barrier-synchronized blocks under NewReno.
 
 use super::path::{bottleneck, other_workloads, pairs};
 use super::{Line, Predicts, Section, measure};
@@ -79,7 +79,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             b.name
         ));
     }
-    let about = "barrier-synchronised blocks under NewReno (Zhang, Ren, Tang, Lin: Modeling and Solving TCP Incast)";
+    let about = "barrier-synchronized blocks under NewReno (Zhang, Ren, Tang, Lin: Modeling and Solving TCP Incast)";
     Ok(Section { model: "incast", about, group: Some(group), port: Some(b.port), inputs, lines, notes })
 }
 

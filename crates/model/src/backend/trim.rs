@@ -49,7 +49,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
                 .predicts(Predicts::QueueMean),
             );
             lines.push(
-                Line::pair("largest queue, synchronised", Dimension::Packets, max, move |r| {
+                Line::pair("largest queue, synchronized", Dimension::Packets, max, move |r| {
                     measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
                 })
                 .predicts(Predicts::QueueMax),

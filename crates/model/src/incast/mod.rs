@@ -46,7 +46,7 @@ pub struct Params {
     pub packet: u64,
     /// Payload bytes of a full packet, 1 to `packet`: the unit of goodput. INCAST has one size, S_p, for both.
     pub payload: u64,
-    /// D: base RTT, with the serialisation of a data packet and the latency of its ACK; above 0, at most 100 s and 1e9 packets of the rate.
+    /// D: base RTT, with the serialization of a data packet and the latency of its ACK; above 0, at most 100 s and 1e9 packets of the rate.
     pub rtt: Time,
     /// B: drop-tail buffer of the bottleneck in packets, 1 to 1 000 000.
     pub buffer: u64,

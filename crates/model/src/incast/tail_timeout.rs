@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn never_only_with_a_common_factor_of_four() {
+    fn never_only_with_common_factor_four() {
         for block in 1..=64u64 {
             for ca in 1..=64u64 {
                 let (g, _) = gcd_and_inverse(i128::from(ca % block), i128::from(block));

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_lose_what_nobody_sees() {
+    fn numbers_have_five_digits() {
         assert_eq!([short(12.345_678), short(0.0), short(-1_234_567.0), short(3.0)], [12.346, 0.0, -1_234_600.0, 3.0]);
         assert_eq!(serde_json::to_string(&short(0.1 + 0.2)).unwrap(), "0.3");
     }

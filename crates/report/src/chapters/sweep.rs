@@ -61,7 +61,7 @@ pub fn page(sweep: &Sweep) -> Page {
     .collect();
     let maps = answer::maps(sweep, &choices);
     if !maps.is_empty() {
-        let text = "Main metric of the headline. Stronger colours are better among the settings under the same load.".into();
+        let text = "Main metric of the headline. Stronger colors are better, among settings with the same load.".into();
         page.sections
             .insert(0, Section { id: "maps".into(), title: "Best regions".into(), text, grids: maps, figures: Vec::new() });
     }

@@ -248,7 +248,7 @@ fn key(v: &Value, unit: Dimension) -> GridCell {
     }
 }
 
-/// For two keys or more: heat maps of the main metric over the first two, one per combination of the rest. Stronger colours are better.
+/// For two keys or more: heat maps of the main metric over the first two, one per combination of the rest. Stronger colors are better.
 pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
     let first: Vec<&Choice> = by_class(all).into_iter().next().map_or_else(Vec::new, |c| c.1);
     let (Some((m, less)), [x, y, ..]) = (telling(&first), sweep.axes.as_slice()) else { return Vec::new() };

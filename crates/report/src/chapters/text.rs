@@ -50,12 +50,15 @@ pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
 /// Maximum number of results whose command is printed.
 const MAX_EXPLAINED: usize = 3;
 
-/// Commands that explain the results, and that look for a better configuration.
+/// Commands that explain the results or search for a better configuration.
 pub(super) fn next(dirs: &[RunDir]) -> Vec<String> {
-    let explain = |d: &RunDir| format!("Why the slowest messages were slow: `forebay explain {}`", d.path().display());
+    let explain = |d: &RunDir| format!("Causes of the slowest messages: `forebay explain {}`", d.path().display());
     let mut out: Vec<String> = dirs.iter().take(MAX_EXPLAINED).map(explain).collect();
     if let [one] = dirs {
-        out.push(format!("Which change helps most, and what it costs others: `forebay advise {}`", one.manifest().scenario.file));
+        out.push(format!(
+            "Recommended change, with its cost for other traffic: `forebay advise {}`",
+            one.manifest().scenario.file
+        ));
     }
     out
 }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_unchanged() {
+    fn third_party_files_are_unchanged() {
         let readme = include_str!("../../assets/uplot/README.md");
         for file in [include_str!("../../assets/uplot/uPlot.iife.min.js"), include_str!("../../assets/uplot/uPlot.min.css")] {
             let hex: String = Sha256::digest(file.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();

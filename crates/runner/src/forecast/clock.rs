@@ -34,7 +34,7 @@ impl Stopwatch {
         Stopwatch { busy: busy(), children: children(), wall: Instant::now() }
     }
 
-    /// Time since the start. Where the system does not report the processor time of this thread, the wall time stands for it.
+    /// Time since the start. If the system does not report the processor time of this thread, the wall time replaces it.
     pub(super) fn spent(&self) -> Spent {
         let wall = self.wall.elapsed();
         let busy = busy().zip(self.busy).map_or(wall, |(now, then)| now.saturating_sub(then));

@@ -5,7 +5,7 @@ use forebay_experiment::report::RunError;
 use forebay_experiment::topology::Fib;
 use forebay_scenario::Resolved;
 
-/// Expected cost of runs, as far as their backend allows a forecast.
+/// Expected cost of runs, if their backend allows a forecast.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outlook {
     /// Extrapolated from the first moments of the runs.

@@ -65,7 +65,7 @@ pub(super) fn timeouts(
         }
         ControlFlow::Continue(())
     })?;
-    // On a loaded machine it may not get as far as the first time.
+    // On a loaded machine it may end earlier than the first one.
     Ok(extrapolated(config, if longer.end > first.end { &longer } else { first }, ends))
 }
 

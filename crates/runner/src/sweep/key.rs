@@ -34,7 +34,7 @@ fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]
     h
 }
 
-/// Adds a variant, by the world that runs it and its echo: the scenario with every default written out.
+/// Adds a variant, by the backend that runs it and its echo: the scenario with every default written out.
 pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
     let mut echo = echo.clone();
     if let Json::Object(t) = &mut echo {
@@ -44,7 +44,7 @@ pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
     h.part("world", world.as_bytes()).part("scenario", canonical(&echo).to_string().as_bytes());
 }
 
-/// Adds the version of the world, if it has its own.
+/// Adds the version of the backend, if it has its own.
 pub fn add_version(h: &mut KeyHasher, version: &str) {
     if !version.is_empty() {
         h.part("version of the world", version.as_bytes());

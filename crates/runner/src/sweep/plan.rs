@@ -30,13 +30,13 @@ pub struct Plan {
     pub(crate) name: String,
     /// The sweep.
     pub(crate) sweep: Sweep,
-    /// The seeds of every variant of every point. A world without randomness uses the first only.
+    /// The seeds of every variant of every point. A backend without randomness uses the first only.
     pub(crate) seeds: Vec<u64>,
     /// The units in order: by point, then variant, then seed.
     pub(crate) units: Vec<Unit>,
     /// Notes on the reading of the points, each once.
     pub(crate) notes: Vec<String>,
-    /// The worlds that the points run in, each once.
+    /// The backends that the points run on, each once.
     pub(crate) worlds: Vec<&'static str>,
     /// The TCP stacks of the transports of all points, each once.
     pub(crate) stacks: Vec<String>,
@@ -124,7 +124,7 @@ impl Plan {
         &self.notes
     }
 
-    /// The worlds that the points run in, each once.
+    /// The backends that the points run on, each once.
     pub fn worlds(&self) -> &[&'static str] {
         &self.worlds
     }

@@ -41,7 +41,7 @@ const GOALS: &[(&str, Goal)] = &[
 /// Words before a limit.
 const LIMIT_WORDS: [&str; 7] = [" at most ", " below ", " under ", " <= ", " at least ", " above ", " >= "];
 
-/// Removes a request for the least effort, `the cheapest change that .. NUMBER` or `cheapest NUMBER`; its limit asks for the same.
+/// Removes the words `the cheapest change that .. NUMBER` or `cheapest NUMBER`: an objective with a limit has this meaning anyway.
 fn without_cheapest(text: &str) -> &str {
     let text = text.strip_prefix("the ").unwrap_or(text);
     let Some(rest) = text.strip_prefix("cheapest ") else { return text };

@@ -126,7 +126,7 @@ fn set_host_queue(network: &mut Network, config: &QueueConfig) {
 
 /// Sets the queue that the host profiles of these transports bring, in the network and the echo of a variant, unless the file names one. That of a
 /// Linux server is `net.core.default_qdisc` of systemd, or fq if a congestion control sets the pacing rate. Our choice for a shim below TCP that
-/// holds packets: a FIFO, because in a kernel it stands below the queue discipline, which it would stop.
+/// holds packets: a FIFO, because in a kernel it is below the queue discipline, which it would stop.
 pub(crate) fn default_host_queue(
     cx: &mut Cx,
     built: &BuiltNetwork,

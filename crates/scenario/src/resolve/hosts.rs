@@ -76,7 +76,7 @@ pub(crate) fn explain(v: &Variant) -> Vec<String> {
     lines
 }
 
-/// Limits of a connection, and the one that binds on the longest path.
+/// Limits of a connection, and the one that applies on the path with the largest bandwidth-delay product.
 fn limits(tcp: &Transport, path: LongestPath) -> String {
     let send = send_limit(tcp);
     let (limit, name) = match send {
@@ -85,10 +85,11 @@ fn limits(tcp: &Transport, path: LongestPath) -> String {
     };
     let send = send.map_or("without limit".to_owned(), |send| format!("at most {}", Bytes(send)));
     let known = format!("send buffer {send}, receive window at most {}", Bytes(tcp.rcv_wnd));
-    let product = format!("the longest path, {} and {} RTT, holds {}", path.rate, path.rtt, Bytes(path.payload));
+    let product =
+        format!("largest bandwidth-delay product of a path: {} with {} and {} RTT", Bytes(path.payload), path.rate, path.rtt);
     if limit >= path.payload {
-        return format!("{known}; {product}: neither binds without a queue");
+        return format!("{known}; {product}, so neither limits a connection while queues are empty");
     }
     let reached = (u128::from(limit) * 8 * 1_000_000_000_000 / u128::from(path.rtt.0.max(1))) as u64;
-    format!("{known}; {product}: the {name} binds, at {} of payload for a connection", Rate(rounded(reached)))
+    format!("{known}; {product}, so the {name} limits a connection to {} of payload", Rate(rounded(reached)))
 }

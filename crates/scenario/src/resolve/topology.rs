@@ -12,7 +12,7 @@ use forebay_types::param::{Entry, Value, Values};
 use forebay_types::{NodeId, PortId, QueueLen};
 use serde_json::{Map, Value as Json};
 
-/// Keys of `[topology.shared-buffer]` and the parameters they stand for.
+/// Keys of `[topology.shared-buffer]` and the parameters that they set.
 const SHARED: &[(&str, &str)] =
     &[("total", "shared-buffer"), ("switch", "shared-switch"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
 

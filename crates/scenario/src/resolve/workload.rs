@@ -22,7 +22,7 @@ use serde_json::{Map, Value as Json};
 /// Maximum number of `[[workload]]` tables.
 const MAX_WORKLOADS: usize = 10_000;
 
-/// Kinds whose ends have names of their own: those that `from` and `to` stand for, the groups `senders` and `receiver` of a topology by default.
+/// Kinds with their own names for the ends `from` and `to`; by default these are the groups `senders` and `receiver` of the topology.
 const ENDS: &[(&str, &str, &str)] =
     &[("incast", "senders", "receiver"), ("queries", "workers", "aggregators"), ("requests", "clients", "servers")];
 

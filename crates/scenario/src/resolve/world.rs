@@ -35,8 +35,8 @@ pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, varian
         } else {
             format!("the variant{} {}", if of.len() == 1 { "" } else { "s" }, named.join(", "))
         };
-        let message = format!("the world `{}` does not run {subject}: {}", world.name(), what.reason);
-        let help = Some(format!("change `{}`, or choose another world: `forebay list worlds`", what.key));
+        let message = format!("the backend `{}` does not run {subject}: {}", world.name(), what.reason);
+        let help = Some(format!("change `{}`, or choose another backend: `forebay list worlds`", what.key));
         cx.sink.error(place(root, what.key), message, "not supported", help);
     }
 }

@@ -13,7 +13,7 @@ use forebay_types::param::{CustomLink, Entry, LinkValue, QueueValue, Value};
 use forebay_types::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
-/// Maximum propagation delay. Our choice: far above that of any data centre link.
+/// Maximum propagation delay. Our choice: far above that of any data center link.
 const MAX_DELAY: Time = Time::from_secs(60);
 /// Maximum number of links of a list.
 const MAX_LINKS: usize = 1_000_000;

@@ -24,7 +24,8 @@ pub(crate) const BUILT_IN: &[BuiltIn] = &[
         ),
         times: Some(r#"[{ share = 1, log-uniform = ["200us", "5ms"] }]"#),
         origin: "sizes of HTTP responses and the gaps between them: below 20 % up to 4 KiB, about 70 % up to 128 KiB, 10 % up to 256 KiB, \
-                 log-uniform in between; gaps 0.2 to 5 ms (fractions of Fig. 2 of the TCP-TRIM publication; the curve itself is not printed)",
+                 log-uniform in between. Gaps: 0.2 to 5 ms. Fractions are those of Fig. 2 of the TCP-TRIM publication, which does not print \
+                 the curve",
     },
     BuiltIn {
         name: "dctcp-background",
@@ -33,7 +34,7 @@ pub(crate) const BUILT_IN: &[BuiltIn] = &[
         ),
         times: None,
         origin: "background flows of the cluster benchmark of the DCTCP slides: 50 % below 10 KB (our choice: from 1 KB), 30 % to 100 KB, 15 % to \
-                 1 MB, 5 % to 50 MB, log-uniform in between; the slides do not print the distribution",
+                 1 MB, 5 % to 50 MB, log-uniform in between. The slides do not print the distribution",
     },
 ];
 

@@ -49,7 +49,7 @@ impl ScenarioError {
         self.place.as_ref().map(|(s, start, _)| s.line_column(*start))
     }
 
-    /// Error with its line, like that of a compiler, without colours.
+    /// Error with its line, like that of a compiler, without colors.
     pub fn render(&self) -> String {
         let mut out = format!("error: {}\n", self.message);
         let mut gutter = 1;

@@ -134,7 +134,7 @@ impl Ack {
 pub struct Path {
     /// RTT of a full data packet and its ACK.
     pub idle_rtt: Time,
-    /// Difference to the RTT of a SYN and its SYN-ACK: the serialisation of the larger packet.
+    /// Difference to the RTT of a SYN and its SYN-ACK: the serialization of the larger packet.
     pub handshake_deficit: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,

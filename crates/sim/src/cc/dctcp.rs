@@ -260,7 +260,7 @@ fn adjust(c: &mut Transport) {
 pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "dctcp",
-        summary: "cuts in proportion to the fraction of marked bytes (RFC 8257)",
+        summary: "reduces the window in proportion to the fraction of marked bytes (RFC 8257)",
         params: &[
             Param {
                 key: "g",
@@ -285,7 +285,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 key: "arithmetic",
                 kind: fixed_point::ARITHMETIC.kind,
                 default: Some(""),
-                doc: "real numbers, or the kernel's fixed point with alpha in 1/1024; default: linux with stack = \"linux\", otherwise paper",
+                doc: "floating point, or the kernel's fixed point with alpha in 1/1024; default: linux with stack = \"linux\", otherwise paper",
             },
             optional(
                 "whole-windows",

@@ -24,7 +24,7 @@ pub(super) const ARITHMETIC: Param = optional(
     "arithmetic",
     Kind::Choice(&choices::<2, _>(WORDS)),
     "",
-    "real numbers, or the kernel's integers: windows of whole segments, fixed point; default: linux with stack = \"linux\", otherwise paper",
+    "floating point, or the kernel's integers: windows of whole segments, fixed point; default: linux with stack = \"linux\", otherwise paper",
 );
 
 impl Arithmetic {

@@ -1,4 +1,4 @@
-//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections with few bytes sent, by a weight that falls with the bytes sent.
+//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favors connections with few bytes sent, by a weight that falls with the bytes sent.
 
 use super::fixed_point::{self, CwndGrowth};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
@@ -128,7 +128,7 @@ impl CongestionControl for L2dct {
 pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "l2dct",
-        summary: "DCTCP with weights that favour connections that have sent little (Munir et al. 2013)",
+        summary: "DCTCP with weights that favor connections that have sent little (Munir et al. 2013)",
         params: &[
             dctcp::G,
             dctcp::ALPHA,

@@ -46,7 +46,7 @@ impl GatheredPacket {
 pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: std::ptr::null(), last_arrival: Time::ZERO };
 
 /// Tie-breaking rule for packets that reach a switch at the same instant. Equal rates and exact times make ties common. A fixed order, such as by
-/// port, would give one sender every free place in a full queue (phase effects, Floyd and Jacobson 1992).
+/// port, would give every free place in a full queue to one sender (phase effects, Floyd and Jacobson 1992).
 ///
 /// The link that has been idle for longest comes first, as with a round-robin arbiter. A sender that sends one packet more than its link carries
 /// loses that packet, because it arrives directly after another of its packets, and other senders lose nothing.
@@ -54,7 +54,7 @@ pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: st
 /// Links with the same previous arrival are ordered by a hash of connection and time. The hash uses the high bits of the time only: two senders that
 /// transmit back to back keep their order in every packet time until their clocks have drifted apart.
 ///
-/// `ties = "index"` is such a fixed order, by connection, for scenarios that follow a simulator with one event list. It has no key of a draw.
+/// `ties = "index"` is such a fixed order, by connection, for scenarios that follow a simulator with one event list. It needs no random key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieBreaker(Option<NonZeroU64>);
 
@@ -83,7 +83,7 @@ impl TieBreaker {
         }
     }
 
-    /// Previous arrival on the link of a packet, as far as the rule considers it.
+    /// Previous arrival on the link of a packet, with the resolution of the rule.
     fn last_arrival(self, m: &GatheredPacket) -> Time {
         if self.0.is_some() { m.last_arrival } else { Time::ZERO }
     }
@@ -134,7 +134,7 @@ pub(super) struct ArrivalSorter {
 
 impl ArrivalSorter {
     /// Sorts by time, and by the tie-breaking rule among packets of the same time and port. Packets for different ports at the same time are in the
-    /// order of ports, on which nothing depends. A window brings a node a handful of packets, mostly in order already.
+    /// order of ports, on which nothing depends. In a window a node gets few packets, mostly in order already.
     #[inline(always)]
     pub(super) fn sort(&mut self, packets: &mut [GatheredPacket], window: Time, ties: TieBreaker) {
         if packets.len() > FEW {
@@ -145,8 +145,8 @@ impl ArrivalSorter {
         }
     }
 
-    /// As `sort`, for long lists. Packets are mostly spread evenly over the window, so that sorting into as many time buckets leaves only neighbours
-    /// out of order. Otherwise runs are merged; tie-breaking keys are computed only for equal sort keys.
+    /// As `sort`, for long lists. Packets are mostly spread evenly over the window, so that sorting into as many time buckets leaves only neighbors
+    /// out of order. Otherwise sorted runs are merged; tie-breaking keys are computed only for equal sort keys.
     #[inline(never)]
     fn sort_many(&mut self, packets: &mut [GatheredPacket], window: Time, ties: TieBreaker) {
         if self.bucket(packets, window) {
@@ -196,7 +196,7 @@ impl ArrivalSorter {
         true
     }
 
-    /// Sorts by key, by merging neighbouring runs until one is left. There are few runs, because each link brings its packets in order. (The
+    /// Sorts by key, by merging neighboring runs until one is left. There are few runs, because each link brings its packets in order. (The
     /// library's sort takes 30 instructions more per transmission in the benchmark case lossy: 572 instead of 542.)
     fn merge_runs(&mut self, packets: &mut [GatheredPacket]) {
         let runs = &mut self.runs;

@@ -1,4 +1,4 @@
-//! Synchronisation of the threads of a run: a counter on which threads first spin and then sleep.
+//! Synchronization of the threads of a run: a counter on which threads first spin and then sleep.
 
 use super::sync::{AtomicU32, Condvar, Mutex, Ordering::SeqCst, PoisonError, spin_loop};
 

@@ -1,6 +1,6 @@
 //! Tests of `barrier.rs` under a scheduler that tries all orders in which two threads can take their steps, and all orders of three threads with at
 //! most two interruptions. A step is an access to an atomic number, a lock or a notification. `barrier.rs` uses `SeqCst` throughout, so that these
-//! orders cover all behaviours. A lost notification ends with all threads asleep, which fails the test.
+//! orders cover all behaviors. A lost notification ends with all threads asleep, which fails the test.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,8 +1,8 @@
 //! Calendar queue of node activations.
 //!
-//! No packet crosses a link in less than the lookahead L. So time is divided into windows of length L, in which each node can be advanced
+//! A packet takes at least the lookahead L to cross a link. So time is divided into windows of length L, in which each node can be advanced
 //! independently. For each of the next 256 windows the calendar holds a bitmap of the nodes that are active in it; later activations wait in a heap.
-//! A mark may be early (the node finds nothing to do and marks itself again), but never late.
+//! A bit in a bitmap is a *mark*. It may be early (the node has no event and marks itself again), but never late.
 
 use crate::net::arena::Arena;
 use forebay_types::{IndexVec, NodeId, Time, TimeOrNever};
@@ -96,7 +96,7 @@ impl Calendar {
     }
 
     /// Distance in windows from the current one to that of `time`. For windows of 2^28 ps or more it may be one too small. An early mark is allowed,
-    /// except in the current window, where the node would find nothing forever.
+    /// except in the current window, where the node would be activated forever without an event.
     #[inline(always)]
     fn windows_to(&self, time: Time) -> u64 {
         ((u128::from((time - self.start).0) * u128::from(self.inverse)) >> 64) as u64

@@ -128,7 +128,7 @@ impl EndpointShims {
         }
     }
 
-    /// Declares that host `node` runs from now on; `None`: the window is over.
+    /// Sets the host that runs; `None` at the end of the window.
     #[cfg(debug_assertions)]
     pub(super) fn set_running(&mut self, node: Option<NodeId>) {
         self.0.iter_mut().flatten().for_each(|l| l.set_running(node));

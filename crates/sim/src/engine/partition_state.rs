@@ -1,5 +1,5 @@
-//! Calendar and output of a partition. Hosts see each other's output at the end of a window only; the outputs of all partitions are merged between
-//! windows (`partition/mod.rs`).
+//! Calendar and output of a partition. Effects of a host on other hosts are applied at the end of a window only; the outputs of all partitions are
+//! merged between windows (`partition/mod.rs`).
 
 use super::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use super::calendar::Calendar;

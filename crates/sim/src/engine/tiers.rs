@@ -1,8 +1,8 @@
 //! Groups of nodes that run side by side within a window, in networks that exceed the caches.
 //!
 //! Nodes of one tier are run some at a time, step by step: the memory for a step is prefetched in the step before. Two nodes of a group must not be
-//! neighbours, because packets are taken from rings at one switch before another has added to its own. Switches at the same distance from hosts are
-//! usually not neighbours.
+//! neighbors, because packets are taken from rings at one switch before another has added to its own. Switches at the same distance from hosts are
+//! usually not neighbors.
 
 use super::node_set::NodeSet;
 use forebay_experiment::network::Network;
@@ -25,7 +25,7 @@ pub(super) struct Tier(u8);
 impl Tier {
     /// Tier of hosts.
     pub(super) const HOSTS: Tier = Tier(0);
-    /// Tier of switches that run alone: special ones, and those with a neighbour at the same distance.
+    /// Tier of switches that run alone: special ones, and those with a neighbor at the same distance.
     pub(super) const ALONE: Tier = Tier(u8::MAX);
 }
 

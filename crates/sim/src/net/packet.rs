@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_keep_at_most_four_ranges() {
+    fn sack_blocks_hold_at_most_four() {
         let kept = |blocks: &[(u32, u32)]| SackBlocks::of(blocks.iter().copied()).map(|b| b.iter().collect::<Vec<_>>());
         assert_eq!((kept(&[]), kept(&[(7, 7)])), (None, None));
         assert_eq!(kept(&[(7, 7), (5, 6), (u32::MAX, 3)]), Some(vec![(5, 6), (u32::MAX, 3)]));

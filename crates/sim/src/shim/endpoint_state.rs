@@ -60,7 +60,7 @@ macro_rules! at {
 }
 
 impl<S: EndpointShim> EndpointState<S> {
-    /// Creates the state without connections. `phase` draws the tick phase of a node's timer. Our choice: hosts are not synchronised, or their
+    /// Creates the state without connections. `phase` draws the tick phase of a node's timer. Our choice: hosts are not synchronized, or their
     /// repetitions would always collide.
     pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(NodeId, Time) -> Time) -> EndpointState<S> {
         // Rate of each node's first port.

@@ -20,7 +20,7 @@ pub struct Config {
     pub gamma2: f64,
     /// Weight of the past in the measured throughput.
     pub beta: f64,
-    /// Free share of the link below which large windows shrink in favour of small ones.
+    /// Free share of the link below which large windows shrink in favor of small ones.
     pub scarce: f64,
     /// Smallest window, segments.
     pub min_window: u32,

@@ -210,7 +210,7 @@ fn slow_start() {
 
 /// Section 4.6: the new threshold is beta times what is in flight, on a mark, too; Linux multiplies the window, in 1/1024.
 #[test]
-fn what_is_reduced() {
+fn base_of_reduction_by_stack() {
     for (stack, after) in [("rfc", 35.0), ("linux", (100.0f64 * 717.0 / 1024.0).floor())] {
         for trigger in [Trigger::Loss, Trigger::Ecn] {
             let mut f = Flow::of(stack, 100.0, RTT, true);

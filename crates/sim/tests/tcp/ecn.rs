@@ -134,7 +134,7 @@ fn marks_at_one_segment_await_rto() {
 
 /// Data that is outstanding when it comes is awaited, retransmitted if necessary, and does not end the wait with its ACK.
 #[test]
-fn what_is_outstanding_at_a_rest() {
+fn ece_wait_includes_outstanding_data() {
     for lost in [false, true] {
         let mut t = Script::new(classic("rfc", 1), 0);
         t.write_bytes(400, false);

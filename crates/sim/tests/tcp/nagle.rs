@@ -83,7 +83,7 @@ fn full_segments_delay_nothing_in_linux() {
 
 /// tcp_send_fin pushes with TCP_NAGLE_OFF: the FIN takes the waiting data along.
 #[test]
-fn close_sends_what_waits() {
+fn close_sends_waiting_segment() {
     let mut pipe = established(linux(), |_| PASS);
     pipe.write(200, false);
     pipe.write(300, true);
@@ -95,7 +95,7 @@ fn close_sends_what_waits() {
 /// tcp_send_loss_probe sends with TCP_NAGLE_OFF: the probe for lost ACKs is the data that waits, not a retransmission. It leaves after 2 SRTT and two
 /// ticks, in whole ticks 3 ms, and at the end of that slot of the timer wheel.
 #[test]
-fn probe_takes_what_waits() {
+fn probe_sends_waiting_segment() {
     let mut pipe = established(linux(), |p| if !p.data && p.flags & flag::SYN == 0 { LOSE } else { PASS });
     pipe.write(1_500, false);
     pipe.write(200, false);

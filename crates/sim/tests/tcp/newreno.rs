@@ -132,7 +132,7 @@ fn reno_repairs_second_hole_separately() {
 /// Reno of ns-2 has `bugFix_`: an ACK that advances ends its permission for another fast retransmit below `recover_` (RenoTcpAgent::recv,
 /// RenoTcpAgent::dupack_action). The second hole of a window waits for the timeout.
 #[test]
-fn reno_of_ns2_leaves_second_hole_to_timeout() {
+fn ns2_reno_second_hole_needs_rto() {
     let mut t = Script::new(window("reno", 10), 100);
     t.sent();
     t.dup(0, 7).ack(4);
@@ -212,7 +212,7 @@ fn threshold_has_a_floor() {
 
 /// Duplicates with a changed window or without anything outstanding are none (RFC 5681 section 2).
 #[test]
-fn what_is_no_duplicate() {
+fn window_updates_are_no_duplicates() {
     let mut t = Script::new(window("newreno", 8), 8);
     t.ack(4);
     t.sent();

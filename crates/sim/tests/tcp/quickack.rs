@@ -176,7 +176,7 @@ fn window_after(c: TcpConfig, per: u64, rtts: u64) -> Vec<u64> {
 /// tcp_measure_rcv_mss, tcp_rcv_space_adjust, tcp_grow_window, __tcp_select_window: a segment of 1000 bytes occupies 2304 bytes of buffer, so that
 /// 111 in 256 of a buffer are window. The buffer follows twice the bytes read in an RTT, up to the limit.
 #[test]
-fn the_window_follows_what_arrives() {
+fn window_follows_arriving_data() {
     let mut c = config("linux", "newreno");
     assert!(c.rcv_autotune && c.rcv_wnd == 3 << 20);
     c.ack_every = 1;

@@ -92,7 +92,7 @@ fn limited_transmit_by_the_pipe() {
 
 /// Section 4, NextSeg: (1) lost ones in order, (2) new data, (3) holes below the highest SACKed, (4) once the tail.
 #[test]
-fn order_of_what_is_sent() {
+fn order_of_retransmissions_and_new_data() {
     let mut t = Script::new(rfc(12), 13);
     t.sent();
     // 0, 1 and 6 are lost, and the tail 9, 10, 11.

@@ -88,7 +88,7 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
 
 #[test]
 #[ignore = "measures time: `make mutants` runs it, the guard of `make test` counts instructions instead"]
-fn a_packet_costs_the_same_at_any_window() {
+fn packet_cost_is_independent_of_window() {
     for stack in ["linux", "rfc"] {
         for (pattern, lost) in PATTERNS {
             let (Some(small), Some(large)) = (cost(stack, lost, 50, 4000), cost(stack, lost, 40_000, 5)) else {

@@ -57,7 +57,7 @@ fn fixed_buffer_limits_every_stack() {
 
 /// The same with segmentation offload: buffers of 65 segments (65 343 bytes at most) and 65 832 bytes. The fourth finds 197 496 bytes in use.
 #[test]
-fn offload_charges_one_head_for_a_buffer() {
+fn offload_charges_one_head_per_buffer() {
     let mut h = Host::new("linux", 10_000_000, |c| (c.snd_buf, c.tso) = (Some(100_000), Some(65_536)));
     assert_eq!(h.sent(), 4 * 65);
     // 133 333 bytes are 133 segments in three buffers (133 * 1000 + 3 * 832 = 135 496) less three: 130 segments in two buffers.

@@ -52,7 +52,7 @@ fn gap_then_probes_then_tuned_window() {
 }
 
 #[test]
-fn pause_of_one_rtt_is_no_gap() {
+fn pause_of_one_rtt_not_gap() {
     for (at, sent) in [(340, "6 7 8 9 10 11 12 13"), (341, "6 7")] {
         let mut t = used(&[]);
         t.at(at).write(20);

@@ -47,7 +47,7 @@ pub(super) const VARIANT: &str = "variant of the scenario, such as its transport
 pub(super) const RUN: &str = "repetition within the variant, from 0";
 pub(super) const SEED: &str = "seed of the repetition";
 pub(crate) const WORLD: &str =
-    "world that ran it, one of `forebay list worlds`; `model`, which counts no packets, has rows in `summary` only";
+    "backend that ran it, one of `forebay list worlds`; `model`, which counts no packets, has rows in `summary` only";
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ pub use forebay_experiment::dimension::Dimension;
 pub struct Metric<S> {
     /// Column name in the `summary` table; ends with the unit, if any.
     pub name: &'static str,
-    /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column without a line.
+    /// Label of its line; `{first}` is replaced by the name of the first transport group. Empty for a column without a line.
     pub label: &'static str,
     /// Dimension.
     pub unit: Dimension,

@@ -52,8 +52,8 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         Dimension::BitsPerSecond,
         |g| g.goodput_max_bps,
         "largest goodput that the links between its active hosts carry: payload of full segments at the total rate of the senders' links, of \
-         the receivers' links, or of the ports that all of it crosses, whichever is smallest; a burst queued at the end of the warm-up can \
-         exceed it",
+         the receivers' links, or of the ports that all of it crosses. The smallest of the three applies. A burst queued at the end of the \
+         warm-up can exceed it",
     ),
     if_any(
         "long_flows",
@@ -345,7 +345,7 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         Dimension::Packets,
         |n| n.queue_limit,
         "largest number of packets that the port can hold: its buffer, or its limit in the shared buffer of its switch while all other ports \
-         are empty; a limit in bytes is converted with the mean packet size",
+         are empty. A limit in bytes is converted with the mean packet size",
     ),
     metric(
         "queue_p99_pkts",

@@ -14,7 +14,7 @@ pub struct SweepManifest {
     pub forebay: String,
     /// Name of the scenario.
     pub name: String,
-    /// Worlds of its points, each once.
+    /// Backends of its points, each once.
     #[serde(default)]
     pub worlds: Vec<String>,
     /// TCP stacks of the transports of its points, each once.

@@ -75,7 +75,7 @@ pub struct SweepTable {
 }
 
 impl SweepTable {
-    /// A table with these leading columns. A sweep over worlds needs no extra column: `world` is a column of the summary.
+    /// A table with these leading columns. A sweep over backends needs no extra column: `world` is a column of the summary.
     pub fn new(columns: Vec<KeyColumn>) -> SweepTable {
         let summary = summary_table::arrow_schema();
         let mut fields = vec![field("point", DataType::Int64, false, "1", "number of the point, from 0")];

@@ -18,7 +18,7 @@ pub struct UnitRecord {
     pub run: u32,
     /// Seed.
     pub seed: u64,
-    /// World that ran it.
+    /// Backend that ran it.
     pub world: String,
     /// Name of the transport group of each row: first the groups, then workloads of groups that carry several.
     pub groups: IndexVec<GroupId, String>,

@@ -10,7 +10,7 @@ use core::str::FromStr;
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// Slowest rate whose serialisation times fit the fixed-point arithmetic of [`Rate::ps_per_byte_q16`].
+    /// Slowest rate whose serialization times fit the fixed-point arithmetic of [`Rate::ps_per_byte_q16`].
     pub const MIN: Rate = Rate(10_000);
     /// Fastest rate: one byte takes 0.8 ps.
     pub const MAX: Rate = Rate(10_000_000_000_000);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn serialisation_is_exact_for_usual_rates() {
+    fn serialization_is_exact_for_usual_rates() {
         for (rate, ps) in [("1Gbps", 12_000_000), ("10Gbps", 1_200_000), ("40Gbps", 300_000), ("100Gbps", 120_000)] {
             assert_eq!(rate.parse::<Rate>().unwrap().tx_time(1500).0, ps);
         }

@@ -1,4 +1,4 @@
-//! One scenario in both worlds.
+//! One scenario on both backends.
 
 use super::scenarios::Case;
 use forebay_experiment::Experiment;
@@ -12,7 +12,7 @@ use forebay_types::Time;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-/// Results of a scenario in a world.
+/// Results of a scenario on a backend.
 #[derive(Debug)]
 pub(crate) struct Figures {
     /// Goodput of all transports together, bit/s.
@@ -24,7 +24,7 @@ pub(crate) struct Figures {
     pub marks: u64,
 }
 
-/// A scenario in both worlds: the simulator first.
+/// A scenario on both backends: the simulator first.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub figures: [Figures; 2],
@@ -63,7 +63,7 @@ fn ratio(a: f64, b: f64) -> f64 {
     if a == b { 1.0 } else { a / b }
 }
 
-/// Prints the packets of both worlds at the first divergence of a connection, `around` before it and after it.
+/// Prints the packets of both backends at the first divergence of a connection, `around` before it and after it.
 fn show(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut dyn Write) -> io::Result<()> {
     let when = |a: &&Alignment| a.first.iter().flat_map(|f| f.packet).flatten().map(|p| p.time_ps).min();
     let Some(a) = found.iter().filter(|a| a.first.is_some()).min_by_key(when) else { return Ok(()) };
@@ -90,7 +90,7 @@ fn show(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut d
     Ok(())
 }
 
-/// Prints the first difference between the states of a sender in the two worlds, which may precede that of its packets.
+/// Prints the first difference between the states of a sender on the two backends, which may precede that of its packets.
 fn show_states(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut dyn Write) -> io::Result<()> {
     // The amount of outstanding data may differ in a row and agree after it: a process that waits for space in its send buffer writes after the ACK.
     let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.ca_state);
@@ -125,7 +125,7 @@ fn flags(p: &PacketRow) -> String {
         .collect()
 }
 
-/// Runs `case` in both worlds, and prints `around` packets before and after the first difference.
+/// Runs `case` on both backends, and prints `around` packets before and after the first difference.
 pub(crate) fn both(case: &Case, around: Option<usize>, print: &mut dyn Write) -> Result<Row, String> {
     let (name, text) = (case.name.as_str(), case.text.as_str());
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];

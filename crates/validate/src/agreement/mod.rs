@@ -23,7 +23,7 @@ pub const USAGE: &str = "\
                                                 several of them with commas between. The scripts that differ go to FOLDER: `forebay conform --compare
                                                 FILE` shows more";
 
-/// Runs all scenarios, those whose name contains the word, the one in the file of that name, or drawn ones, in both worlds; prints the table and
+/// Runs all scenarios, those whose name contains the word, the one in the file of that name, or drawn ones, on both backends; prints the table and
 /// writes it.
 ///
 /// # Errors

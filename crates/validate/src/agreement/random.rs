@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use forebay_scenario::Scenario;
 
-    /// Every drawn scenario is legal in both worlds.
+    /// Every drawn scenario is legal on both backends.
     #[test]
     fn drawn_scenarios_resolve_in_both_worlds() {
         for case in cases(3, 200) {

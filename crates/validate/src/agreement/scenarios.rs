@@ -13,7 +13,7 @@ pub(crate) struct Case {
     pub name: String,
     /// The scenario file.
     pub text: String,
-    /// Cause of the difference between the worlds, as found in their packets.
+    /// Cause of the difference between the backends, as found in their packets.
     pub cause: &'static str,
     /// Time by which equal packets may differ.
     pub within: Time,
@@ -279,7 +279,7 @@ const TICK: &str =
 /// With the profile of another simulator.
 const NS2: &str = "a kernel with the settings of ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 
-/// Cause of the difference between the worlds in a scenario, as found in the packets at the first one.
+/// Cause of the difference between the backends in a scenario, as found in the packets at the first one.
 const CAUSES: &[(&str, &str)] = &[
     ("newreno window of 64 KB", GIVEN_WINDOW),
     ("cubic window of 64 KB", GIVEN_WINDOW),

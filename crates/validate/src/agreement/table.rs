@@ -33,7 +33,7 @@ fn agrees(row: &Row) -> bool {
     (row.goodput() - 1.0).abs() <= GOODPUT && (row.queue() - 1.0).abs() <= QUEUE && row.repairs()
 }
 
-/// Cause of the difference; empty if the worlds agree.
+/// Cause of the difference; empty if the backends agree.
 fn cause(case: &Case, row: &Row) -> &'static str {
     match (agrees(row), case.cause) {
         (true, _) => "",

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replace results that are already in --out
+    /// Replace existing results in --out
     #[arg(long, requires = "out")]
     force: bool,
     /// Progress on standard error [default: bar on a terminal, else lines]
@@ -38,13 +38,13 @@ pub(crate) struct Args {
     /// File format of the result tables
     #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
     format: FormatArg,
-    /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: a choice that suits the traffic]
+    /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: depends on the traffic]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
     metrics: Vec<String>,
-    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
+    /// Number of threads, for parallel runs, or inside a run if there are fewer runs than threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
-    /// Of a sweep: check all points, list them with the runs that are left, and run nothing
+    /// Of a sweep: check all points, list them with the missing runs, and run nothing
     #[arg(long)]
     dry_run: bool,
     /// Of a sweep: run only this part, such as 3/8, the third of eight; `forebay merge` joins the parts
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Print every number instead of the twelve most important rows
     #[arg(long, conflicts_with = "quiet")]
     all: bool,
-    /// Print only where the results are
+    /// Print only the path of the results
     #[arg(long, short)]
     quiet: bool,
 }

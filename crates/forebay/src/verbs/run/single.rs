@@ -29,7 +29,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time to remove guests and namespaces of other worlds than the simulator after a signal.
+/// Time to remove guests and namespaces of other backends than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
 /// Runs that are ready to begin, and the place of their results.

@@ -1,4 +1,4 @@
-//! `[sweep]`: one scenario that stands for many. Each point is the scenario with some values changed, as by `--set`.
+//! `[sweep]`: one scenario that describes many. Each point is the scenario with some values changed, as by `--set`.
 //!
 //! The points are the product of dimensions: every axis of the grid is one, all of `[sweep.zip]` together are one, and so are the entries of
 //! `[[sweep.list]]`. The first dimension changes slowest. Points are built on demand: a million points use no more memory than their axes.

@@ -54,7 +54,7 @@ fn startup_ends_on_bandwidth_plateau() {
 
 /// bbr_check_drain: the queue of STARTUP is gone when the cycle begins.
 #[test]
-fn drains_to_what_fills_the_path() {
+fn drains_to_bandwidth_delay_product() {
     let l = cruising();
     let target = l.cc.inflight(l.cc.bw.get(), UNIT);
     assert!(l.in_flight() <= (target + 1) * 1000, "{} and {target}", l.in_flight());

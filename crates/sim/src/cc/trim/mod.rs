@@ -249,7 +249,7 @@ impl CongestionControl for Trim {
             Event::Established { rtt: Some(rtt) } => {
                 let rtt = if self.fixed_point.is_some() { fixed_point::sample(rtt) } else { rtt };
                 self.rtt_max = self.rtt_max.max(rtt);
-                // TRIM A13: SYNs are small; the difference is their serialisation against that of data.
+                // TRIM A13: SYNs are small; the difference is their serialization against that of data.
                 let lacks = self.path.as_ref().map_or(Time::ZERO, |p| p.handshake_deficit);
                 match self.c.seed {
                     MinRttSource::Handshake => self.learn_min(rtt + lacks),

@@ -42,7 +42,7 @@ impl Fabric {
         partition.packets = list;
     }
 
-    /// As [`Fabric::forward`], for some switches of which no two are neighbours and none is special.
+    /// As [`Fabric::forward`], for some switches of which no two are neighbors and none is special.
     #[inline(never)]
     pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, partition: &mut PartitionState, group: NodeSet) {
         for node in group {

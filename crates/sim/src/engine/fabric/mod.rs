@@ -166,7 +166,7 @@ impl Fabric {
     }
 
     /// Splits the link behind `port`. From now on its packets wait at the port until [`Fabric::drain_ports`] takes them; packets that
-    /// [`Fabric::deliver_to_half`] gives to the returned port reach the node at the far end. `collector` stands for the far end here, with `input` as
+    /// [`Fabric::deliver_to_half`] gives to the returned port reach the node at the far end. `collector` represents the far end here, with `input` as
     /// the place of the port among its inputs.
     pub(super) fn split(&mut self, port: PortId, collector: NodeId, input: u32) -> PortId {
         let far = self.ports.next_id();

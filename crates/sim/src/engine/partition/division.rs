@@ -1,8 +1,8 @@
 //! Division of the nodes among the partitions of a run.
 //!
-//! Hosts stay with their switch, and neighbouring racks stay together, as far as the number of partitions allows. Every other switch joins the
-//! partition to which most of its links lead; among nearly equal ones, the one with the least work. So whole pods of a fat tree stay together, and
-//! only links between aggregation and core are cut. Of a leaf-spine with nine racks, one of two partitions has five racks, and the other most spines.
+//! Hosts are in the partition of their switch, and neighboring racks are in one partition if the number of partitions allows. Every other switch joins
+//! the partition to which most of its links lead; among nearly equal ones, the one with the least work. So whole pods of a fat tree stay together, and
+//! only links between aggregation and core are cut. In a leaf-spine with nine racks, one of two partitions has five racks, and the other most spines.
 
 use forebay_experiment::network::Network;
 use forebay_types::{IndexVec, NodeId};
@@ -40,7 +40,7 @@ pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16
         }
         before += count;
     }
-    // Switches with neighbours in a partition come first.
+    // Switches with neighbors in a partition come first.
     let mut rest: Vec<NodeId> = network.nodes.ids().filter(|n| part[*n].is_none()).collect();
     while !rest.is_empty() {
         let known = part.clone();

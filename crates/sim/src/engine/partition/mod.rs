@@ -24,8 +24,8 @@ use forebay_types::{IndexVec, NodeId, PortId, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Checks before a waiting thread sleeps: some ten microseconds, more than the partitions of a busy window differ by, and less than waking a thread
-/// takes.
+/// Checks before a waiting thread sleeps: some ten microseconds. That is more than the difference between partitions of a busy window, and less than
+/// the time to wake a thread.
 const SPINS: u32 = 1_000;
 
 /// Packets for a partition.
@@ -68,7 +68,7 @@ impl Batch {
 /// A link to another partition.
 struct CutLink {
     port: PortId,
-    /// The port that stands for its far end.
+    /// The port that represents its far end.
     far: PortId,
     /// The partition of the far end.
     to: u16,
@@ -134,7 +134,7 @@ impl<'a> Partitions<'a> {
         let (first, all) = (place.0 * threads, place.1 * threads);
         let part_of = partition(network, all);
         let words = network.nodes.len().div_ceil(64);
-        // Stands for all remote nodes: a node in a word that no partition scans.
+        // Represents all remote nodes: a node in a word that no partition scans.
         let collector = NodeId::from_index(64 * words);
         let mut links: Vec<Vec<PortId>> = vec![Vec::new(); all];
         for (id, p) in network.ports.enumerate().filter(|(_, p)| part_of[p.from] != part_of[p.to]) {

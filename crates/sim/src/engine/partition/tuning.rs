@@ -49,7 +49,7 @@ pub(in crate::engine) struct ThreadTuning {
     always: bool,
     /// True if all threads were faster at the last measurement.
     together: bool,
-    /// Turns of the current trial: the current choice, the other one, and the current one again, so that a growing or shrinking load favours neither.
+    /// Turns of the current trial: the current choice, the other one, and the current one again, so that a growing or shrinking load favors neither.
     turns: [Turn; 3],
     turn: usize,
     /// Nanoseconds until the next trial.
@@ -116,7 +116,7 @@ mod tests {
             if now >= time {
                 break;
             }
-            // Now and then the machine does something else.
+            // Sometimes other load takes the core.
             let late = if number % 7 == 0 { one } else { 0 };
             let nanos = late + if pace.together() { all } else { one };
             together += if pace.together() { nanos } else { 0 };
@@ -159,9 +159,9 @@ mod tests {
         }
     }
 
-    /// Windows of growing load, as at the start of a run, do not favour the choice that is tried first.
+    /// Windows of growing load, as at the start of a run, do not favor the choice that is tried first.
     #[test]
-    fn growing_load_favours_neither() {
+    fn growing_load_favors_neither() {
         let mut pace = ThreadTuning::new(false);
         for number in 0..100 {
             let one = 1_000 * (100 + number);

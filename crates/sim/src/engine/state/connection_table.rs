@@ -110,7 +110,7 @@ impl ConnectionTable {
         self.incoming.reserve_exact(more);
     }
 
-    /// Declares that host `node` runs from now on; `None`: the window is over.
+    /// Sets the host that runs; `None` at the end of the window.
     #[cfg(debug_assertions)]
     pub(super) fn set_running(&mut self, node: Option<NodeId>) {
         self.senders.set_running(node);

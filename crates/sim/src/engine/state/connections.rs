@@ -121,7 +121,7 @@ impl SimState {
         self.partition.defer(node, DeferredEffect::Closed { conn, written: sender.written() });
     }
 
-    /// Closes a connection to which `written` bytes were written, and releases its slot. Later packets are recognised by their generation. Each
+    /// Closes a connection to which `written` bytes were written, and releases its slot. Later packets are recognized by their generation. Each
     /// process counts what its own hosts sent and received.
     pub(super) fn close(&mut self, conn: ConnSlot, written: u64) {
         self.leave_window_shim(conn);

@@ -39,7 +39,7 @@ impl HostTable {
         unsafe { HostTable { hosts: self.hosts.share(), bits: self.bits.share() } }
     }
 
-    /// Declares that host `node` runs from now on; `None`: the window is over.
+    /// Sets the host that runs; `None` at the end of the window.
     #[cfg(debug_assertions)]
     pub(super) fn set_running(&mut self, node: Option<NodeId>) {
         self.hosts.set_running(node);

@@ -126,7 +126,7 @@ impl SimState {
         self.arm_sender(conn, node, matches!(call, SenderCall::Timer));
     }
 
-    /// Tells senders which of their packets have left the queue of their host.
+    /// Notifies senders of their packets that have left the queue of the host.
     #[inline(never)]
     pub(super) fn note_departures(&mut self, now: Time) {
         let mut number = 0;

@@ -28,7 +28,7 @@ impl Measurement {
         }
     }
 
-    /// The measurement as a partition of a run sees it.
+    /// The part of the measurement that a partition of a run needs.
     pub(super) fn for_partition(&self) -> Measurement {
         Measurement { active: self.active, since: self.since, arrived_before: IndexVec::new(), deliveries: Deliveries::default() }
     }

@@ -205,7 +205,7 @@ impl SimState {
         }
     }
 
-    /// Declares that host `node` runs from now on; `None`: the window is over. Debug builds check that a host touches no state of another host.
+    /// Sets the host that runs; `None` at the end of the window. Debug builds check that a host touches no state of another host.
     #[inline(always)]
     pub(super) fn set_running(&mut self, node: Option<NodeId>) {
         #[cfg(debug_assertions)]

@@ -2,7 +2,7 @@
 //!
 //! There are two paths between an endpoint and the interface of its host: direct, or through the shim of its transport. The code is generic over
 //! [`EndpointPath`]. The generation of a packet, which is checked for every packet anyway, selects the path
-//! ([`Generation`](crate::net::generation::Generation)), so that connections without shim pay nothing.
+//! ([`Generation`](crate::net::generation::Generation)), so that connections without shim have no cost.
 
 use super::SimState;
 use crate::engine::endpoint_shim::{Endpoint, EndpointShims, ShimNic};

@@ -3,7 +3,7 @@
 //! Every packet that the sender sends carries the ACK of the receiver. A packet that arrives is handled by the receiver first, and its ACK by the
 //! sender then. An ACK that the receiver sends by itself is not sent if the sender sends data at the same instant.
 //!
-//! Not modelled: SACK blocks in segments with data (they would make the segments shorter), and receive offload: each segment is handled by itself.
+//! Not modeled: SACK blocks in segments with data (they would make the segments shorter), and receive offload: each segment is handled by itself.
 //!
 //! The generation of the connections selects this path, as for shims, so that others pay nothing.
 

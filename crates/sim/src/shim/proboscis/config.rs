@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_cannot_work() {
+    fn invalid_combinations_are_refused() {
         assert!(with("gamma", Value::Int(64)).is_err(), "64 * 4 probes");
         assert!(with("gamma", Value::Int(63)).is_ok());
         assert!(with("probe-burst", Value::Int(9)).is_err());

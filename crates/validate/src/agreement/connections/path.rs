@@ -19,7 +19,7 @@ const OUTAGE: u64 = 3000 * MS;
 pub(super) struct Path {
     /// One-way delay.
     pub(super) delay: u64,
-    /// Least time between two packets of the endpoint: serialisation on the slowest link.
+    /// Least time between two packets of the endpoint: serialization on the slowest link.
     pub(super) gap: u64,
     /// Late packets in a hundred (half as many ACKs), and their largest delay. Others overtake them.
     pub(super) late: (u64, u64),
