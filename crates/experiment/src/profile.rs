@@ -264,6 +264,11 @@ const LATENCY_VARIATION: Time = Time(4 * CLOCK_PERIOD.0);
 const TCP_RMEM_MAX: u64 = 6 << 20;
 
 impl Stack {
+    /// Bytes of a data packet on the wire around its IP packet, with the headers of IPv4 and TCP and the timestamp option.
+    pub fn framing(&self) -> u32 {
+        self.header.saturating_sub(if self.timestamps { 52 } else { 40 })
+    }
+
     /// Takes the defaults of `host`.
     fn on(&mut self, host: HostProfile) {
         self.host = host;

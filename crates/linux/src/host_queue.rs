@@ -25,23 +25,6 @@ mod tca {
 /// packets.
 const ETHERNET_QUANTUM: u64 = 1_514;
 
-/// Sizes of a full packet at an interface.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FullPacket {
-    /// In the guest: of IP.
-    pub mtu: u32,
-    /// In the scenario: on the wire, with the framing of the link.
-    pub wire: u32,
-}
-
-impl FullPacket {
-    /// The same number of full packets, in the guest's bytes.
-    fn in_guest(self, bytes: u32) -> u32 {
-        let scaled = u64::from(bytes) * u64::from(self.mtu) / u64::from(self.wire.max(1));
-        u32::try_from(scaled).unwrap_or(u32::MAX)
-    }
-}
-
 /// A queue discipline of the kernel and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostQueue {
@@ -62,16 +45,11 @@ impl HostQueue {
         Some(HostQueue { name, options })
     }
 
-    /// The record that gives it to `interface`, with byte queue limits or a transmit ring of one packet. Quanta are converted by `packet`.
-    pub(crate) fn record(&self, interface: u32, byte_queue_limits: bool, packet: FullPacket) -> protocol::Qdisc {
-        let quanta: &[u32] =
-            if self.name == "fq" { &[tca::FQ_QUANTUM, tca::FQ_INITIAL_QUANTUM] } else { &[tca::FQ_CODEL_QUANTUM] };
+    /// The record that gives it to `interface`, with byte queue limits or a transmit ring of one packet.
+    pub(crate) fn record(&self, interface: u32, byte_queue_limits: bool) -> protocol::Qdisc {
         let (mut option, mut value) = ([0; OPTIONS], [0; OPTIONS]);
         for (i, pair) in self.options.iter().enumerate().take(OPTIONS) {
             (option[i], value[i]) = *pair;
-            if quanta.contains(&pair.0) {
-                value[i] = packet.in_guest(pair.1);
-            }
         }
         let flags = if byte_queue_limits { number::QDISC_BQL } else { 0 };
         protocol::Qdisc { interface, flags, options: self.options.len() as u32, pad: 0, name: text(self.name), option, value }
@@ -144,7 +122,7 @@ mod tests {
         let queue = fq_codel(Time::from_ms(5), 1_514, Value::Unset);
         assert_eq!(queue.name, "fq_codel");
         assert_eq!(queue.options, [(1, 5_000), (3, 100_000), (4, 1), (2, 10_240), (8, 64), (5, 1_024)]);
-        let record = queue.record(7, true, FullPacket { mtu: 1_500, wire: 1_500 });
+        let record = queue.record(7, true);
         assert_eq!((record.interface, record.flags, record.options), (7, number::QDISC_BQL, 6));
         assert_eq!((&record.name[..9], record.option[0], record.value[0]), (&b"fq_codel\0"[..], 1, 5_000));
     }
@@ -165,15 +143,13 @@ mod tests {
         ])
     }
 
-    /// Packets of the guest have 1500 B where those of the scenario have 1538 B on Ethernet.
     #[test]
-    fn quantum_counts_full_packets() {
-        let ethernet = FullPacket { mtu: 1_500, wire: 1_538 };
-        let record = fq_codel(Time::from_ms(5), 1_538, Value::Unset).record(0, true, ethernet);
+    fn quanta_reach_the_kernel() {
+        let record = fq_codel(Time::from_ms(5), 1_500, Value::Unset).record(0, true);
         let place = record.option.iter().position(|&o| o == tca::FQ_CODEL_QUANTUM).unwrap();
         assert_eq!(record.value[place], 1_500);
         let queue = HostQueue { name: "fq", options: fq(&fq_values()) };
-        assert_eq!(&queue.record(0, true, ethernet).value[..5], [10_000, 100, 3_000, 15_000, 0]);
+        assert_eq!(&queue.record(0, true).value[..5], [10_000, 100, 3_076, 15_380, 0]);
     }
 
     #[test]

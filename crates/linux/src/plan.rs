@@ -1,6 +1,6 @@
 //! Translates an experiment to the set-up of a guest: ports, namespaces with their settings and interfaces, transports.
 
-use crate::host_queue::{FullPacket, HostQueue};
+use crate::host_queue::HostQueue;
 use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
@@ -138,13 +138,6 @@ impl Plan {
             .unwrap_or_else(|| panic!("host {host} has no interface for transport {group}"))
     }
 
-    /// Sizes of a full packet at interfaces with `profile`; datagrams have no framing.
-    fn full_packet(&self, experiment: &Experiment, profile: usize) -> FullPacket {
-        let mtu = self.profiles[profile].mtu;
-        let group = experiment.groups.enumerate().find(|(id, _)| self.groups[id.index()].profile as usize == profile);
-        FullPacket { mtu, wire: group.map_or(mtu, |(_, g)| g.tcp.mss + g.tcp.header) }
-    }
-
     /// Number of interfaces.
     pub(crate) fn interfaces(&self) -> usize {
         self.interfaces.len()
@@ -215,10 +208,10 @@ impl Plan {
             self.shim_hosts(experiment, seed, (id, &group.tcp), frames);
         }
         let limits = experiment.groups.iter().any(|g| g.tcp.byte_queue_limits);
-        for (i, &(host, profile)) in self.interfaces.iter().enumerate() {
+        for (i, &(host, _)) in self.interfaces.iter().enumerate() {
             let port = network.ports.iter().find(|p| p.from == host);
             if let Some(queue) = port.and_then(|p| HostQueue::of(p.queue_config.value())) {
-                frames.put(queue.record(i as u32, limits, self.full_packet(experiment, profile)));
+                frames.put(queue.record(i as u32, limits));
             }
         }
         frames.put_bare(protocol::SETUP_END);

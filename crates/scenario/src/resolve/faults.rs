@@ -145,8 +145,8 @@ pub(crate) fn default_host_queue(
     let raw = if paces {
         Raw::Text("fq".to_owned())
     } else {
-        // psched_mtu: a full packet on the wire.
-        let packet = groups.iter().map(|g| g.tcp.mss + g.tcp.header).max().unwrap_or(1514);
+        // psched_mtu: a full packet, as the kernel counts it.
+        let packet = groups.iter().map(|g| g.tcp.mss + g.tcp.header - g.tcp.framing()).max().unwrap_or(1500);
         let items = vec![item("kind", "fq-codel".to_owned()), item("quantum", format!("{packet}B"))];
         Raw::Table(TomlTable { items })
     };

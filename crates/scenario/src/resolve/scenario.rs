@@ -186,7 +186,12 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         }
         let others = network.nodes.iter().filter(|n| n.host).count().saturating_sub(1) as u64;
         let packet = groups.iter().map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(1500);
-        network.ports.iter_mut().for_each(|p| p.set_queue_defaults(others, packet));
+        let framing = groups.iter().map(|g| u64::from(g.tcp.framing())).max().unwrap_or(0);
+        let nodes = &network.nodes;
+        for port in &mut network.ports {
+            // The queue of a host counts IP packets (qdisc_pkt_len).
+            port.set_queue_defaults(others, if nodes[port.from].host { packet - framing } else { packet });
+        }
         let ((observe, observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
         let mut echo = Map::new();
         echo.insert("name".into(), name.into());

@@ -85,8 +85,7 @@ impl<'a> Nic<'a> {
             fill(i, &mut packet);
             let late = host.send_delay(sender);
             if in_ring {
-                fabric.ports[nic].pass_segment((now, late), &packet);
-                bytes += u32::from(packet.wire);
+                bytes += fabric.ports[nic].pass_segment((now, late), &packet);
             } else {
                 fabric.send_slow(partition, nic, (now, late), &packet, None);
                 in_ring = fabric.ports[nic].burst_is_in_ring(now);

@@ -19,6 +19,11 @@ use std::collections::VecDeque;
 pub(crate) struct TransmitRingConfig {
     /// True if the ring has byte queue limits.
     pub byte_queue_limits: bool,
+    /// Bytes of a packet on the wire that the queue and the limits do not count: a kernel counts IP packets (qdisc_pkt_len, netdev_sent_queue). Our
+    /// choice: the link header of 14 bytes, which a kernel counts on Ethernet, is not counted either.
+    pub framing: u16,
+    /// Bytes by which the options of a SYN are longer than those of an ACK (tcp_syn_options).
+    pub syn_options: u16,
 }
 
 /// A packet with data, or the first one of a burst, that has left the queue of its host.
@@ -48,6 +53,9 @@ enum Place {
 pub(super) struct TransmitRing {
     /// `None`: the ring takes a packet when the transmitter is free.
     limits: Option<QueueLimits>,
+    /// Bytes of a packet that are not counted.
+    framing: u16,
+    syn_options: u16,
     /// Departures of the bursts in the ring, with their bytes.
     sent: VecDeque<(Time, u32)>,
     /// A packet that bypassed the empty queue while the ring was full (`gso_skb`, dev_requeue_skb): its departure and bytes.
@@ -72,6 +80,8 @@ impl TransmitRing {
     fn new(c: TransmitRingConfig, now: Time) -> TransmitRing {
         TransmitRing {
             limits: c.byte_queue_limits.then(|| QueueLimits::new(now)),
+            framing: c.framing,
+            syn_options: c.syn_options,
             sent: VecDeque::new(),
             requeued: None,
             left: Vec::new(),
@@ -82,6 +92,17 @@ impl TransmitRing {
             #[cfg(debug_assertions)]
             by_segment: false,
         }
+    }
+
+    fn config(&self) -> TransmitRingConfig {
+        TransmitRingConfig { byte_queue_limits: self.limits.is_some(), framing: self.framing, syn_options: self.syn_options }
+    }
+
+    /// Bytes that the kernel counts of a packet.
+    #[inline(always)]
+    fn counted(&self, packet: &Packet) -> u32 {
+        let more = if packet.has(flag::SYN) { self.syn_options } else { 0 };
+        u32::from(packet.wire.saturating_sub(self.framing) + more)
     }
 
     /// Returns true if the burst that arrived at `now` is in the ring, to which its further segments may be added.
@@ -224,7 +245,7 @@ impl Port {
     /// Empties the ring, after the link has failed.
     pub(super) fn reset_transmit_ring(&mut self, now: Time) {
         if let Some(ring) = &mut self.transmit_ring {
-            let c = TransmitRingConfig { byte_queue_limits: ring.limits.is_some() };
+            let c = ring.config();
             **ring = TransmitRing {
                 #[cfg(debug_assertions)]
                 by_segment: ring.by_segment,
@@ -275,12 +296,13 @@ impl Port {
         self.transmit_ring.as_ref().is_some_and(|ring| ring.extends(now))
     }
 
-    /// Passes a segment to the ring, behind the others of its burst.
+    /// Passes a segment to the ring, behind the others of its burst. Returns the bytes that count.
     #[inline(always)]
-    pub(crate) fn pass_segment(&mut self, (now, late): (Time, Time), packet: &Packet) {
+    pub(crate) fn pass_segment(&mut self, (now, late): (Time, Time), packet: &Packet) -> u32 {
         self.record(now);
         self.count_arrival(now, u64::from(packet.wire));
         self.transmit_late((now, now), late, packet, None);
+        self.transmit_ring.as_ref().map_or(0, |ring| ring.counted(packet))
     }
 
     /// Counts the segments, of `bytes` in all, that [`Port::pass_segment`] has added to the last burst.
@@ -391,16 +413,17 @@ impl Port {
             ring.held -= dropped;
             ring.interrupted = next.is_some();
             let Some(first) = next else { return };
-            let (mut segment, mut bytes) = (Some(first), 0);
+            let (mut segment, mut held, mut bytes) = (Some(first), 0, 0);
             let burst = *slab.packet(first);
             while let Some(handle) = segment {
                 let packet = slab.packet(handle);
-                let (wire, late) = (u32::from(packet.wire), slab.late(handle));
+                let late = slab.late(handle);
                 self.transmit_late((packet.arrival, now), late, packet, slab.extra(handle, packet));
-                bytes += wire;
+                held += u64::from(packet.wire);
+                bytes += ring.counted(packet);
                 segment = slab.release_segment(handle, handle == first).1;
             }
-            ring.held -= u64::from(bytes);
+            ring.held -= held;
             ring.queue(self.busy_until, bytes);
             ring.left.extend(departure(&burst, self.busy_until));
         }
@@ -430,7 +453,7 @@ impl Port {
     #[inline(always)]
     fn enter(&mut self, ring: &mut TransmitRing, outgoing: &Outgoing<'_>) {
         self.pass(ring, outgoing);
-        ring.queue(self.busy_until, u32::from(outgoing.packet.wire));
+        ring.queue(self.busy_until, ring.counted(outgoing.packet));
         ring.open = (outgoing.now, Place::Ring);
     }
 
@@ -444,7 +467,6 @@ impl Port {
         mut lost: impl FnMut(&Packet),
     ) {
         let &Outgoing { now, packet, .. } = outgoing;
-        let wire = u32::from(packet.wire);
         self.drain_by(discipline, ring, slab, now, &mut lost);
         if packet.arrival == CONTINUES && ring.open.0 == now {
             return self.continue_burst(discipline, ring, slab, outgoing, lost);
@@ -455,7 +477,7 @@ impl Port {
             self.enter(ring, outgoing);
         } else if bypasses && discipline.can_bypass() {
             self.pass(ring, outgoing);
-            ring.requeued = Some((self.busy_until, wire));
+            ring.requeued = Some((self.busy_until, ring.counted(packet)));
             ring.open = (now, Place::Requeued);
         } else {
             self.push_packet(discipline, ring, slab, outgoing, &mut lost);
@@ -494,7 +516,7 @@ impl Port {
         let (state, handle) = (self.state(now, None), slab.next());
         slab.insert(packet, extra, now);
         slab.set_late(handle, late);
-        let (mut dropped, wire) = (0, u64::from(packet.wire));
+        let (mut dropped, wire, counted) = (0, u64::from(packet.wire), ring.counted(packet));
         let left = &mut ring.left;
         let lost = |packet: &Packet| {
             dropped += u64::from(packet.wire);
@@ -502,7 +524,7 @@ impl Port {
             lost(packet);
         };
         let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared: false, lost };
-        let mut facts = facts(packet);
+        let mut facts = Arrival { wire: counted, ..facts(packet) };
         if packet.arrival == RELEASED {
             facts.flow |= Arrival::RELEASED;
         }
@@ -526,20 +548,20 @@ impl Port {
         mut lost: impl FnMut(&Packet),
     ) {
         let &Outgoing { now, late, packet, extra } = outgoing;
-        let wire = u32::from(packet.wire);
+        let (wire, counted) = (u32::from(packet.wire), ring.counted(packet));
         match ring.open.1 {
             Place::Ring => {
                 self.pass(ring, outgoing);
-                ring.extend(self.busy_until, wire);
+                ring.extend(self.busy_until, counted);
             }
             Place::Requeued => {
                 self.pass(ring, outgoing);
                 if let Some(last) = &mut ring.requeued {
-                    *last = (self.busy_until, last.1 + wire);
+                    *last = (self.busy_until, last.1 + counted);
                 }
             }
             Place::Queue(burst, last) => {
-                if !discipline.extend(burst, wire) {
+                if !discipline.extend(burst, counted) {
                     return self.push_packet(discipline, ring, slab, outgoing, &mut lost);
                 }
                 let handle = slab.append(last, packet, extra, now);

@@ -36,7 +36,7 @@ fn interface(queue: Queue) -> Port {
     let c =
         PortConfig { from, to, rate: Rate(1_000_000_000), delay: DELAY, buffer: None, queue, queue_config: Default::default() };
     let mut port = Port::new(&c, true, 0, Rng::stream(1, &[]));
-    port.set_transmit_ring(TransmitRingConfig { byte_queue_limits: true });
+    port.set_transmit_ring(TransmitRingConfig { byte_queue_limits: true, framing: 0, syn_options: 0 });
     port
 }
 
@@ -169,8 +169,7 @@ fn whole_burst_equals_its_segments() {
                 let arrival = if i > 0 { CONTINUES } else { Time::ZERO };
                 let segment = Packet { arrival, ..packet(conn, seq + i, 1500) };
                 if i > 0 && whole.burst_is_in_ring(now) {
-                    whole.pass_segment((now, Time::ZERO), &segment);
-                    bytes += 1500;
+                    bytes += whole.pass_segment((now, Time::ZERO), &segment);
                     joined += 1;
                 } else {
                     whole.offer((now, Time::ZERO), &segment, None, |_| {});

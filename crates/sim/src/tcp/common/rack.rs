@@ -1,7 +1,7 @@
 //! State of time-based loss detection and of tail loss probes (RFC 8985), and the rules that depend on nothing else.
 
 use super::rtt::Rtt;
-use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
+use super::scoreboard::{EVER_RETX, Scoreboard, Seg, Ties};
 use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 use std::num::NonZeroU64;
@@ -197,14 +197,14 @@ impl Rack {
     }
 
     /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns the time to wait for segments
-    /// that may still be reordered. `once`: the age of a segment counts once.
-    pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time, once: bool) -> Option<Time> {
-        board.pass(self.xmit, self.end);
+    /// that may still be reordered. `linux`: the age of a segment counts once, and the search is that of tcp_rack_detect_loss.
+    pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time, linux: bool) -> Option<Time> {
+        board.pass(self.xmit, self.end, Ties::of(linux));
         let patience = self.rtt + wait;
         while let Some(index) = board.oldest_candidate()
             && board.get(index).sent() + patience <= now
         {
-            if once {
+            if linux {
                 board.give_up(index);
             } else {
                 board.mark_lost(index);

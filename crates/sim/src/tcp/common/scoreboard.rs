@@ -13,6 +13,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
+pub use order::Ties;
 pub(in crate::tcp) use segment::Seg;
 pub(in crate::tcp) use segment::{EVER_RETX, GIVEN_UP, LOST, MERGED, RETX, SACKED};
 
@@ -364,22 +365,22 @@ impl Scoreboard {
     }
 
     /// Notes that the segment at `index` was retransmitted.
-    pub fn retransmitted(&mut self, index: usize, now: Time) {
+    pub fn retransmitted(&mut self, index: usize, now: Time, ties: Ties) {
         let flags = (self.segs[index].flags | RETX | EVER_RETX) & !GIVEN_UP;
         self.set_flags(index, flags);
         self.segs[index].send_again(now);
-        self.note_retransmission(index);
+        self.note_retransmission(index, ties);
     }
 
     /// Notes that the segment at `index` was sent again as a probe.
-    pub fn probed(&mut self, index: usize, now: Time) {
+    pub fn probed(&mut self, index: usize, now: Time, ties: Ties) {
         let seg = &mut self.segs[index];
         self.flagged += u32::from(seg.flags == 0);
         seg.flags = (seg.flags | EVER_RETX) & !GIVEN_UP;
         // This is the last segment, which the receiver may have SACKed.
         if !seg.is(SACKED) {
             seg.send_again(now);
-            self.note_retransmission(index);
+            self.note_retransmission(index, ties);
         }
     }
 

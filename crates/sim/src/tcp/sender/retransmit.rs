@@ -2,7 +2,7 @@
 
 use super::{CaState, Sender, Timer};
 use crate::net::packet::Wire;
-use crate::tcp::common::scoreboard::{LOST, RETX, SACKED};
+use crate::tcp::common::scoreboard::{LOST, RETX, SACKED, Ties};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
@@ -89,7 +89,7 @@ impl Sender {
         let stamp = self.stamp(c, self.departure(now));
         let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
-        s.board.probed(index, stamp);
+        s.board.probed(index, stamp, Ties::of(c.is_linux()));
         if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
@@ -101,7 +101,7 @@ impl Sender {
         let stamp = self.stamp(c, self.departure(now));
         let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
-        s.board.retransmitted(index, stamp);
+        s.board.retransmitted(index, stamp, Ties::of(c.is_linux()));
         s.episode.undo.retransmitted(now);
         if self.cc.hooks().records() {
             self.record(stamp, index, true);

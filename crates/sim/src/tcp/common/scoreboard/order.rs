@@ -8,6 +8,23 @@ use super::{EVER_RETX, GIVEN_UP, LOST, SACKED, Scoreboard};
 use forebay_types::Time;
 use std::collections::VecDeque;
 
+/// Order of transmissions that have the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ties {
+    /// By offset (RACK_sent_after of RFC 8985).
+    Offset,
+    /// In the order of transmission. The search of Linux ends at the first segment of its list that was not sent before the newest delivery
+    /// (tcp_rack_detect_loss), so that a retransmission waits behind new data of the same microsecond.
+    Transmission,
+}
+
+impl Ties {
+    /// The rule of a stack.
+    pub fn of(linux: bool) -> Ties {
+        if linux { Ties::Transmission } else { Ties::Offset }
+    }
+}
+
 /// One transmission of a segment, ordered as by RACK_sent_after of RFC 8985.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sent {
@@ -15,6 +32,18 @@ pub(super) struct Sent {
     pub(super) time: Time,
     /// Absolute number of the segment.
     pub(super) number: u64,
+    /// Absolute number of the first segment that was not sent before.
+    behind: u64,
+}
+
+impl Sent {
+    /// Returns true if this first transmission comes before the retransmission `again`.
+    fn precedes(&self, again: &Sent, ties: Ties) -> bool {
+        match ties {
+            Ties::Offset => self < again,
+            Ties::Transmission => self.number < again.behind,
+        }
+    }
 }
 
 /// Queues of transmissions.
@@ -46,14 +75,15 @@ impl Scoreboard {
     }
 
     /// Notes that the segment at `index` was retransmitted.
-    pub(super) fn note_retransmission(&mut self, index: usize) {
-        let sent = Sent { time: self.segs[index].sent(), number: self.base + index as u64 };
+    pub(super) fn note_retransmission(&mut self, index: usize, ties: Ties) {
+        let behind = self.base + self.segs.len() as u64;
+        let sent = Sent { time: self.segs[index].sent(), number: self.base + index as u64, behind };
         // Not every recovery uses the order: delivered segments are removed here too.
         while self.search.order.again.front().is_some_and(|s| !self.under_way(s)) {
             self.search.order.again.pop_front();
         }
-        // At one instant, in the order of their offsets.
-        let later = self.search.order.again.iter().rev().take_while(|&s| *s > sent).count();
+        let follows = |s: &&Sent| ties == Ties::Offset && **s > sent;
+        let later = self.search.order.again.iter().rev().take_while(follows).count();
         let again = &mut self.search.order.again;
         again.insert(again.len() - later, sent);
     }
@@ -65,7 +95,8 @@ impl Scoreboard {
             index += 1;
         }
         self.search.order.first = self.base + index as u64;
-        self.segs.get(index).map(|s| Sent { time: s.sent(), number: self.search.order.first })
+        let number = self.search.order.first;
+        self.segs.get(index).map(|s| Sent { time: s.sent(), number, behind: number })
     }
 
     /// Retransmission that is next to be passed.
@@ -80,10 +111,11 @@ impl Scoreboard {
     }
 
     /// Passes all transmissions before that of the segment that ends at `end`, sent at `time`, which is the newest delivered one.
-    pub fn pass(&mut self, time: Time, end: u64) {
+    pub fn pass(&mut self, time: Time, end: u64, ties: Ties) {
         loop {
             let (first, again) = (self.next_first(), self.next_again());
-            let Some(sent) = first.into_iter().chain(again).min() else { return };
+            let is_first = |first: &Sent| again.is_none_or(|again| first.precedes(&again, ties));
+            let Some(sent) = first.filter(is_first).or(again) else { return };
             if (sent.time, self.segs[self.index(sent.number)].end()) >= (time, end) {
                 return;
             }
@@ -124,7 +156,16 @@ impl Scoreboard {
         self.search.order.passed.clear();
         self.search.order.again.clear();
         let again = (self.base..).zip(&self.segs).filter(|(_, s)| s.is(EVER_RETX) && !s.is(SACKED | GIVEN_UP));
-        self.search.order.again.extend(again.map(|(number, s)| Sent { time: s.sent(), number }));
+        self.search.order.again.extend(again.map(|(number, s)| Sent { time: s.sent(), number, behind: 0 }));
         self.search.order.again.make_contiguous().sort_unstable();
+        // Behind the new data of the same time.
+        let mut new = (self.base..).zip(&self.segs).filter(|(_, s)| !s.is(SACKED | EVER_RETX)).peekable();
+        let mut behind = self.base;
+        for sent in &mut self.search.order.again {
+            while let Some((number, _)) = new.next_if(|(_, s)| s.sent() <= sent.time) {
+                behind = number + 1;
+            }
+            sent.behind = behind;
+        }
     }
 }

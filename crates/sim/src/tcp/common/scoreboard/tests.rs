@@ -26,7 +26,7 @@ fn three_sacked_above_make_a_loss() {
     assert_eq!(b.lost, 200, "segments 0 and 1; 3 has only two SACKed above it");
     assert_eq!(b.pipe(1000), 1000 - 300 - 200);
     assert_eq!(b.next_lost(), Some(0));
-    b.retransmitted(0, Time(50));
+    b.retransmitted(0, Time(50), Ties::Offset);
     assert_eq!((b.pipe(1000), b.next_lost()), (600, Some(1)));
     b.acknowledge(300, |_, _| {});
     assert_eq!((b.lost, b.retx, b.sacked, b.len()), (0, 0, 200, 7));
@@ -56,6 +56,25 @@ fn sacked_segments_merge_backwards() {
     assert_eq!(b.merged(), 0);
 }
 
+/// tcp_rack_detect_loss ends its search at the first segment of `tsorted_sent_queue` that was not sent before the newest delivery. By RFC 8985 the
+/// order of transmission does not matter at the same instant.
+#[test]
+fn retransmission_waits_behind_new_data() {
+    for (ties, candidate) in [(Ties::Offset, Some(0)), (Ties::Transmission, None)] {
+        let mut b = board(4);
+        b.mark_lost(0);
+        let now = Time(50);
+        (4..7).for_each(|i| b.push(i * 100, 100, now));
+        b.retransmitted(0, now, ties);
+        b.sack(100, 500, |_, _| {});
+        b.pass(now, 500, ties);
+        assert_eq!(b.oldest_candidate(), candidate, "{ties:?}: segments 5 and 6 were sent before the retransmission");
+        b.sack(500, 700, |_, _| {});
+        b.pass(now, 700, ties);
+        assert_eq!(b.oldest_candidate(), Some(0), "{ties:?}");
+    }
+}
+
 #[test]
 fn partial_acknowledgement_trims() {
     let mut b = board(2);
@@ -77,7 +96,7 @@ impl Newest {
 
 /// RACK's detection as `rack.rs` does it.
 fn detect(b: &mut Scoreboard, newest: &Newest, patience: Time, now: Time) -> Option<Time> {
-    b.pass(newest.0, newest.1);
+    b.pass(newest.0, newest.1, Ties::Offset);
     while let Some(index) = b.oldest_candidate()
         && b.get(index).sent() + patience <= now
     {
@@ -180,7 +199,7 @@ impl Both {
     }
 
     fn retransmit(&mut self, index: usize) {
-        self.fast.retransmitted(index, self.now);
+        self.fast.retransmitted(index, self.now, Ties::Offset);
         self.plain.retransmitted(index, self.now);
     }
 
