@@ -74,6 +74,23 @@ fn lost_requests_are_repaired() {
     }
 }
 
+/// Servers merge the segments of answers that carry the same ACK (tcp_gro_receive), and TCP small queues let a sender continue when its packets have
+/// left the queue of its host. So do bare hosts, but for the merging: there every second segment is acknowledged.
+#[test]
+fn servers_merge_two_way_segments() {
+    let text = "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"10Gbps\", delay = \"20us\" }\n\
+                bottleneck = { rate = \"10Gbps\", delay = \"20us\", buffer = \"400pkt\" }\n[transport]\nstack = \"linux\"\n\
+                host = \"HOST\"\ncc = \"cubic\"\n[[workload]]\nkind = \"requests\"\nrequest = \"1MB\"\nresponse = \"1MB\"\n\
+                count = 10\ntwo-way = true\n";
+    let alone = |host: &str| {
+        let o = watched(&text.replace("HOST", host));
+        assert_eq!((o.report.queries.len(), o.rtos(), o.report.flows.iter().filter(|f| f.acked.is_never()).count()), (10, 0, 0));
+        packets(&o, |p| p.back && !p.syn)
+    };
+    let (server, bare) = (alone("linux-server"), alone("bare"));
+    assert!(server * 2 < bare, "{server} ACKs of servers, {bare} of bare hosts");
+}
+
 /// Marks of requests are echoed by answers as well.
 #[test]
 fn data_echoes_marks() {

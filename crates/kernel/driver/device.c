@@ -3,6 +3,7 @@
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/version.h>
 #include <net/net_namespace.h>
@@ -19,6 +20,7 @@
 struct private {
 	const struct fb_interface *interface;
 	void (*leaves)(struct sk_buff *skb, u32 node);
+	void (*receives)(struct sk_buff *skb); /* NULL: the stack receives packets itself */
 	u32 drops; /* of the queue discipline that have been reported */
 };
 
@@ -77,6 +79,13 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 	return fb_transmit(skb, dev, private_of(dev)->leaves, private_of(dev)->interface->node);
 }
 
+/* Runs for each packet of the stack, so that `receives` sees the effects of one at a time. */
+static rx_handler_result_t receive(struct sk_buff **skb)
+{
+	private_of((*skb)->dev)->receives(*skb);
+	return RX_HANDLER_CONSUMED;
+}
+
 static const struct net_device_ops device_ops = { .ndo_start_xmit = start_xmit };
 
 static void setup(struct net_device *dev)
@@ -121,7 +130,21 @@ static void set_offloads(struct net_device *dev, const struct fb_profile *profil
 	}
 }
 
-int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node))
+/* Lets `receives` see every packet before the stack. */
+static int set_receiver(struct net_device *dev, void (*receives)(struct sk_buff *skb))
+{
+	int error = 0;
+
+	private_of(dev)->receives = receives;
+	if (receives) {
+		rtnl_lock();
+		error = netdev_rx_handler_register(dev, receive, NULL);
+		rtnl_unlock();
+	}
+	return error;
+}
+
+int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node), void (*receives)(struct sk_buff *skb))
 {
 	const struct fb_interface *interface = &fb_setup.interfaces[number];
 	struct net *net = current->nsproxy->net_ns;
@@ -151,7 +174,9 @@ int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node))
 		return error;
 	}
 	devices[number] = dev;
-	error = fb_card_attach(interface->node, dev, &fb_setup.profiles[interface->profile]);
+	error = set_receiver(dev, receives);
+	if (!error)
+		error = fb_card_attach(interface->node, dev, &fb_setup.profiles[interface->profile]);
 	if (error)
 		return error;
 	get_net(net); /* for as long as the guest lives */

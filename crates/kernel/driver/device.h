@@ -6,8 +6,8 @@
 #include <linux/netdevice.h>
 
 /* A netdev for interface `number` in the namespace of the caller. Its packets are passed to `leaves`, which takes the skb over, and belong to
- * host `node`. */
-int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node));
+ * host `node`. Packets for the stack are passed to `receives`, which takes them over and calls ip_rcv(). NULL: the stack takes them. */
+int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node), void (*receives)(struct sk_buff *skb));
 /* The run begins: byte queue limits begin as those of interfaces that come up now, however long the guest took to boot. */
 void fb_device_start(void);
 /* Leaves an FB_HOST_DROPS for every interface whose queue discipline has dropped packets since the last. */

@@ -190,6 +190,8 @@ void fb_datagram_read(struct fb_listener *listener);
 void fb_leaves(struct sk_buff *skb, u32 node);
 /* As fb_wire_hosts.deliver. */
 void fb_deliver(u32 conn, bool back, struct sk_buff *skb, u64 time);
+/* A packet, or several that GRO has merged, is for the stack of its interface. Takes the skb over. */
+void fb_stack_receives(struct sk_buff *skb);
 /* As fb_wire_hosts.tick: interrupts of cards, and timers of shims. */
 void fb_tick(u64 now);
 

@@ -60,35 +60,43 @@ static struct frame_cb *frame_cb(struct sk_buff *skb)
 	return (struct frame_cb *)skb->cb;
 }
 
-/* Passes a packet to its end of connection `number`, through the shim. */
-static void pass_up(u32 number, bool back, struct sk_buff *skb)
+void fb_stack_receives(struct sk_buff *skb)
 {
-	struct fb_conn *conn = fb_conn(number);
-	u32 interface = back ? conn->src : conn->dst;
-	struct fb_before before;
+	struct fb_conn *conn = fb_conn(skb->mark - 1);
+	bool back = skb->dev == fb_device(conn->src);
 	/* The direction of data that it acknowledges. Data acknowledges the other direction of its connection. */
 	struct fb_conn *acked = back ? conn : conn->reverse;
 	bool tcp = ip_hdr(skb)->protocol == IPPROTO_TCP, ece;
+	struct fb_before before;
 
-	if (conn->shim && !fb_shim_arrives(conn, back, skb)) {
-		consume_skb(skb);
-		return;
-	}
 	ece = tcp && ((const struct tcphdr *)(skb->data + ip_hdrlen(skb)))->ece;
 	if (tcp && acked)
 		fb_watch_before(acked, &before);
-	/* The card's hash of the flow (RSS) selects its bucket in GRO. */
-	skb_set_hash(skb, conn->rss[back], PKT_HASH_TYPE_L4);
-	fb_flow_hash_for(number, !back);
+	fb_flow_hash_for(conn->number, !back);
 	delivering = true;
-	fb_card_receives(fb_setup.interfaces[interface].node, fb_device(interface), skb);
+	ip_rcv(skb, skb->dev, NULL, skb->dev);
 	delivering = false;
 	if (tcp && acked && (back || fb_watch_is_news(acked, &before, ece))) {
 		fb_watch_ack(acked, &before, ece);
 		fb_tcp_report(acked);
 	}
 	if (!tcp)
-		fb_event(number, FB_DATAGRAM_IN, 0);
+		fb_event(conn->number, FB_DATAGRAM_IN, 0);
+}
+
+/* Passes a packet to its end of connection `number`, through the shim. */
+static void pass_up(u32 number, bool back, struct sk_buff *skb)
+{
+	struct fb_conn *conn = fb_conn(number);
+	u32 interface = back ? conn->src : conn->dst;
+
+	if (conn->shim && !fb_shim_arrives(conn, back, skb)) {
+		consume_skb(skb);
+		return;
+	}
+	/* The card's hash of the flow (RSS) selects its bucket in GRO. */
+	skb_set_hash(skb, conn->rss[back], PKT_HASH_TYPE_L4);
+	fb_card_receives(fb_setup.interfaces[interface].node, fb_device(interface), skb);
 }
 
 static void pass_frame_up(struct sk_buff *skb)

@@ -32,8 +32,12 @@ static ssize_t attach_write(struct file *file, const char __user *from, size_t s
 	u32 number;
 	int error = kstrtou32_from_user(from, size, 10, &number);
 
-	if (!error)
-		error = number < fb_setup.world.interfaces ? fb_attach(number, fb_script() ? fb_script_leaves : fb_leaves) : -EINVAL;
+	if (!error && number >= fb_setup.world.interfaces)
+		error = -EINVAL;
+	if (!error && fb_script())
+		error = fb_attach(number, fb_script_leaves, NULL);
+	else if (!error)
+		error = fb_attach(number, fb_leaves, fb_stack_receives);
 	return error ? error : size;
 }
 

@@ -87,11 +87,6 @@ impl World for Linux {
         cannot.extend(shim_below_queue(experiment));
         let conflicts = experiment.two_way_conflicts();
         cannot.extend(conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }));
-        if experiment.workloads.iter().any(|w| w.kind.two_way()) && experiment.groups.iter().any(|g| g.tcp.gro.is_some()) {
-            let reason = "the guest does not run connections in both directions with receive offload; legal: `gro = \"0us\"` in [transport], or \
-                          `two-way = false`";
-            cannot.push(Unsupported { key: "workload.two-way", reason: reason.into() });
-        }
         cannot
     }
 

@@ -41,9 +41,7 @@ const SEEN_OF_LATE: f64 = 0.25;
 /// Fewer transmissions predict the rest poorly: such a slow run gets more time.
 const FEW: u64 = 150_000;
 const PATIENCE_FEW: Duration = Duration::from_millis(1_200);
-/// Memory of the program and libraries, and of writing tables: rows as columns, and the pages of the files. Measured; without full optimization, as
-/// in tests, both take more.
-const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
+/// Memory of writing tables: rows as columns, and the pages of the files. Measured; without full optimization, as in tests, it takes more.
 const WRITING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
 /// Fraction of the row lists that writing them takes as well, and its limit.
 const WRITTEN: f64 = if cfg!(debug_assertions) { 1.0 } else { 0.5 };
@@ -137,7 +135,10 @@ struct Pilot {
 /// Errors of a run, such as an unreachable host.
 pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
     let among = resolved.variants.len().min(VARIANTS);
-    let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among)).collect::<Result<Vec<_>, _>>()?;
+    // The program and its libraries, which a run takes as well.
+    let program = memory::resident();
+    let pilots = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among, program));
+    let seen = pilots.collect::<Result<Vec<_>, _>>()?;
     let runs = resolved.variants.len() as u64 * u64::from(resolved.repetitions());
     let each = runs as f64 / seen.len().max(1) as f64;
     let sum = |f: &dyn Fn(&Pilot) -> f64| seen.iter().map(f).sum::<f64>() * each;
@@ -159,7 +160,7 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     let page = (messages * PAGE_MESSAGE) as u64 + series + stops;
     // The page is written after the runs. The small blocks of many connections are not yet returned by then.
     let kept = seen.iter().map(|p| p.waiting).max().unwrap_or(0) * together;
-    let memory = PROGRAM + (state + list + WRITING.min((list as f64 * WRITTEN) as u64 + (4 << 20))).max(kept + page + DRAWING);
+    let memory = program + (state + list + WRITING.min((list as f64 * WRITTEN) as u64 + (4 << 20))).max(kept + page + DRAWING);
     let outside = resolved.variants.iter().map(|v| resolved.world.outside_memory(&v.config)).max().unwrap_or(0);
     let memory = memory + outside * together;
     let busiest = seen.first().and_then(|p| p.busiest).unwrap_or(WorkloadId::new(0));
@@ -198,10 +199,9 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     })
 }
 
-/// Runs the first moments of a variant.
-fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, RunError> {
+/// Runs the first moments of a variant. `program`: memory before the first one.
+fn pilot(resolved: &Resolved, variant: &Variant, among: usize, program: u64) -> Result<Pilot, RunError> {
     let config = &variant.config;
-    let before = memory::resident();
     let (wanted, late) = (wanted(config), PATIENCE.max(PATIENCE_LATE / among.max(1) as u32));
     let clock = Stopwatch::start();
     let mut first = None;
@@ -221,7 +221,8 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, 
         ControlFlow::Break(Cut::Keep)
     })?;
     let spent = clock.spent_with_children();
-    let state = memory::peak().saturating_sub(before).max(1 << 20);
+    // The allocator keeps the memory of the variants before for this one.
+    let state = memory::peak().saturating_sub(program).max(1 << 20);
     let plans = config.workloads.ids().map(|id| planned(resolved, config, id)).collect();
     let mut pilot = scaled(config, &report, &plans, state);
     pilot.timeouts = timeouts(resolved, config, &report, &pilot.ends, among)?;

@@ -239,6 +239,14 @@ pub struct CarriedAck {
 }
 
 impl CarriedAck {
+    /// The one in the slot behind a packet, if there is one.
+    pub fn of(extra: Option<&Extra>) -> Option<CarriedAck> {
+        match extra {
+            Some(Extra::Carried(ack)) => Some(*ack),
+            _ => None,
+        }
+    }
+
     /// As an ACK by itself, for the sender of connection `conn`.
     pub fn as_packet(&self, conn: ConnSlot, arrival: Time) -> Packet {
         let ece = if self.ece { flag::ECE } else { 0 };

@@ -4,7 +4,8 @@
 //! Nothing is held from one interrupt to the next: NAPI flushes what GRO holds at the end of its poll (napi_complete_done, `gro_flush_timeout` of 0).
 
 use super::config::TcpConfig;
-use crate::net::packet::{Packet, flag};
+use crate::net::packet::{CarriedAck, Packet, flag};
+use forebay_types::ConnSlot;
 
 /// Hash buckets of a card (GRO_HASH_BUCKETS).
 const BUCKETS: usize = 8;
@@ -24,12 +25,14 @@ pub struct SuperSegment {
     segments: u32,
     /// Payload of the first.
     size: u16,
+    /// ACK of the other direction, which is the same in all of them.
+    ack: Option<CarriedAck>,
 }
 
 impl SuperSegment {
-    /// A single segment.
-    pub fn of(p: &Packet) -> SuperSegment {
-        SuperSegment { packet: *p, segments: 1, size: p.len }
+    /// A single segment, with the ACK that it carries.
+    pub fn of(p: &Packet, ack: Option<CarriedAck>) -> SuperSegment {
+        SuperSegment { packet: *p, segments: 1, size: p.len, ack }
     }
 
     /// The first segment, with the payload of all.
@@ -47,15 +50,20 @@ impl SuperSegment {
         self.size
     }
 
+    /// ACK that the segments carry.
+    pub fn ack(&self) -> Option<&CarriedAck> {
+        self.ack.as_ref()
+    }
+
     fn is_of_flow(&self, p: &Packet) -> bool {
         self.packet.conn == p.conn && self.packet.generation() == p.generation()
     }
 
     /// Returns true if `p` can join (tcp_gro_receive, inet_gro_receive). It begins at the next byte and is no longer than the first segment. It has the
-    /// same ECN field, no CWR, and the same ticks in the timestamps. Identifications must be consecutive (inet_gro_flush): those of a
+    /// same ECN field, no CWR, the same ticks in the timestamps, and the same ACK. Identifications must be consecutive (inet_gro_flush): those of a
     /// retransmission and of another segment are not, and those of two retransmissions of one instant are. Our choice: those of other retransmissions
     /// are, too, which new data in between would prevent.
-    fn accepts(&self, c: &TcpConfig, p: &Packet) -> bool {
+    fn accepts(&self, c: &TcpConfig, p: &Packet, ack: Option<CarriedAck>) -> bool {
         let held = &self.packet;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
         let headers = HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
@@ -67,6 +75,14 @@ impl SuperSegment {
             && (p.flags ^ held.flags) & flag::RETX == 0
             && p.tsecr() == held.tsecr()
             && (!c.timestamps || p.ts / tick == held.ts / tick)
+            && match (self.ack, ack) {
+                (None, None) => true,
+                (Some(first), Some(ack)) => {
+                    (ack.number, ack.window, ack.ece) == (first.number, first.window, first.ece)
+                        && (!c.timestamps || ack.echo / tick == first.echo / tick)
+                }
+                _ => false,
+            }
     }
 
     fn add(&mut self, p: &Packet) {
@@ -116,15 +132,15 @@ impl Gro {
         self.busy == 0
     }
 
-    /// Receives a frame of the data direction of a flow with this hash; `pushed`: it ends a write (PSH).
-    pub fn receive(&mut self, hash: u16, c: &TcpConfig, p: &Packet, pushed: bool) -> Merged {
+    /// Receives a frame of the data direction of a flow with this hash, with the ACK that it carries; `pushed`: it ends a write (PSH).
+    pub fn receive(&mut self, hash: u16, c: &TcpConfig, (p, ack): (&Packet, Option<CarriedAck>), pushed: bool) -> Merged {
         let number = usize::from(hash) % BUCKETS;
         let bucket = &mut self.buckets[number];
         let ends = pushed || p.flags & (flag::SYN | flag::FIN) != 0;
         let mut merged = Merged::default();
         if let Some(place) = bucket.held[..bucket.count].iter().position(|held| held.is_of_flow(p)) {
             let held = &mut bucket.held[place];
-            let joins = held.accepts(c, p);
+            let joins = held.accepts(c, p, ack);
             let is_last = joins && (ends || p.len < held.size);
             if joins {
                 held.add(p);
@@ -143,7 +159,7 @@ impl Gro {
                 // gro_flush_oldest
                 merged.complete = Some(bucket.remove(0));
             }
-            bucket.held[bucket.count] = SuperSegment::of(p);
+            bucket.held[bucket.count] = SuperSegment::of(p, ack);
             bucket.count += 1;
         }
         self.note(number);
@@ -153,6 +169,20 @@ impl Gro {
     fn note(&mut self, number: usize) {
         let bit = 1 << number;
         self.busy = if self.buckets[number].count > 0 { self.busy | bit } else { self.busy & !bit };
+    }
+
+    /// Removes the super-segment of connection `conn` because an ACK without data arrives in the same direction of the same TCP connection: its length
+    /// ends it (tcp_gro_receive).
+    pub fn end_flow(&mut self, conn: ConnSlot) -> Option<SuperSegment> {
+        for number in 0..BUCKETS {
+            let bucket = &mut self.buckets[number];
+            if let Some(place) = bucket.held[..bucket.count].iter().position(|held| held.packet.conn == conn) {
+                let ended = bucket.remove(place);
+                self.note(number);
+                return Some(ended);
+            }
+        }
+        None
     }
 
     /// Removes the next super-segment at the end of a poll (napi_gro_flush): bucket by bucket, oldest first.

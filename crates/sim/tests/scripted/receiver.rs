@@ -117,8 +117,8 @@ impl Script {
             self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
             return self;
         };
-        let merged = gro.receive(0, &self.c, &p, pushed);
-        let alone = merged.passes.then(|| SuperSegment::of(&p));
+        let merged = gro.receive(0, &self.c, (&p, None), pushed);
+        let alone = merged.passes.then(|| SuperSegment::of(&p, None));
         merged.complete.iter().chain(&alone).for_each(|segments| self.pass(segments));
         self
     }

@@ -3,7 +3,7 @@
 use crate::scripted::receiver::Script;
 use crate::scripted::{Capture, MS, US, addresses, config};
 use forebay_experiment::transport::Ecn;
-use forebay_sim::net::packet::{Packet, flag};
+use forebay_sim::net::packet::{CarriedAck, Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::gro::Gro;
 use forebay_sim::tcp::sender::Sender;
@@ -111,13 +111,39 @@ fn full_bucket_flushes_oldest() {
     let (c, mut gro) = (linux(), Gro::default());
     let frame = |conn| Packet { conn: ConnSlot::new(conn), len: 1000, ..Packet::default() };
     let complete: Vec<Option<u32>> = (0..10)
-        .map(|conn| gro.receive(3, &c, &frame(conn), false).complete.map(|segments| segments.packet().conn.get()))
+        .map(|conn| gro.receive(3, &c, (&frame(conn), None), false).complete.map(|segments| segments.packet().conn.get()))
         .collect();
     assert_eq!(complete, [None, None, None, None, None, None, None, None, Some(0), Some(1)]);
     // Buckets in order, and each from its oldest flow on (napi_gro_flush).
-    gro.receive(1, &c, &frame(20), false);
+    gro.receive(1, &c, (&frame(20), None), false);
     let flushed: Vec<u32> = std::iter::from_fn(|| gro.flush()).map(|segments| segments.packet().conn.get()).collect();
     assert_eq!(flushed, [20, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+/// tcp_gro_receive compares acknowledgement number, window and ECN echo: segments of connections with data in both directions join while their ACK
+/// is the same. A segment without data ends the super-segment of its flow.
+#[test]
+fn other_carried_ack_begins_super_segment() {
+    let (c, mut gro) = (linux(), Gro::default());
+    let first = CarriedAck { number: 100, window: 50, ..CarriedAck::default() };
+    let acks = [
+        Some(first),
+        Some(first),
+        Some(CarriedAck { number: 200, ..first }),
+        Some(CarriedAck { number: 200, window: 60, ..first }),
+        Some(CarriedAck { number: 200, window: 60, ece: true, ..first }),
+        None,
+    ];
+    let frame = |n: u32| Packet { conn: ConnSlot::new(7), seq: 1000 * n, len: 1000, ..Packet::default() };
+    let complete: Vec<(usize, u32, Option<CarriedAck>)> = (0..)
+        .zip(acks)
+        .filter_map(|(n, ack)| Some((n as usize, gro.receive(3, &c, (&frame(n), ack), false).complete?)))
+        .map(|(n, segments)| (n, segments.segments(), segments.ack().copied()))
+        .collect();
+    assert_eq!(complete, [(2, 2, acks[0]), (3, 1, acks[2]), (4, 1, acks[3]), (5, 1, acks[4])]);
+    assert!(gro.end_flow(ConnSlot::new(8)).is_none());
+    let last = gro.end_flow(ConnSlot::new(7)).unwrap();
+    assert_eq!((last.packet().seq, last.ack(), gro.is_empty()), (5000, None, true));
 }
 
 /// Stacks that count segments count those in a super-segment.

@@ -126,6 +126,37 @@ mod tests {
         }
     }
 
+    /// Servers with requests and answers on one connection: bursts, merged segments that carry ACKs, marks and losses.
+    #[test]
+    fn two_way_servers_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let sizes =
+            "request = { uniform = [\"100B\", \"30KB\"] }\nresponse = { uniform = [\"100B\", \"60KB\"] }\nthink = \"100us\"";
+        let requests = format!("kind = \"requests\"\ncount = 60\n{sizes}");
+        let queries =
+            "kind = \"queries\"\nrequest = \"1600B\"\nresponse = { uniform = [\"2KB\", \"40KB\"] }\nrate = 300.0\ncount = 12";
+        let blocks = "kind = \"incast\"\nblock = \"65536B\"\nrounds = 20";
+        let step = "{ kind = \"dctcp-step\", k = \"20pkt\" }";
+        for (name, senders, buffer, queue, cc, workload) in [
+            ("requests", 1, "60pkt", "\"drop-tail\"", "cubic", requests.as_str()),
+            ("requests lost", 1, "12pkt", "\"drop-tail\"", "cubic", &requests),
+            ("requests dctcp", 1, "60pkt", step, "dctcp", &requests),
+            ("queries", 4, "100pkt", "\"drop-tail\"", "cubic", queries),
+            ("incast dctcp", 8, "64pkt", step, "dctcp", blocks),
+        ] {
+            let text = format!(
+                "duration = \"300ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = {senders}\naccess = {{ rate = \"2Gbps\", delay = \"20us\" }}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"20us\", buffer = \"{buffer}\", queue = {queue} }}\n[transport]\n\
+                 stack = \"linux\"\nhost = \"linux-server\"\nack-size = 100\ncc = \"{cc}\"\n[[workload]]\n{workload}\ntwo-way = true\n"
+            );
+            let row = measure::both(&Case::of(name.into(), text), None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{name}");
+        }
+    }
+
     /// Messages that overlap are identical to the last packet, with Nagle's algorithm and without it. The last one fills the send buffer: the application
     /// has written more than the windows allow, and messages end in the middle of the queue.
     #[test]

@@ -129,11 +129,12 @@ impl SimState {
     /// Notifies senders of their packets that have left the queue of the host.
     #[inline(never)]
     pub(super) fn note_departures(&mut self, now: Time) {
-        let mut number = 0;
-        while let Some(&departure) = self.partition.departures.get(number) {
-            number += 1;
+        let mut done = 0;
+        while let Some(&departure) = self.partition.departures.get(done) {
+            done += 1;
             let generation = self.connections.generation(departure.conn);
-            if generation.receives(departure.generation) || generation.receives_through_shim(departure.generation) {
+            let number = departure.generation;
+            if generation.receives(number) || generation.receives_through_shim(number) || generation.receives_both_ways(number) {
                 self.with_sender(departure.conn, now, SenderCall::Departure { seq: departure.seq, time: departure.time });
             }
         }

@@ -7,7 +7,7 @@ use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::nic::Nic;
 use crate::engine::woken::Call;
-use crate::net::packet::{Packet, Unread, flag};
+use crate::net::packet::{CarriedAck, Packet, Unread, flag};
 use crate::net::ring::Ring;
 use crate::shim::endpoint::Side;
 use crate::tcp::gro::SuperSegment;
@@ -42,14 +42,17 @@ impl SimState {
                 self.partition.woken.begin();
             }
             single = false;
+            // SAFETY: as above.
+            let extra = || unsafe { Ring::extra_behind(place) };
             if p.has(flag::ACK) {
-                // SAFETY: as above.
-                self.receive_ack(node, &frame, || unsafe { Ring::extra_behind(place) });
-            } else if alone || self.connections.generation(p.conn).receives_both_ways(p.generation()) {
-                // SAFETY: as above.
-                self.receive_data(node, &frame, || unsafe { Ring::extra_behind(place) });
+                if !self.gro.is_empty() && self.connections.generation(p.conn).receives_both_ways(p.generation()) {
+                    self.end_reverse_flow(node, p.conn);
+                }
+                self.receive_ack(node, &frame, extra);
+            } else if alone {
+                self.receive_data(node, &frame, extra);
             } else {
-                self.merge_data(node, &frame);
+                self.merge_data(node, &frame, CarriedAck::of(extra()));
             }
         }
         while let Some(segment) = self.gro.flush() {
@@ -86,16 +89,25 @@ impl SimState {
         self.after_data(node, conn, now);
     }
 
-    /// Receives a frame of the data direction through GRO.
+    /// Passes on the data that GRO holds of the direction back of `conn`, because an ACK that follows it has no data.
+    #[cold]
+    fn end_reverse_flow(&mut self, node: NodeId, conn: ConnSlot) {
+        if let Some(segment) = self.gro.end_flow(self.connections.reverse(conn).0) {
+            self.deliver(node, &segment);
+        }
+    }
+
+    /// Receives a frame of the data direction, with the ACK that it carries, through GRO.
     #[inline(never)]
-    fn merge_data(&mut self, node: NodeId, p: &Packet) {
+    fn merge_data(&mut self, node: NodeId, p: &Packet, ack: Option<CarriedAck>) {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
         self.hosts[node].note(p.arrival, p);
         let generation = self.connections.generation(p.conn);
         let has_shim = generation.receives_through_shim(p.generation());
-        if !has_shim && !generation.receives(p.generation()) {
+        let both_ways = generation.receives_both_ways(p.generation());
+        if !has_shim && !both_ways && !generation.receives(p.generation()) {
             self.partition.late_packets += 1;
             return;
         }
@@ -112,12 +124,12 @@ impl SimState {
         receiver.count_received();
         let (c, host) = (&self.tcp[group], &self.hosts[node]);
         let pushed = receiver.ends_write(c, p);
-        let merged = self.gro.receive(host.rss_hash(p), c, p, pushed);
+        let merged = self.gro.receive(host.rss_hash(p), c, (p, ack), pushed);
         if let Some(segment) = &merged.complete {
             self.deliver(node, segment);
         }
         if merged.passes {
-            self.deliver(node, &SuperSegment::of(p));
+            self.deliver(node, &SuperSegment::of(p, ack));
         }
     }
 
@@ -129,6 +141,8 @@ impl SimState {
             self.deliver_by::<Direct>(node, segment);
         } else if generation.receives_through_shim(number) {
             cold_path(move || self.deliver_by::<Shimmed>(node, segment));
+        } else if generation.receives_both_ways(number) {
+            cold_path(move || self.process_two_way_data(node, segment));
         } else {
             self.partition.late_packets += u64::from(segment.segments());
         }

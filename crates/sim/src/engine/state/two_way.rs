@@ -3,7 +3,7 @@
 //! Every packet that the sender sends carries the ACK of the receiver. A packet that arrives is handled by the receiver first, and its ACK by the
 //! sender then. An ACK that the receiver sends by itself is not sent if the sender sends data at the same instant.
 //!
-//! Not modeled: SACK blocks in segments with data (they would make the segments shorter), and receive offload: each segment is handled by itself.
+//! Not modeled: SACK blocks in segments with data (they would make the segments shorter).
 //!
 //! The generation of the connections selects this path, as for shims, so that others pay nothing.
 
@@ -11,8 +11,9 @@ use super::SimState;
 use super::host_tx::SenderCall;
 use crate::engine::nic::Nic;
 use crate::net::generation::Generation;
-use crate::net::packet::{Extra, Packet, Wire, flag};
+use crate::net::packet::{CarriedAck, Extra, Packet, Unread, Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::gro::SuperSegment;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Phase;
 use forebay_types::{ConnSlot, NodeId, Time};
@@ -44,6 +45,14 @@ impl Wire for Carrying<'_, '_> {
     fn departure(&self) -> Time {
         self.nic.departure()
     }
+
+    fn defer_write(&mut self, conn: ConnSlot) -> bool {
+        self.nic.defer_write(conn)
+    }
+
+    fn holds_departures(&self) -> bool {
+        self.nic.holds_departures()
+    }
 }
 
 /// Interface for a receiver whose last ACK is held back, in case data carries it.
@@ -64,6 +73,14 @@ impl Wire for Holding<'_, '_> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         self.release();
         self.held = Some((packet, extra.copied()));
+    }
+
+    fn unread(&self, conn: ConnSlot) -> Option<u32> {
+        self.nic.unread(conn)
+    }
+
+    fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
+        self.nic.defer_read(conn, more);
     }
 }
 
@@ -115,10 +132,16 @@ impl SimState {
 
     /// Delivers a packet with data to host `node`, or the last one of a handshake, and the ACK that it carries.
     pub(super) fn receive_two_way_data(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
+        self.connections.receiver_mut(p.conn).count_received();
+        self.process_two_way_data(node, &SuperSegment::of(p, CarriedAck::of(extra)));
+    }
+
+    /// Processes consecutive segments that have been counted, and the ACK that they carry.
+    pub(super) fn process_two_way_data(&mut self, node: NodeId, segment: &SuperSegment) {
+        let p = segment.packet();
         let (now, conn) = (p.arrival, p.conn);
         let reverse = self.connections.reverse(conn).0;
         let (sender, receiver) = self.connections.socket(reverse, conn);
-        receiver.count_received();
         let c = &self.tcp[sender.group()];
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now);
         if p.has(flag::SYN) {
@@ -131,8 +154,8 @@ impl SimState {
         }
         let echo = receiver.echo();
         let mut ack_wire = Holding { nic: &mut nic, held: None };
-        receiver.process_packet(c, now, p, &mut ack_wire);
-        if let Some(Extra::Carried(ack)) = extra {
+        receiver.process_segments(c, now, segment, &mut ack_wire);
+        if let Some(ack) = segment.ack() {
             let accepts = (receiver.has_answered_syn() || !c.handshake) && sender.accept(c, now, ack.window, receiver.has_ecn());
             if receiver.echo() != echo {
                 sender.echo_data(Receiver::tick_of(c, now, p.ts));

@@ -2,6 +2,7 @@
 //! the window allows leaves at one instant here even without offload. With offload a sender also waits for a larger burst rather than use every ACK
 //! (tcp_tso_should_defer), and its interface holds whole bursts (tcp_small_queue_check).
 
+use super::write_xmit::Stop;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{Burst, CaState, Sender};
 use forebay_types::Time;
@@ -17,9 +18,9 @@ const PER_SECOND: u64 = 1024;
 /// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
 const RTT_LOG: u32 = 9;
 /// `tcp_tso_win_divisor`: a third of the window is sent at once.
-pub(super) const WINDOW_DIVISOR: u64 = 3;
+const WINDOW_DIVISOR: u64 = 3;
 /// `NSEC_PER_MSEC` in tcp_tso_should_defer.
-pub(super) const MS: Time = Time::from_ms(1);
+const MS: Time = Time::from_ms(1);
 
 /// Largest data of a buffer, with segmentation offload.
 pub(in crate::tcp) fn gso_max_size(c: &TcpConfig) -> Option<u64> {
@@ -70,34 +71,69 @@ impl Sender {
     }
 
     /// Returns true if a burst of up to `size` bytes at `at`, of data up to `end`, should wait. The congestion window has space for `congestion`
-    /// bytes (tcp_tso_should_defer).
+    /// bytes.
     fn defers(&self, c: &TcpConfig, now: Time, at: u64, end: u64, congestion: u64, size: u64) -> bool {
         let mss = u64::from(c.mss);
         // One buffer of the kernel; behind the last one nothing more comes.
-        let buffer = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
-        let (last, receive) = (at + buffer >= end, self.stream.snd_wnd_edge().saturating_sub(at));
-        let limit = congestion.min(receive);
-        if buffer <= mss
-            || self.loss.ca_state() >= CaState::Recovery
-            || self.tx.last_tx().get().is_none_or(|last| now > last + MS)
-        {
+        let len = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
+        let idle = at == self.stream.snd_una() && self.flight() == 0;
+        if len <= mss || idle || at > self.stream.snd_nxt() {
             return false;
         }
-        if limit >= size || (!last && limit >= buffer) {
-            return false;
-        }
-        let window = (self.cc.window.cwnd as u64 * mss).min(self.stream.snd_wnd_edge() - self.stream.snd_una());
-        if limit >= window / WINDOW_DIVISOR || (at == self.stream.snd_una() && self.flight() == 0) {
-            return false;
-        }
-        // The next ACK, for the oldest segment, is too far away. Our choice: without a scoreboard it is near.
-        let oldest = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.sent());
-        let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
-        let expected = oldest.map_or(now, |sent| sent + srtt);
-        if at > self.stream.snd_nxt() || expected > now + (srtt / 2).min(MS) {
-            return false;
-        }
-        let scarce = if congestion < receive { congestion } else { receive };
-        scarce <= buffer || !(last && self.stream.fin())
+        // Our choice: without a scoreboard the next ACK is near.
+        let oldest = self.oldest_sent().unwrap_or_else(|| now.saturating_sub(self.rtt.smoothed().get().unwrap_or(Time::ZERO)));
+        self.should_defer(c, now, &Candidate { len, last: at + len >= end, congestion, most: size, oldest }).is_some()
     }
+
+    /// Time at which the oldest segment on the scoreboard was sent.
+    pub(super) fn oldest_sent(&self) -> Option<Time> {
+        self.loss.sack.as_ref()?.board.first().map(|segment| segment.sent())
+    }
+
+    /// Decides whether a buffer of several segments at the end of the sent data waits for a larger burst (tcp_tso_should_defer).
+    pub(super) fn should_defer(&self, c: &TcpConfig, now: Time, buffer: &Candidate) -> Option<Stop> {
+        let &Candidate { len, last, congestion, most, oldest } = buffer;
+        // `tcp_wstamp_ns` may be in the future with a pacer.
+        let sent = self.tx.last_tx().get().map(|at| self.cold.pacer.as_ref().map_or(at, |p| p.next().max(at)));
+        if self.loss.ca_state() >= CaState::Recovery || sent.is_none_or(|sent| now > sent + MS) {
+            return None;
+        }
+        let receive = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
+        let limit = congestion.min(receive);
+        if limit >= most || (!last && limit >= len) {
+            return None;
+        }
+        let snd_wnd = self.stream.snd_wnd_edge() - self.stream.snd_una();
+        if limit >= (self.cc.window.cwnd as u64 * u64::from(c.mss)).min(snd_wnd) / WINDOW_DIVISOR {
+            return None;
+        }
+        // The next ACK, for the oldest segment, must not be too far away.
+        let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
+        if oldest + srtt > now + (srtt / 2).min(MS) {
+            return None;
+        }
+        if congestion < receive {
+            if congestion <= len {
+                return Some(Stop::CwndLimited);
+            }
+        } else if receive <= len {
+            return Some(Stop::Other);
+        }
+        // Nothing follows a FIN.
+        (!(last && self.stream.fin())).then_some(Stop::Other)
+    }
+}
+
+/// A buffer that may wait for a larger burst.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub len: u64,
+    /// It is the last one.
+    pub last: bool,
+    /// Bytes that the congestion window allows.
+    pub congestion: u64,
+    /// Bytes of the largest burst.
+    pub most: u64,
+    /// Time at which the oldest segment in flight was sent.
+    pub oldest: Time,
 }

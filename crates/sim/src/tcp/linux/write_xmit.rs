@@ -1,7 +1,7 @@
 //! Transmission with segmentation offload (Linux tcp_write_xmit, tcp_sendmsg_locked): the application fills buffers of up to 64 KB, and the interface
 //! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
 
-use super::tso::{MS, WINDOW_DIVISOR, gso_max_size};
+use super::tso::{Candidate, gso_max_size};
 use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::send_limit::Limit;
@@ -19,7 +19,7 @@ struct Burst {
 }
 
 /// Reason why no buffer leaves.
-enum Stop {
+pub(super) enum Stop {
     /// The congestion window has no space, or a deferred buffer waits for more of it.
     CwndLimited,
     /// Anything else.
@@ -101,7 +101,10 @@ impl Sender {
         let mut limit = mss;
         if len > mss {
             if matches!(push, Push::Pending | Push::Forced)
-                && let Some(stop) = self.should_defer(c, now, (len, last), (cwnd - in_flight.min(cwnd)) * mss, max_segs)
+                && let Some(oldest) = self.oldest_sent()
+                && let congestion = (cwnd - in_flight.min(cwnd)) * mss
+                && let Some(stop) =
+                    self.should_defer(c, now, &Candidate { len, last, congestion, most: max_segs * mss, oldest })
             {
                 return Err(stop);
             }
@@ -125,41 +128,6 @@ impl Sender {
             return Err(Stop::Other);
         }
         Ok(Burst { end: burst, skb })
-    }
-
-    /// Decides whether a buffer of several segments waits for a larger burst (tcp_tso_should_defer): it has `len` bytes and is the last one, or not.
-    /// The congestion window has space for `congestion` bytes.
-    fn should_defer(&self, c: &TcpConfig, now: Time, (len, last): (u64, bool), congestion: u64, max_segs: u64) -> Option<Stop> {
-        let mss = u64::from(c.mss);
-        // `tcp_wstamp_ns` may be in the future with a pacer.
-        let sent = self.tx.last_tx().get().map(|at| self.cold.pacer.as_ref().map_or(at, |p| p.next().max(at)));
-        if self.loss.ca_state() >= CaState::Recovery || sent.is_none_or(|sent| now > sent + MS) {
-            return None;
-        }
-        let receive = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
-        let limit = congestion.min(receive);
-        if limit >= max_segs * mss || (!last && limit >= len) {
-            return None;
-        }
-        let snd_wnd = self.stream.snd_wnd_edge() - self.stream.snd_una();
-        if limit >= (self.cc.window.cwnd as u64 * mss).min(snd_wnd) / WINDOW_DIVISOR {
-            return None;
-        }
-        // The next ACK, for the oldest segment, must not be too far away.
-        let oldest = self.loss.sack.as_ref()?.board.first()?.sent();
-        let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
-        if oldest + srtt > now + (srtt / 2).min(MS) {
-            return None;
-        }
-        if congestion < receive {
-            if congestion <= len {
-                return Some(Stop::CwndLimited);
-            }
-        } else if receive <= len {
-            return Some(Stop::Other);
-        }
-        // Nothing follows a FIN.
-        (!(last && self.stream.fin())).then_some(Stop::Other)
     }
 
     /// Sends a burst.

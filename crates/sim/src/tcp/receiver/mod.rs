@@ -234,14 +234,28 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segments(&mut self, c: &TcpConfig, now: Time, segments: &SuperSegment, out: &mut impl Wire) {
         let p = segments.packet();
-        let (count, size) = (segments.segments(), segments.size());
-        if count > 1 || out.unread(self.template.conn).is_some_and(|memory| memory > 0) {
-            self.process_segment(c, now, p, Segments { count, size }, out);
-        } else if self.takes_fast_path(p) {
+        if !self.is_merged(segments, out) && self.takes_fast_path(p) {
             self.receive_fast(p, out);
+        } else {
+            self.process_segments(c, now, segments, out);
+        }
+    }
+
+    /// As [`Receiver::on_segments`], of those that do not take the fast path of stacks that acknowledge every segment.
+    #[inline(always)]
+    pub(crate) fn process_segments(&mut self, c: &TcpConfig, now: Time, segments: &SuperSegment, out: &mut impl Wire) {
+        let p = segments.packet();
+        if self.is_merged(segments, out) && !p.has(flag::SYN) {
+            self.process_segment(c, now, p, Segments { count: segments.segments(), size: segments.size() }, out);
         } else {
             self.process_packet(c, now, p, out);
         }
+    }
+
+    /// Returns true if there are several segments, or data that the application has not read.
+    #[inline(always)]
+    fn is_merged(&self, segments: &SuperSegment, out: &impl Wire) -> bool {
+        segments.segments() > 1 || out.unread(self.template.conn).is_some_and(|memory| memory > 0)
     }
 
     /// Returns true if a segment ends a write. Linux sets PSH at the end of a write and of each burst (__tcp_transmit_skb). Other senders set none here;
