@@ -144,7 +144,7 @@ fn own() -> Vec<Column<FlowRow>> {
             "delay_cause",
             "",
             Name(|r, _| r.waited.map(|w| w.cause.name())),
-            "main cause of delay beyond the ideal time: `rto`, `tlp`, `syn` (timers of the sender), `delayed-ack`, `host-queue` (interface of the sending host), `switch-queue`, `share` (bandwidth share of a link), `window` (or pacing rate), `head-of-line` (earlier messages of the connection); null without delay, and for an endless flow",
+            "main cause of delay beyond the ideal time: `rto`, `tlp`, `syn` (timers of the sender), `delayed-ack`, `recovery` (retransmissions without a timer, and the window that losses left), `host-queue` (interface of the sending host), `switch-queue`, `share` (bandwidth share of a link), `window` (or pacing rate), `head-of-line` (earlier messages of the connection); null without delay, and for an endless flow",
         ),
         col("delay_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "delay by that cause"),
         col(
