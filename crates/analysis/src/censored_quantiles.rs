@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Maximum ratio of a quantile with infinite unfinished times to the bound for a tight bound. Our choice: the limit of small differences
 /// everywhere.
-const TIGHT: f64 = 1.05;
+pub(crate) const TIGHT: f64 = 1.05;
 
 /// Population of a quantile.
 #[derive(Clone, Copy)]

@@ -75,8 +75,13 @@ pub(crate) fn sentence(
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
             format!("Too few runs to compare the {}: {}; {}{open}.", t.phrase, list(&each), d.words(seeds))
         } else if s.has_intervals {
+            let each = match names.len() {
+                _ if range.contains(" to ") => "",
+                2 => " for both,",
+                _ => " for all,",
+            };
             format!(
-                "No difference of 20 % or more in the {} between {}: {range} over {seeds} seeds{open}.",
+                "No difference of 20 % or more in the {} between {}: {range}{each} over {seeds} seeds{open}.",
                 t.phrase,
                 list(&names)
             )
@@ -90,6 +95,10 @@ pub(crate) fn sentence(
         let (low, high) = (all_ranked().map(value).fold(f64::INFINITY, f64::min), all_ranked().map(value).fold(0.0, f64::max));
         return format!("The {} is nearly the same: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
     }
+    // Small differences are no ranking, however sure they are.
+    let near = |i: &usize| cells[*i].is_some_and(|c| !c.at_least) && (value(i) - best).abs() <= SMALL * best.abs();
+    let (alike, worse): (Vec<usize>, Vec<usize>) = s.worse.iter().copied().partition(near);
+    let (alike, worse) = if worse.is_empty() { (Vec::new(), s.worse.clone()) } else { (alike, worse) };
     let word = if less { "lowest" } else { "highest" };
     // With the interval, where the statement needs it.
     let spread = |i: usize| cells[i].map_or_else(String::new, |c| c.spread_in(unit));
@@ -97,20 +106,32 @@ pub(crate) fn sentence(
     let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.phrase, bold(&text(s.best)));
     // Multiples of an index between 0 and 1 are meaningless.
     let index = unit == Dimension::Ratio && !less;
-    let comparable = best > 0.0 && !index && s.worse.iter().all(|b| value(b) > 0.0);
-    if s.worse.len() > MAX_NAMED {
-        let (first, last) = (s.worse[0], s.worse[s.worse.len() - 1]);
-        out += &format!(", against {} to {} of {} others", text(first), text(last), s.worse.len());
+    let comparable = best > 0.0 && !index && worse.iter().all(|b| value(b) > 0.0);
+    if worse.len() > MAX_NAMED {
+        let (first, last) = (worse[0], worse[worse.len() - 1]);
+        out += &format!(", against {} to {} of {} others", text(first), text(last), worse.len());
     } else if comparable {
         let one = |b: &usize| {
             let v = mean(cells, *b);
             let by = at_least(cells[*b]) + &if less { format::less(best, v) } else { factor(best, v) };
-            format!("{} {} than {} ({})", bold(&by), if less { "less" } else { "more" }, name(data, *b), text(*b))
+            // `three times more` is read as four times as much.
+            let than = if less {
+                "less than"
+            } else if by.ends_with("times") {
+                "that of"
+            } else {
+                "more than"
+            };
+            format!("{} {than} {} ({})", bold(&by), name(data, *b), text(*b))
         };
-        out += &format!(", {}", list(&s.worse.iter().map(one).collect::<Vec<_>>()));
+        out += &format!(", {}", list(&worse.iter().map(one).collect::<Vec<_>>()));
     } else {
-        let each: Vec<String> = s.worse.iter().map(|b| format!("{} of {}", text(*b), name(data, *b))).collect();
+        let each: Vec<String> = worse.iter().map(|b| format!("{} of {}", text(*b), name(data, *b))).collect();
         out += &format!(", against {}", list(&each));
+    }
+    if !alike.is_empty() {
+        let names: Vec<String> = alike.iter().map(|i| format!("{} ({})", name(data, *i), text(*i))).collect();
+        out += &format!("; nearly equal: {}", list(&names));
     }
     if !s.tied.is_empty() {
         let names: Vec<String> = s.tied.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();

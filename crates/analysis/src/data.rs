@@ -38,6 +38,8 @@ pub struct Data {
     pub deadlines: Vec<Deadline>,
     /// Network events, one line each.
     pub events: Vec<String>,
+    /// Links that lose packets, with their packets over all seeds, most first.
+    pub losing_links: Vec<(String, u64)>,
     /// Notes on omitted data.
     pub notes: Vec<String>,
     /// Notes for the headline: one for each directory whose messages were not read.

@@ -96,7 +96,7 @@ pub fn headline(data: &Data) -> Headline {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push(warm);
     }
-    if data.seeds() == 1 && data.subjects.len() > 1 && predicted(data).is_none() {
+    if data.seeds() == 1 && data.subjects.len() > 1 && !alone && predicted(data).is_none() {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push("Only one seed was run: differences may be due to chance.".into());
     }
@@ -223,8 +223,8 @@ fn median_apart(
 /// The long flows of each subject that their windows or buffers limit.
 fn limited(data: &Data) -> Option<String> {
     let one = |s: usize| {
-        let limits = long_flow_limits::limits(data, s, None).filter(|l| l.rwnd.max(l.sndbuf) > 0.0)?;
-        Some(format!("{}: {}", data.subjects[s].name, limits.words(data).filter(|w| w.contains(" of the time"))?))
+        let limits = long_flow_limits::limits(data, s, None).filter(|l| l.is_other_than_link(data))?;
+        Some(format!("{}: {}", data.subjects[s].name, limits.words(data)?))
     };
     let each: Vec<String> = (0..data.subjects.len()).filter_map(one).take(MAX_LIMITED).collect();
     (!each.is_empty()).then(|| format!("Limits of long flows: {}.", each.join("; ")))
@@ -334,6 +334,11 @@ fn share(data: &Data, network: usize) -> Option<String> {
     if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")) {
         out += &format!("; Jain's fairness index over all long flows is {}", crate::format::number(jain.mean));
     }
+    let lost = |i: usize| {
+        let part = crate::cells::cell(data.values(i, "datagrams_lost")).map(|c| c.mean).filter(|part| *part > 0.0)?;
+        Some(format!("; {} of the datagrams of {} are lost", bold(&quantity(part, Dimension::Fraction)), data.subjects[i].group))
+    };
+    out.extend(members.iter().filter_map(|i| lost(*i)));
     Some(out + ".")
 }
 

@@ -22,6 +22,8 @@ const MAX_SUBJECTS: usize = 3;
 #[derive(Default)]
 struct Late {
     subject: usize,
+    /// Index of the workload, where the subject has several.
+    class: Option<u32>,
     queries: usize,
     messages: usize,
     late: usize,
@@ -42,7 +44,7 @@ pub(crate) fn sentence(data: &Data) -> Option<String> {
     let telling: Vec<&Late> = all.iter().filter(|l| l.late as f64 > TELLING * l.of() as f64 && !l.causes.is_empty()).collect();
     match telling.as_slice() {
         [] => None,
-        [one] => Some(one.alone(data, data.subjects.len() > 1)),
+        [one] => Some(one.alone(data, all.len() > 1)),
         several => {
             let each: Vec<String> = several.iter().take(MAX_SUBJECTS).map(|l| l.beside_others(data)).collect();
             let (queries, messages) = (all.iter().any(|l| l.queries > 0), all.iter().any(|l| l.messages > 0));
@@ -67,11 +69,15 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     })
 }
 
+/// Late work by subject and workload: workloads are never pooled.
 fn by_subject(data: &Data) -> Vec<Late> {
-    let mut all: Vec<Late> = (0..data.subjects.len()).map(|subject| Late { subject, ..Late::default() }).collect();
+    let mut all: BTreeMap<(usize, Option<u32>), Late> = BTreeMap::new();
+    let of = |subject, class| ((subject, class), Late { subject, class, ..Late::default() });
     for f in data.flows.iter().filter(|f: &&Flow| f.size > 0 && !f.in_query) {
-        all[f.subject].messages += 1;
-        all[f.subject].note(f.late, f.waited, f.delay_port, f.blocked_by);
+        let (key, new) = of(f.subject, f.class);
+        let late = all.entry(key).or_insert(new);
+        late.messages += 1;
+        late.note(f.late, f.waited, f.delay_port, f.blocked_by);
     }
     let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
     for q in &data.queries {
@@ -82,16 +88,30 @@ fn by_subject(data: &Data) -> Vec<Late> {
         let late = q.delay_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
         // A late query counts for all subjects that respond to it.
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
-            all[n.first + i].queries += 1;
-            all[n.first + i].note(late, q.waited, q.delay_port, q.blocked_by);
+            let (key, new) = of(n.first + i, q.class);
+            let all = all.entry(key).or_insert(new);
+            all.queries += 1;
+            all.note(late, q.waited, q.delay_port, q.blocked_by);
         }
     }
-    all
+    all.into_values().collect()
 }
 
 impl Late {
     fn of(&self) -> usize {
         self.queries + self.messages
+    }
+
+    /// Name of the transport, the workload, or both, as far as results have several.
+    fn name(&self, data: &Data) -> String {
+        let transport = &data.subjects[self.subject].name;
+        let mut classes = data.flows.iter().filter(|f| f.subject == self.subject && f.size > 0).map(|f| f.class);
+        let several = classes.any(|c| c != self.class);
+        match data.class(self.class).filter(|_| several) {
+            Some(class) if data.subjects.len() > 1 => format!("{transport}, {class}"),
+            Some(class) => class.to_owned(),
+            None => transport.clone(),
+        }
     }
 
     fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>, behind: Option<DelayCause>) {
@@ -117,7 +137,7 @@ impl Late {
     }
 
     fn alone(&self, data: &Data, named: bool) -> String {
-        let prefix = if named { format!("{}: ", bold(&data.subjects[self.subject].name)) } else { String::new() };
+        let prefix = if named { format!("{}: ", bold(&self.name(data))) } else { String::new() };
         let one = |(i, (cause, n)): (usize, &(String, usize))| {
             let part = self.part(*n);
             if i == 0 { format!("{} ({part})", bold(cause)) } else { format!("{cause} ({part})") }
@@ -133,7 +153,7 @@ impl Late {
     }
 
     fn beside_others(&self, data: &Data) -> String {
-        let name = &data.subjects[self.subject].name;
+        let name = self.name(data);
         let most = &self.named(data)[0];
         format!("{name}: {} ({} of {})", bold(&most.0), self.part(most.1), self.late)
     }
@@ -145,7 +165,9 @@ impl Late {
         causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
         let least = NAMED * self.late as f64;
         let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
-        let text = |cause: Cause, ports: &AtPorts| cause_text(cause, place(data, ports).as_deref()) + &self.held_up(data, cause);
+        let text = |cause: Cause, ports: &AtPorts| {
+            cause_text(cause, place(data, ports).as_deref()) + &self.held_up(data, cause) + &lost_on(data, cause)
+        };
         matters.map(|(_, (cause, n, ports))| (text(*cause, ports), *n)).collect()
     }
 
@@ -190,7 +212,15 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause
     }
     let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
     let blocked = if *cause == Cause::HeadOfLine { held_up(data, &before) } else { String::new() };
-    Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked)
+    Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked + &lost_on(data, *cause))
+}
+
+/// For a cause that losses have: the link that loses more packets than all queues drop.
+fn lost_on(data: &Data, cause: Cause) -> String {
+    let losses = matches!(cause, Cause::Timeout | Cause::Probe | Cause::Syn | Cause::Recovery);
+    let dropped: f64 = data.ports.iter().map(|p| p.drops * f64::from(p.seeds)).sum();
+    let most = data.losing_links.first().filter(|l| losses && l.1 as f64 > dropped);
+    most.map_or_else(String::new, |(link, _)| format!(" after losses on link {link}"))
 }
 
 /// Name of a cause in a sentence, with its port where it has one.

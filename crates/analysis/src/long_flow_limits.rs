@@ -7,6 +7,7 @@ use crate::data::{Data, Flow, Port};
 use crate::dimension::Dimension;
 use crate::format::quantity;
 use crate::paths::Paths;
+use std::collections::BTreeSet;
 
 /// Minimum part of the time in which a limit is named. Our choice.
 const NAMED: f64 = 0.1;
@@ -14,6 +15,9 @@ const NAMED: f64 = 0.1;
 const MOSTLY: f64 = 0.9;
 /// Minimum utilization of a full link. Our choice, as for starvation.
 const FULL: f64 = 0.8;
+/// Utilization from which on a link between switches has no capacity left, and below which it carries ACKs only. Our choice.
+const SATURATED: f64 = 0.95;
+const IDLE: f64 = 0.1;
 
 /// Limits of the long flows of a workload of a subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -26,8 +30,10 @@ pub(crate) struct Limits {
     pub sndbuf: f64,
     /// Index of the busiest port on their paths.
     pub busiest: Option<usize>,
-    /// True if this port is the interface of their sending host, which they do not share with other hosts.
+    /// True if the interfaces of their sending hosts are full, which they do not share with other hosts.
     pub own: bool,
+    /// Links between switches that carry traffic, where the network chooses among several.
+    pub fabric: Option<Fabric>,
 }
 
 /// Part of the whole time of a flow in which a window or buffer of its end limited it.
@@ -42,7 +48,8 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         f.subject == subject && f.size == 0 && f.greedy && f.rwnd_limited_s.is_some() && (class.is_none() || f.class == class)
     };
     let mut paths = Paths::of(data, data.subjects[subject].network);
-    let (mut time, mut out) = (0.0, Limits::default());
+    let (mut time, mut branches, mut own_links, mut out) = (0.0, false, true, Limits::default());
+    let mut interfaces = BTreeSet::new();
     for f in data.flows.iter().filter(own) {
         out.flows += 1;
         time += (data.runs[f.run].end_ns - f.start_ns).max(0) as f64 * 1e-9;
@@ -50,20 +57,56 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         out.sndbuf += f.sndbuf_limited_s.unwrap_or(0.0);
         let Some((from, to)) = data.ends(f) else { continue };
         let used = |p: &usize| data.ports[*p].utilization;
-        let way = [paths.ports(from, to), paths.choice(from, to)].concat();
+        let choice = paths.choice(from, to);
+        branches |= !choice.is_empty();
+        let way = [paths.ports(from, to), choice].concat();
         let busiest = way.into_iter().chain(out.busiest).max_by(|a, b| used(a).total_cmp(&used(b)));
-        out.own = busiest.is_some_and(|p| data.ports[p].from == from);
+        let own = paths.ports(from, to).first().copied().filter(|p| data.ports[*p].from == from);
+        interfaces.extend(own);
+        own_links &= own.is_some_and(|p| used(&p) >= FULL);
         out.busiest = busiest;
     }
+    let hosts_bps = interfaces.iter().map(|p| data.ports[*p].rate_bps).sum();
+    out.fabric = fabric(data, data.subjects[subject].network, hosts_bps).filter(|_| branches);
     (out.flows > 0 && time > 0.0).then(|| Limits {
+        own: own_links && out.busiest.is_some(),
         rwnd: (out.rwnd / time).min(1.0),
         sndbuf: (out.sndbuf / time).min(1.0),
         ..out
     })
 }
 
+/// Use of the links between switches.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Fabric {
+    /// Number of links with traffic, and of full ones.
+    pub links: usize,
+    pub full: usize,
+    /// Smallest, mean and largest utilization.
+    pub least: f64,
+    pub mean: f64,
+    pub most: f64,
+    /// Rate of the interfaces of the sending hosts, bit/s.
+    pub hosts_bps: f64,
+}
+
+/// Links between switches with traffic.
+fn fabric(data: &Data, network: usize, hosts_bps: f64) -> Option<Fabric> {
+    let ports = data.ports.iter().filter(|p| p.network == network && p.from_switch && p.to_switch);
+    let mut used: Vec<f64> = ports.map(|p| p.utilization).filter(|u| *u > IDLE).collect();
+    used.sort_unstable_by(f64::total_cmp);
+    let full = used.iter().filter(|u| **u >= SATURATED).count();
+    let mean = used.iter().sum::<f64>() / used.len().max(1) as f64;
+    Some(Fabric { links: used.len(), full, least: *used.first()?, mean, most: *used.last()?, hosts_bps })
+}
+
 impl Limits {
-    /// End of a sentence about the flows; `None` where a full link limits them.
+    /// True if something else than a full link limits them.
+    pub(crate) fn is_other_than_link(&self, data: &Data) -> bool {
+        self.rwnd.max(self.sndbuf) >= NAMED || self.port(data).is_some_and(|p| p.utilization < FULL)
+    }
+
+    /// End of a sentence about the flows.
     pub(crate) fn words(&self, data: &Data) -> Option<String> {
         let them = if self.flows == 1 { "it" } else { "them" };
         let part = |v: f64| quantity(v, Dimension::Fraction);
@@ -75,12 +118,36 @@ impl Limits {
         let unused = self.port(data).filter(|p| p.utilization < FULL);
         let busiest = |p: &Port| format!("{}, the busiest link, is {} utilized", p.name, part(p.utilization));
         match (ends.is_empty(), unused) {
-            (true, port) => port.map(|p| format!("the **congestion window** limits {them}: {}", busiest(p))),
+            (true, Some(p)) => Some(format!("the **congestion window** limits {them}: {}", busiest(p))),
+            (true, None) => self.full_link(data),
             (false, Some(p)) if self.rwnd + self.sndbuf < MOSTLY => {
                 Some(format!("{}, the congestion window for the rest: {}", ends.join(", "), busiest(p)))
             }
             (false, _) => Some(ends.join(", ")),
         }
+    }
+
+    /// The full link that limits them. Where flows collide on some links of several, the others have capacity to spare.
+    fn full_link(&self, data: &Data) -> Option<String> {
+        let port = self.port(data)?;
+        let used = quantity(port.utilization, Dimension::Fraction);
+        Some(match self.fabric {
+            // Flows collide on some links while others have capacity to spare.
+            Some(f) if f.most >= FULL && f.mean < FULL => {
+                let part = |v: f64| quantity(v, Dimension::Fraction);
+                let full = if f.full > 0 {
+                    format!("**{} of {}** links between switches are full", f.full, f.links)
+                } else {
+                    String::new()
+                };
+                let spread = format!("{} to {} utilized, {} on average", part(f.least), part(f.most), part(f.mean));
+                let links =
+                    if full.is_empty() { format!("links between switches are {spread}") } else { format!("{full} ({spread})") };
+                format!("the links of the sending hosts carry {}: {links}", quantity(f.hosts_bps, Dimension::BitsPerSecond))
+            }
+            _ if self.own => format!("limited by the link of the sending host, {} ({used} utilized)", port.name),
+            _ => format!("limited by {} ({used} utilized)", port.name),
+        })
     }
 
     /// Short text for a table.

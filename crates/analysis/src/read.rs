@@ -7,7 +7,7 @@ use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbe
 use crate::time_series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
-use forebay_store::{RunDir, StoreError, event_lines};
+use forebay_store::{RunDir, StoreError, event_lines, losing_links};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,12 +32,19 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
         flows(&mut data, dir, finder, first, &of)?;
         timeouts(&mut data, dir, finder, &of)?;
         goodput(&mut data, dir, finder, &of)?;
+        for (link, packets) in losing_links(dir)? {
+            match data.losing_links.iter_mut().find(|l| l.0 == link) {
+                Some(known) => known.1 += packets,
+                None => data.losing_links.push((link, packets)),
+            }
+        }
         for line in event_lines(dir, None)? {
             if !data.events.contains(&line) {
                 data.events.push(line);
             }
         }
     }
+    data.losing_links.sort_by_key(|l| std::cmp::Reverse(l.1));
     data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
     Ok(data)
 }

@@ -1,6 +1,7 @@
 //! Headline of a single subject: a description instead of a comparison.
 
 use crate::cells::{Cell, cell, cells};
+use crate::censored_quantiles::mark_tight_bounds;
 use crate::comparison::median_wait;
 use crate::data::{Data, Flow, Query, Timeout};
 use crate::dimension::Dimension;
@@ -41,8 +42,16 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
 pub(crate) fn traffic(data: &Data, subject: usize) -> Vec<String> {
     let of = One { data, subject };
     let missed = of.value(MISSED).is_some_and(|part| part > LATE);
-    let (first, second) = if missed { (of.deadlines(), of.queries()) } else { (of.queries(), of.deadlines()) };
+    let (first, second) = if missed { (of.deadlines(), of.queries()) } else { (of.queries(), None) };
     let mut out: Vec<String> = [first, second, of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();
+    if let (false, Some(part)) = (missed, of.value(MISSED)) {
+        // The first sentence is about the work that has the deadlines.
+        let met =
+            if part > 0.0 { format!("{} of them miss", quantity(part, Dimension::Fraction)) } else { "all meet".to_owned() };
+        if let Some(first) = out.first_mut() {
+            *first = format!("{}; {met} their deadline.", first.trim_end_matches('.'));
+        }
+    }
     if out.is_empty() {
         out.extend(of.goodput());
     }
@@ -64,13 +73,21 @@ impl One<'_> {
         cells(self.data, metric)[self.subject]
     }
 
+    /// With a lower bound that is tight enough for a sentence.
+    fn known(&self, metric: &str) -> Option<Cell> {
+        let mut cells = cells(self.data, metric);
+        mark_tight_bounds(self.data, metric, &mut cells);
+        cells[self.subject]
+    }
+
     fn value(&self, metric: &str) -> Option<f64> {
         self.cell(metric).map(|c| c.mean)
     }
 
     /// A time in bold, marked if it is a lower bound.
     fn time(&self, metric: &str) -> Option<String> {
-        self.cell(metric).map(|c| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&seconds(c.mean)))
+        let least = |c: &Cell| if c.at_least && !c.tight { "at least " } else { "" };
+        self.known(metric).map(|c| least(&c).to_owned() + &bold(&seconds(c.mean)))
     }
 
     fn queries(&self) -> Option<String> {
@@ -216,13 +233,22 @@ impl One<'_> {
         })
     }
 
-    /// Total goodput of the endless flows, averaged over the runs, without other traffic of the transport. `None` if unknown.
+    /// Total goodput of the endless flows from the start of the first one on, averaged over the runs, without other traffic of the transport. `None`
+    /// if unknown.
     fn of_long(&self) -> Option<f64> {
         let data = self.data;
-        let time = |run: usize| (data.runs[run].end_ns - data.runs[run].measured_from_ns) as f64 * 1e-9;
-        let own = data.flows.iter().filter(|f| f.subject == self.subject && f.size == 0 && time(f.run) > 0.0);
+        let mut of: BTreeMap<usize, (i64, u64)> = BTreeMap::new();
+        for f in data.flows.iter().filter(|f| f.subject == self.subject && f.size == 0) {
+            let run = of.entry(f.run).or_insert((i64::MAX, 0));
+            *run = (run.0.min(f.start_ns), run.1 + f.measured);
+        }
+        let rate = |(run, (start, bytes)): (&usize, &(i64, u64))| {
+            let run = &data.runs[*run];
+            let time = (run.end_ns - run.measured_from_ns.max(*start)) as f64 * 1e-9;
+            (time > 0.0).then(|| *bytes as f64 * 8.0 / time)
+        };
         let runs = data.runs.iter().filter(|r| r.network == data.subjects[self.subject].network).count();
-        let all: Vec<f64> = own.map(|f| f.measured as f64 * 8.0 / time(f.run)).collect();
+        let all: Vec<f64> = of.iter().filter_map(rate).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / runs.max(1) as f64)
     }
 
@@ -249,6 +275,23 @@ impl One<'_> {
     }
 }
 
+/// Longest queue of a network whose observed port carries nothing.
+fn unused(data: &Data, port: &str) -> Option<String> {
+    let network = data.subjects[0].network;
+    let ports = || data.ports.iter().filter(|p| p.network == network);
+    ports().find(|p| p.name == port).filter(|p| p.utilization == 0.0)?;
+    let longest = ports().filter(|p| p.from_switch).max_by(|a, b| a.queue_max.total_cmp(&b.queue_max))?;
+    (longest.utilization > 0.0).then(|| {
+        let (mean, drops) = (bold(&quantity(longest.queue_mean, Dimension::Packets)), longest.drops);
+        let drops = if drops > 0.0 { format!("; it drops {} packets per run", number(drops)) } else { String::new() };
+        format!(
+            "No packet passes {port}; the longest queue is at {}: {mean} on average, {} at most{drops}.",
+            longest.name,
+            number(longest.queue_max)
+        )
+    })
+}
+
 /// Queue of the first subject's network.
 pub(crate) fn queue(data: &Data) -> Option<String> {
     let value = |metric: &str| cell(data.values(0, metric)).map(|c| c.mean);
@@ -256,16 +299,19 @@ pub(crate) fn queue(data: &Data) -> Option<String> {
     let p99 = value("queue_p99_pkts").map_or_else(String::new, |p| format!(", {} at the 99th percentile", number(p)));
     let port = &data.network_of(0).port;
     let at = if port.is_empty() { String::new() } else { format!(" at {port}") };
+    if let Some(elsewhere) = unused(data, port) {
+        return Some(elsewhere);
+    }
     // The drops include all ports.
     let own = data.ports.iter().find(|p| p.network == data.subjects[0].network && p.name == *port).map(|p| p.drops);
     let there = |all: f64| match own {
         Some(own) if all - own >= 0.5 => format!(", {} of them at this port", number(own)),
         _ => String::new(),
     };
-    let drops = value("drops").filter(|d| *d > 0.0).map_or_else(
-        || "; no packet is dropped".to_owned(),
-        |d| format!("; {} packets are dropped per run{}", number(d), there(d)),
-    );
+    let none = if data.losing_links.is_empty() { "; no packet is dropped" } else { "; no packet is dropped at a queue" };
+    let drops = value("drops")
+        .filter(|d| *d > 0.0)
+        .map_or_else(|| none.to_owned(), |d| format!("; {} packets are dropped per run{}", number(d), there(d)));
     Some(format!(
         "The queue{at} holds {} on average{p99}, {} at most{drops}.",
         bold(&quantity(mean, Dimension::Packets)),

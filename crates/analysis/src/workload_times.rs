@@ -2,6 +2,7 @@
 //! messages vanish among many others.
 
 use crate::cells::{Cell, cell};
+use crate::censored_quantiles::TIGHT;
 use crate::comparison::link_time;
 use crate::data::Data;
 use crate::dimension::Dimension;
@@ -46,7 +47,10 @@ impl Times {
         runs.sort_unstable();
         runs.dedup();
         let now: Vec<f64> = runs.iter().filter_map(|run| of(run, |age| age)).collect();
-        let at_least = runs.iter().any(|run| of(run, |age| age) != of(run, |_| f64::MAX));
+        // A bound that hardly grows if they never end is the value.
+        let grows = |now: f64, never: f64| never > TIGHT * now;
+        let at_least =
+            runs.iter().any(|run| matches!((of(run, |age| age), of(run, |_| f64::MAX)), (Some(a), Some(b)) if grows(a, b)));
         cell(&now).map(|c| Cell { at_least, ..c })
     }
 

@@ -98,6 +98,12 @@ impl PortConfig {
     /// Longest propagation delay: 10 s is beyond every terrestrial path and far from overflowing simulated time.
     pub const MAX_DELAY: Time = Time::from_secs(10);
 
+    /// Returns true if packets leave in the order of their arrival, and none is dropped after it was queued: the delay of a packet follows from the
+    /// queue that it finds.
+    pub fn serves_in_order(&self) -> bool {
+        matches!(self.queue, Queue::Fifo(_))
+    }
+
     /// Sets the defaults of the queue that depend on the network: `senders` hosts may send full packets of `packet` bytes.
     pub fn set_queue_defaults(&mut self, senders: u64, packet: u64) {
         self.queue.set_defaults(senders, packet);

@@ -14,8 +14,10 @@
 //!    fitted into the window when it was written, and of which nothing was retransmitted, took one round trip, all of whose delay is queues.) This
 //!    part delays the message itself once: `host-queue` or `switch-queue`. In the remaining time the window limited sending, round trip by round
 //!    trip. The share in which the packets of a window were in queues is `share`: the link had no more capacity for the message. The other part is
-//!    `window`: the congestion window, receive window or pacing rate was too small for the empty path. All time in the host's own interface is
-//!    `host-queue`. The queue is that of the port on the path at which a packet spends most time, on average after the warm-up.
+//!    `window`: the congestion window, receive window or pacing rate was too small for the empty path. A link that carried less than that share in
+//!    the whole run bounds it: a queue that a window filled once is not the share of others. The part of `window` that its receiver or send buffer
+//!    does not explain is `recovery` for a message with retransmissions: they took round trips, and the window that the losses left took more. All
+//!    time in the host's own interface is `host-queue`. The queue is that of the port on the path at which a packet spends most time, on average after the warm-up.
 //!
 //! The cause of a message is the largest of these parts; of equal ones the first in the order of [`Cause`].
 
@@ -35,6 +37,8 @@ pub enum Cause {
     Syn,
     /// The receiver's delayed-ACK timer.
     DelayedAck,
+    /// Retransmissions without a timer, and the window that losses left.
+    Recovery,
     /// The queue of the sending host's own interface.
     HostQueue,
     /// The queue of a switch port.
@@ -49,11 +53,12 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Cause; 9] = [
+    pub const ALL: [Cause; 10] = [
         Cause::Timeout,
         Cause::Probe,
         Cause::Syn,
         Cause::DelayedAck,
+        Cause::Recovery,
         Cause::HostQueue,
         Cause::SwitchQueue,
         Cause::Share,
@@ -68,6 +73,7 @@ impl Cause {
             Cause::Probe => "tlp",
             Cause::Syn => "syn",
             Cause::DelayedAck => "delayed-ack",
+            Cause::Recovery => "recovery",
             Cause::HostQueue => "host-queue",
             Cause::SwitchQueue => "switch-queue",
             Cause::Share => "share",
@@ -88,6 +94,7 @@ impl Cause {
             Cause::Probe => "tail loss probe",
             Cause::Syn => "SYN retransmission timeout",
             Cause::DelayedAck => "delayed ACK",
+            Cause::Recovery => "loss recovery",
             Cause::HostQueue => "queue of the sending host",
             Cause::SwitchQueue => "switch queue",
             Cause::Share => "bandwidth share",
@@ -127,6 +134,10 @@ pub struct MessageTime {
     pub rtt: Option<u64>,
     /// True if it fitted into the window when it was written and nothing was retransmitted: the window never delayed it.
     pub at_once: bool,
+    /// Most that traffic beside its own can have occupied the port with the longest queueing time; `None` where it is unknown.
+    pub busy: Option<u64>,
+    /// Time in which its receive window or its send buffer limited the sender, if some of it was retransmitted; `None` without losses.
+    pub repaired: Option<u64>,
 }
 
 /// The largest part of a message's time beyond the ideal.
@@ -166,12 +177,15 @@ impl MessageTime {
         let rest = left - once;
         let round = u128::from(queued) + u128::from(self.empty_rtt);
         let share = (u128::from(rest) * u128::from(queued)).checked_div(round).map_or(0, |share| share as u64);
-        let window = rest - share;
+        let share = share.min(self.busy.unwrap_or(share));
+        let limited = rest - share;
+        let window = self.repaired.map_or(limited, |ends| ends.min(limited));
         let of = [
             (Cause::Timeout, timeout),
             (Cause::Probe, probe),
             (Cause::Syn, syn),
             (Cause::DelayedAck, delayed_ack),
+            (Cause::Recovery, limited - window),
             (Cause::Window, window),
             (Cause::HeadOfLine, behind),
         ];
@@ -224,7 +238,7 @@ mod tests {
     #[test]
     fn longest_stall_is_the_cause() {
         let stalls = Stalls { timeout: 200 * MS, probe: 2 * MS, syn: 0, delayed_ack: 40 * MS, behind: 10 * MS };
-        let c = MessageTime { took: 300 * MS, stalls, ideal: 8 * MS, empty_rtt: MS, rtt: Some(4 * MS), at_once: false };
+        let c = MessageTime { took: 300 * MS, stalls, ideal: 8 * MS, empty_rtt: MS, rtt: Some(4 * MS), ..MessageTime::default() };
         let parts = c.parts();
         assert_eq!(parts.waited(PORT, false), Some(LongestWait { cause: Cause::Timeout, time_ps: 200 * MS, longest: PORT }));
         // 40 ms are left: 3 ms in the queue once, of the other 37 three quarters behind others and one on the empty path.
@@ -260,6 +274,22 @@ mod tests {
         );
         let slow = MessageTime { took: 9 * MS, ..c };
         assert_eq!(slow.parts().waited(PORT, false), Some(LongestWait { cause: Cause::Window, time_ps: 4 * MS, longest: PORT }));
+    }
+
+    #[test]
+    fn losses_on_an_idle_link_are_recovery() {
+        // One window filled the queue, and its losses took nearly all of the time.
+        let c = MessageTime { took: 40 * MS, ideal: 4 * MS, empty_rtt: MS, rtt: Some(3 * MS), ..MessageTime::default() };
+        let cause = |c: MessageTime| c.parts().waited(PORT, false).map(|w| (w.cause, w.time_ps / MS));
+        assert_eq!(cause(c), Some((Cause::Share, 22)), "of 34 ms beyond one round trip");
+        let repaired = MessageTime { busy: Some(MS), repaired: Some(0), ..c };
+        assert_eq!(cause(repaired), Some((Cause::Recovery, 33)));
+        assert_eq!(
+            cause(MessageTime { repaired: Some(30 * MS), ..repaired }),
+            Some((Cause::Window, 30)),
+            "the receiver limits it"
+        );
+        assert_eq!(cause(MessageTime { repaired: None, ..repaired }), Some((Cause::Window, 33)));
     }
 
     #[test]

@@ -72,6 +72,14 @@ impl Route {
                 s => {
                     let n = s.samples as f64;
                     let (packets, bytes) = (s.packets as f64 / n, s.bytes as f64 / n);
+                    if !config.serves_in_order() {
+                        let _ = writeln!(
+                            out,
+                            "  hop {name} queue {packets:.1} packets on average, {} at most; the delay depends on the order of service",
+                            s.packets_max
+                        );
+                        continue;
+                    }
                     format!(
                         "queue {packets:.1} packets on average (delay {}), {} at most ({})",
                         wait(bytes),

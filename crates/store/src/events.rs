@@ -52,6 +52,25 @@ pub fn event_lines(dir: &RunDir, of: Option<(&str, u32)>) -> Result<Vec<String>,
     Ok(all.iter().filter_map(|(key, event)| sentence(key, event)).collect())
 }
 
+/// Links that lost packets, because they failed, damage packets or lose them, with the number of packets over all runs.
+///
+/// # Errors
+/// A damaged table.
+pub fn losing_links(dir: &RunDir) -> Result<BTreeMap<String, u64>, StoreError> {
+    let mut all = BTreeMap::new();
+    for batch in &dir.table("events")? {
+        let rows = Rows::new(batch);
+        let (link, packets) = (rows.text("link", str::to_owned), rows.int("packets"));
+        for row in 0..rows.len() {
+            let lost = packets.get(row).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
+            if let (Some(link), Some(lost)) = (link.get(row), lost) {
+                *all.entry(link.clone()).or_default() += lost;
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// The line for an event; `None` for the end of a failure, which the line of its start includes.
 fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
     let count = |range: Option<Range>, what: &str| match range? {

@@ -46,7 +46,7 @@ pub use column::{Column, Get, TableSchema};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
-pub use events::event_lines;
+pub use events::{event_lines, losing_links};
 pub use file::{replaceable, write_atomic, write_atomic_unsynced};
 pub use manifest::{
     Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,

@@ -79,7 +79,7 @@ impl SimState {
     /// Makes the report from the results of all processes.
     fn make_report(mut self, mut results: RunResults) -> Report {
         let end = self.end.unwrap_or(self.partition.calendar.end);
-        self.attribute_waits(&mut results.flows, mem::take(&mut results.stalled), &results.waits);
+        self.attribute_waits(&mut results.flows, mem::take(&mut results.stalled), (&results.waits, &results.ports));
         let RunResults { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = results;
         let deliveries = mem::take(&mut self.measurement.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
         number_by_start(&mut flows);

@@ -8,7 +8,7 @@ use crate::engine::recorder::Stalled;
 use crate::net::packet::flag;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
-use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, PortRow, TimeoutKind, TimeoutRow};
 use forebay_experiment::waits::{MessageTime, Stalls};
 use forebay_queues::Queue;
 use forebay_types::{ConnSlot, IndexVec, PortId, Time, WorkloadId};
@@ -149,8 +149,13 @@ impl SimState {
     }
 
     /// Computes the wait times of all messages at the end of the run. `flows` are in the order in which they were recorded; `stalled` holds the
-    /// stalls of some of them; `waits` are the mean waits of all ports.
-    pub(super) fn attribute_waits(&self, flows: &mut [FlowRow], stalled: Vec<Stalled>, waits: &IndexVec<PortId, u128>) {
+    /// stalls of some of them; `waits` are the mean waits of all ports, and `ports` their counters.
+    pub(super) fn attribute_waits(
+        &self,
+        flows: &mut [FlowRow],
+        stalled: Vec<Stalled>,
+        (waits, ports): (&IndexVec<PortId, u128>, &[PortRow]),
+    ) {
         let mut stalled = stalled.into_iter().peekable();
         for (number, flow) in flows.iter_mut().enumerate() {
             let known = stalled.next_if(|s| s.0 == number);
@@ -179,6 +184,12 @@ impl SimState {
             let first = flow.opens && c.handshake;
             let end = flow.end.ps().unwrap_or(self.partition.calendar.end.0);
             let took = end.saturating_sub(flow.start.0);
+            // Ports count from the end of the warm-up.
+            let counted = flow.start >= self.measurement.since;
+            let rate = self.network.ports[port].rate;
+            let others = |p: &PortRow| rate.tx_time(p.sent_bytes.saturating_sub(flow.size_bytes)).0;
+            let busy = ports.get(port.index()).filter(|_| counted).map(others);
+            let ends = flow.rwnd_limited.ps().unwrap_or(0) + flow.sndbuf_limited.ps().unwrap_or(0);
             let course = MessageTime {
                 took,
                 stalls,
@@ -186,6 +197,8 @@ impl SimState {
                 empty_rtt,
                 rtt,
                 at_once: flow.fits && flow.segs_retx == 0,
+                busy,
+                repaired: (flow.segs_retx > 0).then_some(ends),
             };
             flow.waited = course.parts().waited(port, self.hosts.is_host(self.network.ports[port].from));
         }
