@@ -34,6 +34,7 @@ mod load;
 mod many_hosts;
 mod matrix;
 mod matrix_linux;
+mod max_pacing_rate;
 mod memory;
 mod messages;
 mod model;

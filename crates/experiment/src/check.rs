@@ -195,6 +195,7 @@ fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
         let range = format!("{least} bytes to 1 GiB");
         legal(key, bytes.is_none_or(|bytes| (least..=1 << 30).contains(&bytes)), &range)
     };
+    legal("max_pacing_rate", s.max_pacing_rate.is_none_or(|r| r.0 >= 8), "at least one byte per second")?;
     // SOCK_MIN_SNDBUF and SOCK_MIN_RCVBUF are larger than half of these.
     size("snd_buf", s.snd_buf, 2_048)?;
     size("rcv_buf", s.rcv_buf, 2_048)?;

@@ -77,6 +77,7 @@ struct fb_group {
 	fb_u32 flags;
 	fb_u64 rcvbuf;	    /* SO_RCVBUF (bytes of buffer, as the kernel counts them before doubling); 0: tuned by the kernel */
 	fb_u64 sndbuf;	    /* 0: tuned by the kernel */
+	fb_u64 max_pacing_rate; /* SO_MAX_PACING_RATE, bytes per second; 0: no limit */
 	fb_u32 header;	    /* wire bytes of a packet with payload beside the payload */
 	fb_u32 ack_size;    /* wire bytes of a packet without payload */
 	fb_u64 send_jitter; /* ps: random time that a sender's host takes for a packet, uniform below */

@@ -138,7 +138,7 @@ records! {
     Sysctl = 5, "fb_sysctl" { profile: u32, key: [u8; 60], value: [u8; 64] }
     /// `struct fb_group`.
     Group = 6, "fb_group" {
-        cc: [u8; 16], profile: u32, flags: u32, rcvbuf: u64, sndbuf: u64, header: u32, ack_size: u32, send_jitter: u64,
+        cc: [u8; 16], profile: u32, flags: u32, rcvbuf: u64, sndbuf: u64, max_pacing_rate: u64, header: u32, ack_size: u32, send_jitter: u64,
         param: [u64; PARAMS], tag: [u64; TAGS], shim: [u64; SHIM],
     }
     /// `struct fb_interface`.

@@ -4,6 +4,8 @@ mod failures;
 mod golden;
 mod guest;
 mod host_queue;
+mod max_pacing_rate;
+mod packets;
 mod proboscis;
 mod queues;
 mod receive_offload;
