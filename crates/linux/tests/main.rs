@@ -4,6 +4,7 @@ mod failures;
 mod golden;
 mod guest;
 mod host_queue;
+mod loss;
 mod max_pacing_rate;
 mod packets;
 mod proboscis;
