@@ -18,6 +18,7 @@ mod cluster;
 mod counters;
 mod cubic;
 mod dctcp;
+mod dependent;
 mod determinism;
 mod draws;
 mod examples;

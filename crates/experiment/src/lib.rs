@@ -15,6 +15,7 @@ pub mod observe;
 pub mod occupancy;
 pub mod pattern;
 pub mod profile;
+pub mod rack_pairs;
 pub mod registry;
 pub mod report;
 pub mod rows;
