@@ -56,6 +56,24 @@ fn host_groups_assign_by_sender() {
     assert!(o.report.flows.iter().filter(|f| f.size_bytes == 2_000).all(|f| f.group == GroupId::new(1)));
 }
 
+/// A percentage of hosts, and the rest. The choice does not depend on the seed, and a larger part contains the smaller one.
+#[test]
+fn percentage_of_hosts_assigns_by_sender() {
+    let new = |part: &str, seed: &str| {
+        let groups = groups(&format!("hosts = \"{part} of senders\""), "hosts = \"rest\"");
+        let of = by_sender(&one(&text(&groups, "kind = \"long\"\njitter = \"1ms\""), &["duration=5ms", seed]));
+        assert!(of.iter().all(|groups| groups.len() == 1), "{of:?}");
+        (0..10).filter(|n| of[*n] == [0]).collect::<Vec<usize>>()
+    };
+    let mut before = Vec::new();
+    for (part, count) in [("0%", 0), ("20%", 2), ("25%", 3), ("50%", 5), ("100%", 10)] {
+        let hosts = new(part, "seed=1");
+        assert_eq!((hosts.len(), &hosts), (count, &new(part, "seed=2")), "{part}");
+        assert!(before.iter().all(|h| hosts.contains(h)), "{before:?} {hosts:?}");
+        before = hosts;
+    }
+}
+
 #[test]
 fn share_assigns_client_both_directions() {
     let requests =

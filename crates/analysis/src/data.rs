@@ -57,6 +57,8 @@ pub struct Subject {
     pub network: usize,
     /// Values of the seeds for each metric of [`metrics`].
     pub values: Vec<Vec<f64>>,
+    /// Maximum pacing rate of its connections, bit/s.
+    pub max_pacing_bps: Option<f64>,
 }
 
 /// A variant of a directory.

@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 const NAMED: f64 = 0.1;
 /// Part of the time from which on nothing else is named. Our choice.
 const MOSTLY: f64 = 0.9;
+/// Minimum ratio of the goodput of a flow to its maximum pacing rate at which that rate limits it. Our choice: slow start and losses take the rest.
+const PACED: f64 = 0.9;
 /// Minimum utilization of a full link. Our choice, as for starvation.
 const FULL: f64 = 0.8;
 /// Utilization from which on a link between switches has no capacity left, and below which it carries ACKs only. Our choice.
@@ -28,6 +30,8 @@ pub(crate) struct Limits {
     pub rwnd: f64,
     /// Part of their time in which the send buffer limited them.
     pub sndbuf: f64,
+    /// Maximum pacing rate, bit/s, if it limits them.
+    pub paced: Option<f64>,
     /// Index of the busiest port on their paths.
     pub busiest: Option<usize>,
     /// True if the interfaces of their sending hosts are full, which they do not share with other hosts.
@@ -48,11 +52,12 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         f.subject == subject && f.size == 0 && f.greedy && f.rwnd_limited_s.is_some() && (class.is_none() || f.class == class)
     };
     let mut paths = Paths::of(data, data.subjects[subject].network);
-    let (mut time, mut branches, mut own_links, mut out) = (0.0, false, true, Limits::default());
+    let (mut time, mut acked, mut branches, mut own_links, mut out) = (0.0, 0.0, false, true, Limits::default());
     let mut interfaces = BTreeSet::new();
     for f in data.flows.iter().filter(own) {
         out.flows += 1;
         time += (data.runs[f.run].end_ns - f.start_ns).max(0) as f64 * 1e-9;
+        acked += f.acked as f64 * 8.0;
         out.rwnd += f.rwnd_limited_s.unwrap_or(0.0);
         out.sndbuf += f.sndbuf_limited_s.unwrap_or(0.0);
         let Some((from, to)) = data.ends(f) else { continue };
@@ -72,6 +77,7 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         own: own_links && out.busiest.is_some(),
         rwnd: (out.rwnd / time).min(1.0),
         sndbuf: (out.sndbuf / time).min(1.0),
+        paced: data.subjects[subject].max_pacing_bps.filter(|most| acked >= PACED * most * time),
         ..out
     })
 }
@@ -110,6 +116,9 @@ impl Limits {
     pub(crate) fn words(&self, data: &Data) -> Option<String> {
         let them = if self.flows == 1 { "it" } else { "them" };
         let part = |v: f64| quantity(v, Dimension::Fraction);
+        if let Some(most) = self.paced {
+            return Some(format!("the **maximum pacing rate** of {} limits {them}", quantity(most, Dimension::BitsPerSecond)));
+        }
         let ends: Vec<String> = [(self.rwnd, "receive window"), (self.sndbuf, "send buffer")]
             .iter()
             .filter(|(v, _)| *v >= NAMED)
@@ -154,6 +163,7 @@ impl Limits {
     pub(crate) fn cell(&self, data: &Data) -> String {
         let part = |v: f64| quantity(v, Dimension::Fraction);
         match self.port(data) {
+            _ if self.paced.is_some() => "maximum pacing rate".to_owned(),
             _ if self.rwnd.max(self.sndbuf) >= NAMED => {
                 let of = [(self.rwnd, "receive window"), (self.sndbuf, "send buffer")];
                 let named = of.iter().filter(|(v, _)| *v >= NAMED).map(|(v, what)| format!("{what} {}", part(*v)));

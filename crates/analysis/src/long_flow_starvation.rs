@@ -1,5 +1,5 @@
 //! Starvation of endless flows. They have no completion time; their goodput shows it, against their max-min fair share: a flow that its own link, a
-//! second bottleneck, its windows or its application limits is not starved by others.
+//! second bottleneck, its windows, its maximum pacing rate or its application limits is not starved by others.
 
 use crate::data::Data;
 use crate::format::bold;
@@ -75,6 +75,7 @@ fn fair_shares<'a>(
         }
         let (limited, bps) = of.limited;
         let limit = if limited > SELF_LIMITED * of.active { bps / limited } else { f64::INFINITY };
+        let limit = data.subjects[subject].max_pacing_bps.map_or(limit, |most| limit.min(most));
         flows.push(Flows { count: of.active / seeds[network].max(1) as f64, ports, limit });
     }
     let endless = flows.len();

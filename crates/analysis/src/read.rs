@@ -7,7 +7,7 @@ use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbe
 use crate::time_series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
-use forebay_store::{RunDir, StoreError, event_lines, losing_links};
+use forebay_store::{RunDir, StoreError, VariantRecord, event_lines, losing_links};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,9 +97,22 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
         }
         n.groups += 1;
         finder.subjects.insert((network, group.clone()), data.subjects.len());
-        data.subjects.push(Subject { name: String::new(), group, network, values });
+        let variant = manifest.scenario.variants.iter().find(|v| v.variant == data.networks[network].variant);
+        let max_pacing_bps = variant.and_then(|v| max_pacing_rate(v, &group));
+        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps });
     }
     Ok(finder)
+}
+
+/// `max-pacing-rate` of a transport group of a resolved scenario, bit/s.
+fn max_pacing_rate(variant: &VariantRecord, group: &str) -> Option<f64> {
+    let transport = &variant.resolved["transport"];
+    let of = match transport["group"].as_array() {
+        Some(groups) => groups.iter().find(|g| g["name"] == group)?,
+        None => transport,
+    };
+    let rate: forebay_types::Rate = of["max-pacing-rate"].as_str()?.parse().ok()?;
+    Some(rate.0 as f64)
 }
 
 fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreError> {

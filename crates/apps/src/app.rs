@@ -1,7 +1,7 @@
 //! Applications at run time, one file for each kind. [`App::new`] maps kinds of workloads to them.
 
 use crate::{Host, Notice, QueryIds, RemoteTimer};
-use crate::{arrivals, incast, long_flows, on_off, queries, requests, udp};
+use crate::{arrivals, dependent, incast, long_flows, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
@@ -20,6 +20,8 @@ enum Kind {
     Incast(incast::Incast),
     /// Open-loop flows: Poisson or replayed.
     Arrivals(arrivals::Arrivals),
+    /// A list of flows of which some wait for others.
+    Dependent(dependent::Dependent),
     /// Trains on persistent connections.
     OnOff(on_off::OnOff),
     /// Requests and responses.
@@ -37,6 +39,7 @@ macro_rules! each {
             Kind::Long($app) => $call,
             Kind::Incast($app) => $call,
             Kind::Arrivals($app) => $call,
+            Kind::Dependent($app) => $call,
             Kind::OnOff($app) => $call,
             Kind::Requests($app) => $call,
             Kind::Queries($app) => $call,
@@ -53,6 +56,7 @@ impl App {
         let kind = match &w.kind {
             WorkloadKind::Long { .. } => Kind::Long(long_flows::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, &rng, ids.source())),
+            WorkloadKind::Replay { after, .. } if !after.is_empty() => Kind::Dependent(dependent::Dependent::new(w)),
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
                 Kind::Arrivals(arrivals::Arrivals::new(w, experiment.duration, arrivals::stream(seed, workload)))
             }
@@ -83,7 +87,13 @@ impl App {
     pub fn next_arrival(&self) -> Option<Time> {
         match &self.kind {
             Kind::Arrivals(a) => a.next_arrival(),
-            Kind::Long(_) | Kind::Incast(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) | Kind::Queries(_) => None,
+            Kind::Long(_)
+            | Kind::Incast(_)
+            | Kind::Dependent(_)
+            | Kind::OnOff(_)
+            | Kind::Requests(_)
+            | Kind::Udp(_)
+            | Kind::Queries(_) => None,
         }
     }
 
@@ -110,7 +120,7 @@ impl App {
         let job = match &mut self.kind {
             Kind::Incast(a) => a.export_timer(tag),
             Kind::Queries(a) => a.export_timer(tag),
-            Kind::Long(_) | Kind::Arrivals(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) => None,
+            Kind::Long(_) | Kind::Arrivals(_) | Kind::Dependent(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) => None,
         };
         RemoteTimer { tag, job }
     }
@@ -131,7 +141,7 @@ impl App {
             Kind::Requests(a) => a.on_remote_request(tag, start),
             Kind::Incast(a) => a.on_remote_write(tag, query, start),
             Kind::Queries(a) => a.on_remote_write(tag, start),
-            Kind::Long(_) | Kind::Arrivals(_) | Kind::OnOff(_) | Kind::Udp(_) => {}
+            Kind::Long(_) | Kind::Arrivals(_) | Kind::Dependent(_) | Kind::OnOff(_) | Kind::Udp(_) => {}
         }
     }
 

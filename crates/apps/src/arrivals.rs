@@ -1,8 +1,10 @@
 //! Open-loop flows, from a Poisson process or a list, each on a connection of its own.
 
+use crate::inter_arrival::InterArrival;
 use crate::{Host, InitialData, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
+use forebay_experiment::rack_pairs::RackPairs;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, has_destination};
 use forebay_types::{AppId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
@@ -18,12 +20,13 @@ struct Poisson {
     from: Vec<NodeId>,
     to: Vec<NodeId>,
     sizes: SizeDist,
-    mean_gap: f64,
+    gaps: InterArrival,
     stop: Time,
     remaining: u64,
     /// Flows that each source may still start; empty for no limit.
     quota: Vec<u64>,
     racks: Option<IndexVec<NodeId, NodeId>>,
+    matrix: Option<RackPairs>,
     deadline: Option<Deadline>,
     rng: Rng,
 }
@@ -33,7 +36,7 @@ impl Poisson {
     fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         let mut start = previous;
         loop {
-            start = start.saturating_add(Time((self.rng.exponential() * self.mean_gap) as u64));
+            start = start.saturating_add(self.gaps.draw(&mut self.rng));
             if self.remaining == 0 || start >= self.stop {
                 return None;
             }
@@ -52,8 +55,18 @@ impl Poisson {
         }
     }
 
-    /// Index of the source, source and destination, uniform over all legal pairs; the workload is checked to have one.
+    /// Index of the source, source and destination: uniform over all legal pairs, of which the workload is checked to have one, or by the matrix.
     fn pair(&mut self) -> (usize, NodeId, NodeId) {
+        if let Some(matrix) = &self.matrix {
+            let (from, to) = matrix.pick(self.rng.unit());
+            loop {
+                let (src, dst) = (from[self.rng.below(from.len() as u64) as usize], to[self.rng.below(to.len() as u64) as usize]);
+                if src != dst {
+                    // Sources have no limits then.
+                    return (0, src, dst);
+                }
+            }
+        }
         loop {
             let source = self.rng.below(self.from.len() as u64) as usize;
             let (src, dst) = (self.from[source], self.to[self.rng.below(self.to.len() as u64) as usize]);
@@ -94,7 +107,20 @@ pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
 impl Arrivals {
     pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
-            WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, per_source, racks, deadline, .. } => {
+            WorkloadKind::Poisson {
+                from,
+                to,
+                sizes,
+                flows_per_sec,
+                start,
+                stop,
+                per_source,
+                racks,
+                sigma,
+                matrix,
+                deadline,
+                ..
+            } => {
                 // A source without a destination, because all are in its own rack, has no flows.
                 let able = |f: NodeId| has_destination(f, to, racks.as_ref());
                 let quota: Vec<u64> =
@@ -104,17 +130,18 @@ impl Arrivals {
                     from: from.clone(),
                     to: to.clone(),
                     sizes: sizes.clone(),
-                    mean_gap: 1e12 / flows_per_sec,
+                    gaps: InterArrival::new(1e12 / flows_per_sec, *sigma),
                     stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
                     remaining: limit,
                     quota,
                     racks: racks.clone(),
+                    matrix: matrix.clone(),
                     deadline: *deadline,
                     rng,
                 };
                 (Source::Poisson(source), *start, if limit == u64::MAX { 0 } else { limit })
             }
-            WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
+            WorkloadKind::Replay { flows, .. } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),
         };
         let mut a = Arrivals { source, next: None, transport: w.transport.clone(), total };

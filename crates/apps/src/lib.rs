@@ -3,9 +3,11 @@
 
 mod app;
 mod arrivals;
+mod dependent;
 mod exchange;
 mod host;
 mod incast;
+mod inter_arrival;
 mod long_flows;
 mod message;
 mod on_off;

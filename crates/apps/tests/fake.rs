@@ -343,7 +343,7 @@ fn replayed_flows_have_own_connections() {
         bytes,
         deadline: Time::NEVER,
     };
-    let kind = WorkloadKind::Replay { flows: vec![flow(3, 1, 10), flow(3, 2, 20), flow(50, 1, 30)] };
+    let kind = WorkloadKind::Replay { flows: vec![flow(3, 1, 10), flow(3, 2, 20), flow(50, 1, 30)], after: Vec::new() };
     let script = [
         "3us open 1>0#0",
         "3us open 2>0#1",
@@ -426,6 +426,8 @@ fn poisson_arrivals_depend_only_on_seed() {
         flows: Some(50),
         per_source: None,
         racks: None,
+        sigma: None,
+        matrix: None,
         deadline: None,
     };
     let script = Fake::run(kind.clone(), Time::NEVER);

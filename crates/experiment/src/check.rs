@@ -195,6 +195,7 @@ fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
         let range = format!("{least} bytes to 1 GiB");
         legal(key, bytes.is_none_or(|bytes| (least..=1 << 30).contains(&bytes)), &range)
     };
+    legal("max_pacing_rate", s.max_pacing_rate.is_none_or(|r| r.0 >= 8), "at least one byte per second")?;
     // SOCK_MIN_SNDBUF and SOCK_MIN_RCVBUF are larger than half of these.
     size("snd_buf", s.snd_buf, 2_048)?;
     size("rcv_buf", s.rcv_buf, 2_048)?;
@@ -259,12 +260,17 @@ impl Scope<'_> {
                 self.demand("senders", !senders.contains(receiver), "the receiver sends to itself")?;
                 self.demand("block", *block > 0, "a block has at least one byte")?;
             }
-            WorkloadKind::Poisson { from, to, flows_per_sec, racks, .. } => {
+            WorkloadKind::Poisson { from, to, flows_per_sec, racks, sigma, matrix, .. } => {
                 self.hosts("from", from)?;
                 self.hosts("to", to)?;
                 self.demand("flows_per_sec", flows_per_sec.is_finite() && *flows_per_sec > 0.0, "must be above zero and finite")?;
                 let all = racks.as_ref().is_none_or(|racks| racks.len() == self.network.nodes.len());
                 self.demand("racks", all, "must have one entry for each node")?;
+                self.demand("sigma", sigma.is_none_or(|s| s > 0.0 && s <= 5.0), "must be above 0 and at most 5")?;
+                if let Some(matrix) = matrix {
+                    self.hosts("matrix", matrix.hosts())?;
+                    self.demand("matrix", matrix.is_complete(), "needs pairs of racks with different hosts")?;
+                }
             }
             WorkloadKind::Queries { aggregators, workers, fan_out, response, arrival, .. } => {
                 self.hosts("aggregators", aggregators)?;
@@ -283,11 +289,16 @@ impl Scope<'_> {
                 self.demand("datagram.class", datagram.class < 8, "legal: 0 to 7")?;
                 self.demand("rate", (Rate::MIN..=Rate::MAX).contains(rate), "outside the legal range of rates")?;
             }
-            WorkloadKind::Replay { flows } => {
+            WorkloadKind::Replay { flows, after } => {
                 self.hosts("flows", flows.iter().flat_map(|f| [&f.src, &f.dst]))?;
                 self.demand("flows", flows.iter().all(|f| f.src != f.dst), "a host sends to itself")?;
                 self.demand("flows", flows.iter().all(|f| f.bytes > 0), "a flow has at least one byte")?;
                 self.demand("flows", flows.is_sorted_by_key(|f| f.start), "must be sorted by start")?;
+                let known = |&(first, waiting): &(u32, u32)| {
+                    let flow = |i: u32| flows.get(i as usize);
+                    flow(first).zip(flow(waiting)).is_some_and(|(a, b)| first != waiting && (a.dst == b.src || a.src == b.src))
+                };
+                self.demand("after", after.iter().all(known), "a flow waits for one that its source receives or sends")?;
             }
         }
         let assigned = w.check_transport(self.network.nodes.len(), self.groups);

@@ -213,7 +213,7 @@ mod tests {
     const RATE: Rate = Rate(1_000_000_000);
 
     fn workload() -> IndexVec<WorkloadId, Workload> {
-        let kind = WorkloadKind::Replay { flows: Vec::new() };
+        let kind = WorkloadKind::Replay { flows: Vec::new(), after: Vec::new() };
         vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), kind }].into()
     }
 

@@ -14,6 +14,7 @@ pub mod numbering;
 pub mod observe;
 pub mod occupancy;
 pub mod pattern;
+pub mod rack_pairs;
 pub mod profile;
 pub mod registry;
 pub mod report;

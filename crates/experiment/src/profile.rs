@@ -5,7 +5,7 @@ use crate::transport::{
     Chosen, Ecn, Flavor, Growth, HostProfile, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack,
     Transport,
 };
-use forebay_types::Time;
+use forebay_types::{Rate, Time};
 use forebay_types::param::{Kind, Param, Values, choices};
 
 /// Profile of a transport that names none: Linux, as most hosts run it. Published evaluations name theirs.
@@ -71,6 +71,11 @@ pub const PARAMS: &[Param] = &[
         "snd-buf-max",
         Kind::Bytes,
         "limit of a tuned send buffer, in memory (tcp_wmem[2]): payload and 832 bytes for each segment, or with `tso` for each buffer of up to 64 KB; default in linux: 4 MiB, elsewhere no limit",
+    ),
+    p(
+        "max-pacing-rate",
+        Kind::Rate,
+        "upper bound of the rate at which a connection sends payload, in whole bytes per second, as SO_MAX_PACING_RATE (socket(7)): its segments leave one by one at twice (slow start) or 1.2 times the window per RTT and at most at this rate; a host queue `fq` paces them, otherwise TCP does; default: no bound",
     ),
     p(
         "rcv-buf",
@@ -321,6 +326,8 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.rcv_wnd = values.opt_bytes("rcv-wnd").map_or(c.rcv_wnd, |b| b.0);
     c.snd_buf = values.opt_bytes("snd-buf").map_or(c.snd_buf, |b| Some(b.0));
     c.wmem_max = values.opt_bytes("snd-buf-max").map_or(c.wmem_max, |b| Some(b.0));
+    // SO_MAX_PACING_RATE is in bytes per second.
+    c.max_pacing_rate = values.opt_rate("max-pacing-rate").map_or(c.max_pacing_rate, |r| Some(Rate(r.0 / 8 * 8)));
     c.rcv_buf = values.opt_bytes("rcv-buf").map_or(c.rcv_buf, |b| Some(b.0));
     c.rmem_max = values.opt_bytes("rcv-buf-max").map_or(c.rmem_max, |b| Some(b.0));
     // SO_RCVBUF switches the kernel's tuning off (SOCK_RCVBUF_LOCK).
@@ -398,6 +405,7 @@ pub fn defaults(profile: Profile) -> Stack {
         rcv_wnd: 1_460_000,
         snd_buf: None,
         wmem_max: None,
+        max_pacing_rate: None,
         rcv_buf: None,
         rmem_max: None,
         rcv_autotune: false,

@@ -2,6 +2,7 @@
 
 use crate::assign::Assign;
 use crate::pattern::Pairs;
+use crate::rack_pairs::RackPairs;
 use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
 
 /// Load definition of an open-loop workload.
@@ -97,6 +98,10 @@ pub enum WorkloadKind {
         per_source: Option<u64>,
         /// The rack of each node, when flows must leave that of their source.
         racks: Option<IndexVec<NodeId, NodeId>>,
+        /// Standard deviation of the logarithm of the time between flows, which is log-normal then; `None`: exponential.
+        sigma: Option<f64>,
+        /// Racks between which flows are drawn; `None`: uniform over all pairs of hosts.
+        matrix: Option<RackPairs>,
         /// Deadline of each flow.
         deadline: Option<Deadline>,
     },
@@ -192,6 +197,9 @@ pub enum WorkloadKind {
     Replay {
         /// Sorted by start.
         flows: Vec<ReplayFlow>,
+        /// Pairs of indices (flow, flow that waits for it). Such a flow begins its `start` after the end of the last flow that it waits for. Its source
+        /// receives or sends that flow.
+        after: Vec<(u32, u32)>,
     },
 }
 
@@ -234,7 +242,7 @@ impl WorkloadKind {
                 see(client);
                 see(server);
             }),
-            WorkloadKind::Replay { flows } => flows.iter().for_each(|f| see(f.src)),
+            WorkloadKind::Replay { flows, .. } => flows.iter().for_each(|f| see(f.src)),
         }
     }
 
@@ -250,7 +258,7 @@ impl WorkloadKind {
             WorkloadKind::Queries { aggregators, .. } => aggregators.iter().for_each(|&h| see(h)),
             // Both ends are senders.
             WorkloadKind::Requests { .. } => {}
-            WorkloadKind::Replay { flows } => flows.iter().for_each(|f| see(f.dst)),
+            WorkloadKind::Replay { flows, .. } => flows.iter().for_each(|f| see(f.dst)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Transports of an experiment as plain data: a stack with a congestion control and shims. A congestion control or shim is the name of its entry in a
 //! backend's registry, with checked parameters.
 
-use forebay_types::Time;
+use forebay_types::{Rate, Time};
 use forebay_types::param::{Value, Values};
 use std::ops::{Deref, DerefMut};
 
@@ -236,6 +236,8 @@ pub struct Stack {
     pub snd_buf: Option<u64>,
     /// Limit of a tuned send buffer, bytes of memory (`tcp_wmem[2]`); `None`: there is no limit.
     pub wmem_max: Option<u64>,
+    /// Upper bound of the rate at which a connection sends payload, in whole bytes per second (SO_MAX_PACING_RATE); all its data is paced. `None`: no bound.
+    pub max_pacing_rate: Option<Rate>,
     /// Size of the receive buffer in bytes, as SO_RCVBUF: the kernel allots twice as much. `None`: the window is `rcv_wnd`, or the buffer is tuned.
     pub rcv_buf: Option<u64>,
     /// Limit of a tuned receive buffer, bytes of memory (`tcp_rmem[2]`); `None`: twice [`Stack::rcv_wnd`].

@@ -131,6 +131,12 @@ static struct socket *make_socket(u32 interface, u32 number)
 		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 		WRITE_ONCE(sk->sk_sndbuf, max_t(int, min(group->sndbuf ?: U64_MAX, INT_MAX / 2ull) * 2, SOCK_MIN_SNDBUF));
 	}
+	/* sk_setsockopt, SO_MAX_PACING_RATE; accepted sockets inherit it. */
+	if (group->max_pacing_rate) {
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+		WRITE_ONCE(sk->sk_max_pacing_rate, group->max_pacing_rate);
+		sk->sk_pacing_rate = min_t(unsigned long, sk->sk_pacing_rate, group->max_pacing_rate);
+	}
 	if (!datagrams && group->flags & FB_GROUP_NODELAY)
 		__tcp_sock_set_nodelay(sk, true);
 	if (!datagrams)

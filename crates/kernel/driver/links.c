@@ -279,6 +279,20 @@ void fb_link_depart(struct link *l, fb_u64 now)
 		fb_motion.hosts->sent(p, now);
 }
 
+/* Decides about the next packet of the link as the simulator does (crates/experiment/src/link_errors.rs). */
+static bool loses(struct link *l)
+{
+	const fb_u64 *below = l->config->loss_below;
+	bool bad = l->loss == FB_LOSS_BAD, lost;
+
+	if (l->loss == FB_LOSS_NONE)
+		return false;
+	lost = fb_next(&l->loss_random) >> 11 < below[bad];
+	if (l->loss != FB_LOSS_RANDOM && fb_next(&l->loss_random) >> 11 < below[2 + bad])
+		l->loss = bad ? FB_LOSS_GOOD : FB_LOSS_BAD;
+	return lost;
+}
+
 struct fb_pkt *fb_link_arrived(struct link *l)
 {
 	struct fb_pkt *p = fb_pkt_of(fb_take_first(&l->flying));
@@ -286,7 +300,10 @@ struct fb_pkt *fb_link_arrived(struct link *l)
 	l->served = p->arrival;
 	if (l->flying.first)
 		expect_arrival(l);
-	return p;
+	if (!loses(l))
+		return p;
+	fb_link_drop(l, p, p->arrival, FB_DAMAGED);
+	return NULL;
 }
 
 void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time)

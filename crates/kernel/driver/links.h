@@ -33,6 +33,8 @@ struct link {
 	struct pool *pool;
 	struct fb_random random;
 	fb_u64 jitter, jitter_state; /* as in fb_port */
+	enum fb_loss loss;
+	struct fb_random loss_random;
 	const struct fb_port *config;
 };
 
@@ -56,7 +58,7 @@ void fb_link_forget_packets(void);
 void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now);
 /* The packet in service leaves. */
 void fb_link_depart(struct link *l, fb_u64 now);
-/* The first packet on the wire is at the other end. */
+/* The first packet on the wire is at the other end. NULL: the link has lost it. */
 struct fb_pkt *fb_link_arrived(struct link *l);
 /* It goes to its host. */
 void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time);

@@ -51,6 +51,9 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 		l->random.s[i] = config->random[i];
 	l->jitter = config->jitter;
 	l->jitter_state = config->jitter_state;
+	l->loss = config->loss;
+	for (int i = 0; i < 4; i++)
+		l->loss_random.s[i] = config->loss_random[i];
 	if (l->delay < shortest_delay)
 		shortest_delay = l->delay;
 	return 0;
@@ -145,9 +148,12 @@ fb_u64 fb_net_jitter(fb_u32 conn, fb_u64 bound)
 static void arrive(struct link *l, fb_u64 time)
 {
 	struct fb_pkt *p = fb_link_arrived(l);
-	const struct fb_way *way = fb_way(p->conn, p->back);
+	const struct fb_way *way;
 	fb_u32 node = l->config->to, next;
 
+	if (!p)
+		return;
+	way = fb_way(p->conn, p->back);
 	if (node != way->end) {
 		next = fb_way_next(way, ++p->hop, node);
 		if (next == FB_NONE)

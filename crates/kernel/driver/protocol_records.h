@@ -26,6 +26,7 @@ enum fb_reason {
 	FB_DEAD, /* the link was down */
 	FB_CUT,	 /* it waited or was in service when the link went down: has not left, and is no longer in the queue */
 	FB_LOST, /* it was on the wire when the link went down */
+	FB_DAMAGED = 100, /* the link lost it */
 };
 
 /* Events of a packet. */

@@ -29,13 +29,18 @@ struct fb_port {
 	fb_u64 delay;	      /* ps */
 	fb_u64 limit_bytes;   /* FB_NEVER: none */
 	fb_u32 limit_packets; /* FB_NONE: none */
-	fb_u32 pad;
+	fb_u32 loss;	      /* enum fb_loss: packets that are lost on the link */
 	fb_u64 random[4];	/* state of the random stream of its host */
 	fb_u64 queue_random[4]; /* and of that of its queue */
 	fb_u64 queue[FB_QUEUE]; /* the discipline, as QueueConfig of the crate `queues` has it in numbers */
 	fb_u64 jitter;		/* number of random times that a host's interface takes for a packet, whole ns from 0; 0: none */
 	fb_u64 jitter_state;	/* of its stream */
+	fb_u64 loss_below[4];	/* bounds of 53 random bits: loss in the good and in the bad state, change to the bad and to the good one */
+	fb_u64 loss_random[4];	/* state of the random stream of the loss */
 };
+
+/* Loss of packets on a link: independent of each other, or by a model with two states (Gilbert and Elliott), of which it begins in one. */
+enum fb_loss { FB_LOSS_NONE, FB_LOSS_RANDOM, FB_LOSS_GOOD, FB_LOSS_BAD };
 
 /* The shared packet memory of a switch. Only for switches that have one. param: bytes of the pool; FB_STATIC or FB_DYNAMIC; bytes that a port may
  * hold, or the bits of the factor (a double) on the free part. Dynamic threshold: Choudhury and Hahne 1998. */
@@ -77,6 +82,7 @@ struct fb_group {
 	fb_u32 flags;
 	fb_u64 rcvbuf;	    /* SO_RCVBUF (bytes of buffer, as the kernel counts them before doubling); 0: tuned by the kernel */
 	fb_u64 sndbuf;	    /* 0: tuned by the kernel */
+	fb_u64 max_pacing_rate; /* SO_MAX_PACING_RATE, bytes per second; 0: no limit */
 	fb_u32 header;	    /* wire bytes of a packet with payload beside the payload */
 	fb_u32 ack_size;    /* wire bytes of a packet without payload */
 	fb_u64 send_jitter; /* ps: random time that a sender's host takes for a packet, uniform below */

@@ -2,6 +2,7 @@
 
 use crate::host_queue::HostQueue;
 use crate::link::Frames;
+use crate::loss;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
 use forebay_experiment::Experiment;
@@ -69,6 +70,7 @@ impl Plan {
                 flags: options.flags,
                 rcvbuf: options.rcvbuf,
                 sndbuf: options.sndbuf,
+                max_pacing_rate: options.max_pacing_rate,
                 header: group.tcp.header,
                 ack_size: group.tcp.ack_size,
                 send_jitter: group.tcp.send_jitter.0,
@@ -88,6 +90,7 @@ impl Plan {
                     profile: profile as u32,
                     flags,
                     header: u32::from(datagram.wire) - u32::from(datagram.payload),
+                    max_pacing_rate: 0,
                     send_jitter: 0,
                     tag: [0; TAGS],
                     shim: [0; SHIM],
@@ -168,6 +171,7 @@ impl Plan {
             let queue = if kernel { QueueConfig::default().words() } else { port.queue_config.words() };
             // A host's own interface has no limit.
             let limit = if host { None } else { port.buffer };
+            let loss = loss::numbers(&network.faults, id, seed);
             frames.put(protocol::Port {
                 from: port.from.get(),
                 to: port.to.get(),
@@ -175,12 +179,14 @@ impl Plan {
                 delay: (port.delay + phase).0,
                 limit_bytes: if let Some(QueueLen::Bytes(bytes)) = limit { bytes } else { NEVER },
                 limit_packets: if let Some(QueueLen::Packets(n)) = limit { u32::try_from(n).unwrap_or(NONE) } else { NONE },
-                pad: 0,
+                loss: loss.kind,
                 random: RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())]).state(),
                 queue_random: RngStream::Queue.stream(seed, &[u64::from(id.get())]).state(),
                 queue,
                 jitter,
                 jitter_state,
+                loss_below: loss.below,
+                loss_random: loss.random,
             });
         }
         for (id, node) in network.nodes.enumerate() {

@@ -127,8 +127,8 @@ records! {
     }
     /// `struct fb_port`.
     Port = 2, "fb_port" {
-        from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, pad: u32, random: [u64; 4],
-        queue_random: [u64; 4], queue: [u64; QUEUE], jitter: u64, jitter_state: u64,
+        from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, loss: u32, random: [u64; 4],
+        queue_random: [u64; 4], queue: [u64; QUEUE], jitter: u64, jitter_state: u64, loss_below: [u64; 4], loss_random: [u64; 4],
     }
     /// `struct fb_switch`.
     Switch = 3, "fb_switch" { node: u32, pad: u32, param: [u64; 6] }
@@ -138,7 +138,7 @@ records! {
     Sysctl = 5, "fb_sysctl" { profile: u32, key: [u8; 60], value: [u8; 64] }
     /// `struct fb_group`.
     Group = 6, "fb_group" {
-        cc: [u8; 16], profile: u32, flags: u32, rcvbuf: u64, sndbuf: u64, header: u32, ack_size: u32, send_jitter: u64,
+        cc: [u8; 16], profile: u32, flags: u32, rcvbuf: u64, sndbuf: u64, max_pacing_rate: u64, header: u32, ack_size: u32, send_jitter: u64,
         param: [u64; PARAMS], tag: [u64; TAGS], shim: [u64; SHIM],
     }
     /// `struct fb_interface`.

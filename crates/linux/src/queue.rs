@@ -4,7 +4,7 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::network::{Network, Ties};
 use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
-use forebay_types::Time;
+use forebay_types::{LossModel, Time};
 
 /// All of that, by the first port that asks for it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
@@ -16,8 +16,8 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if !network.faults.corruption.is_empty() {
         all.push(cannot("topology.corruption", "damages no packets"));
     }
-    if !network.faults.loss.is_empty() {
-        all.push(cannot("topology.loss", "loses packets in queues only (`queue = \"lossy\"`)"));
+    if network.faults.loss.iter().any(|l| matches!(l.model, LossModel::Listed(_))) {
+        all.push(cannot("topology.loss", "loses packets at random, not listed ones"));
     }
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::testing::experiment;
     use forebay_experiment::faults::{Corruption, LinkLoss};
-    use forebay_types::{LossModel, PortId};
+    use forebay_types::{ListedLoss, PortId};
 
     #[test]
     fn zero_delay_is_named() {
@@ -53,7 +53,7 @@ mod tests {
         let mut network = experiment(2).network;
         let port = PortId::new(0);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
-        network.faults.loss.push(LinkLoss { port, model: LossModel::Random(0.1) });
+        network.faults.loss.push(LinkLoss { port, model: LossModel::Listed(vec![ListedLoss { connection: 0, packets: vec![1] }]) });
         network.faults.balance = Balance::Packet;
         network.ties = Ties::Index;
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();

@@ -129,6 +129,7 @@ impl Session {
             flags: 0,
             rcvbuf: 0,
             sndbuf: 0,
+            max_pacing_rate: 0,
             header: 0,
             ack_size: 0,
             send_jitter: 0,

@@ -58,6 +58,8 @@ pub(crate) struct Sockets {
     pub rcvbuf: u64,
     /// `SO_SNDBUF`; 0 for a buffer that the kernel tunes.
     pub sndbuf: u64,
+    /// `SO_MAX_PACING_RATE`, bytes per second; 0 without a limit.
+    pub max_pacing_rate: u64,
 }
 
 /// The settings of namespaces for a TCP transport.
@@ -135,6 +137,7 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
         // The kernel doubles it, and gives half of that to the window at first.
         rcvbuf: t.rcv_buf.unwrap_or(if t.rcv_autotune { 0 } else { t.rcv_wnd }),
         sndbuf: t.snd_buf.unwrap_or(0),
+        max_pacing_rate: t.max_pacing_rate.map_or(0, |r| r.0 / 8),
     }
 }
 

@@ -39,6 +39,18 @@ fn one_change_one_error() {
         ("\"2s\"", "\"-2s\"", &["must not be negative"], 4),
         ("\"2s\"", "\"2 weeks\"", &["unknown unit `weeks`"], 4),
         ("\"2s\"", "\"1e3s\"", &["`duration`"], 4),
+        ("\"100pkt\"", "\"100 packets\"", &["write \"100pkt\""], 9),
+        ("\"100pkt\"", "\"1M\"", &["write \"1MB\""], 9),
+        ("rate = \"1Gbps\"", "rate = \"1G\"", &["write \"1Gbps\""], 8),
+        ("rate = \"1Gbps\"", "rate = 1e9", &["write \"1Gbps\" if it means bits per second"], 8),
+        (STEP, "\"cake\"", &["queue `cake` does not exist", "nearest: \"fq-codel\""], 9),
+        ("cc = \"newreno\"", "cc = \"bbr2\"", &["congestion control `bbr2` does not exist", "nearest: \"bbr3\""], 12),
+        ("kind = \"incast\"", "kind = \"rpc\"", &["workload `rpc` does not exist", "nearest: \"requests\""], 17),
+        ("mss = 1460", "max-pacing-rate = 5", &["without a unit"], 13),
+        ("mss = 1460", "max-pacing-rate = \"0bps\"", &["outside the legal range of rates"], 13),
+        ("mss = 1460", "backlog = 128", &["unknown key `backlog`", "accept queue"], 13),
+        ("kind = \"incast\"", "kind = \"incast\"\nbandwidth = 1", &["`max-pacing-rate` of [transport]"], 18),
+        ("kind = \"incast\"", "kind = \"incast\"\nafter = \"b\"", &["with the columns `id` and `after`"], 18),
         ("mss = 1460", "reduce = \"flight\"", &["unknown key `reduce`", "this key is now `ssthresh-from`"], 13),
         ("mss = 1460", "cwr-on-any = true", &["this key is now `cwr-on-retransmit`"], 13),
         ("senders = 8", "senders = 8\nfar = \"s0: 1ms\"", &["this key is now `extra-delay`"], 8),
@@ -420,5 +432,51 @@ fn suggested_threshold_scales_with_rate() {
         let text = VALID.replace(&queue, "").replace("rate = \"1Gbps\"", &format!("rate = \"{rate}\""));
         let shown = resolve_with(&text, &["transport.cc=dctcp"]).unwrap_err().render();
         assert!(shown.contains(&format!("k = \"{k}\" }}, common at {rate}")), "{rate}: {shown}");
+    }
+}
+
+/// Files of other programs that are given as scenarios.
+#[test]
+fn other_files_are_named() {
+    for (text, kind) in [
+        ("Nodes 16\nConnections 2\n", "a connection matrix of htsim (.cm)"),
+        ("4 1 3\n3\n", "an HPCC topology"),
+        ("# flows\n2\n0 1 3 100 5 0\n", "a list of flows (HPCC)"),
+        ("src,dst,bytes\n", "a CSV file"),
+        ("100 0.5\n200 1\n", "a table of sizes"),
+        ("{\"name\": 1}\n", "JSON"),
+    ] {
+        let errors = resolve(text).err().expect("no scenario");
+        let said: Vec<String> = errors.list().iter().map(|e| e.render()).collect();
+        assert!(said.len() == 1 && said[0].contains(&format!("this file looks like {kind}")), "{said:?}");
+    }
+    let errors = resolve("[topology\nkind = 1\n").err().expect("no scenario");
+    assert!(errors.list()[0].render().contains("not valid TOML"));
+}
+
+/// Percentages of hosts in transport groups.
+#[test]
+fn percentages_of_hosts() {
+    let with = |a: &str, b: &str| {
+        let text = VALID.replace(
+            "[[workload]]",
+            &format!("[[transport.group]]\nname = \"a\"\nhosts = \"{a}\"\n[[transport.group]]\nname = \"b\"\nhosts = \"{b}\"\n[[workload]]"),
+        );
+        resolve(&text).err().map_or(String::new(), |e| e.list().iter().map(|e| e.render()).collect())
+    };
+    for (a, b, part) in [
+        ("25% of senders", "rest", ""),
+        ("0%", "100%", ""),
+        ("125%", "rest", "legal: 0% to 100%"),
+        ("x%", "rest", "not a percentage of hosts"),
+        ("25% off senders", "rest", "not a percentage of hosts"),
+        ("25% of sender", "rest", "did you mean `senders`"),
+        ("1%", "rest", "less than half a host"),
+        ("60%", "60%", "the percentages exceed 100%"),
+        ("rest", "rest", "both have the rest of the hosts"),
+        ("25%", "20%", "no transport for this host"),
+    ] {
+        let said = with(a, b);
+        assert!(said.contains(part) && said.is_empty() == part.is_empty(), "{a}, {b}: {said}");
     }
 }

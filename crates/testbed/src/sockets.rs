@@ -2,8 +2,10 @@
 
 use crate::namespace::Namespace;
 use forebay_linux::protocol::{Group, number};
+use nix::libc;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
 /// Send buffer of a datagram source; in the guest the buffer is unlimited. Our choice: 4 MiB, if the machine grants it.
@@ -55,11 +57,25 @@ fn stream(group: &Group) -> io::Result<Socket> {
     if group.sndbuf > 0 {
         socket.set_send_buffer_size(group.sndbuf as usize)?;
     }
+    if group.max_pacing_rate > 0 {
+        set_max_pacing_rate(&socket, group.max_pacing_rate)?;
+    }
     socket.set_tcp_nodelay(group.flags & number::GROUP_NODELAY != 0)?;
     // With linger 0 no connection outlives the run to send its last bytes into a removed network, which would keep its namespace alive. Accepted
     // sockets inherit it.
     socket.set_linger(Some(Duration::ZERO))?;
     Ok(socket)
+}
+
+/// Limits the rate of a socket, bytes per second (SO_MAX_PACING_RATE). Accepted sockets inherit it.
+fn set_max_pacing_rate(socket: &Socket, rate: u64) -> io::Result<()> {
+    let size = size_of_val(&rate) as libc::socklen_t;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+    // SAFETY: the kernel reads `size` bytes of `rate`, which lives until the call returns.
+    match unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const rate).cast(), size) } {
+        0 => Ok(()),
+        _ => Err(io_error("the kernel refuses SO_MAX_PACING_RATE", io::Error::last_os_error())),
+    }
 }
 
 fn datagrams(group: &Group) -> io::Result<Socket> {

@@ -49,6 +49,7 @@ fn set_up(frames: &mut Frames, burst: u32) {
         flags: 0,
         rcvbuf: 0,
         sndbuf: 0,
+        max_pacing_rate: 0,
         header: 90,
         ack_size: 90,
         send_jitter: 0,

@@ -43,6 +43,7 @@ fn set_up(frames: &mut Frames) {
         flags: p::number::GROUP_ECN,
         rcvbuf: 0,
         sndbuf: 0,
+        max_pacing_rate: 0,
         header: WIRE - PAYLOAD,
         ack_size: 90,
         send_jitter: 0,

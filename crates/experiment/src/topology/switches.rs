@@ -45,10 +45,47 @@ pub const SWITCHES: &[Switch] = &[
         about: "32 x 40 Gbps or 96 x 10 and 8 x 40 Gbps, 12 MB (Arista 7050X series data sheet: up to 6.7 MB for one port, alpha 1.26)",
     },
     Switch {
+        name: "cat4948",
+        memory: 16 * MB,
+        alpha: None,
+        about: "48 x 1 Gbps, 16 MB, no ECN (Cisco Catalyst 4948; DCTCP, SIGCOMM 2010, slides; alpha unknown)",
+    },
+    Switch {
         name: "trident3",
         memory: 32 * MB,
         alpha: None,
         about: "48 x 25 Gbps and 8 x 100 Gbps or 32 x 100 Gbps, 32 MB (Arista 7050X3 series data sheet; alpha unknown)",
+    },
+    Switch {
+        name: "tomahawk2",
+        memory: 42 * MB,
+        alpha: None,
+        about: "6.4 Tbps, 42 MB (port-buffers.forwardingplane.net/concepts/broadcom-tomahawk2; alpha unknown)",
+    },
+    Switch {
+        name: "spectrum2",
+        memory: 42 * MB,
+        alpha: None,
+        about: "6.4 Tbps, 42 MB (NVIDIA SN3000; table of Ethernet ASICs, gist.github.com/jopietsch/c1573518516af6071ae9cd0462ff0fd3; alpha unknown)",
+    },
+    Switch {
+        name: "tomahawk3",
+        memory: 64 * MB,
+        alpha: None,
+        about: "12.8 Tbps, 64 MB (table of Ethernet ASICs, gist.github.com/jopietsch/c1573518516af6071ae9cd0462ff0fd3; alpha unknown)",
+    },
+    Switch {
+        name: "spectrum3",
+        memory: 64 * MB,
+        alpha: None,
+        about: "12.8 Tbps, 64 MB (NVIDIA SN4000; table of Ethernet ASICs, gist.github.com/jopietsch/c1573518516af6071ae9cd0462ff0fd3; alpha unknown)",
+    },
+    Switch {
+        name: "jericho2",
+        memory: 8_000 * MB,
+        alpha: None,
+        about: "9.6 Tbps, 8 GB for each chip (people.ucsc.edu/~warner/Bufs/7280R3.html, from Arista's 7280R3 white paper; its queues have limits, for \
+                which use `shared-per-port`; alpha unknown)",
     },
 ];
 

@@ -3,9 +3,11 @@
 //! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds. HPCC's generator
 //!   writes the number over its longer estimate, so that digits of the estimate can follow it.
 //! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
-//!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none.
+//!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none. With the columns `id` and
+//!   `after` a flow waits for others; its start is a pause after them then.
 
 use super::decimal::scaled;
+use super::flow_dependencies::Dependencies;
 use super::lines::Lines;
 use super::look_alike;
 use super::node_ids::NodeIds;
@@ -33,6 +35,17 @@ pub(super) enum Format {
     Csv,
 }
 
+/// A list.
+#[derive(Debug)]
+pub(super) struct List {
+    /// Its flows, sorted by start.
+    pub flows: Vec<ReplayFlow>,
+    /// Pairs (flow, flow that waits for it).
+    pub after: Vec<(u32, u32)>,
+    /// Format that was found.
+    pub format: Format,
+}
+
 /// Reads a list, sorted by start; simultaneous flows keep their order. Errors are `line: message`, or a message about the whole file.
 /// With `ids`, the hosts of an HPCC list are node ids of that topology.
 pub(super) fn read(
@@ -40,7 +53,7 @@ pub(super) fn read(
     format: Format,
     (network, ids): (&Network, Option<NodeIds>),
     limit: u64,
-) -> Result<(Vec<ReplayFlow>, Format), String> {
+) -> Result<List, String> {
     let mut lines = Lines::new(reader);
     let first = match lines.next() {
         Ok(Some(line)) => line.to_owned(),
@@ -55,10 +68,25 @@ pub(super) fn read(
     if !hpcc && let Some(kind) = look_alike::of_text(&first) {
         return Err(at(&lines, &format!("this file looks like {kind}, not like a list of flows; {LEGAL}")));
     }
-    let mut flows =
-        if hpcc { hpcc_rows(&mut lines, &first, &hosts, limit) } else { csv_rows(&mut lines, &first, &hosts, limit) }?;
+    let (mut flows, pairs) = match hpcc {
+        true => (hpcc_rows(&mut lines, &first, &hosts, limit)?, Vec::new()),
+        false => csv_rows(&mut lines, &first, &hosts, limit)?,
+    };
+    let after = in_order(&flows, &pairs);
     flows.sort_by_key(|f| f.start);
-    Ok((flows, if hpcc { Format::Hpcc } else { Format::Csv }))
+    Ok(List { flows, after, format: if hpcc { Format::Hpcc } else { Format::Csv } })
+}
+
+/// Pairs of flows by their places after sorting.
+fn in_order(flows: &[ReplayFlow], pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_by_key(|i| flows[*i as usize].start);
+    let mut place = vec![0; flows.len()];
+    order.iter().zip(0..).for_each(|(&i, at)| place[i as usize] = at);
+    pairs.iter().map(|&(first, waiting)| (place[first as usize], place[waiting as usize])).collect()
 }
 
 fn at<R: BufRead>(lines: &Lines<R>, message: &str) -> String {
@@ -86,7 +114,7 @@ fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, l
                 }
                 if count == 6 {
                     let [src, dst, _, _, bytes, start] = fields;
-                    Row { src, dst, bytes, start, power: 12, deadline: "", deadline_power: 0 }.flow(|t| hosts.by_index(t))
+                    Row { src, dst, bytes, start, power: 12, deadline: "", deadline_power: 0, id: "", after: "" }.flow(|t| hosts.by_index(t))
                 } else {
                     Err(format!("{count} fields; a flow is `src dst priority dport bytes start`, six numbers"))
                 }
@@ -113,16 +141,28 @@ fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, l
     Ok(flows)
 }
 
-fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, limit: u64) -> Result<Vec<ReplayFlow>, String> {
+/// Flows of a list, and pairs (flow, flow that waits for it).
+type Rows = (Vec<ReplayFlow>, Vec<(u32, u32)>);
+
+fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, limit: u64) -> Result<Rows, String> {
     let columns = Columns::parse(header).map_err(|e| at(lines, &e))?;
+    let mut dependencies = columns.after.is_some().then(Dependencies::default);
     let mut flows = Vec::new();
     loop {
         let row = match lines.next() {
-            Ok(Some(line)) => columns.row(line).and_then(|row| row.flow(|t| hosts.by_name(t))),
+            Ok(Some(line)) => columns.row(line).and_then(|row| {
+                if let Some(dependencies) = &mut dependencies {
+                    dependencies.add(row.id, row.after)?;
+                }
+                row.flow(|t| hosts.by_name(t))
+            }),
             Ok(None) => break,
             Err(e) => Err(e),
         };
         flows.push(row.map_err(|e| at(lines, &e))?);
+        if let Some(dependencies) = &mut dependencies {
+            dependencies.set_line(lines.number());
+        }
         if flows.len() as u64 > limit {
             return Err(at(lines, &format!("more than {limit} flows")));
         }
@@ -130,7 +170,8 @@ fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, l
     if flows.is_empty() {
         return Err(at(lines, "the list has no flows"));
     }
-    Ok(flows)
+    let pairs = dependencies.map_or(Ok(Vec::new()), |d| d.pairs(&flows))?;
+    Ok((flows, pairs))
 }
 
 /// Fields of one flow; `power` is the power of ten that converts the unit of `start` into picoseconds.
@@ -142,6 +183,8 @@ struct Row<'a> {
     power: i32,
     deadline: &'a str,
     deadline_power: i32,
+    id: &'a str,
+    after: &'a str,
 }
 
 impl Row<'_> {
@@ -185,6 +228,8 @@ struct Columns {
     power: i32,
     deadline: Option<usize>,
     deadline_power: i32,
+    id: Option<usize>,
+    after: Option<usize>,
 }
 
 const DEADLINE_COLUMNS: &[(&str, i32)] =
@@ -200,6 +245,16 @@ impl Columns {
                 (Some((i, _)), None) => Ok(i),
                 (Some((_, a)), Some((_, b))) => Err(format!("columns `{a}` and `{b}` both mean the {what}; keep one")),
                 (None, _) => {
+                    let whole: Vec<&str> = legal.iter().copied().filter(|l| l.ends_with("_s")).collect();
+                    if names.len() == 1 && header.contains([';', '\t']) {
+                        return Err("the header has no commas: separate columns with commas".into());
+                    }
+                    if names.len() == 1 && header.split_ascii_whitespace().count() == 6 {
+                        return Err("six fields without a header; an HPCC list begins with a line with the number of flows".into());
+                    }
+                    if let Some(name) = names.iter().find(|n| whole.iter().any(|l| **n == l[..l.len() - 2])) {
+                        return Err(format!("the column `{name}` has no unit; write one of {}", legal.join(", ")));
+                    }
                     let slip = names.iter().find(|n| nearest(n, legal.iter().copied()).is_some());
                     let hint = slip.map_or(String::new(), |n| format!(" (`{n}` is not it)"));
                     Err(format!("no column for the {what}{hint}; the header must name one of {}", legal.join(", ")))
@@ -215,6 +270,10 @@ impl Columns {
         if let (Some((_, a)), Some((_, b))) = (deadline, deadlines.next()) {
             return Err(format!("columns `{}` and `{}` both mean the deadline; keep one", a.0, b.0));
         }
+        let (id, after) = (names.iter().position(|n| n == "id"), names.iter().position(|n| n == "after"));
+        if after.is_some() && id.is_none() {
+            return Err("the column `after` lists ids of flows, and there is no column `id`".into());
+        }
         Ok(Columns {
             count: names.len(),
             src: find("source", &["src", "source"])?,
@@ -224,12 +283,14 @@ impl Columns {
             power,
             deadline: deadline.map(|d| d.0),
             deadline_power: deadline.map_or(0, |d| d.1.1),
+            id,
+            after,
         })
     }
 
     fn row<'a>(&self, line: &'a str) -> Result<Row<'a>, String> {
         let (power, deadline_power) = (self.power, self.deadline_power);
-        let mut row = Row { src: "", dst: "", bytes: "", start: "", power, deadline: "", deadline_power };
+        let mut row = Row { src: "", dst: "", bytes: "", start: "", power, deadline: "", deadline_power, id: "", after: "" };
         let mut count = 0;
         for (i, field) in line.split(',').enumerate() {
             count = i + 1;
@@ -239,6 +300,8 @@ impl Columns {
                 i if i == self.bytes => row.bytes = unquote(field),
                 i if i == self.start => row.start = unquote(field),
                 i if Some(i) == self.deadline => row.deadline = unquote(field),
+                i if Some(i) == self.id => row.id = unquote(field),
+                i if Some(i) == self.after => row.after = unquote(field),
                 _ => {}
             }
         }

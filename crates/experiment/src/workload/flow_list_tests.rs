@@ -4,7 +4,7 @@ use forebay_types::param::Value;
 
 fn list(text: &str) -> Result<Vec<ReplayFlow>, String> {
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
-    read(text.as_bytes(), Format::Auto, (&network, None), 1_000).map(|(flows, _)| flows)
+    read(text.as_bytes(), Format::Auto, (&network, None), 1_000).map(|list| list.flows)
 }
 
 fn flow(start_us: u64, src: NodeId, dst: NodeId, bytes: u64) -> ReplayFlow {
@@ -135,7 +135,7 @@ fn damaged_lists_never_panic() {
                 _ => bytes.insert(i, b"9.-e,\n \""[rng.below(8) as usize]),
             }
         }
-        if let Ok((flows, _)) = read(&bytes[..], Format::Auto, (&network, None), 10) {
+        if let Ok(List { flows, .. }) = read(&bytes[..], Format::Auto, (&network, None), 10) {
             assert!(flows.iter().all(|f| f.bytes > 0 && f.src != f.dst && f.src < NodeId::new(4) && f.dst < NodeId::new(4)));
         }
     }
@@ -155,4 +155,28 @@ fn captures_are_named() {
     let capture = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0xff, b'\n'];
     let error = read(&capture[..], Format::Auto, (&network, None), 10).unwrap_err();
     assert!(error.contains("not text (UTF-8); the file looks like a packet capture (pcap)"), "{error}");
+}
+
+/// Flows are sorted by start, and pairs follow them.
+#[test]
+fn flows_wait_for_others() {
+    let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
+    let after = |text: &str| read(text.as_bytes(), Format::Auto, (&network, None), 100).map(|list| list.after);
+    let head = "id,src,dst,bytes,start_us,after\n";
+    let rows = |rows: &str| after(&format!("{head}{rows}"));
+    assert_eq!(rows("a,s0,s1,10,50,\nb,s1,s2,10,5,a\nc,s1,s0,10,0,\"a b\"\n").unwrap(), [(2, 1), (2, 0), (1, 0)]);
+    assert_eq!(after("id,src,dst,bytes,start_us\na,s0,s1,10,50\n").unwrap(), []);
+    for (text, part) in [
+        ("a,s0,s1,10,0,b\n", "2: flow `a` waits for `b`, and no flow has this id"),
+        ("a,s0,s1,10,0,\na,s1,s0,10,0,\n", "3: the flow in line 2 has the same id `a`"),
+        ("a,s0,s1,10,0,\n,s1,s0,10,0,a\n", "3: the flow has no `id`"),
+        ("a,s0,s1,10,0,\nb,s2,s0,10,0,a\n", "3: flow `b` waits for `a`, and its source neither receives nor sends"),
+        ("a,s0,s1,10,0,\nb,s1,s0,10,0,a;a\n", "3: flow `b` waits twice for `a`"),
+        ("a,s0,s1,10,0,b\n\nb,s1,s0,10,0,a\n", "2: flow `a` waits, by way of others, for itself"),
+        ("a,s0,s1,10,0,a\n", "2: flow `a` waits, by way of others, for itself"),
+    ] {
+        let e = rows(text).unwrap_err();
+        assert!(e.starts_with(part), "{e}");
+    }
+    assert!(after("src,dst,bytes,start_us,after\ns0,s1,10,0,\n").unwrap_err().contains("no column `id`"));
 }

@@ -4,6 +4,7 @@
 
 mod deadline;
 mod decimal;
+mod flow_dependencies;
 mod flow_list;
 mod incast;
 mod lines;
@@ -15,6 +16,7 @@ mod on_off;
 mod pairs;
 mod poisson;
 mod queries;
+mod rack_matrix;
 mod replay;
 mod request;
 mod requests;
@@ -26,6 +28,11 @@ mod times;
 mod udp;
 
 pub use load::mean_wire_bytes;
+
+/// Format of a file of another program that begins with the line `first`, if it is a known one.
+pub fn file_kind(first: &str) -> Option<&'static str> {
+    look_alike::of_text(first)
+}
 
 use crate::network::Network;
 use crate::traffic::WorkloadKind;

@@ -3,7 +3,7 @@
 use super::deadline::{DEADLINE, DEADLINE_MAX_SIZE, deadline};
 use super::load::{MAX_FLOWS_PER_SEC, flows_per_sec};
 use super::pairs::{FROM, TO, hosts_or_group, name};
-use super::{BuildError, Context, WorkloadEntry, must_end, times};
+use super::{BuildError, Context, WorkloadEntry, must_end, rack_matrix, times};
 use crate::topology::racks;
 use crate::traffic::WorkloadKind;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "poisson",
-        summary: "flows arrive as a Poisson process at a given load or rate, with sizes from a table or distribution, between random hosts",
+        summary: "flows arrive as a Poisson process, or with log-normal gaps, at a given load or rate, with sizes from a table or distribution, between random hosts",
         params: &[
             FROM,
             TO,
@@ -52,6 +52,20 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 Kind::Choice(&["any", "other"]),
                 "any",
                 "other: the destination is attached to another switch than the source",
+            ),
+            optional(
+                "sigma",
+                Kind::Float(0.01, 5.0),
+                "",
+                "times between flows are log-normal with this standard deviation of their logarithm, and the same mean: 1 to 2 are the bursty \
+                 arrivals of Parsimon (NSDI 2023). Default: exponential",
+            ),
+            optional(
+                "matrix",
+                Kind::Path,
+                "",
+                "text or CSV file with the weights of flows between racks: a row for each source rack and in it a column for each destination \
+                 rack, in the order of the switches; within racks hosts are drawn uniformly. Default: uniform over all pairs of hosts",
             ),
             optional("start", Kind::Time, "0s", "arrivals begin here"),
             optional("stop", Kind::Time, "", "no arrivals from here on. Default: the end of simulated time"),
@@ -97,11 +111,19 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let flows = values.opt_int("flows").map(|n| n as u64);
     let per_source = values.opt_int("flows-per-source").map(|n| n as u64);
     must_end(context, stop.is_some() || flows.is_some() || per_source.is_some(), "stop")?;
-    let crossing = if other { 1.0 } else { pairs.crossing };
+    let matrix = values.opt_path("matrix").map(|path| rack_matrix::read(&path, context, &from, &to)).transpose()?;
+    if matrix.is_some() && (other || per_source.is_some()) {
+        let (key, reason) = match other {
+            true => ("racks", "the weights of `matrix` say which racks exchange flows; leave `racks` out and set the diagonal to 0"),
+            false => ("flows-per-source", "sources of `matrix` have different numbers of flows; use `flows`"),
+        };
+        return Err(BuildError::new(key, reason));
+    }
+    let crossing = matrix.as_ref().map_or(if other { 1.0 } else { pairs.crossing }, |m| m.crossing());
     let flows_per_sec = flows_per_sec(values, context, &from, crossing, &sizes)?;
     let racks = other.then(|| racks(context.network));
     let deadline = deadline(values)?;
-    Ok(WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline })
+    Ok(WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, sigma: values.opt_float("sigma"), matrix, deadline })
 }
 
 /// Pairs of different hosts.

@@ -1,6 +1,6 @@
 //! Workload `replay`: a list of flows, such as a trace, the input of another simulator, or an earlier result.
 
-use super::flow_list::{Format, MAX_FLOWS, read};
+use super::flow_list::{Format, List, MAX_FLOWS, read};
 use super::node_ids::NodeIds;
 use super::{BuildError, Context, WorkloadEntry};
 use crate::traffic::WorkloadKind;
@@ -29,12 +29,14 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "replay",
         summary: "replays a list of flows: HPCC `flow.txt`, or CSV with columns src, dst, bytes and start_s (or _ms, _us, _ns, _ps), \
-                  optionally deadline_s (or _ms, ...) after the start",
+                  optionally deadline_s (or _ms, ...) after the start, and id and after, the ids of flows that a flow waits for",
         params: &[
             required(
                 "file",
                 Kind::Path,
-                "the list; hosts are given by index from 0 in the order of the topology, in CSV also by name",
+                "the list; hosts are given by index from 0 in the order of the topology, in CSV also by name. With the columns `id` and `after` a flow \
+                 begins when its source has received (or has got everything acknowledged of) all flows whose ids `after` lists, separated by blanks, and \
+                 its start is a pause after that",
             ),
             optional(
                 "format",
@@ -77,12 +79,15 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let file = File::open(&path).map_err(|e| BuildError::new("file", format!("{shown}: {e}")))?;
     let ids = values.opt_path("nodes").map(|path| node_ids(&path)).transpose()?;
     let mapped = ids.is_some();
-    let (mut flows, found) = read(BufReader::with_capacity(1 << 16, file), format, (context.network, ids), MAX_FLOWS)
+    let List { mut flows, after, format: found } = read(BufReader::with_capacity(1 << 16, file), format, (context.network, ids), MAX_FLOWS)
         .map_err(|e| BuildError::new("file", format!("{shown}:{e}")))?;
     if mapped && found != Format::Hpcc {
         return Err(BuildError::new("nodes", "belongs to an HPCC list; the hosts of a CSV are those of the scenario"));
     }
     let origin = values.choice("origin", ORIGIN);
+    if origin == Origin::First && !after.is_empty() {
+        return Err(BuildError::new("origin", "has no meaning for a list whose flows wait for others; legal: auto, listed"));
+    }
     if origin == Origin::First || (origin == Origin::Auto && found == Format::Hpcc) {
         let first = flows.first().map_or(Time::ZERO, |f| f.start);
         for f in &mut flows {
@@ -92,7 +97,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
             }
         }
     }
-    Ok(WorkloadKind::Replay { flows })
+    Ok(WorkloadKind::Replay { flows, after })
 }
 
 /// Reads the ids of an HPCC topology.
@@ -128,7 +133,7 @@ mod tests {
         let error = replay(&path).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         match built.unwrap() {
-            WorkloadKind::Replay { flows } => assert_eq!((flows.len(), flows[0].start.0), (1, 0)),
+            WorkloadKind::Replay { flows, .. } => assert_eq!((flows.len(), flows[0].start.0), (1, 0)),
             other => panic!("{other:?}"),
         }
         assert!(error.message.starts_with(&format!("{}:2: size `0`", path.display())), "{}", error.message);

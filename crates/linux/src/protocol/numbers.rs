@@ -14,6 +14,12 @@ pub mod number {
     pub const GROUP_FIN: u32 = 2;
     /// `FB_QDISC_BQL`.
     pub const QDISC_BQL: u32 = 1;
+    /// `FB_LOSS_RANDOM`.
+    pub const LOSS_RANDOM: u32 = 1;
+    /// `FB_LOSS_GOOD`.
+    pub const LOSS_GOOD: u32 = 2;
+    /// `FB_LOSS_BAD`.
+    pub const LOSS_BAD: u32 = 3;
     /// `FB_GROUP_NODELAY`.
     pub const GROUP_NODELAY: u32 = 4;
     /// `FB_OPEN_DATAGRAMS`.
@@ -52,7 +58,7 @@ pub mod reason {
     pub const CUT: u8 = 4;
     /// It was on the wire when the link went down.
     pub const LOST: u8 = 5;
-    /// Its link damaged it: no guest's, the testbed's.
+    /// Its link lost or damaged it.
     pub const DAMAGED: u8 = 100;
 }
 

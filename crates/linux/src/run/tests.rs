@@ -76,7 +76,7 @@ fn runs_repeat() {
         let (src, dst) = (NodeId::new(src), NodeId::new(3));
         ReplayFlow { start: Time::from_us(start), src, dst, bytes, deadline: Time::NEVER }
     };
-    let e = with(WorkloadKind::Replay { flows: vec![flow(5, 0, 900), flow(5, 1, 9_000), flow(700, 0, 40)] });
+    let e = with(WorkloadKind::Replay { flows: vec![flow(5, 0, 900), flow(5, 1, 9_000), flow(700, 0, 40)], after: Vec::new() });
     let (first, seen) = run(&e);
     let starts: Vec<_> = first.flows.iter().map(|f| (f.start.0, f.end.or_never().0 - f.start.0)).collect();
     // Two ways for the handshake, one for the data.
@@ -134,7 +134,7 @@ fn callback_ends_run() {
 
 #[test]
 fn silent_or_ended_guest_fails() {
-    let e = with(WorkloadKind::Replay { flows: Vec::new() });
+    let e = with(WorkloadKind::Replay { flows: Vec::new(), after: Vec::new() });
     let (fib, plan) = (Fib::new(&e.network).unwrap(), Plan::new(&e));
     let (_guest_reads, to_guest) = io::pipe().unwrap();
     let (from_guest, guest_writes) = io::pipe().unwrap();

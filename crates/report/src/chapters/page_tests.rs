@@ -12,6 +12,7 @@ fn large(n: u64, samples: i64) -> Data {
             group: name.into(),
             network: s,
             values: vec![vec![1.0, 1.1, 1.2]; metrics],
+            ..Subject::default()
         });
         for number in 0..3 {
             let run = d.runs.len();

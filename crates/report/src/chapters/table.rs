@@ -41,7 +41,7 @@ mod tests {
             let port = "bottleneck".into();
             d.networks.push(Network { name: (*name).into(), first: network, groups: 1, port, ..Network::default() });
             let values = metrics().map(|m| given.iter().find(|g| g.0 == m.name).map_or(vec![], |g| g.1.to_vec())).collect();
-            d.subjects.push(Subject { name: (*name).into(), group: (*name).into(), network, values });
+            d.subjects.push(Subject { name: (*name).into(), group: (*name).into(), network, values, ..Subject::default() });
         }
         d
     }

@@ -85,7 +85,7 @@ pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Optio
         };
         return Some(pairs.len() as f64 * with_last);
     }
-    if let WorkloadKind::Replay { flows } = kind {
+    if let WorkloadKind::Replay { flows, .. } = kind {
         return Some(begun(flows, duration).map(|f| f.bytes as f64).sum());
     }
     // All messages have the same mean length.
@@ -112,7 +112,7 @@ pub(super) fn planned_messages(kind: &WorkloadKind, duration: Option<f64>) -> Op
             n.is_finite().then_some(n * messages_each(kind) * f64::from(*fan_out) * aggregators.len() as f64)?
         }
         WorkloadKind::Udp { pairs, .. } => pairs.len() as f64,
-        WorkloadKind::Replay { flows } => begun(flows, duration).count() as f64,
+        WorkloadKind::Replay { flows, .. } => begun(flows, duration).count() as f64,
     })
 }
 
@@ -146,7 +146,7 @@ pub(super) fn message_bytes(kind: &WorkloadKind) -> Option<f64> {
             with_request(kind, response)
         }
         WorkloadKind::Udp { .. } => return None,
-        WorkloadKind::Replay { flows } => flows.iter().map(|f| f.bytes as f64).sum::<f64>() / flows.len().max(1) as f64,
+        WorkloadKind::Replay { flows, .. } => flows.iter().map(|f| f.bytes as f64).sum::<f64>() / flows.len().max(1) as f64,
     })
 }
 
@@ -191,7 +191,7 @@ pub(super) fn begins(kind: &WorkloadKind) -> Time {
         | WorkloadKind::Requests { start, .. }
         | WorkloadKind::Queries { start, .. }
         | WorkloadKind::Udp { start, .. } => *start,
-        WorkloadKind::Replay { flows } => flows.first().map_or(Time::ZERO, |f| f.start),
+        WorkloadKind::Replay { flows, .. } => flows.first().map_or(Time::ZERO, |f| f.start),
     }
 }
 
@@ -211,7 +211,7 @@ pub(super) fn connections(kind: &WorkloadKind) -> usize {
         WorkloadKind::Requests { pairs, .. } => 2 * pairs.len(),
         WorkloadKind::Incast { senders, .. } => messages_each(kind) as usize * senders.len(),
         WorkloadKind::Queries { aggregators, workers, .. } => messages_each(kind) as usize * aggregators.len() * workers.len(),
-        WorkloadKind::Replay { flows } => flows.len(),
+        WorkloadKind::Replay { flows, .. } => flows.len(),
         WorkloadKind::Poisson { .. } | WorkloadKind::Udp { .. } => 0,
     }
 }

@@ -205,7 +205,7 @@ fn traffic(kind: &WorkloadKind) -> String {
             let when = if periods.is_some() { " on and off" } else { "" };
             format!("{} of {rate} each{when}, in packets of {} B", count(pairs.len(), "source"), datagram.wire)
         }
-        WorkloadKind::Replay { flows } => format!("{} of a list", count(flows.len(), "flow")),
+        WorkloadKind::Replay { flows, .. } => format!("{} of a list", count(flows.len(), "flow")),
     }
 }
 

@@ -1,8 +1,11 @@
-//! Connections of a `[[transport.group]]`: those of its `hosts`, or a `share` of all. Workloads that name a group use that one.
+//! Connections of a `[[transport.group]]`: those of its `hosts`, which may be a percentage, or a `share` of all. Workloads that name a group use that
+//! one.
 
+mod part;
+
+use self::part::Hosts;
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
-use crate::schema::hosts;
 use crate::schema::quantity;
 use crate::text::source::At;
 use crate::text::words::{alternatives, short};
@@ -19,7 +22,7 @@ const ROUNDING: f64 = 0.002;
 /// Membership keys of a group.
 #[derive(Default)]
 pub(crate) struct Member {
-    hosts: Option<(Vec<NodeId>, Json, At)>,
+    hosts: Option<(Hosts, Json, At)>,
     share: Option<(f64, At)>,
 }
 
@@ -38,7 +41,7 @@ pub(crate) enum Rule {
 pub(crate) fn member(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Member> {
     let hosts = match fields.get("hosts") {
         None => Some(None),
-        Some(i) => hosts::hosts(cx, "`hosts`", &i.node).map(|list| Some((list, i.node.json(), i.node.at))),
+        Some(i) => part::hosts(cx, &i.node).map(|hosts| Some((hosts, i.node.json(), i.node.at))),
     };
     let share = match fields.get("share") {
         None => Some(None),
@@ -82,11 +85,12 @@ pub(crate) fn rule<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a M
 }
 
 /// All (host, group); a host in two groups is an error.
-fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>) -> Option<Vec<(NodeId, GroupId)>> {
+fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)> + Clone) -> Option<Vec<(NodeId, GroupId)>> {
     let mut of: HashMap<NodeId, (GroupId, &str)> = HashMap::new();
     let mut list = Vec::new();
-    for (group, (name, member)) in groups.enumerate().map(|(i, g)| (GroupId::from_index(i), g)) {
-        let Some((hosts, _, at)) = &member.hosts else { continue };
+    let numbered = || groups.clone().enumerate().map(|(i, g)| (GroupId::from_index(i), g));
+    for (group, (name, member)) in numbered() {
+        let Some((Hosts::Listed(hosts), _, at)) = &member.hosts else { continue };
         for &host in hosts {
             match of.insert(host, (group, name)) {
                 None => list.push((host, group)),
@@ -101,6 +105,24 @@ fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>)
                 }
             }
         }
+    }
+    // Percentages are of the hosts that no group lists; the remaining ones belong to the group of the rest.
+    let mut rest: Option<&str> = None;
+    for (group, (name, member)) in numbered() {
+        let Some((Hosts::Part(part), _, at)) = &member.hosts else { continue };
+        let taken = part.choose(cx, name, *at, |host| of.contains_key(&host))?;
+        of.extend(taken.iter().map(|&host| (host, (group, name))));
+        list.extend(taken.into_iter().map(|host| (host, group)));
+    }
+    for (group, (name, member)) in numbered() {
+        let Some((Hosts::Rest, _, at)) = &member.hosts else { continue };
+        if let Some(other) = rest.replace(name) {
+            let message = format!("the transport groups `{}` and `{}` both have the rest of the hosts", short(other), short(name));
+            cx.sink.error(*at, message, "one group only", None);
+            return None;
+        }
+        let all = cx.hosts.as_ref().and_then(|h| h.group("all")).unwrap_or_default();
+        list.extend(all.iter().filter(|host| !of.contains_key(host)).map(|&host| (host, group)));
     }
     Some(list)
 }
@@ -158,7 +180,7 @@ pub(crate) fn check_membership(
     };
     let message = format!("the workload `{}` sends from host `{}`, which is in no transport group", short(class), short(&host));
     let help = format!(
-        "add it to the `hosts` of {}, or choose a group for the whole workload with `transport`",
+        "add it to the `hosts` of {}, give one group `hosts = \"rest\"`, or choose a group for the whole workload with `transport`",
         alternatives(groups.iter().copied())
     );
     cx.sink.error(at, message, "no transport for this host", Some(help));

@@ -247,7 +247,7 @@ impl Draft<'_> {
                 pairs.iter().any(|p| p.0 == p.1)
             }
             WorkloadKind::Queries { .. } => false,
-            WorkloadKind::Replay { flows } => {
+            WorkloadKind::Replay { flows, .. } => {
                 let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);
                 cx.note(format!("{}: {} flows, mean {} B", self.class, flows.len(), grouped(mean)));
                 flows.iter().any(|f| f.src == f.dst)

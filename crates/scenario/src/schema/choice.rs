@@ -3,10 +3,11 @@
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, unknown};
 use crate::schema::kind::kind_text;
+use crate::schema::other_names;
 use crate::schema::value;
 use crate::text::doc::{Node, Raw, parse_loose};
 use crate::text::source::At;
-use crate::text::words::alternatives;
+use crate::text::words::{alternatives, short};
 use forebay_types::param::{Entry, Kind, Param, Value, Values};
 use serde_json::{Map, Value as Json};
 
@@ -83,6 +84,12 @@ fn named(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Op
         return None;
     };
     let found = entries.iter().find(|e| e.name == text).copied();
+    let meant = other_names::entry(what, text).and_then(|name| entries.iter().find(|e| e.name == name));
+    if let (None, Some(meant)) = (found, meant) {
+        let message = format!("{what} `{}` does not exist", short(text));
+        cx.sink.error(node.at, message, format!("nearest: \"{}\"", meant.name), Some(format!("{}: {}", meant.name, meant.summary)));
+        return None;
+    }
     if found.is_none() {
         unknown(node.at, what, text, &legal, &mut cx.sink);
     }

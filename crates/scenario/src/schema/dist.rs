@@ -31,7 +31,10 @@ fn shape<'n>(cx: &mut Cx, what: &str, node: &'n Node, forms: &[&str]) -> Option<
         return None;
     };
     if !forms.contains(&item.key.as_str()) {
-        let label = did_you_mean(&item.key, forms.iter().copied()).unwrap_or_else(|| "unknown distribution".into());
+        let label = match item.key.as_str() {
+            "table" | "file" | "sizes" if forms.contains(&"cdf") => "a table is given as `cdf`".into(),
+            key => did_you_mean(key, forms.iter().copied()).unwrap_or_else(|| "unknown distribution".into()),
+        };
         cx.sink.error(item.key_at, format!("{what}: there is no distribution `{}`", short(&item.key)), label, help);
         return None;
     }

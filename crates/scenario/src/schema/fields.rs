@@ -1,6 +1,7 @@
 //! Reader of the keys of a table. Keys that were not read are unknown.
 
 use crate::schema::former_keys;
+use crate::schema::other_names;
 use crate::schema::out_of_scope;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
@@ -61,6 +62,11 @@ impl<'a> Fields<'a> {
             let message = format!("unknown key `{}` in {}", short(&item.key), self.what);
             if let Some(reason) = out_of_scope::reason(&item.key) {
                 sink.error(item.key_at, message, "not simulated", Some(reason.to_owned()));
+                continue;
+            }
+            let sends = ["workload", "transport", "congestion control"].iter().any(|part| self.what.contains(part));
+            if let Some(place) = other_names::key(&item.key).filter(|_| sends) {
+                sink.error(item.key_at, message, "not a key of this table", Some(place.to_owned()));
                 continue;
             }
             let known = || self.read.iter().map(String::as_str);

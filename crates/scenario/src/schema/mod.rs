@@ -17,6 +17,7 @@ pub(crate) mod link;
 pub(crate) mod loss;
 pub(crate) mod mixture;
 pub(crate) mod names;
+pub(crate) mod other_names;
 pub(crate) mod out_of_scope;
 pub(crate) mod parameter;
 pub(crate) mod quantity;

@@ -22,7 +22,11 @@ fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Nod
         Raw::Text(s) => match s.parse() {
             Ok(v) => Some(v),
             Err(QuantityError(message)) => {
-                let label = if s.trim_start().starts_with('-') { "must not be negative" } else { "not a legal quantity" };
+                let label = match (s.trim_start().starts_with('-'), meant(s, kind)) {
+                    (true, _) => "must not be negative".into(),
+                    (false, Some(meant)) => format!("write \"{meant}\""),
+                    (false, None) => "not a legal quantity".to_owned(),
+                };
                 cx.sink.error(node.at, format!("{what}: {message}"), label, legal);
                 None
             }
@@ -43,6 +47,36 @@ fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Nod
             None
         }
     }
+}
+
+/// Quantity with a unit of this program for one with a unit of another, such as `1G` of a rate.
+fn meant(text: &str, kind: Kind) -> Option<String> {
+    let text = text.trim();
+    let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = (text[..at].trim(), text[at..].to_ascii_lowercase());
+    number.parse::<f64>().ok()?;
+    let prefix = unit.chars().next()?;
+    let rest = &unit[prefix.len_utf8()..];
+    let unit = match kind {
+        Kind::Rate if "kmgt".contains(prefix) && ["", "b", "bit", "bits", "bit/s", "bits/s", "b/s"].contains(&rest) => {
+            format!("{}bps", prefix.to_ascii_uppercase())
+        }
+        Kind::Bytes | Kind::BytesOrZero if "kmg".contains(prefix) && ["", "byte", "bytes"].contains(&rest) => {
+            format!("{}B", prefix.to_ascii_uppercase())
+        }
+        Kind::QueueLen if "kmg".contains(prefix) && rest.is_empty() => format!("{}B", prefix.to_ascii_uppercase()),
+        Kind::QueueLen if ["p", "pkts", "packets", "packet", "segments"].contains(&unit.as_str()) => "pkt".to_owned(),
+        Kind::Time => match unit.as_str() {
+            "sec" | "secs" | "seconds" | "second" => "s",
+            "msec" | "msecs" | "millis" | "milliseconds" => "ms",
+            "usec" | "usecs" | "micros" | "microseconds" => "us",
+            "nsec" | "nsecs" | "nanos" | "nanoseconds" => "ns",
+            _ => return None,
+        }
+        .to_owned(),
+        _ => return None,
+    };
+    Some(format!("{number}{unit}"))
 }
 
 /// Display text of a time.
@@ -75,8 +109,18 @@ pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Ti
 }
 
 pub(crate) fn rate(cx: &mut Cx, what: &str, node: &Node) -> Option<Rate> {
-    let unit = if matches!(node.raw, Raw::Int(i) if i > 10_000) { "bps" } else { "Gbps" };
-    quantity(cx, what, node, Kind::Rate, unit)
+    let number = match node.raw {
+        Raw::Int(i) => i as f64,
+        Raw::Float(f) => f,
+        _ => 0.0,
+    };
+    // Larger numbers are bits per second.
+    if number > 10_000.0 && number <= Rate::MAX.0 as f64 {
+        let label = format!("quantities carry units: write \"{}\" if it means bits per second", Rate(number.round() as u64));
+        cx.sink.error(node.at, format!("{what} is {} without a unit", node.describe()), label, None);
+        return None;
+    }
+    quantity(cx, what, node, Kind::Rate, "Gbps")
 }
 
 /// Reads a size of at least one byte.

@@ -95,6 +95,9 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
             echo.insert(key.into(), Bytes(bytes).to_string().into());
         }
     }
+    if let Some(rate) = c.max_pacing_rate {
+        echo.insert("max-pacing-rate".into(), rate.to_string().into());
+    }
     if let Some(isn) = c.isn {
         echo.insert("isn".into(), isn.into());
     }

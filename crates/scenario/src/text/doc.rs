@@ -91,12 +91,33 @@ impl Node {
 /// Reads a document; syntax errors go to `sink`.
 pub(crate) fn parse(text: &str, source: u32, sink: &mut Sink) -> TomlTable {
     let (table, errors) = DeTable::parse_recoverable(text);
+    if let (false, Some(kind)) = (errors.is_empty(), other_kind(text)) {
+        let help = "a scenario is TOML; it names lists of flows in `file` of a workload `replay`, and tables of sizes in `sizes = { cdf = \"FILE\" }`";
+        let message = format!("this file looks like {kind}, not like a scenario");
+        sink.error(place(source, 0, &(0..0)), message, "here", Some(help.to_owned()));
+        return TomlTable::default();
+    }
     for e in errors.iter().take(MAX_SYNTAX_ERRORS) {
         let span = e.span().unwrap_or(text.len()..text.len());
         let at = place(source, 0, &span);
         sink.error(at, format!("not valid TOML: {}", short(e.message().lines().next().unwrap_or(""))), "here", None);
     }
     if errors.is_empty() { convert_table(table.get_ref(), source, 0) } else { TomlTable::default() }
+}
+
+/// Format of a text that is not TOML, if it is a known one.
+fn other_kind(text: &str) -> Option<&'static str> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    if first.starts_with('[') || first.contains('=') {
+        return None;
+    }
+    let is_number = |word: &str| word.parse::<f64>().is_ok();
+    forebay_experiment::workload::file_kind(first).or_else(|| match first.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+        [one] if is_number(one) => Some("a list of flows (HPCC)"),
+        [one] if one.contains(',') => Some("a CSV file"),
+        [a, b] if is_number(a) && is_number(b) => Some("a table of sizes"),
+        _ => None,
+    })
 }
 
 /// Reads one value, such as the right side of a `--set`; `None` if it is not TOML.

@@ -298,6 +298,8 @@ pub struct Outcome {
     pub repair: Repair,
     /// Earliest departure of the next segment allowed by the pacer; may have passed.
     pub next_departure: Time,
+    /// Upper bound of the pacing rate (`sk_max_pacing_rate`).
+    pub max_pacing_rate: Rate,
 }
 
 /// Limits the new data that leaves at an opportunity to send. Retransmissions are not limited.

@@ -2,7 +2,7 @@
 
 use super::rate_sample::Sent;
 use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
-use forebay_types::{Time, TimeOrNever};
+use forebay_types::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// An ordinary ACK for one segment.
@@ -131,6 +131,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             in_flight_before: before,
             repair: self.repair,
             next_departure: self.next_departure,
+            max_pacing_rate: Rate(u64::MAX),
         };
         (L::CONTROL.unwrap())(&mut self.cc, &mut self.w, &facts, &outcome);
     }

@@ -35,6 +35,7 @@ impl Sender {
             && c.ssthresh_from == SsthreshFrom::Cwnd
             && c.growth == (Growth::PerSegment { limit: u32::MAX })
             && c.probe_after == 0
+            && c.max_pacing_rate.is_none()
             && !(hooks.records() || hooks.gate() || hooks.paces() || hooks.control())
     }
 

@@ -44,7 +44,7 @@ pub(super) fn messages(kind: &WorkloadKind) -> Option<u64> {
         WorkloadKind::OnOff { pairs, trains, last, .. } => {
             trains.map(|n| (u64::from(n) + u64::from(last.is_some())) * pairs.len() as u64)
         }
-        WorkloadKind::Replay { flows } => Some(flows.len() as u64),
+        WorkloadKind::Replay { flows, .. } => Some(flows.len() as u64),
         WorkloadKind::Incast { .. } | WorkloadKind::Requests { .. } | WorkloadKind::Queries { .. } | WorkloadKind::Udp { .. } => {
             Some(0)
         }

@@ -96,6 +96,8 @@ pub struct Bbr {
     prior_cwnd: u64,
     /// Bandwidth times gain of the pacing rate; 0: unpaced.
     pacing: u64,
+    /// `sk_max_pacing_rate`, bytes per second.
+    max_pacing: u64,
     policer: Policer,
     /// Aggregation of ACKs: start of the epoch, its delivery, and the excess of this and the last five rounds.
     epoch: Time,
@@ -133,6 +135,7 @@ impl Bbr {
             has_seen_rtt: false,
             prior_cwnd: 0,
             pacing: 0,
+            max_pacing: u64::MAX,
             policer: Policer::default(),
             epoch: Time::ZERO,
             epoch_acked: 0,
@@ -172,7 +175,7 @@ impl Bbr {
 
     /// `bbr_tso_segs_goal`: burst of a host with TSO.
     fn burst(&self) -> u64 {
-        let rate = Bbr::bytes_per_sec(self.pacing, self.mss);
+        let rate = Bbr::bytes_per_sec(self.pacing, self.mss).min(self.max_pacing);
         // bbr_min_tso_segs, 1.2 Mbps.
         let least = if rate < 1_200_000 >> 3 { 1 } else { 2 };
         ((rate >> 10).min(MOST_TSO) / self.mss).max(least).min(0x7F)
@@ -246,6 +249,7 @@ impl Bbr {
     /// `bbr_main`.
     fn control(&mut self, w: &mut Window, ack: &Ack, o: &Outcome) {
         self.mss = u64::from(ack.mss);
+        self.max_pacing = o.max_pacing_rate.0 / 8;
         let sample = self.rate.sample(o.stamp, ack.min_rtt);
         self.update_model(w, ack, o, sample);
         let bw = self.bandwidth();

@@ -112,6 +112,8 @@ pub struct Bbr3 {
     initial_cwnd: u64,
     /// BBR.pacing_rate.
     pacing: u64,
+    /// Upper bound of it.
+    max_pacing: u64,
     /// The pacing rate comes from an RTT.
     has_seen_rtt: bool,
     round_count: u64,
@@ -146,6 +148,7 @@ impl Bbr3 {
             cwnd: 0,
             initial_cwnd: 10,
             pacing: 0,
+            max_pacing: u64::MAX,
             has_seen_rtt: false,
             round_count: 0,
             round_start: false,
@@ -187,7 +190,7 @@ impl Bbr3 {
 
     /// SetSendQuantum.
     fn send_quantum(&self) -> u64 {
-        (self.pacing / 1000).min(MOST_QUANTUM).max(2 * self.mss)
+        (self.pacing.min(self.max_pacing) / 1000).min(MOST_QUANTUM).max(2 * self.mss)
     }
 
     /// SaveCwnd.
@@ -227,6 +230,7 @@ impl Bbr3 {
     /// UpdateOnACK.
     fn control(&mut self, w: &mut Window, ack: &Ack, o: &Outcome) {
         self.take_mss(u64::from(ack.mss));
+        self.max_pacing = o.max_pacing_rate.0 / 8;
         self.cwnd = (w.cwnd * f64::from(ack.mss)) as u64;
         if self.repair != Repair::None && o.repair == Repair::None {
             // Section "Modulating cwnd in Loss Recovery": recovery has ended.

@@ -1,7 +1,7 @@
 //! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as in Linux tcp_cubic.c, in whole microseconds.
 
 use crate::cc::{Ack, Round, Window};
-use forebay_types::{Time, TimeOrNever};
+use forebay_types::{Rate, Time, TimeOrNever};
 
 /// No detection below this window, segments (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
@@ -34,9 +34,23 @@ pub struct Hystart {
     srtt: TimeOrNever,
     /// Segments outstanding behind the last ACK, for the same rate (`packets_out`).
     outstanding: u32,
+    /// The connection is paced (`sk_pacing_status`).
+    paced: bool,
+    /// Upper bound of its pacing rate (`sk_max_pacing_rate`).
+    max_pacing_rate: Option<Rate>,
 }
 
 impl Hystart {
+    /// State of a connection that paces at no more than `max_pacing_rate`, if there is one.
+    pub(super) fn new(max_pacing_rate: Option<Rate>) -> Hystart {
+        Hystart { paced: max_pacing_rate.is_some(), max_pacing_rate, ..Hystart::default() }
+    }
+
+    /// Notes that the queue of the host paces the connection.
+    pub(super) fn pace(&mut self) {
+        self.paced = true;
+    }
+
     pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         // cubictcp_acked: an ACK of retransmitted data is no sample.
         if let Some(rtt) = ack.newest_rtt {
@@ -61,8 +75,10 @@ impl Hystart {
         }
         if now - self.last_ack <= ACK_DELTA {
             self.last_ack = now;
-            // Without pacing a round's segments leave in one burst: a train as long as half the path fills it.
-            if now - self.round_start > (self.delay_min + self.ack_delay(w, ack)) / 2 {
+            // Without pacing a round's segments leave in one burst: a train as long as half the path fills it. A pacer spreads them over up to half an
+            // RTT.
+            let parts = if self.paced { 1 } else { 2 };
+            if now - self.round_start > (self.delay_min + self.ack_delay(w, ack)) / parts {
                 self.end_slow_start(w);
             }
         }
@@ -91,12 +107,13 @@ impl Hystart {
         // Before anything has been acknowledged there is no rate.
         let Some(srtt) = self.srtt.get() else { return 0 };
         let rate = w.pacing_rate(f64::from(self.outstanding), ack.mss, Some(srtt));
+        let rate = self.max_pacing_rate.map_or(rate, |most| rate.min(most));
         ((4.0 * GSO_MAX_SIZE * 8e6 / rate.0 as f64) as u64).min(1_000)
     }
 
     /// Linux `cubictcp_state`: clears everything.
     pub(super) fn timeout(&mut self, now: Time, snd_nxt: u64) {
-        *self = Hystart { srtt: self.srtt, outstanding: self.outstanding, ..Hystart::default() };
+        *self = Hystart { srtt: self.srtt, outstanding: self.outstanding, paced: self.paced, ..Hystart::new(self.max_pacing_rate) };
         self.round.begin(snd_nxt);
         self.begin_round(now.as_us());
     }

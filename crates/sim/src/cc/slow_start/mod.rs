@@ -8,15 +8,15 @@ pub use hystart::Hystart;
 pub use hystart_plus_plus::HystartPlusPlus;
 
 use super::{Ack, Window};
-use forebay_types::Time;
+use forebay_types::{Rate, Time};
 
 pub use forebay_experiment::transport::SlowStart as Kind;
 
-/// Creates the state of one connection; `None` for the standard variant.
-pub fn start(kind: Kind) -> Option<Box<SlowStart>> {
+/// Creates the state of one connection, which paces at no more than `max_pacing_rate` if there is one; `None` for the standard variant.
+pub fn start(kind: Kind, max_pacing_rate: Option<Rate>) -> Option<Box<SlowStart>> {
     match kind {
         Kind::Standard => None,
-        Kind::Hystart => Some(Box::new(SlowStart::Hystart(Hystart::default()))),
+        Kind::Hystart => Some(Box::new(SlowStart::Hystart(Hystart::new(max_pacing_rate)))),
         Kind::HystartPlusPlus => Some(Box::new(SlowStart::PlusPlus(HystartPlusPlus::default()))),
     }
 }
@@ -31,6 +31,13 @@ pub enum SlowStart {
 }
 
 impl SlowStart {
+    /// Notes that the queue of the host paces the connection.
+    pub fn pace(&mut self) {
+        if let SlowStart::Hystart(s) = self {
+            s.pace();
+        }
+    }
+
     /// Handles an ACK that advanced, in any state of recovery (as `pkts_acked`). May lower the threshold to the window, which ends slow start.
     pub fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         match self {

@@ -24,7 +24,7 @@ pub(in crate::tcp) struct CongestionState {
     wants_all_acks: bool,
     /// The congestion control, or its slow start, is called for every ACK that advances.
     wants_new_acks: bool,
-    /// The congestion control limits or paces new data, or the sender waits for bursts.
+    /// The congestion control limits or paces new data, the sender waits for bursts, or its rate is limited.
     paced_send: bool,
     /// ECN is in use.
     ecn: bool,
@@ -39,7 +39,7 @@ pub(in crate::tcp) struct CongestionState {
 impl CongestionState {
     /// State at the start of a connection.
     pub(in crate::tcp) fn new(c: &TcpConfig, window: Window, hooks: Hooks) -> CongestionState {
-        let slow_start = slow_start::start(c.slow_start);
+        let slow_start = slow_start::start(c.slow_start, c.max_pacing_rate);
         CongestionState {
             window,
             algorithm: c.cc.start(),
@@ -48,7 +48,7 @@ impl CongestionState {
             slow_start,
             cwr_end: 0,
             hooks,
-            paced_send: hooks.gate() || hooks.paces() || c.tso.is_some(),
+            paced_send: hooks.gate() || hooks.paces() || c.tso.is_some() || c.max_pacing_rate.is_some(),
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
             reduction_cause: ReductionCause::Loss,
@@ -140,6 +140,13 @@ impl CongestionState {
                 let grow = s.grow(&self.window, &{ *ack });
                 self.algorithm.cong_avoid(&mut self.window, &Ack { grow, ..*ack });
             }
+        }
+    }
+
+    /// Notes that the queue of the host paces the connection.
+    pub(in crate::tcp) fn pace_slow_start(&mut self) {
+        if let Some(s) = &mut self.slow_start {
+            s.pace();
         }
     }
 

@@ -1,4 +1,4 @@
-//! Departure times of segments, for congestion controls that pace and for connections of a host whose queue is fq (Linux tcp_pacing_check,
+//! Departure times of segments, for congestion controls that pace, connections with a maximum rate, and connections of a host whose queue is fq (Linux tcp_pacing_check,
 //! tcp_update_skb_after_send).
 
 use super::held_packets::HeldPackets;

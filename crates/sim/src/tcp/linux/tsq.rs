@@ -28,8 +28,19 @@ impl Sender {
             && self.exceeds_tsq_limit(c, data, factor)
     }
 
+    /// Returns true if the connection paces by itself, whatever the queue of its host (`sk_pacing_status`).
+    fn is_paced(&self, c: &TcpConfig) -> bool {
+        self.cc.hooks().paces() || c.max_pacing_rate.is_some()
+    }
+
     /// Pacing rate of this opportunity to send (`sk_pacing_rate`), while `segments` are outstanding.
     pub(in crate::tcp) fn sk_pacing_rate(&self, c: &TcpConfig, segments: u32) -> Rate {
+        let rate = self.uncapped_pacing_rate(c, segments);
+        c.max_pacing_rate.map_or(rate, |most| rate.min(most))
+    }
+
+    /// The same without `sk_max_pacing_rate`.
+    fn uncapped_pacing_rate(&self, c: &TcpConfig, segments: u32) -> Rate {
         if self.cc.hooks().paces() {
             return self.cc.algorithm().pacing_rate(c.mss);
         }
@@ -40,7 +51,7 @@ impl Sender {
         window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get())
     }
 
-    /// The same, computed once for each opportunity to send.
+    /// Pacing rate, computed once for each opportunity to send.
     pub(in crate::tcp) fn tsq_rate(&mut self, c: &TcpConfig, segments: u32) -> Rate {
         if let Some(rate) = self.tx.tsq.as_ref().and_then(|q| q.rate) {
             return rate;
@@ -62,7 +73,7 @@ impl Sender {
             return false;
         }
         let segments = self.segments_out(c);
-        let limit = limit(self.tsq_rate(c, segments), 2 * truesize, self.cc.hooks().paces()) * factor;
+        let limit = limit(self.tsq_rate(c, segments), 2 * truesize, self.is_paced(c)) * factor;
         let Some(q) = &mut self.tx.tsq else { return false };
         // The memory of a socket starts at one (`sk_wmem_alloc`).
         if q.bytes < limit {
@@ -74,7 +85,7 @@ impl Sender {
 
     /// Limit for a segment of `data` bytes of payload, while `segments` are outstanding.
     fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
-        let (paced, burst) = (self.cc.hooks().paces(), self.burst_size(c));
+        let (paced, burst) = (self.is_paced(c), self.burst_size(c));
         let rate = self.tsq_rate(c, segments);
         let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
         limit(rate, pair, paced)

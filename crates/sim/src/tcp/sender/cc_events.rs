@@ -3,7 +3,7 @@
 use super::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
 use crate::tcp::config::TcpConfig;
-use forebay_types::Time;
+use forebay_types::{Rate, Time};
 
 impl Sender {
     /// Notifies of a transmission of the segment at `index` of the scoreboard; `again`: a retransmission.
@@ -53,6 +53,7 @@ impl Sender {
                 CaState::Loss => Repair::Timeout,
             },
             next_departure: self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
+            max_pacing_rate: c.max_pacing_rate.unwrap_or(Rate(u64::MAX)),
         };
         self.cc.control(ack, &outcome);
     }

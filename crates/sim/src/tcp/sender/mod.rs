@@ -246,6 +246,7 @@ impl Sender {
             && tag.is_none()
             && !hooks.gate()
             && !hooks.paces()
+            && c.max_pacing_rate.is_none()
             && !c.tsq
             && c.tso.is_none()
             && !c.has_send_buffer();
@@ -255,8 +256,10 @@ impl Sender {
             false => FastPath::None,
         };
         let mut cold = Cold::<ColdState>::default();
-        if tag.is_some() || hooks.paces() {
-            (cold.tag, cold.pacer) = (tag, hooks.paces().then(Box::default));
+        // setsockopt(SO_MAX_PACING_RATE) sets SK_PACING_NEEDED.
+        let paced = hooks.paces() || c.max_pacing_rate.is_some();
+        if tag.is_some() || paced {
+            (cold.tag, cold.pacer) = (tag, paced.then(Box::default));
         }
         let window = Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED };
         let wnd_edge = c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd));

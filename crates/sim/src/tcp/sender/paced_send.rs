@@ -25,6 +25,7 @@ impl Sender {
         // fq paces all its connections: fq_classify sets SK_PACING_FQ.
         if c.tso.is_some() && self.cold.pacer.is_none() && out.holds_departures() {
             self.cold.pacer = Some(Box::default());
+            self.cc.pace_slow_start();
         }
         if let Some(p) = self.cold.pacer_mut() {
             p.settle();
@@ -180,7 +181,7 @@ impl Sender {
     pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64, segments: u64) {
         if self.cold.pacer.is_some() {
             let rate = if self.cc.hooks().paces() {
-                self.cc.algorithm().pacing_rate(c.mss)
+                self.sk_pacing_rate(c, 0)
             } else {
                 let outstanding = self.loss.sack.as_ref().map_or(0, |s| s.board.len() as u32);
                 self.tsq_rate(c, outstanding)
