@@ -9,6 +9,7 @@ mod incast;
 mod long_flows;
 mod message;
 mod on_off;
+mod pool;
 mod queries;
 mod query_ids;
 mod query_rows;

@@ -77,7 +77,7 @@ pub enum WorkloadKind {
         /// Deadline of a block, counted from the request.
         deadline: Option<Deadline>,
     },
-    /// Open loop: flows arrive as a Poisson process, each on a new connection.
+    /// Open loop: flows arrive as a Poisson process, each on a new connection or on persistent ones.
     Poisson {
         /// Sources; one is drawn per flow.
         from: Vec<NodeId>,
@@ -97,6 +97,8 @@ pub enum WorkloadKind {
         per_source: Option<u64>,
         /// The rack of each node, when flows must leave that of their source.
         racks: Option<IndexVec<NodeId, NodeId>>,
+        /// Flows between two hosts share a pool of persistent connections.
+        persistent: bool,
         /// Deadline of each flow.
         deadline: Option<Deadline>,
     },
