@@ -97,6 +97,11 @@ impl App {
         }
     }
 
+    /// Returns true if flows share persistent connections: which of them are free is known where their senders are.
+    pub fn shares_connections(&self) -> bool {
+        matches!(&self.kind, Kind::Arrivals(a) if a.shares_connections())
+    }
+
     /// Opens the open-loop flows that arrive before `until`.
     pub fn inject(&mut self, host: &mut impl Host, until: Time) {
         if let Kind::Arrivals(a) = &mut self.kind {

@@ -1,6 +1,7 @@
-//! Open-loop flows, from a Poisson process or a list, each on a connection of its own.
+//! Open-loop flows, from a Poisson process or a list, each on a connection of its own or on persistent connections.
 
 use crate::inter_arrival::InterArrival;
+use crate::pool::Pools;
 use crate::{Host, InitialData, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
@@ -83,6 +84,8 @@ pub(crate) struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
     transport: Assign,
+    /// Persistent connections, if flows share them.
+    pools: Option<Pools>,
     total: u64,
 }
 
@@ -144,7 +147,8 @@ impl Arrivals {
             WorkloadKind::Replay { flows, .. } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),
         };
-        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), total };
+        let pools = matches!(w.kind, WorkloadKind::Poisson { persistent: true, .. }).then(Pools::default);
+        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), pools, total };
         a.next = a.draw(first);
         a
     }
@@ -162,23 +166,40 @@ impl Arrivals {
 
     pub(crate) fn start(&mut self, _host: &mut impl Host, _id: AppId) {}
 
+    pub(crate) fn shares_connections(&self) -> bool {
+        self.pools.is_some()
+    }
+
     pub(crate) fn next_arrival(&self) -> Option<Time> {
         self.next.map(|f| f.start)
     }
 
     pub(crate) fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
         while let Some(f) = self.next.filter(|f| f.start < until) {
-            let first = InitialData::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
+            let job = Job { deadline: f.deadline, ..Job::of(f.bytes) };
             let group = self.transport.pick(f.src);
-            host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first, reverse_of: None });
+            if let Some(pools) = &mut self.pools {
+                pools.send(host, id, f.start, (f.src, f.dst, group), job);
+            } else {
+                let first = InitialData::Only(job);
+                host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first, reverse_of: None });
+            }
             // The flow counts as open from here on, although its message is written when it opens.
             self.next = self.draw(f.start);
         }
     }
 
-    pub(crate) fn on_wake(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _tag: u64) {}
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
+        if let Some(pools) = &mut self.pools {
+            pools.write(host, now, tag);
+        }
+    }
 
-    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
+    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, notice: Notice) {
+        if let (Some(pools), Notice::Acked { tag, conn }) = (&mut self.pools, notice) {
+            pools.release(tag, conn);
+        }
+    }
 
     /// Open-loop flows do not count.
     pub(crate) fn remaining(&self) -> u64 {

@@ -11,6 +11,7 @@ mod inter_arrival;
 mod long_flows;
 mod message;
 mod on_off;
+mod pool;
 mod queries;
 mod query_ids;
 mod query_rows;

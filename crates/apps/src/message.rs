@@ -16,6 +16,8 @@ pub enum Notice {
     Acked {
         /// The connection.
         tag: u64,
+        /// Its number, valid until it has ended.
+        conn: ConnSlot,
     },
 }
 
@@ -92,6 +94,8 @@ pub enum InitialData {
     Nothing,
     /// One message, after which the connection closes.
     Only(Job),
+    /// One message, after which the connection stays open.
+    First(Job),
     /// Endless data.
     Endless,
 }

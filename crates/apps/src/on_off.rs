@@ -175,7 +175,7 @@ impl OnOff {
     }
 
     pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
-        if let Notice::Acked { tag } = notice
+        if let Notice::Acked { tag, .. } = notice
             && self.after_completion
         {
             self.pause(host, id, now, tag as usize);

@@ -54,7 +54,7 @@ impl Fake {
     fn deliver(&mut self, conn: ConnSlot, now: Time, query: Option<QueryId>) {
         let tag = self.connections[conn.index()].tag;
         self.at(now + LATENCY, Event::Notice(Notice::Delivered { tag, query }));
-        self.at(now + LATENCY + LATENCY, Event::Notice(Notice::Acked { tag }));
+        self.at(now + LATENCY + LATENCY, Event::Notice(Notice::Acked { tag, conn }));
     }
 
     /// Runs a workload until it has finished, or to `end`.
@@ -83,7 +83,7 @@ impl Fake {
                 Event::Notice(notice) => app.on_notice(&mut fake, now, notice),
                 Event::Open { conn } => match fake.connections[conn.index()].first {
                     InitialData::Nothing => {}
-                    InitialData::Only(job) => fake.write(conn, now, job),
+                    InitialData::Only(job) | InitialData::First(job) => fake.write(conn, now, job),
                     InitialData::Endless => fake.write(conn, now, Job::ENDLESS),
                 },
             }
@@ -428,6 +428,7 @@ fn poisson_arrivals_depend_only_on_seed() {
         racks: None,
         sigma: None,
         matrix: None,
+        persistent: false,
         deadline: None,
     };
     let script = Fake::run(kind.clone(), Time::NEVER);
@@ -436,6 +437,38 @@ fn poisson_arrivals_depend_only_on_seed() {
     // Fifty gaps of 10 us on average: the sum of exponential times has a standard deviation of 71 us.
     let last: Time = script[99].split(' ').next().unwrap_or_default().parse().expect("a time");
     assert!((Time::from_us(250)..Time::from_us(750)).contains(&last), "{last}");
+}
+
+/// Latency of the fake network is 10 us each way: a flow takes the connection that became free last, and opens one where none is free.
+#[test]
+fn persistent_connections_are_reused_when_free() {
+    let kind = |persistent| WorkloadKind::Poisson {
+        from: nodes([1]),
+        to: nodes([0]),
+        sizes: SizeDist::Const(1_000),
+        flows_per_sec: 20_000.0,
+        start: Time::ZERO,
+        stop: None,
+        flows: Some(40),
+        per_source: None,
+        racks: None,
+        persistent,
+        deadline: None,
+    };
+    let (own, shared) = (Fake::run(kind(false), Time::NEVER), Fake::run(kind(true), Time::NEVER));
+    let lines = |script: &[String], word: &str| script.iter().filter(|l| l.contains(word)).cloned().collect::<Vec<_>>();
+    assert_eq!((lines(&own, " open ").len(), lines(&own, " write ").len()), (40, 40));
+    let opened = lines(&shared, " open ").len();
+    assert!((2..20).contains(&opened), "{shared:#?}");
+    // The same flows at the same times. No connection has a second message within the latency of the ACK.
+    let written = lines(&shared, " write ");
+    let time = |line: &String| line.split(' ').next().and_then(|t| t.parse::<Time>().ok()).expect("a time");
+    assert_eq!(written.iter().map(time).collect::<Vec<_>>(), lines(&own, " write ").iter().map(time).collect::<Vec<_>>());
+    for conn in 0..opened {
+        let name = format!(" 1>0#{conn} ");
+        let times: Vec<Time> = written.iter().filter(|l| l.contains(&name)).map(time).collect();
+        assert!(times.windows(2).all(|w| w[1] - w[0] >= LATENCY + LATENCY), "{name} {times:?}");
+    }
 }
 
 /// The client opens the connection, whose other direction has been requested before.

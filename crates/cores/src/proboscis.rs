@@ -38,7 +38,7 @@ impl Packet {
 }
 
 /// Numbers that are looked at after each call: of an opener state, window, alpha, ACKs throttled, probes and SYNs sent; of an acceptor whether it
-/// holds, window, time held, verdict, probes taken.
+/// holds, window, time held, verdict, probes taken, restarts.
 pub const SEEN: usize = 6;
 
 /// `struct fb_shim_out`, and what went through it.

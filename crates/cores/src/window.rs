@@ -30,11 +30,15 @@ pub struct Window {
     marked: u32,
     alpha: u32,
     window: u32,
+    restart: u32,
+    restart_window: u32,
+    restart_end: u32,
 }
 
 unsafe extern "C" {
     fn fb_test_window_open(s: *mut Window, ack: u32);
     fn fb_test_window_sent(s: *mut Window, end: u32);
+    fn fb_test_window_restart(s: *mut Window);
     fn fb_test_window_acked(s: *mut Window, p: *const Limits, ack: u32, echo: u32, field: u16, scale: u32) -> u16;
 }
 
@@ -52,6 +56,12 @@ impl Window {
     pub fn sent(&mut self, end: u32) {
         // SAFETY: as said above.
         unsafe { fb_test_window_sent(self, end) };
+    }
+
+    /// Data leaves after a pause.
+    pub fn restart(&mut self) {
+        // SAFETY: as said above.
+        unsafe { fb_test_window_restart(self) };
     }
 
     /// An ACK; the window field that the guest gets.

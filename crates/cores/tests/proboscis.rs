@@ -50,6 +50,7 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
         ("recent", Value::Time(Time::ZERO)),
         ("elephant-bytes", if below(2) == 0 { Value::Unset } else { Value::Bytes(Bytes(below(60_000))) }),
         ("probe-size", if below(2) == 0 { Value::Unset } else { Value::Bytes(Bytes(40 + below(60))) }),
+        ("restart-after", if below(2) == 0 { Value::Unset } else { Value::Time(Time::from_ms(below(3))) }),
         ("floor", if below(2) == 0 { Value::Unset } else { Value::Int(1 + below(4) as i64) }),
         ("lost-as-marked", Value::Bool(below(2) == 0)),
         ("no-shrink", Value::Bool(below(2) == 0)),
@@ -184,7 +185,7 @@ impl Pair {
             Verdict::Recent => panic!("the guest has none: {}", self.at),
         };
         let waits = u64::from(self.receiver.waiting());
-        let simulated = [waits, r.window.unwrap_or(u64::MAX), r.held.0, verdict, r.swallowed, 0];
+        let simulated = [waits, r.window.unwrap_or(u64::MAX), r.held.0, verdict, r.swallowed, r.restarts.into()];
         assert_eq!(self.acceptor.seen(), simulated, "{}", self.at);
     }
 }
@@ -196,6 +197,8 @@ struct Met {
     held: u64,
     throttled: u64,
     syns: u64,
+    restarts: u64,
+    restarts_answered: u64,
 }
 
 /// One connection: a handshake with losses, marks and repetitions, then data and ACKs with echoes.
@@ -241,6 +244,9 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
             // ACKs, new and duplicate, with windows of all sizes.
             2 => {
                 acked += rng.below(4) * u64::from(mss).min(sent.saturating_sub(acked));
+                if rng.below(4) == 0 {
+                    acked = sent;
+                }
                 let ack = isn.wrapping_add(1).wrapping_add(acked as u32);
                 let mut p = Seen::new(ack, 0, ACK | if rng.below(2) == 0 { ECE } else { 0 }, 0);
                 p.window = rng.below(65_536) as u16;
@@ -285,6 +291,8 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
     met.held += u64::from(a[2] > 0);
     met.throttled += u64::from(o[3] > 0);
     met.syns += u64::from(o[5] > 0);
+    met.restarts += u64::from(pair.sender.stats().restarts > 0);
+    met.restarts_answered += u64::from(a[5] > 0);
 }
 
 #[test]
@@ -297,6 +305,7 @@ fn guest_shim_matches_simulator() {
     let least = CONNECTIONS / 200;
     assert!(met.verdicts.iter().all(|&n| n > least), "{met:?}");
     assert!(met.held > least && met.throttled > least && met.syns > least, "{met:?}");
+    assert!(met.restarts > least && met.restarts_answered > least, "{met:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use forebay_cores::{ALPHA_ONE, Limits, Window};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
-use forebay_sim::shim::proboscis::{Config, EcnMode, Ends, HoldOn, Host, Proboscis, Release, Rules, SenderShim};
+use forebay_sim::shim::proboscis::{Config, EcnMode, Ends, HoldOn, Host, Proboscis, Release, Rules, SenderShim, State};
 use forebay_types::{NodeId, Rate, Rng, Time};
 
 const CONNECTIONS: u64 = 4_000;
@@ -51,9 +51,13 @@ fn draw(rng: &mut Rng) -> (Rules, Limits) {
         ends: Ends::Both,
         floor: Some(floor),
         recent: Time::ZERO,
+        restart_after: None,
     };
     let least = floor * MSS;
-    (Rules { c, mss: MSS, probe_size: 64, least: least.into() }, Limits { mss: MSS, shift_g, least, elephant })
+    (
+        Rules { c, mss: MSS, probe_size: 64, least: least.into(), restart_after: Time::from_ms(200) },
+        Limits { mss: MSS, shift_g, least, elephant },
+    )
 }
 
 fn packet(seq: u32, flags: u8) -> Packet {
@@ -67,27 +71,28 @@ struct Met {
     ended: u64,
     lowered: u64,
     elephants: u64,
+    restarts: u64,
     undecided: u64,
 }
 
 /// The simulator's shim and its host, behind a handshake.
-struct Simulated(Rules, SenderShim, Host);
+struct Simulated(Rules, SenderShim, Host, Time);
 
 impl Simulated {
     fn open(rules: Rules, isn: u32, scale: u16) -> Simulated {
         let host = Proboscis::host(&rules, Some(Rate(100_000_000)));
-        let mut s = Simulated(rules, SenderShim::with(NodeId::new(1)), host);
+        let mut s = Simulated(rules, SenderShim::with(NodeId::new(1)), host, Time::ZERO);
         s.leaves(packet(isn, flag::SYN));
         s.arrives(&mut Packet { len: scale, win: 65_535, ..packet(isn.wrapping_add(1), flag::SYN | flag::ACK) });
         s
     }
 
     fn leaves(&mut self, p: Packet) {
-        self.1.egress(&self.0, &mut self.2, Time::ZERO, p, None, &mut Away);
+        self.1.egress(&self.0, &mut self.2, self.3, p, None, &mut Away);
     }
 
     fn arrives(&mut self, p: &mut Packet) {
-        self.1.ingress(&self.0, &mut self.2, Time::ZERO, p);
+        self.1.ingress(&self.0, &mut self.2, self.3, p);
     }
 }
 
@@ -104,7 +109,16 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
     let (step, mut differs) = (f64::from(1 << limits.shift_g) / f64::from(ALPHA_ONE), 0.0);
     for n in 0..ACKS {
         let at = format!("round {round}, ACK {n}");
-        for _ in 0..rng.below(5) {
+        // Data after a pause, with nothing outstanding.
+        let restarts = sent > 0 && sent == acked && rng.below(2) == 0;
+        if restarts {
+            theirs.3 += Time::from_ms(201);
+        }
+        for i in 0..if restarts { 1 + rng.below(4) } else { rng.below(5) } {
+            if restarts && i == 0 && theirs.1.state() == State::Open {
+                ours.restart();
+                met.restarts += 1;
+            }
             let size = if rng.below(8) == 0 { 1 + rng.below(u64::from(MSS)) as u32 } else { MSS };
             theirs.leaves(Packet { len: size as u16, ..packet(first.wrapping_add(sent), 0) });
             sent += size;
@@ -113,7 +127,8 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
         if n % 40 == 0 {
             marks = [0, 1, 5, 10][rng.below(4) as usize];
         }
-        let fresh = (MSS * rng.below(4) as u32).min(sent - acked);
+        let all = rng.below(15) == 0;
+        let fresh = if all { sent - acked } else { MSS * rng.below(4) as u32 }.min(sent - acked);
         let late = if rng.below(20) == 0 { (MSS * rng.below(3) as u32).min(acked) } else { 0 };
         acked += if late > 0 { 0 } else { fresh };
         let (ack, echo) = (first.wrapping_add(acked - late), rng.below(10) < marks);
@@ -157,5 +172,6 @@ fn bpf_window_matches_the_simulator() {
     }
     let all = CONNECTIONS * ACKS;
     assert!(met.cuts > all / 100 && met.ended > all / 1_000 && met.lowered > all / 100 && met.elephants > all / 20, "{met:?}");
+    assert!(met.restarts > all / 100, "{met:?}");
     assert!(met.undecided < CONNECTIONS / 50, "{met:?}");
 }

@@ -78,7 +78,7 @@ pub enum WorkloadKind {
         /// Deadline of a block, counted from the request.
         deadline: Option<Deadline>,
     },
-    /// Open loop: flows arrive as a Poisson process, each on a new connection.
+    /// Open loop: flows arrive as a Poisson process, each on a new connection or on persistent ones.
     Poisson {
         /// Sources; one is drawn per flow.
         from: Vec<NodeId>,
@@ -102,6 +102,8 @@ pub enum WorkloadKind {
         sigma: Option<f64>,
         /// Racks between which flows are drawn; `None`: uniform over all pairs of hosts.
         matrix: Option<RackPairs>,
+        /// Flows between two hosts share a pool of persistent connections.
+        persistent: bool,
         /// Deadline of each flow.
         deadline: Option<Deadline>,
     },

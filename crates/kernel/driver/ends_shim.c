@@ -162,13 +162,21 @@ static void change(struct sk_buff *skb, const struct fb_seen *p)
 	}
 }
 
+/* Of a copy of the packet behind the train. */
 static void make_probe(struct sk_buff *skb, const struct fb_seen *p)
 {
 	struct iphdr *ip = ip_hdr(skb);
+	u32 headers = 4 * ip->ihl + 4 * tcp_of(skb)->doff;
 
+	/* Ahead of a restart that is data. */
+	if (ntohs(ip->tot_len) > headers) {
+		skb_trim(skb, skb_network_offset(skb) + headers);
+		ip->tot_len = htons(headers);
+	}
 	ipv4_change_dsfield(ip, (u8)~INET_ECN_MASK, p->ecn);
 	ip->protocol = FB_PROBE;
 	ip_send_check(ip);
+	tcp_of(skb)->seq = htonl(p->number);
 	tcp_of(skb)->urg_ptr = htons(p->batch << 8 | p->size);
 }
 
@@ -177,8 +185,8 @@ static void send(struct fb_shim_out *to, const struct fb_seen *p)
 	struct out *out = container_of(to, struct out, out);
 	struct sk_buff *skb = p->body;
 
-	/* A SYN-ACK that was held goes itself, of a SYN a copy. */
-	if (skb == out->ends->syn) {
+	/* A SYN-ACK that was held goes itself, of a SYN a copy, and of the packet behind a probe. */
+	if (skb == out->ends->syn || p->size) {
 		skb = skb_copy(skb, GFP_ATOMIC);
 		if (!skb)
 			return;

@@ -36,11 +36,12 @@ enum fb_proboscis_param {
 	FB_PB_ENDS,
 	FB_PB_MSS,
 	FB_PB_LEAST, /* bytes of the least window */
+	FB_PB_RESTART_AFTER, /* pause after which data of a connection has a train */
 	FB_PB_PARAMS,
 };
 
-/* The IP protocol of probes: for experimentation (RFC 3692). The rest of one is its SYN, with number and size of the train in the place of the
- * urgent pointer, which a SYN does not use; as crates/kernel/bpf/proboscis has it. */
+/* The IP protocol of probes: for experimentation (RFC 3692). The rest of one is the header of the packet behind it, with number and size of the train in
+ * the place of the urgent pointer, which that does not use; as crates/kernel/bpf/proboscis has it. */
 #define FB_PROBE 253
 
 /* FB_PB_ENDS */
@@ -70,7 +71,7 @@ struct fb_seen {
 
 /* Output of packets that the shim creates. */
 struct fb_shim_out {
-	/* A probe (`body` is that of its SYN, of which it is a copy), a copy of a SYN, or a SYN-ACK that was held. */
+	/* A probe (`body` is that of the packet behind it, of whose headers it is a copy), a copy of a SYN, or a SYN-ACK that was held. */
 	void (*send)(struct fb_shim_out *out, const struct fb_seen *packet);
 	/* A SYN-ACK that was held is not sent. */
 	void (*discard)(struct fb_shim_out *out, const struct fb_seen *packet);
@@ -88,6 +89,10 @@ struct fb_opener_stats {
 	fb_u32 probes;
 	fb_u32 syns; /* that it repeated */
 };
+
+/* Restart of a persistent connection: at the opener a train has left, or the first ACK has brought a window; at the acceptor a train has arrived, or data
+ * behind it. */
+enum fb_restart { FB_RESTART_NONE, FB_RESTART_PROBED, FB_RESTART_ANSWERED, FB_RESTART_RECEIVED = FB_RESTART_ANSWERED };
 
 enum fb_opener_state { FB_OPENER_IDLE, FB_OPENER_SYN_SENT, FB_OPENER_OPEN };
 
@@ -110,6 +115,10 @@ struct fb_opener {
 	fb_u32 edge;   /* of the last window that reached the guest */
 	fb_u32 pad2;
 	fb_u64 bytes; /* of the flow */
+	fb_u64 last_data; /* last data packet */
+	fb_u64 restart_window;
+	fb_u32 restart; /* enum fb_restart */
+	fb_u32 restart_end; /* the window of the restart holds up to here */
 	struct fb_opener_stats stats;
 };
 
@@ -121,6 +130,8 @@ struct fb_acceptor_stats {
 	fb_u64 held;   /* ps that it was */
 	fb_u32 verdict; /* on the first SYN-ACK */
 	fb_u32 swallowed; /* probes */
+	fb_u32 restarts; /* first ACKs of data after a pause */
+	fb_u32 pad;
 };
 
 /* The end that accepts a connection and receives its data. */
@@ -128,7 +139,11 @@ struct fb_acceptor {
 	fb_u32 isn;
 	fb_u8 known, guest_ecn, holds, batch;
 	fb_u32 size, received, marked; /* of the newest train */
-	fb_u32 pad;
+	fb_u8 restart; /* enum fb_restart */
+	fb_u8 open;    /* data has arrived */
+	fb_u8 scale;   /* of windows, as the SYN-ACK announces it */
+	fb_u8 pad;
+	fb_u64 answered_at; /* a SYN-ACK left; FB_NEVER: none */
 	fb_u64 syn_at;
 	fb_u64 seen;
 	fb_u64 held_since;

@@ -14,12 +14,12 @@ static void forget(struct fb_acceptor *a, struct fb_shim_out *out)
 {
 	if (a->holds)
 		out->discard(out, &a->held);
-	*a = (struct fb_acceptor){ .seen = a->seen, .stats = a->stats };
+	*a = (struct fb_acceptor){ .seen = a->seen, .stats = a->stats, .answered_at = FB_NEVER };
 }
 
 void fb_acceptor_start(struct fb_acceptor *a)
 {
-	*a = (struct fb_acceptor){ .stats.window = FB_NEVER };
+	*a = (struct fb_acceptor){ .stats.window = FB_NEVER, .answered_at = FB_NEVER };
 }
 
 /* The entry for the connection that starts at `isn`; probes come before their SYN, which must not clear their count. */
@@ -32,13 +32,16 @@ static void meet(struct fb_acceptor *a, fb_u32 isn, struct fb_shim_out *out)
 	a->isn = isn;
 }
 
-static void count(struct fb_acceptor *a, const struct fb_seen *p)
+static void count(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p)
 {
 	/* Newer modulo 256; the first one is. */
 	if (!a->size || (signed char)(p->batch - a->batch) > 0) {
 		a->batch = p->batch;
 		a->size = p->size;
 		a->received = a->marked = 0;
+		/* Repeated trains of a handshake can come behind its SYN-ACK, but not behind data, and no RTO later. */
+		if (a->open || (a->answered_at != FB_NEVER && now - a->answered_at > shim[FB_PB_RESTART_AFTER]))
+			a->restart = FB_RESTART_PROBED;
 	}
 	if (p->batch == a->batch) {
 		a->received++;
@@ -57,14 +60,21 @@ bool fb_acceptor_arrives(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, 
 	a->seen = now;
 	if (p->size) {
 		meet(a, p->number, out);
-		count(a, p);
+		count(a, shim, now, p);
 		return false;
 	}
 	if (p->flags & FB_SEEN_SYN) {
 		meet(a, p->number, out);
 		a->syn_at = now;
 		a->guest_ecn = (p->flags & FB_SEEN_ECE) && (p->flags & FB_SEEN_CWR);
-	} else if (a->known && !shim[FB_PB_GUEST_ECN]) {
+	} else if (a->known) {
+		if (p->payload) {
+			a->open = 1;
+			if (a->restart == FB_RESTART_PROBED)
+				a->restart = FB_RESTART_RECEIVED;
+		}
+		if (shim[FB_PB_GUEST_ECN])
+			return true;
 		if (p->ecn == FB_CE)
 			a->ce_bytes += p->payload;
 		/* The guest finds what its peer sent; one with ECN finds no mark, or its echo would never end. */
@@ -108,8 +118,9 @@ static fb_u64 window_of(const struct fb_acceptor *a, const fb_u64 *shim)
 }
 
 /* A SYN-ACK that was `held` so long leaves with a window of at most so many bytes; FB_NEVER: as the guest wrote it. It is not scaled. */
-static void limit(struct fb_acceptor *a, struct fb_seen *p, fb_u64 window, fb_u64 held)
+static void limit(struct fb_acceptor *a, struct fb_seen *p, fb_u64 window, fb_u64 now, fb_u64 held)
 {
+	a->answered_at = now;
 	if (window != FB_NEVER)
 		p->window = fb_limited(p->window, window, 0);
 	if (a->stats.window == FB_NEVER) {
@@ -137,8 +148,23 @@ static bool on_syn_ack(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, st
 	      verdict == FB_VERDICT_PROPORTIONAL ? window_of(a, shim) :
 	      verdict == FB_VERDICT_SEVERE	 ? shim[FB_PB_LEAST] :
 						   FB_NEVER,
-	      now - since);
+	      now, now - since);
 	return true;
+}
+
+/* The verdict on the train of a restart goes into the first ACK of its data, as into a SYN-ACK; a train without a mark or loss limits nothing. */
+static void answer_restart(const struct fb_acceptor *a, const fb_u64 *shim, struct fb_seen *p)
+{
+	fb_u32 bad, of;
+	bool enough = a->size && (double)a->received >= fb_real(shim[FB_PB_K]) * (double)a->size;
+	fb_u64 window = shim[FB_PB_LEAST];
+
+	congested(a, shim, &bad, &of);
+	if (enough && !bad)
+		return;
+	if (enough && (double)bad <= fb_real(shim[FB_PB_KAPPA2]) * (double)of)
+		window = window_of(a, shim);
+	p->window = fb_limited(p->window, window, a->scale);
 }
 
 bool fb_acceptor_leaves(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_seen *p, struct fb_shim_out *out)
@@ -148,7 +174,13 @@ bool fb_acceptor_leaves(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, s
 	if (p->flags & FB_SEEN_SYN) {
 		/* The SYN-ACK's own ECN bits negotiate: they show whether the guest agreed. */
 		a->guest_ecn &= !!(p->flags & FB_SEEN_ECE);
+		a->scale = p->scale;
 		return on_syn_ack(a, shim, now, p, out);
+	}
+	if (a->restart == FB_RESTART_RECEIVED) {
+		a->restart = FB_RESTART_NONE;
+		a->stats.restarts++;
+		answer_restart(a, shim, p);
 	}
 	if (!shim[FB_PB_GUEST_ECN] && a->ce_bytes) {
 		/* An exact echo, one bit an ACK. */
@@ -176,6 +208,6 @@ void fb_acceptor_tick(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, str
 	/* Computed once, from the newest train, and then left alone. */
 	if (verdict != FB_VERDICT_UNPROBED && !shim[FB_PB_RELEASE_ORIGINAL])
 		window = verdict == FB_VERDICT_PROPORTIONAL ? window_of(a, shim) : shim[FB_PB_LEAST];
-	limit(a, &p, window, now - a->held_since);
+	limit(a, &p, window, now, now - a->held_since);
 	out->send(out, &p);
 }

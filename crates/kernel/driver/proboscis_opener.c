@@ -47,10 +47,10 @@ static void touch(struct fb_opener *o, fb_u64 now)
 	o->seen = now;
 }
 
-/* A train, back to back: copies of the SYN that name it. They carry the signal: SYNs are not ECN-capable. */
-static void send_probes(struct fb_opener *o, fb_u32 probes, struct fb_shim_out *out)
+/* A train, back to back: copies of the packet behind it that name it. They carry the signal: SYNs are not ECN-capable. */
+static void send_probes(struct fb_opener *o, void *body, fb_u32 probes, struct fb_shim_out *out)
 {
-	struct fb_seen probe = { .number = o->isn, .ecn = FB_ECT0, .batch = o->batch, .size = probes, .body = o->syn.body };
+	struct fb_seen probe = { .number = o->isn, .ecn = FB_ECT0, .batch = o->batch, .size = probes, .body = body };
 	fb_u32 i;
 
 	for (i = 0; i < probes; i++)
@@ -68,7 +68,7 @@ static bool repeat_probes(struct fb_opener *o, const fb_u64 *shim, struct fb_shi
 		return false;
 	o->batch++;
 	o->probe_retry++;
-	send_probes(o, probes, out);
+	send_probes(o, o->syn.body, probes, out);
 	return true;
 }
 
@@ -88,7 +88,42 @@ static void on_syn(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, const st
 	o->state = FB_OPENER_SYN_SENT;
 	o->syn = *p;
 	o->last_syn = o->last_probe = o->seen = now;
-	send_probes(o, shim[FB_PB_GAMMA], out);
+	send_probes(o, o->syn.body, shim[FB_PB_GAMMA], out);
+}
+
+/* A flow begins, after a handshake or a pause: nothing is outstanding. */
+static void begin_flow(struct fb_opener *o, const fb_u64 *shim)
+{
+	o->win_end = o->nxt;
+	o->cut_end = o->nxt - 1;
+	o->alpha = shim[FB_PB_ALPHA_INIT];
+	o->acked = o->marked = o->bytes = 0;
+	o->window = FB_NEVER;
+	o->restart = FB_RESTART_NONE;
+}
+
+/* The first data after a pause: a train goes ahead of it, and its first ACK brings the window. */
+static void on_restart(struct fb_opener *o, const fb_u64 *shim, const struct fb_seen *p, struct fb_shim_out *out)
+{
+	begin_flow(o, shim);
+	if (shim[FB_PB_ENDS] == FB_PB_ACCEPTOR)
+		return;
+	o->batch++;
+	o->restart = FB_RESTART_PROBED;
+	send_probes(o, p->body, shim[FB_PB_GAMMA], out);
+}
+
+/* Limit of an ACK by a restart: the window of the first one, until data sent after it is acknowledged; FB_NEVER: none. */
+static fb_u64 restart_limit(struct fb_opener *o, fb_u32 ack, fb_u64 fresh, fb_u64 theirs)
+{
+	if (o->restart == FB_RESTART_PROBED && fresh) {
+		o->restart = FB_RESTART_ANSWERED;
+		o->restart_window = theirs;
+		o->restart_end = o->nxt;
+	} else if (o->restart == FB_RESTART_ANSWERED && after(ack, o->restart_end)) {
+		o->restart = FB_RESTART_NONE;
+	}
+	return o->restart == FB_RESTART_ANSWERED ? o->restart_window : FB_NEVER;
 }
 
 void fb_opener_leaves(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, struct fb_seen *p, struct fb_shim_out *out)
@@ -98,19 +133,22 @@ void fb_opener_leaves(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, struc
 		if (shim[FB_PB_ENDS] != FB_PB_ACCEPTOR)
 			on_syn(o, shim, now, p, out);
 	} else if (o->state == FB_OPENER_OPEN && p->payload) {
+		if (o->una == o->nxt && p->number == o->nxt && now - o->last_data > shim[FB_PB_RESTART_AFTER])
+			on_restart(o, shim, p, out);
+		o->last_data = now;
 		o->nxt = later(o->nxt, p->number + p->payload + !!(p->flags & FB_SEEN_FIN));
 		if (!shim[FB_PB_GUEST_ECN] && p->ecn == FB_NOT_ECT)
 			p->ecn = FB_ECT0;
 	}
 }
 
-/* Writes the window, if there is one, into an ACK. */
-static void enforce(struct fb_opener *o, const fb_u64 *shim, struct fb_seen *p)
+/* Writes the window, if there is one, into an ACK: the smaller of DCTCP's and that of a restart. */
+static void enforce(struct fb_opener *o, const fb_u64 *shim, fb_u64 restart, struct fb_seen *p)
 {
+	fb_u64 window = o->window < restart ? o->window : restart;
 	fb_u32 edge;
 
-	if (o->window != FB_NEVER) {
-		fb_u64 window = o->window;
+	if (window != FB_NEVER) {
 		fb_u16 field;
 
 		if (shim[FB_PB_NO_SHRINK] && after(o->edge, p->number + (fb_u32)window))
@@ -174,7 +212,7 @@ static void on_ack(struct fb_opener *o, const fb_u64 *shim, struct fb_seen *p)
 	}
 	if (!after(o->win_end, ack))
 		observe(o, shim, p);
-	enforce(o, shim, p);
+	enforce(o, shim, restart_limit(o, ack, fresh, (fb_u64)p->window << o->scale), p);
 }
 
 void fb_opener_arrives(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, struct fb_seen *p)
@@ -183,9 +221,9 @@ void fb_opener_arrives(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, stru
 	if (o->state == FB_OPENER_SYN_SENT && p->flags & FB_SEEN_SYN) {
 		o->state = FB_OPENER_OPEN;
 		o->scale = p->scale;
-		o->una = o->nxt = o->win_end = p->number;
-		o->cut_end = p->number - 1;
-		o->alpha = shim[FB_PB_ALPHA_INIT];
+		o->una = o->nxt = p->number;
+		o->last_data = now;
+		begin_flow(o, shim);
 		o->edge = p->number + p->window;
 	} else if (o->state == FB_OPENER_OPEN && !(p->flags & FB_SEEN_SYN)) {
 		on_ack(o, shim, p);

@@ -30,5 +30,5 @@ void fb_test_acceptor(const struct fb_acceptor *a, fb_u64 *seen)
 	seen[2] = a->stats.held;
 	seen[3] = a->stats.verdict;
 	seen[4] = a->stats.swallowed;
-	seen[5] = 0;
+	seen[5] = a->stats.restarts;
 }

@@ -6,7 +6,7 @@ use forebay_experiment::transport::{Chosen, Transport};
 use forebay_types::{Rate, Time};
 
 /// Numbers of a shim (`FB_SHIM` in `driver/protocol_frames.h`).
-pub const SHIM: usize = 26;
+pub const SHIM: usize = 27;
 /// `FB_SHIM_PROBOSCIS`.
 pub const PROBOSCIS: u64 = 1;
 /// Names of the shims that a guest has.
@@ -77,6 +77,7 @@ fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
         place(&v.text("ends"), &["both", "opener", "acceptor"]),
         u64::from(t.mss),
         floor * u64::from(t.mss),
+        v.opt_time("restart-after").unwrap_or(t.rto_min).0,
     ])
 }
 
@@ -114,13 +115,14 @@ pub struct Proboscis {
     pub mss: u64,
     /// Bytes of the least window.
     pub least: u64,
+    pub restart_after: Time,
 }
 
 impl Proboscis {
     /// From the numbers of [`shim`]; `None`: they are those of no shim.
     pub fn read(shim: &[u64; SHIM]) -> Option<Proboscis> {
         let [kind, gamma, k, kappa1, kappa2, icwnd, g, alpha_init, tick, beta1, beta2, beta3, max_time, rest @ ..] = *shim;
-        let [cap, burst, elephant, probe_size, hold, release, lost, no_shrink, ecn, peer, ends, mss, least] = rest;
+        let [cap, burst, elephant, probe_size, hold, release, lost, no_shrink, ecn, peer, ends, mss, least, restart_after] = rest;
         let [k, kappa1, kappa2, g, alpha_init] = [k, kappa1, kappa2, g, alpha_init].map(f64::from_bits);
         let [tick, beta1, beta2, beta3, max_time] = [tick, beta1, beta2, beta3, max_time].map(Time);
         (kind == PROBOSCIS).then_some(Proboscis {
@@ -149,6 +151,7 @@ impl Proboscis {
             one_end: ends != 0,
             mss,
             least,
+            restart_after: Time(restart_after),
         })
     }
 }

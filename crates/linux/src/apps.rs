@@ -216,7 +216,7 @@ impl<'a> Hosts<'a> {
         self.opened.push(slot);
         match c.spec.first {
             InitialData::Nothing => {}
-            InitialData::Only(job) => self.write(slot, time, job),
+            InitialData::Only(job) | InitialData::First(job) => self.write(slot, time, job),
             InitialData::Endless => self.write(slot, time, Job::ENDLESS),
         }
         for (written, job) in std::mem::take(&mut self.connections[slot].early) {

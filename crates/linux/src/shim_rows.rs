@@ -16,8 +16,9 @@ pub(crate) struct ShimState {
     window: Option<u64>,
     held: Time,
     throttled: u64,
-    /// ACKs that earlier rows have.
+    /// ACKs and probes that earlier rows have.
     counted: u64,
+    probes_counted: u32,
 }
 
 fn int(n: u64) -> ShimValue {
@@ -27,7 +28,7 @@ fn int(n: u64) -> ShimValue {
 impl ShimState {
     /// Initial state.
     pub(crate) const NOTHING: ShimState =
-        ShimState { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0 };
+        ShimState { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0, probes_counted: 0 };
 
     /// The guest says something new.
     pub(crate) fn update(&mut self, r: &protocol::ShimRow) {
@@ -41,8 +42,11 @@ impl ShimState {
     /// The row of a message that is complete; `first`: it is the first of its connection, which the handshake was made for.
     pub(crate) fn row(&mut self, first: bool) -> ShimRow {
         let mut row = ShimRow::default();
-        if first && (self.probes > 0 || !self.verdict.is_empty()) {
-            row.set("probes", int(u64::from(self.probes)));
+        let probes = self.probes - std::mem::replace(&mut self.probes_counted, self.probes);
+        if probes > 0 || (first && !self.verdict.is_empty()) {
+            row.set("probes", int(u64::from(probes)));
+        }
+        if first && (probes > 0 || !self.verdict.is_empty()) {
             row.set("syn_ack_verdict", ShimValue::Text(self.verdict));
             row.set("syn_ack_window_bytes", self.window.map_or(ShimValue::Int(None), int));
             row.set("syn_ack_delay_ns", int(self.held.as_ns()));
@@ -70,5 +74,8 @@ mod tests {
         state.update(&protocol::ShimRow { throttled: 9, ..heard });
         let row = state.row(false);
         assert_eq!((row.get("probes"), row.int("acks_throttled")), (None, Some(5)));
+        state.update(&protocol::ShimRow { throttled: 9, probes: 20, ..heard });
+        let row = state.row(false);
+        assert_eq!((row.int("probes"), row.get("syn_ack_verdict")), (Some(10), None), "probes of a restart");
     }
 }

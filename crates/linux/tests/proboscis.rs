@@ -69,3 +69,53 @@ fn lost_probes_repeated_held_packets_released() {
         assert!(held_ms == Some(8) || held_ms == Some(9), "{held_ms:?} ms");
     }
 }
+
+/// Messages on persistent connections: a message that starts after a pause of more than the least RTO has a train ahead of it, others have none.
+#[test]
+fn restarts_match_simulator_to_the_nanosecond() {
+    let port = r#"buffer = "400pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
+    let traffic = "sizes = \"60KB\"\nrate = 12\nflows = 40\npersistent = true";
+    let Some(runs) = both(&scenario(2, "1Gbps", port, ", icwnd = 10", traffic)) else { return };
+    same_packets(&runs, 0);
+    let [linux, sim] = runs.each_ref().map(shim_summaries);
+    assert_eq!(linux, sim);
+    let mut last = std::collections::BTreeMap::new();
+    let (mut restarts, mut continuing) = (0, 0);
+    let mut flows: Vec<_> = runs[1].flows.iter().collect();
+    flows.sort_by_key(|f| f.start);
+    for f in flows {
+        let pause = last.insert(f.conn_id, f.acked.or_never()).map(|end| f.start - end);
+        let probes = f.shim.as_deref().and_then(|s| s.int("probes"));
+        // From the last data to its ACK it takes less than a millisecond.
+        match pause {
+            None => assert_eq!(probes, Some(10)),
+            Some(pause) if pause > forebay_types::Time::from_ms(200) => {
+                restarts += 1;
+                assert_eq!(probes, Some(10), "a pause of {pause}");
+            }
+            Some(pause) => {
+                assert!(pause < forebay_types::Time::from_ms(199), "too near to decide: {pause}");
+                continuing += 1;
+                assert_eq!(probes, None, "a pause of {pause}");
+            }
+        }
+    }
+    assert!(restarts > 3 && continuing > 10, "{restarts}, {continuing}");
+}
+
+/// Half of the trains of restarts is marked: the second flight has the window of the verdict.
+#[test]
+fn marked_restart_limits_second_flight() {
+    // Two hosts restart together: the trains of one find those of the other, because the mark is at 6 packets.
+    let port = r#"buffer = "400pkt", queue = { kind = "dctcp-step", k = "6pkt" }"#;
+    let text = scenario(2, "1Gbps", port, "", "sizes = \"1KB\"\nload = 0.0001\nflows-per-source = 1").replace(
+        "[[workload]]\nkind = \"poisson\"\nsizes = \"1KB\"\nload = 0.0001\nflows-per-source = 1",
+        "[[workload]]\nkind = \"on-off\"\nsizes = \"100KB\"\ngaps = \"300ms\"\ntrains = 3",
+    );
+    let Some(runs) = both(&text) else { return };
+    same_packets(&runs, 0);
+    let [linux, sim] = runs.each_ref().map(shim_summaries);
+    assert_eq!(linux, sim);
+    // The connection opens long before its first message: each message restarts.
+    assert!(linux.iter().all(|m| m.0 >= Some(10)), "{linux:?}");
+}

@@ -35,6 +35,12 @@ fn shift(g: f64) -> Option<u64> {
     (0..=10).find(|&n| g == f64::from(1_u32 << n).recip())
 }
 
+/// A pause in whole ms, as the program counts it; `None`: it cannot.
+fn restart_ms(pause: Time) -> Option<u64> {
+    let ms = pause.0 / Time::from_ms(1).0;
+    (Time::from_ms(ms) == pause && (1..=60_000).contains(&ms)).then_some(ms)
+}
+
 /// Why this build does not run it at all, if it does not.
 pub fn unavailable() -> Option<String> {
     (!cfg!(feature = "bpf")).then(|| UNAVAILABLE.to_owned())
@@ -68,6 +74,7 @@ pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
     };
     let Some(severe) = whole(shim.kappa2, 100.0) else { return refuse("kappa2", "a whole percentage") };
     let Some(shift_g) = shift(shim.g) else { return refuse("g", "1, 0.5, 0.25, and so on to 1/1024") };
+    let Some(restart) = restart_ms(shim.restart_after) else { return refuse("restart-after", "whole ms, to \"60s\"") };
     let words = [
         ("kappa1", shim.kappa1 != 0.0, "0"),
         ("alpha-init", shim.alpha_init != 1.0, "1"),
@@ -93,6 +100,9 @@ pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
         ("elephant", shim.elephant_bytes.unwrap_or(0)),
         ("lost_as_marked", u64::from(shim.lost_as_marked)),
         ("severe", severe),
+        ("restart", restart),
+        // As in the simulator, where the opener sends the data.
+        ("answers", 0),
     ];
     Ok(Some(ShimConfig { params, shim }))
 }
@@ -134,6 +144,7 @@ mod tests {
             0,
             1_448,
             2_896,
+            ms(200),
         ]
     }
 
@@ -142,14 +153,14 @@ mod tests {
         let all = config(&numbers()).unwrap().unwrap().params;
         let of = |name| all.iter().find(|p| p.0 == name).unwrap().1;
         assert_eq!(["probes", "initial", "floor", "mss"].map(of), [10, 10, 2, 1_448]);
-        assert_eq!(["shift_g", "sufficient", "everywhere", "elephant", "severe"].map(of), [4, 50, 1, 0, 90]);
+        assert_eq!(["shift_g", "sufficient", "everywhere", "elephant", "severe", "restart"].map(of), [4, 50, 1, 0, 90, 200]);
         assert_eq!(config(&[0; SHIM]), Ok(None));
     }
 
     /// Each number beyond what the program has, with the key that says it.
     #[test]
     fn unsupported_values_are_refused_by_key() {
-        let cases: [(usize, f64, &str); 18] = [
+        let cases: [(usize, f64, &str); 19] = [
             (1, 33.0, "gamma"),
             (2, 0.333, "k"),
             (3, 0.1, "kappa1"),
@@ -168,6 +179,7 @@ mod tests {
             (23, 2.0, "ends"),
             (24, 200.0, "floor"),
             (25, 14_480.0 * 2.0, "floor"),
+            (26, 5.0, "restart-after"),
         ];
         for (at, value, key) in cases {
             let mut n = numbers();

@@ -76,6 +76,13 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "",
                 "each of the `from` hosts starts at most this many flows; until then all keep their rate. Default: no limit",
             ),
+            optional(
+                "persistent",
+                Kind::Bool,
+                "false",
+                "flows between the same two hosts share persistent connections: a flow takes one that is free (everything on it is acknowledged), \
+                 and opens one if none is; false: each flow has a connection of its own",
+            ),
             DEADLINE,
             DEADLINE_MAX_SIZE,
         ],
@@ -123,7 +130,23 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let flows_per_sec = flows_per_sec(values, context, &from, crossing, &sizes)?;
     let racks = other.then(|| racks(context.network));
     let deadline = deadline(values)?;
-    Ok(WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, sigma: values.opt_float("sigma"), matrix, deadline })
+    let persistent = values.bool("persistent");
+    let sigma = values.opt_float("sigma");
+    Ok(WorkloadKind::Poisson {
+        from,
+        to,
+        sizes,
+        flows_per_sec,
+        start,
+        stop,
+        flows,
+        per_source,
+        racks,
+        sigma,
+        matrix,
+        persistent,
+        deadline,
+    })
 }
 
 /// Pairs of different hosts.

@@ -57,6 +57,8 @@ const TOPICS: &[(&str, fn())] = &[
     ("shim-proboscis-window", shims::proboscis_window),
     ("shim-proboscis-floor", shims::proboscis_floor),
     ("shim-proboscis-elephant", shims::proboscis_elephant),
+    ("shim-proboscis-restart", shims::proboscis_restart),
+    ("shim-proboscis-answers", shims::proboscis_answers),
     ("shim-proboscis-guest", shims::proboscis_guest),
     ("helper-timers", helper::timers),
     ("helper-holds", helper::holds),

@@ -4,12 +4,14 @@ use crate::capture::{ACK, Capture, ECE, Packet, SYN, Script, script};
 use crate::check::{check, equal, refuses};
 use crate::lab::{Host, Lab};
 use crate::snapshot;
-use crate::traffic::{Transfer, connect_from};
+use crate::traffic::{Transfer, acknowledged, connect, connect_from};
 use forebay_hosts::attach::{Request, attach, dry_run};
 use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::status::status;
 use forebay_hosts::tune::tune;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
 pub(crate) fn request(program: &str, name: &str, params: &[&str]) -> Request {
     Request {
@@ -200,6 +202,130 @@ pub(crate) fn proboscis_elephant() {
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// Writes `bytes` at one end, reads them at the other, and waits until they are acknowledged.
+fn message(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
+    let mut reader = to.try_clone().expect("a second handle of a socket");
+    let all = std::thread::spawn(move || reader.read_exact(&mut vec![0; bytes]).is_ok());
+    from.write_all(&vec![7; bytes]).expect("bytes are written");
+    check(all.join().expect("the reader ends"), "bytes arrive");
+    acknowledged(from);
+}
+
+/// Data of one end from `first` on that left before its first ACK arrived.
+fn first_flight(packets: &[Packet], first: usize) -> u32 {
+    let begin = packets.get(first).map_or(0, |p| p.seq);
+    let acked = |p: &Packet| !p.outgoing && p.flags & SYN == 0 && p.ack.wrapping_sub(begin) as i32 > 0;
+    let end = packets.iter().position(acked).unwrap_or(packets.len()).max(first);
+    packets[first..end].iter().filter(|p| p.outgoing).map(|p| p.payload).sum()
+}
+
+/// A persistent connection: data after a pause has a train ahead of it, and the first ACK of that data has the window of the verdict. Data without a pause has
+/// no train.
+pub(crate) fn proboscis_restart() {
+    let lab = Lab::new();
+    small_packets(&lab);
+    on(&lab.left, &request("proboscis", "fbt_near", &[]));
+    on(&lab.right, &request("proboscis", "fbt_far", &[]));
+    // All probes ahead of the SYN, and half of the train of the restart.
+    script(&lab.left, Script { mark_probes: 12, ..Script::default() });
+    let capture = Capture::start(&lab.left);
+    let (mut near, mut far) = connect(&lab);
+    message(&mut near, &mut far, 20_000);
+    std::thread::sleep(Duration::from_millis(60));
+    message(&mut near, &mut far, 20_000);
+    equal(counter(&lab.left, "fbt_near", "restarts"), 0, "data without a pause does not restart");
+    equal(counter(&lab.left, "fbt_near", "probes_sent"), 8, "and has no probes");
+    std::thread::sleep(Duration::from_millis(320));
+    message(&mut near, &mut far, 60_000);
+    let packets = capture.finish();
+    equal(counter(&lab.left, "fbt_near", "restarts"), 1, "data after a pause restarts");
+    equal(counter(&lab.left, "fbt_near", "probes_sent"), 16, "with a second train");
+    equal(counter(&lab.right, "fbt_far", "restarts_answered"), 1, "the other end answers it");
+    equal(counter(&lab.right, "fbt_far", "restarts_limited"), 1, "with a lower window");
+    let probe = |p: &&Packet| p.outgoing && p.protocol == 253;
+    let probes: Vec<&Packet> = packets.iter().filter(probe).collect();
+    equal(probes.len(), 16, "both trains leave");
+    check(probes.iter().all(|p| p.seq == probes[0].seq && p.payload == 0), "probes are headers that name the connection");
+    equal(probes[8..].iter().filter(|p| p.ecn() == 3).count(), 4, "half of the second train is marked");
+    let last = packets.iter().rposition(|p| probe(&p)).unwrap_or(0);
+    let behind = packets.get(last + 1);
+    check(behind.is_some_and(|p| p.outgoing && p.payload > 0), "data follows at once");
+    let begin = behind.map_or(0, |p| p.seq);
+    let acks: Vec<&Packet> =
+        packets.iter().filter(|p| !p.outgoing && p.protocol == 6 && p.ack.wrapping_sub(begin) as i32 > 0).collect();
+    let before = packets[..last].iter().rev().find(|p| !p.outgoing && p.protocol == 6).map_or(0, |p| p.window);
+    check(acks.first().is_some_and(|p| p.window < before / 2), "the first ACK of the restart has a lower window");
+    check(acks.last().is_some_and(|p| p.window >= before / 2), "the last one has that of the receiver");
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Answers of a server: a train goes ahead of its SYN-ACK, and the client's third packet has the window. Later the server's end throttles, and probes a restart.
+pub(crate) fn proboscis_answers() {
+    for marked in [0, 4] {
+        let lab = Lab::new();
+        small_packets(&lab);
+        on(&lab.left, &request("proboscis", "fbt_client", &[]));
+        on(&lab.right, &request("proboscis", "fbt_server", &[]));
+        script(&lab.right, Script { mark_probes: marked, ..Script::default() });
+        let capture = Capture::start(&lab.right);
+        let (mut client, mut server) = connect(&lab);
+        message(&mut client, &mut server, 100);
+        message(&mut server, &mut client, 60_000);
+        equal(counter(&lab.right, "fbt_server", "restarts"), 0, "the first answer follows its handshake");
+        std::thread::sleep(Duration::from_millis(320));
+        message(&mut client, &mut server, 100);
+        message(&mut server, &mut client, 60_000);
+        let packets = capture.finish();
+        let probe = |p: &&Packet| p.outgoing && p.protocol == 253;
+        equal(
+            packets.iter().filter(probe).count(),
+            16,
+            "the server sends a train ahead of its SYN-ACK and one ahead of the second answer",
+        );
+        let syn_ack = packets.iter().position(|p| p.outgoing && p.flags & SYN != 0 && p.protocol == 6);
+        let ahead = packets[..syn_ack.unwrap_or(0)].iter().filter(probe).count();
+        equal(ahead, 8, "eight probes are ahead of the SYN-ACK");
+        equal(counter(&lab.right, "fbt_server", "answer_trains"), 1, "the server counts its train");
+        equal(counter(&lab.left, "fbt_client", "probes_marked"), u64::from(marked), "the client's end counts their marks");
+        equal(
+            counter(&lab.left, "fbt_client", "answers_limited"),
+            u64::from(marked > 0),
+            "and lowers the window of the third packet",
+        );
+        let first = packets.iter().position(|p| p.outgoing && p.protocol == 6 && p.payload > 0).unwrap_or(0);
+        let flight = first_flight(&packets, first);
+        // The third packet's window counts in units of its scale.
+        let most = if marked > 0 { 5 * 1448 + 16_384 / 64 } else { 10 * 1448 };
+        check(
+            flight > 2 * 1448 && flight <= most,
+            &format!("{marked} marked: the first flight of the answer has {flight} bytes"),
+        );
+        let data = |p: &&Packet| p.outgoing && p.protocol == 6 && p.payload > 0;
+        check(packets.iter().filter(data).all(|p| p.ecn() == 2), "answers leave ECN-capable");
+        equal(counter(&lab.right, "fbt_server", "restarts"), 1, "the second answer restarts");
+        lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let lab = Lab::new();
+    small_packets(&lab);
+    on(&lab.left, &request("proboscis", "fbt_client", &[]));
+    on(&lab.right, &request("proboscis", "fbt_server", &[]));
+    script(&lab.right, Script { mark_every: 2, ..Script::default() });
+    let (mut client, mut server) = connect(&lab);
+    message(&mut client, &mut server, 100);
+    message(&mut server, &mut client, 1_000_000);
+    check(counter(&lab.right, "fbt_server", "cuts") > 5, "marks on the way cut the window of the answer");
+    check(counter(&lab.left, "fbt_client", "marks_hidden") > 100, "and are hidden from the client");
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+    let lab = Lab::new();
+    on(&lab.left, &request("proboscis", "fbt_client", &["answers=0"]));
+    on(&lab.right, &request("proboscis", "fbt_server", &["answers=0"]));
+    let (mut client, mut server) = connect(&lab);
+    message(&mut client, &mut server, 100);
+    message(&mut server, &mut client, 60_000);
+    equal(counter(&lab.right, "fbt_server", "probes_sent"), 0, "with answers=0 the server sends none");
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+}
+
 /// A guest behind a bridge, with the shim at the bridge's uplink: the guest has no part in it, and neither have connections among guests
 /// and host.
 pub(crate) fn proboscis_guest() {
@@ -224,7 +350,7 @@ pub(crate) fn proboscis_guest() {
         equal(probes.len(), 8, "eight probes come from behind the bridge");
         equal(probes.iter().filter(|p| p.ecn() == 3).count(), marked as usize, "as many are marked as the link says");
         let syn = packets.iter().position(|p| !p.outgoing && p.protocol == 6 && p.flags & SYN != 0);
-        check(packets.iter().rposition(|p| p.protocol == 253) < syn, "all of them are ahead of the SYN");
+        check(packets.iter().rposition(|p| !p.outgoing && p.protocol == 253) < syn, "all of them are ahead of the SYN");
         let segments = 10 * (8 - marked) / 8;
         let syn_ack = packets.iter().find(|p| p.outgoing && p.flags & (SYN | ACK) == SYN | ACK);
         equal(syn_ack.map(|p| u32::from(p.window)), Some(segments * 1448), &format!("the SYN-ACK allows {segments} segments"));

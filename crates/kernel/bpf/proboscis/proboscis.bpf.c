@@ -38,6 +38,10 @@ struct params {
 	u32 severe;
 	/* Connections to this port of the end that accepts them alone; 0: to any. */
 	u32 port;
+	/* Data after a pause of so many ms has a train ahead of it; 0: never. */
+	u32 restart;
+	/* Data of the end that accepts is protected, too. */
+	u32 answers;
 };
 PARAMS_MAP
 
@@ -65,6 +69,13 @@ struct counters {
 	u64 trains_spared;
 	u64 estimates_used;
 	u64 estimates_missed;
+	/* Trains ahead of data after a pause; first ACKs of such data, and those whose window was lowered. */
+	u64 restarts;
+	u64 restarts_answered;
+	u64 restarts_limited;
+	/* Trains ahead of SYN-ACKs, and windows of third packets of handshakes that were lowered. */
+	u64 answer_trains;
+	u64 answers_limited;
 };
 COUNTERS_MAP
 PREFIXES_MAP
@@ -83,8 +94,13 @@ struct receiver_row {
 struct sending {
 	struct sender_row row;
 	struct shim_window window;
+	/* Time of the last data, and sequence number of the SYN or SYN-ACK. */
+	u64 last_data;
+	__be32 syn;
 	/* The newest train of probes has this number. */
-	u8 scale, known, train, unused;
+	u8 scale, known, train;
+	/* Scale of the windows that this end announces; it has accepted the connection. */
+	u8 own_scale, answers;
 };
 FLOWS_MAP(sending, struct sending)
 
@@ -98,12 +114,14 @@ struct receiving {
 	u8 train, size;
 	/* The SYN had no train, because one was sent recently; the estimate of this train has been reported. */
 	u8 relies, told;
-	/* Time at which the first SYN-ACK was held. */
-	u64 held_since;
+	/* Time at which the first SYN-ACK was held, and at which the last one left. */
+	u64 held_since, answered_at;
+	/* Data has arrived; a restart; scale of the windows that this end announces. */
+	u8 open, restart, scale;
 };
 FLOWS_MAP(receiving, struct receiving)
 
-enum { AT_FLAGS = 12, AT_WINDOW = 14, AT_URGENT = 18 };
+enum { AT_SEQUENCE = 4, AT_FLAGS = 12, AT_WINDOW = 14, AT_URGENT = 18 };
 #include "recent.bpf.h"
 #include "window.bpf.h"
 /* Probes of a train, at most: four times the parameter's greatest value. */
@@ -180,6 +198,9 @@ static __always_inline u32 allowed_by(const struct receiving *r, const struct pa
 	return p->initial * (r->probes - r->marked) / cc_max(train_counts(r, p), 1);
 }
 
+#include "restart.bpf.h"
+#include "answers.bpf.h"
+
 /* The train of the connection of this SYN-ACK; NULL: there was none. A train of an earlier connection between the same ports does not count. If every
  * peer has the shim, a connection whose probes were all lost has an entry too, so that its marks are echoed. */
 static __always_inline struct receiving *answered_by(const struct packet *packet, const struct flow *opened, const struct params *p)
@@ -236,6 +257,10 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 	COUNT(syn_acks, 1);
 	allowed = cc_max(allowed, p->floor) * p->mss;
 	limited = limited && allowed < bpf_ntohs(old);
+	if (r) {
+		r->scale = scale_of(skb, packet->tcp);
+		r->answered_at = bpf_ktime_get_ns();
+	}
 	if (r && !r->row.answered) {
 		r->row.answered = 1;
 		r->row.answer = limited ? allowed : bpf_ntohs(old);
@@ -255,7 +280,7 @@ static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *
 {
 	struct flow flow = flow_of(packet);
 	u32 high = bpf_ntohl(packet->tcp->seq) + 1, order = order_of(skb), probes = p->probes, unused;
-	struct sending s = { .window.high = high }, *old = bpf_map_lookup_elem(&sending, &flow);
+	struct sending s = { .window.high = high, .syn = packet->tcp->seq }, *old = bpf_map_lookup_elem(&sending, &flow);
 	bool again = old && !old->known && old->window.high == high, spared;
 
 	/* Answered in the meantime. */
@@ -269,6 +294,7 @@ static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *
 		s.row.probes = old->row.probes;
 	}
 	s.row.probes += spared ? 0 : probes;
+	s.own_scale = scale_of(skb, packet->tcp);
 	bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
 	if (order) {
 		COUNT(trains_again, 1);
@@ -301,24 +327,39 @@ int egress(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	flags = packet.tcp->flags;
 	flow = flow_of(&packet);
+	if (order_of(skb) == RESTART)
+		return send_restart_train(skb, &packet);
 	if (flags & SYN) {
 		if (!is_port(p, flags & ACK ? packet.tcp->source : packet.tcp->destination))
 			return TC_ACT_UNSPEC;
 		/* The guests do not negotiate ECN: it is the shims'. */
 		__be16 word = *(__be16 *)&packet.tcp->offset, plain = with_flags(packet.tcp, 0, ECE | CWR);
 		int verdict = flags & ACK ? send_syn_ack(skb, &packet, p) : send_syn(skb, &packet, p);
-		if (verdict == TC_ACT_UNSPEC)
-			set_tcp16(skb, AT_FLAGS, word, plain);
+		if (verdict != TC_ACT_UNSPEC)
+			return verdict;
+		set_tcp16(skb, AT_FLAGS, word, plain);
+		if (p->answers && flags & ACK && parse(skb, &packet))
+			send_answer_train(skb, &packet, p);
 		return verdict;
 	}
 	if (packet.payload || (flags & FIN)) {
 		struct sending *s = bpf_map_lookup_elem(&sending, &flow);
+		struct shim_params limits = limits_of(p);
+		if (s && packet.payload) {
+			u32 seq = bpf_ntohl(packet.tcp->seq);
+			if (s->known && s->window.una == s->window.high && seq == s->window.high && idle_for(s->last_data, p) &&
+			    !shim_excluded(&s->window, &limits)) {
+				restart(skb, s, p);
+				if (!parse(skb, &packet))
+					return TC_ACT_UNSPEC;
+			}
+			s->last_data = bpf_ktime_get_ns();
+		}
 		if (s) {
 			u32 end = bpf_ntohl(packet.tcp->seq) + packet.payload + !!(flags & FIN);
 			if (cc_before(s->window.high, end))
 				s->window.high = end;
 		}
-		struct shim_params limits = limits_of(p);
 		if (s && packet.payload && !shim_excluded(&s->window, &limits)) {
 			COUNT(data_made_capable, 1);
 			set_tos(skb, packet.ip, (packet.ip->tos & ~CE) | ECT0);
@@ -329,6 +370,26 @@ int egress(struct __sk_buff *skb)
 	if (flags & ACK) {
 		struct flow acked = flow_acked(&packet);
 		struct receiving *r = bpf_map_lookup_elem(&receiving, &acked);
+		if (r && (r->restart == RESTART_RECEIVED || (p->answers && is_third(&packet, r)))) {
+			bool third = r->restart != RESTART_RECEIVED;
+			__be16 old = packet.tcp->window, lower;
+
+			if (third)
+				answer_train(r, &packet, p);
+			else
+				COUNT(restarts_answered, 1);
+			r->restart = 0;
+			lower = restart_window(r, p, old);
+			if (lower != old) {
+				if (third)
+					COUNT(answers_limited, 1);
+				else
+					COUNT(restarts_limited, 1);
+				set_tcp16(skb, AT_WINDOW, old, lower);
+				if (!parse(skb, &packet))
+					return TC_ACT_UNSPEC;
+			}
+		}
 		if (r && r->echo) {
 			r->echo = 0;
 			COUNT(echoes_sent, 1);
@@ -360,6 +421,9 @@ static __always_inline void count_probe(struct __sk_buff *skb, const struct pack
 		r->syn = packet->tcp->seq;
 		r->train = train;
 		r->size = size;
+		/* Repeated trains of a handshake can come behind its SYN-ACK, but not behind data, and no RTO later. */
+		if (r->open || (r->answered_at && idle_for(r->answered_at, p)))
+			r->restart = RESTART_PROBED;
 	}
 	if (r->train != train)
 		return;
@@ -390,7 +454,7 @@ int ingress(struct __sk_buff *skb)
 	flags = packet.tcp->flags;
 	tos = packet.ip->tos;
 	if (packet.ip->protocol == PROBE) {
-		if (!is_port(p, packet.tcp->destination))
+		if (!is_port(p, packet.tcp->destination) && !is_port(p, packet.tcp->source))
 			return TC_ACT_UNSPEC;
 		count_probe(skb, &packet, p);
 		return TC_ACT_SHOT;
@@ -401,9 +465,12 @@ int ingress(struct __sk_buff *skb)
 		note_reliance(skb, &packet, &flow);
 		return TC_ACT_UNSPEC;
 	}
+	if ((flags & (SYN | ACK)) == SYN && p->answers && is_port(p, packet.tcp->destination))
+		note_opener(skb, &packet);
 	if (packet.payload && (tos & CE)) {
 		struct receiving *r = bpf_map_lookup_elem(&receiving, &flow);
 		if (r) {
+			note_data(r);
 			if ((tos & CE) == CE) {
 				r->echo = 1;
 				COUNT(marks_hidden, 1);
@@ -417,6 +484,12 @@ int ingress(struct __sk_buff *skb)
 	s = bpf_map_lookup_elem(&sending, &acked);
 	if (!s || !(flags & ACK))
 		return TC_ACT_UNSPEC;
+	if (!s->known && s->answers && !(flags & SYN)) {
+		/* The third packet of a handshake that this end accepted. */
+		shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
+		s->last_data = bpf_ktime_get_ns();
+		s->known = 1;
+	}
 	if (!s->known && (flags & (SYN | RST)))
 		ask_helper(skb, ANSWERED, &acked, flags & SYN ? bpf_ntohs(packet.tcp->urgent) : 0);
 	if (flags & SYN) {
@@ -424,6 +497,7 @@ int ingress(struct __sk_buff *skb)
 		/* A copy of the SYN-ACK says nothing new. */
 		if (!s->known)
 			shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
+		s->last_data = bpf_ktime_get_ns();
 		s->known = 1;
 		set_tcp16(skb, AT_URGENT, packet.tcp->urgent, 0);
 		return TC_ACT_UNSPEC;

@@ -7,7 +7,7 @@
 struct option_search {
 	struct __sk_buff *skb;
 	u32 at, end;
-	u8 scale;
+	u8 scale, found;
 };
 static long next_option(u32 i, struct option_search *s)
 {
@@ -19,14 +19,15 @@ static long next_option(u32 i, struct option_search *s)
 		s->at++;
 		return 0;
 	}
-	if (option[0] == 3)
+	if (option[0] == 3) {
 		s->scale = cc_min(option[2], 14);
+		s->found = 1;
+	}
 	s->at += option[1];
 	return option[0] == 3 || option[1] < 2;
 }
 
-/* The scale of windows that the receiver announced (RFC 7323, section 2.2). */
-static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_header *tcp)
+static __always_inline struct option_search find_scale(struct __sk_buff *skb, const struct tcp_header *tcp)
 {
 	struct option_search s = {
 		.skb = skb,
@@ -34,7 +35,18 @@ static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_heade
 		.end = ETHERNET + IPV4 + (tcp->offset >> 4) * 4,
 	};
 	bpf_loop(40, next_option, &s, 0);
-	return s.scale;
+	return s;
+}
+
+/* The scale of windows that the sender of a SYN or SYN-ACK announces (RFC 7323, section 2.2). */
+static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_header *tcp)
+{
+	return find_scale(skb, tcp).scale;
+}
+
+static __always_inline bool has_scale(struct __sk_buff *skb, const struct tcp_header *tcp)
+{
+	return find_scale(skb, tcp).found;
 }
 
 static __always_inline struct shim_params limits_of(const struct params *p)

@@ -30,7 +30,12 @@ struct shim_window {
 	cc_u32 alpha;
 	/* In force, bytes; 0: none. */
 	cc_u32 window;
+	/* Restart after a pause: the window of its first ACK, which holds until more than `restart_end` is acknowledged. */
+	cc_u32 restart, restart_window, restart_end;
 };
+
+/* Of `restart`: a train has left; its first ACK is there. */
+enum shim_restart_state { SHIM_PROBED = 1, SHIM_ANSWERED = 2 };
 
 /* Effect of an ACK on the window. */
 enum shim_event { SHIM_CUT = 1, SHIM_OBSERVED = 2 };
@@ -39,6 +44,13 @@ enum shim_event { SHIM_CUT = 1, SHIM_OBSERVED = 2 };
 CC_FN void shim_open(struct shim_window *s, cc_u32 ack)
 {
 	*s = (struct shim_window){ .high = ack, .una = ack, .window_end = ack, .cut_end = ack - 1, .alpha = SHIM_ALPHA_ONE };
+}
+
+/* Data leaves after a pause, when all sent before is acknowledged, behind a train: the flow starts afresh. */
+CC_FN void shim_restart(struct shim_window *s)
+{
+	shim_open(s, s->high);
+	s->restart = SHIM_PROBED;
 }
 
 /* The connection is an elephant: nothing touches its packets any more. */
@@ -91,15 +103,27 @@ CC_FN cc_u32 shim_acked(struct shim_window *s, const struct shim_params *p, cc_u
 		s->window_end = s->high;
 		event |= SHIM_OBSERVED;
 	}
+	if (s->restart == SHIM_PROBED && fresh) {
+		s->restart = SHIM_ANSWERED;
+		s->restart_window = (cc_u32)cc_clamp(theirs, 1, 0x7fffffff);
+		s->restart_end = s->high;
+	} else if (s->restart == SHIM_ANSWERED && cc_before(s->restart_end, ack)) {
+		s->restart = 0;
+	}
 	return event;
 }
 
-/* A window field whose sender announced `scale`, limited to the window: never more than `field`, never 0 for one that was open, rounded up. */
+/* A window field whose sender announced `scale`, limited to the window and that of a restart: never more than `field`, never 0 for one that was open,
+ * rounded up. */
 CC_FN cc_u16 shim_limited(const struct shim_window *s, cc_u16 field, cc_u32 scale)
 {
-	cc_u64 units = ((cc_u64)s->window + (1U << (scale & 15)) - 1) >> (scale & 15);
+	cc_u32 window = s->window;
+	cc_u64 units;
 
-	return s->window && units < field ? (cc_u16)cc_max((cc_u32)units, 1) : field;
+	if (s->restart == SHIM_ANSWERED && (!window || s->restart_window < window))
+		window = s->restart_window;
+	units = ((cc_u64)window + (1U << (scale & 15)) - 1) >> (scale & 15);
+	return window && units < field ? (cc_u16)cc_max((cc_u32)units, 1) : field;
 }
 
 #endif

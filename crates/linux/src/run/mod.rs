@@ -306,7 +306,7 @@ impl<'a> Run<'a> {
             self.flows.push(c.row(&message, Some(now), u64::from(slot.get()), self.experiment, self.measuring));
             self.hosts.unfinished -= 1;
             self.hosts.done += 1;
-            self.hosts.notices.push((app, Notice::Acked { tag }));
+            self.hosts.notices.push((app, Notice::Acked { tag, conn: slot }));
         }
     }
 

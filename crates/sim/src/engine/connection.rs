@@ -95,6 +95,7 @@ impl Connection {
         match first {
             InitialData::Nothing => self,
             InitialData::Endless => Connection { endless: true, ..self },
+            InitialData::First(job) => Connection { job: Some(Box::new(job)), ..self },
             InitialData::Only(job) => Connection { only: true, job: Some(Box::new(job)), ..self },
         }
     }

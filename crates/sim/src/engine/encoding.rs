@@ -216,13 +216,18 @@ impl Encode for InitialData {
                 2_u8.put(to);
                 job.put(to);
             }
+            InitialData::First(job) => {
+                3_u8.put(to);
+                job.put(to);
+            }
         }
     }
     fn get(from: &mut Bytes<'_>) -> InitialData {
         match u8::get(from) {
             0 => InitialData::Nothing,
             1 => InitialData::Endless,
-            _ => InitialData::Only(Job::get(from)),
+            2 => InitialData::Only(Job::get(from)),
+            _ => InitialData::First(Job::get(from)),
         }
     }
 }
@@ -264,8 +269,9 @@ mod tests {
         }
         let job = Job { bytes: Some(5), query: Some(QueryId::new(1 << 40)), deadline: Time::NEVER };
         comes_back(RemoteTimer { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
-        for first in [InitialData::Nothing, InitialData::Endless, InitialData::Only(Job { bytes: None, query: None, ..job })] {
-            let size = if matches!(first, InitialData::Only(_)) { 11 } else { 1 };
+        let endless = Job { bytes: None, query: None, ..job };
+        for first in [InitialData::Nothing, InitialData::Endless, InitialData::Only(endless), InitialData::First(endless)] {
+            let size = if matches!(first, InitialData::Only(_) | InitialData::First(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));
             comes_back((Time(9), OpenSpec { src, dst, group, app, tag: 5, first, reverse_of: None }), 8 + 4 * 4 + 8 + size + 1);
         }

@@ -147,6 +147,7 @@ impl Simulation {
         let reason = self
             .state
             .reason_for_one_process()
+            .or(self.apps.iter().any(|a| lock_app(a).shares_connections()).then_some("flows share persistent connections in it"))
             .or((!self.state.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
             return Err(RunError::World(format!(

@@ -37,7 +37,7 @@ impl SimState {
             );
             if finite {
                 let s = self.connections.get(conn);
-                self.partition.notices.push((s.app, Notice::Acked { tag: s.tag }));
+                self.partition.notices.push((s.app, Notice::Acked { tag: s.tag, conn }));
             }
         }
     }

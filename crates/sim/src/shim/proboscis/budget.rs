@@ -40,7 +40,10 @@ mod tests {
     /// 1 % of 1 Gbps for 40-byte probes: one probe every 32 us, 31 in a millisecond.
     #[test]
     fn fills_at_its_rate() {
-        let mut b = Budget::new(&Rules { c: Config::default(), mss: 1460, probe_size: 40, least: 1460 }, Time::from_ns(320));
+        let mut b = Budget::new(
+            &Rules { c: Config::default(), mss: 1460, probe_size: 40, least: 1460, restart_after: Time::from_ms(200) },
+            Time::from_ns(320),
+        );
         assert_eq!(b.cost, Time::from_us(32));
         assert_eq!([0; 4].map(|t| b.take(Time(t), 40, 10)), [40, 40, 20, 0]);
         assert_eq!(b.take(b.cost * 9, 40, 10), 0);

@@ -105,6 +105,8 @@ pub struct Config {
     pub floor: Option<u32>,
     /// Time for which the result of a train holds for other connections to the same peer.
     pub recent: Time,
+    /// Pause after which a connection restarts; `None`: the transport's least RTO.
+    pub restart_after: Option<Time>,
 }
 
 /// A configuration with values from the transport above it.
@@ -118,6 +120,8 @@ pub struct Rules {
     pub probe_size: u16,
     /// Least window, bytes.
     pub least: u64,
+    /// Pause of a connection after which its next data is probed.
+    pub restart_after: Time,
 }
 
 impl Rules {
@@ -127,7 +131,9 @@ impl Rules {
         // (`shim-proboscis-floor`, docs/how-to/deploy-on-hosts.md).
         let floor = c.floor.unwrap_or(if stack.ack_every > 1 { 2 } else { 1 });
         let probe_size = c.probe_size.unwrap_or(stack.ack_size as u16);
-        Rules { c: c.clone(), mss: stack.mss, probe_size, least: u64::from(floor) * u64::from(stack.mss) }
+        // The guest's RTO is not visible below it; it is never below the least one.
+        let restart_after = c.restart_after.unwrap_or(stack.rto_min);
+        Rules { c: c.clone(), mss: stack.mss, probe_size, least: u64::from(floor) * u64::from(stack.mss), restart_after }
     }
 }
 
@@ -223,6 +229,13 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "0s",
                 "for this time after a train, connections to the same peer send none and get its window; 0: every SYN has its train",
             ),
+            optional(
+                "restart-after",
+                Kind::Time,
+                "",
+                "pause without data after which the next data of a persistent connection has a train ahead of it; default: the transport's `rto-min` \
+                 (\"restarting afresh\"; idle for more than an RTO)",
+            ),
             optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "ends with a shim: for partial deployment"),
         ],
     },
@@ -269,6 +282,7 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         ends: v.choice("ends", ENDS),
         floor: v.opt_int("floor").map(|n| n as u32),
         recent: v.time("recent"),
+        restart_after: v.opt_time("restart-after"),
     };
     if c.gamma * c.probe_retry_cap > 255 {
         return Err(BuildError::new(

@@ -5,6 +5,9 @@
 //! The state machines are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the flow
 //! table (here: of a connection slot), [`Host`] is the state of a host for all of them.
 //!
+//! A persistent connection is probed again when it restarts after a pause ("restarting afresh"): a train goes ahead of the data, and the first ACK of that
+//! data brings the window in place of a SYN-ACK. The publication does not say how; [`sender`] and [`receiver`] name the readings.
+//!
 //! The extension for pull traffic (4, item 24) is not implemented. Data flows from the opener to the acceptor on every connection of the simulator,
 //! which is the direction that the SYN-ACK's window limits.
 
@@ -74,8 +77,8 @@ impl EndpointShim for Proboscis {
         u32::from(rules.probe_size)
     }
 
-    fn sender_row(sender: &mut SenderShim, first: bool) -> ShimRow {
-        row::of_sender(sender, first)
+    fn sender_row(sender: &mut SenderShim, _first: bool) -> ShimRow {
+        row::of_sender(sender)
     }
 
     fn receiver_row(receiver: &ReceiverShim, first: bool, row: &mut ShimRow) {

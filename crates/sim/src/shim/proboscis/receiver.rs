@@ -25,6 +25,8 @@ pub struct ReceiverStats {
     pub window: Option<u64>,
     /// Time for which that SYN-ACK was held.
     pub held: Time,
+    /// First ACKs of data after a pause.
+    pub restarts: u32,
 }
 
 /// A held SYN-ACK.
@@ -32,6 +34,18 @@ pub struct ReceiverStats {
 struct HeldSynAck {
     packet: Packet,
     since: Time,
+}
+
+/// Restart of a persistent connection, as its train and its data arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Restart {
+    /// None, or its first ACK has left.
+    #[default]
+    None,
+    /// A train has arrived.
+    Probed,
+    /// And data behind it: the next ACK brings the window.
+    Received,
 }
 
 /// Entry of the flow table in its receiving role.
@@ -48,6 +62,13 @@ pub struct ReceiverShim {
     held: Option<HeldSynAck>,
     guest_ecn: bool,
     ce_bytes: u64,
+    /// Time at which a SYN-ACK left.
+    answered: Option<Time>,
+    /// Data has arrived.
+    open: bool,
+    /// Scale of the windows that the guest announces.
+    wscale_out: u8,
+    restart: Restart,
     /// Counters.
     pub(crate) stats: ReceiverStats,
 }
@@ -81,14 +102,23 @@ impl End<Proboscis> for ReceiverShim {
         self.seen = now;
         if probe {
             self.prepare(p.seq);
-            self.count(p);
+            self.count(r, now, p);
             return false;
         }
         if p.has(flag::SYN) {
             self.prepare(p.seq);
             self.t_syn_rx = now;
             self.guest_ecn = p.has(flag::ECE | flag::CWR);
-        } else if self.known && r.c.ecn_mode == EcnMode::Shim {
+        } else if self.known {
+            if p.len > 0 {
+                self.open = true;
+                if self.restart == Restart::Probed {
+                    self.restart = Restart::Received;
+                }
+            }
+            if r.c.ecn_mode == EcnMode::Guest {
+                return true;
+            }
             if p.ecn() == Codepoint::Ce {
                 self.ce_bytes += u64::from(p.len);
             }
@@ -107,11 +137,19 @@ impl End<Proboscis> for ReceiverShim {
         } else if p.has(flag::SYN) {
             // The SYN-ACK's own ECN bits negotiate: they show whether the guest agreed.
             self.guest_ecn &= p.has(flag::ECE);
+            self.wscale_out = p.len as u8;
             return self.on_syn_ack(r, host, now, p, out);
-        } else if r.c.ecn_mode == EcnMode::Shim && self.ce_bytes > 0 {
-            // An exact echo, one bit per ACK (2.4).
-            p.flags |= flag::ECE;
-            self.ce_bytes = 0;
+        } else {
+            if self.restart == Restart::Received {
+                self.restart = Restart::None;
+                self.stats.restarts += 1;
+                self.answer_restart(r, &mut p);
+            }
+            if r.c.ecn_mode == EcnMode::Shim && self.ce_bytes > 0 {
+                // An exact echo, one bit per ACK (2.4).
+                p.flags |= flag::ECE;
+                self.ce_bytes = 0;
+            }
         }
         out.emit(p, extra);
     }
@@ -139,7 +177,7 @@ impl End<Proboscis> for ReceiverShim {
         };
         let mut packet = held.packet;
         self.announce_cached(r, host, now, verdict, &mut packet);
-        self.send(packet, window, now - held.since, out);
+        self.send(packet, window, (now, now - held.since), out);
     }
 
     fn balance(&self) -> Balance {
@@ -169,17 +207,32 @@ impl ReceiverShim {
         *self = ReceiverShim { stats, seen: self.seen, peer: self.peer, ..ReceiverShim::default() };
     }
 
-    fn count(&mut self, p: &Packet) {
+    fn count(&mut self, r: &Rules, now: Time, p: &Packet) {
         let (batch, size) = ((p.len >> 8) as u8, u32::from(p.len & 0xFF));
         // Newer modulo 256; the first one always is.
         if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
             self.train = Train { batch, size, ..Train::default() };
             self.announced = false;
+            // Repeated trains of a handshake can come behind its SYN-ACK, but not behind data, and no RTO later.
+            if self.open || self.answered.is_some_and(|t| now - t > r.restart_after) {
+                self.restart = Restart::Probed;
+            }
         }
         if batch == self.train.batch {
             self.train.received += 1;
             self.train.marked += u32::from(p.ecn() == Codepoint::Ce);
         }
+    }
+
+    /// Writes the verdict on the train of a restart into the first ACK of its data, as into a SYN-ACK. Our readings: an ACK is not held, because its
+    /// guest waits for it; and a train without a mark or loss limits nothing, because the guest's window has already grown beyond the initial one.
+    fn answer_restart(&self, r: &Rules, p: &mut Packet) {
+        let window = match self.train.verdict(&r.c) {
+            Verdict::Proportional if self.train.is_clear(&r.c) => return,
+            Verdict::Proportional => self.train.window(r),
+            Verdict::None | Verdict::Severe | Verdict::Insufficient | Verdict::Recent | Verdict::Unprobed => r.least,
+        };
+        p.win = limited(p.window(), window, self.wscale_out);
     }
 
     fn on_syn_ack(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, out: &mut impl Wire) {
@@ -207,7 +260,7 @@ impl ReceiverShim {
             Verdict::None | Verdict::Insufficient | Verdict::Unprobed => None,
         };
         self.announce_cached(r, host, now, verdict, &mut p);
-        self.send(p, window, waiting.map_or(Time::ZERO, |h| now - h.since), out);
+        self.send(p, window, (now, waiting.map_or(Time::ZERO, |h| now - h.since)), out);
     }
 
     fn verdict(&self, r: &Rules, now: Time) -> Verdict {
@@ -224,10 +277,11 @@ impl ReceiverShim {
         }
     }
 
-    /// Sends a SYN-ACK that was held for `held`, with at most `window` bytes; `None`: as the guest wrote it.
-    fn send(&mut self, mut p: Packet, window: Option<u64>, held: Time, out: &mut impl Wire) {
+    /// Sends a SYN-ACK at `now` that was held for `held`, with at most `window` bytes; `None`: as the guest wrote it.
+    fn send(&mut self, mut p: Packet, window: Option<u64>, (now, held): (Time, Time), out: &mut impl Wire) {
         // RFC 7323 section 2.2: the window of a SYN-ACK is not scaled (4, item 20).
         p.win = window.map_or(p.window(), |w| limited(p.window(), w, 0));
+        self.answered = Some(now);
         if self.stats.window.is_none() {
             (self.stats.window, self.stats.held) = (Some(u64::from(p.window())), held);
         }

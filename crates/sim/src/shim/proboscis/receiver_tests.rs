@@ -24,7 +24,7 @@ struct Script {
 
 impl Script {
     fn new(c: Config) -> Script {
-        let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS) };
+        let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS), restart_after: Time::from_ms(200) };
         Script {
             s: ReceiverShim::default(),
             host: Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() },
@@ -248,5 +248,47 @@ fn recent_train_serves_next_connection() {
         assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
         t.s = ReceiverShim::default();
         assert_eq!(t.at(1).syn(), None);
+    }
+}
+
+/// Behind the train of a restart, the first ACK of its data has the window of the verdict, scaled; later ACKs have the guest's.
+#[test]
+fn restart_window_in_first_ack() {
+    let none = 0xFFFF;
+    for (arrived, marked, field) in [(10, 0, none), (10, 5, 229), (10, 10, 46), (4, 0, 46), (6, 0, none)] {
+        let mut t = Script::new(Config::default());
+        assert_eq!(t.probes(0, 10, 10, 0).syn(), Some(10 * MSS));
+        let data = |t: &mut Script| {
+            let mut p = Packet { seq: ISN + 1, len: MSS, ..Packet::default() };
+            assert!(t.s.ingress(&t.r, &mut t.host, t.now, &mut p));
+        };
+        let ack = |t: &mut Script| {
+            let p = Packet { seq: ISN + 1 + u32::from(MSS), win: none, flags: flag::ACK, ..Packet::default() };
+            t.s.egress(&t.r, &mut t.host, t.now, p, None, &mut t.capture);
+            t.left()
+        };
+        data(&mut t);
+        assert_eq!(ack(&mut t), Some(none), "the data of the handshake");
+        t.at(300).probes(1, 10, arrived, marked);
+        assert_eq!(ack(&mut t), Some(none), "no data of the restart has arrived");
+        data(&mut t);
+        // The SYN-ACK of the script announces a scale of 5.
+        assert_eq!([ack(&mut t), ack(&mut t)], [Some(field), Some(none)], "{marked} of {arrived} marked");
+        assert_eq!((t.s.stats.restarts, t.s.stats.window), (1, Some(14_600)));
+    }
+}
+
+/// A repeated train of a handshake behind the SYN-ACK is none of a restart, unless it comes an RTO later.
+#[test]
+fn late_train_of_handshake_limits_nothing() {
+    for (ms, restarts) in [(5, 0), (201, 1)] {
+        let mut t = Script::new(Config::default());
+        assert_eq!(t.probes(0, 10, 10, 0).syn(), Some(10 * MSS));
+        t.at(ms).probes(1, 10, 10, 10);
+        let mut p = Packet { seq: ISN + 1, len: MSS, ..Packet::default() };
+        t.s.ingress(&t.r, &mut t.host, t.now, &mut p);
+        let p = Packet { seq: ISN + 1, win: 9, flags: flag::ACK, ..Packet::default() };
+        t.s.egress(&t.r, &mut t.host, t.now, p, None, &mut t.capture);
+        assert_eq!(t.s.stats.restarts, restarts, "{ms} ms");
     }
 }

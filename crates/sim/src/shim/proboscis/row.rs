@@ -9,12 +9,14 @@ fn int(n: u64) -> ShimValue {
     ShimValue::Int(i64::try_from(n).ok())
 }
 
-/// Columns of the sender; `first`: the message is the first of its connection, for which the handshake was made.
-pub(super) fn of_sender(sender: &mut SenderShim, first: bool) -> ShimRow {
+/// Columns of the sender.
+pub(super) fn of_sender(sender: &mut SenderShim) -> ShimRow {
     let s = &mut sender.stats;
     let mut row = ShimRow::default();
-    if first && s.probes > 0 {
-        row.set("probes", int(u64::from(s.probes)));
+    // Of a later message those ahead of its restart, if it was one.
+    let probes = s.probes - std::mem::replace(&mut s.reported, s.probes);
+    if probes > 0 {
+        row.set("probes", int(u64::from(probes)));
     }
     row.set("acks_throttled", int(std::mem::take(&mut s.throttled)));
     row

@@ -1,5 +1,5 @@
-//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3). It sends probes ahead of the SYN. It also keeps
-//! DCTCP's window outside the guest and writes it into the ACKs that the guest receives.
+//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3). It sends probes ahead of the SYN, and ahead of the first
+//! data after a pause of a persistent connection. It also keeps DCTCP's window outside the guest and writes it into the ACKs that the guest receives.
 
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, FORGET, Rules};
@@ -29,10 +29,26 @@ pub struct SenderStats {
     pub sent: u64,
     /// Of those, probes.
     pub probes: u32,
+    /// Probes in the rows of earlier messages.
+    pub reported: u32,
     /// SYNs it repeated.
     pub syns: u32,
+    /// Restarts after a pause, each with a train.
+    pub restarts: u32,
     /// ACKs whose window it lowered.
     pub throttled: u64,
+}
+
+/// Restart of a persistent connection ("restarting afresh", section II of the publication).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Restart {
+    /// None in progress.
+    #[default]
+    None,
+    /// A train has left ahead of the data, which is not acknowledged yet.
+    Probed,
+    /// The first ACK has brought a window. It holds until everything sent before that ACK has been acknowledged, up to `end`.
+    Limited { window: u64, end: u32 },
 }
 
 /// Entry of the flow table in its sending role. All sequence numbers are those on the wire and compare modulo 2^32.
@@ -63,6 +79,9 @@ pub struct SenderShim {
     /// Right edge of the last window that reached the guest, for `no-shrink`.
     edge: u32,
     flow_bytes: u64,
+    /// Time of the last data packet (`lsndtime` in Linux).
+    last_data: Time,
+    restart: Restart,
     /// Counters.
     pub(crate) stats: SenderStats,
 }
@@ -85,6 +104,12 @@ impl End<Proboscis> for SenderShim {
                 self.on_syn(r, host, now, p, out);
             }
         } else if self.state == State::Open && p.len > 0 {
+            // Nothing is outstanding, and new data comes after more than an RTO without any (RFC 5681 section 4.1): the flow starts afresh.
+            let idle = self.snd_una == self.snd_nxt && p.seq == self.snd_nxt;
+            if idle && now - self.last_data > r.restart_after {
+                self.on_restart(r, &p, out);
+            }
+            self.last_data = now;
             let end = p.seq.wrapping_add(u32::from(p.len) + u32::from(p.has(flag::FIN)));
             self.snd_nxt = later(self.snd_nxt, end);
             if r.c.ecn_mode == EcnMode::Shim && p.ecn() == Codepoint::NotEct {
@@ -108,9 +133,9 @@ impl End<Proboscis> for SenderShim {
                     host.train_cache.note_kept_by_peer(r, self.t_last_probe, self.peer);
                 }
                 self.wscale_in = p.len as u8;
-                (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
-                self.cut_end = p.seq.wrapping_sub(1);
-                self.alpha = r.c.alpha_init;
+                (self.snd_una, self.snd_nxt) = (p.seq, p.seq);
+                self.last_data = now;
+                self.begin_flow(r);
                 self.edge = p.seq.wrapping_add(u32::from(p.window()));
             }
             State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
@@ -174,6 +199,40 @@ impl SenderShim {
         *self = SenderShim { stats: self.stats, peer: self.peer, ..SenderShim::default() };
     }
 
+    /// Begins a flow, after a handshake or a pause: nothing is outstanding.
+    fn begin_flow(&mut self, r: &Rules) {
+        self.win_end = self.snd_nxt;
+        self.cut_end = self.snd_nxt.wrapping_sub(1);
+        self.alpha = r.c.alpha_init;
+        (self.acked_b, self.marked_b, self.flow_bytes) = (0, 0, 0);
+        (self.vwnd, self.restart) = (None, Restart::None);
+    }
+
+    /// Sends a train ahead of `p`, the first data after a pause. Our reading: the data follows at once, because the shim stores nothing but SYNs and
+    /// SYN-ACKs (4, item 22), and its first ACK brings the window in place of a SYN-ACK.
+    fn on_restart(&mut self, r: &Rules, p: &Packet, out: &mut impl Wire) {
+        self.begin_flow(r);
+        // The other end alone counts nothing.
+        if r.c.ends == Ends::Acceptor {
+            return;
+        }
+        self.batch = self.batch.wrapping_add(1);
+        self.restart = Restart::Probed;
+        self.stats.restarts += 1;
+        self.send_probes(r, &Packet { seq: self.isn, ..*p }, r.c.gamma, out);
+    }
+
+    /// Limit of an ACK up to `ack` by a restart, if any; `new` bytes are acknowledged for the first time, and its sender wrote a window of `theirs`
+    /// bytes. The first ACK of data is as a SYN-ACK: its window limits what follows, until data sent after it is acknowledged.
+    fn restart_limit(&mut self, ack: u32, new: u64, theirs: u64) -> Option<u64> {
+        match self.restart {
+            Restart::Probed if new > 0 => self.restart = Restart::Limited { window: theirs, end: self.snd_nxt },
+            Restart::Limited { end, .. } if after(ack, end) => self.restart = Restart::None,
+            Restart::None | Restart::Probed | Restart::Limited { .. } => {}
+        }
+        if let Restart::Limited { window, .. } = self.restart { Some(window) } else { None }
+    }
+
     fn on_syn(&mut self, r: &Rules, host: &Host, now: Time, p: Packet, out: &mut impl Wire) {
         // A different ISN is another connection with the same addresses (2.2); the same one is the guest's own repetition: a new train.
         let again = self.isn == p.seq && self.stats.probes > 0;
@@ -188,23 +247,22 @@ impl SenderShim {
         (self.syn_copy, self.t_last_syn, self.t_last_probe, self.seen) = (p, now, now, now);
         // Our choice: trains ahead of the guest's own SYNs are first trains, exempt from the budget; they are seconds apart.
         if again || !host.train_cache.spares(r, now, self.peer) {
-            self.send_probes(r, r.c.gamma, out);
+            self.send_probes(r, &{ self.syn_copy }, r.c.gamma, out);
         }
     }
 
-    /// Sends a train, back to back (3.1): the SYN's addresses and flow hash, so the same path and queue, and no flags, which a listening socket
-    /// without shim discards.
-    fn send_probes(&mut self, r: &Rules, n: u32, out: &mut impl Wire) {
-        let syn = &self.syn_copy;
+    /// Sends a train, back to back (3.1): addresses and flow hash of the packet `like` behind it, so the same path and queue, and no flags, which a
+    /// listening socket without shim discards.
+    fn send_probes(&mut self, r: &Rules, like: &Packet, n: u32, out: &mut impl Wire) {
         let probe = Packet {
             // Number and size of the train, where the specification has the window field: here that holds the class of service, which
-            // is the SYN's.
+            // is that of `like`.
             len: u16::from(self.batch) << 8 | n as u16,
             wire: r.probe_size,
             flags: flag::PROBE,
             // The probes carry the signal; SYNs are not ECN-capable (2.4, RFC 3168 section 6.1.1).
-            meta: syn.meta.with_ecn(Codepoint::Ect0),
-            ..*syn
+            meta: like.meta.with_ecn(Codepoint::Ect0),
+            ..*like
         };
         for _ in 0..n {
             out.emit(probe, None);
@@ -223,7 +281,7 @@ impl SenderShim {
         }
         self.batch = self.batch.wrapping_add(1);
         self.probe_retry += 1;
-        self.send_probes(r, n, out);
+        self.send_probes(r, &{ self.syn_copy }, n, out);
         true
     }
 
@@ -262,12 +320,13 @@ impl SenderShim {
             }
             (self.acked_b, self.marked_b, self.win_end) = (0, 0, self.snd_nxt);
         }
-        self.enforce(r, p);
+        let restart = self.restart_limit(ack, new, u64::from(p.window()) << self.wscale_in);
+        self.enforce(r, restart, p);
     }
 
-    /// Writes the window, if there is one, into an ACK.
-    fn enforce(&mut self, r: &Rules, p: &mut Packet) {
-        if let Some(mut window) = self.vwnd {
+    /// Writes the window, if there is one, into an ACK: the smaller of DCTCP's and that of a restart.
+    fn enforce(&mut self, r: &Rules, restart: Option<u64>, p: &mut Packet) {
+        if let Some(mut window) = self.vwnd.into_iter().chain(restart).min() {
             if r.c.no_shrink && after(self.edge, p.seq.wrapping_add(window as u32)) {
                 window = u64::from(self.edge.wrapping_sub(p.seq));
             }

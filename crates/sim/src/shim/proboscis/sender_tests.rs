@@ -24,7 +24,7 @@ struct Script {
 
 impl Script {
     fn new(c: Config) -> Script {
-        let r = Rules { c, mss: MSS, probe_size: 64, least: u64::from(MSS) };
+        let r = Rules { c, mss: MSS, probe_size: 64, least: u64::from(MSS), restart_after: Time::from_ms(200) };
         // A link so fast that the budget does not matter unless the test says so.
         Script {
             host: Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() },
@@ -326,4 +326,74 @@ fn recent_train_is_not_repeated() {
     assert_eq!(open(&mut t, 21), "0:10/10 S", "its time is over");
     answer(&mut t, 0);
     assert_eq!(open(&mut t, 22), "0:10/10 S", "the peer keeps nothing");
+}
+
+/// Data after more than an RTO without any, with nothing outstanding, has a train ahead of it; data after less has none.
+#[test]
+fn restart_after_pause_is_probed() {
+    let packets = |t: &mut Script, i: u32| {
+        let p = Packet { seq: ISN.wrapping_add(1 + i * MSS), len: MSS as u16, wire: 1500, hash: 5, ..Packet::default() };
+        t.s.egress(&t.r, &mut t.host, t.now, p, None, &mut t.capture);
+        std::mem::take(&mut t.capture.0)
+    };
+    let mut t = Script::open(Config::default(), 0);
+    t.data(0, 3);
+    t.now = MS * 300;
+    assert_eq!(packets(&mut t, 3).len(), 1, "data is outstanding");
+    t.ack(4, 65_535, flag::ECE);
+    assert!(t.s.vwnd.is_some());
+    t.now = MS * 500;
+    assert_eq!(packets(&mut t, 4).len(), 1, "200 ms are not more than an RTO");
+    t.ack(5, 65_535, 0);
+    t.now = MS * 701;
+    let sent = packets(&mut t, 5);
+    let probes = &sent[..10];
+    assert_eq!((sent.len(), sent[10].len), (11, MSS as u16), "the data comes last");
+    for p in probes {
+        assert_eq!((p.flags, p.seq, p.wire, p.hash, p.ecn()), (flag::PROBE, ISN, 64, 5, Codepoint::Ect0));
+        // Train 1, of ten.
+        assert_eq!(p.len, 1 << 8 | 10);
+    }
+    assert_eq!((t.s.stats.restarts, t.s.vwnd, t.s.alpha), (1, None, 1.0), "the flow starts afresh");
+    assert_eq!(packets(&mut t, 6).len(), 1);
+    // Without the shim at this end there is none.
+    let mut t = Script::open(Config { ends: Ends::Opener, ..Config::default() }, 0);
+    t.r.c.ends = Ends::Acceptor;
+    t.now = MS * 300;
+    assert_eq!(packets(&mut t, 0).len(), 1);
+}
+
+/// The window of the first ACK holds until data sent after it is acknowledged.
+#[test]
+fn window_of_restart_holds_for_one_flight() {
+    let mut t = Script::open(Config::default(), 0);
+    t.now = MS * 300;
+    for i in 0..10 {
+        let p = Packet { seq: ISN.wrapping_add(1 + i * MSS), len: MSS as u16, ..Packet::default() };
+        t.s.egress(&t.r, &mut t.host, t.now, p, None, &mut t.capture);
+    }
+    assert_eq!(t.capture.0.drain(..).len(), 20);
+    assert_eq!(t.ack(0, 65_535, 0).win, 65_535, "a duplicate says nothing of the train");
+    assert_eq!([1, 2, 10].map(|next| t.ack(next, if next == 1 { 2_920 } else { 65_535 }, 0).win), [2_920; 3]);
+    t.data(10, 2);
+    assert_eq!(t.ack(11, 65_535, 0).win, 65_535);
+}
+
+/// The bytes of a flow count from its restart; a flow that left the table has no state, so that its connection is not probed again.
+#[test]
+fn elephants_are_not_probed_again() {
+    let c = Config { elephant_bytes: Some(5 * u64::from(MSS)), ..Config::default() };
+    for (segments, restarts) in [(4, 2), (6, 0)] {
+        let mut t = Script::open(c.clone(), 0);
+        for round in 0..3 {
+            for i in 0..segments {
+                let seq = ISN.wrapping_add(1 + (round * segments + i) * MSS);
+                let p = Packet { seq, len: MSS as u16, ..Packet::default() };
+                t.s.egress(&t.r, &mut t.host, t.now, p, None, &mut t.capture);
+            }
+            t.ack((round + 1) * segments, 65_535, 0);
+            t.now += MS * 250;
+        }
+        assert_eq!(t.s.stats.restarts, restarts, "{segments} segments a flow");
+    }
 }

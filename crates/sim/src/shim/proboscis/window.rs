@@ -96,6 +96,11 @@ impl Train {
         if c.lost_as_marked { (self.marked + lost, self.received + lost) } else { (self.marked, self.received) }
     }
 
+    /// Returns true if no probe that counts met congestion.
+    pub fn is_clear(&self, c: &Config) -> bool {
+        self.congested(c).0 == 0
+    }
+
     /// W in bytes: the initial window times the share of uncongested probes, in whole segments, at least one (4, items 1 and 2) or the minimum
     /// window.
     pub fn window(&self, r: &Rules) -> u64 {
@@ -108,13 +113,14 @@ impl Train {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_types::Time;
 
     fn train(received: u32, marked: u32) -> Train {
         Train { batch: 0, size: 10, received, marked }
     }
 
     fn rules(c: &Config, mss: u32) -> Rules {
-        Rules { c: c.clone(), mss, probe_size: 64, least: u64::from(mss) }
+        Rules { c: c.clone(), mss, probe_size: 64, least: u64::from(mss), restart_after: Time::from_ms(200) }
     }
 
     /// ProBoSCIS 3.4, window table: 10 probes received, initial window 10, 1460 B.
