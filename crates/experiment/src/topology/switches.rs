@@ -45,6 +45,12 @@ pub const SWITCHES: &[Switch] = &[
         about: "32 x 40 Gbps or 96 x 10 and 8 x 40 Gbps, 12 MB (Arista 7050X series data sheet: up to 6.7 MB for one port, alpha 1.26)",
     },
     Switch {
+        name: "cat4948",
+        memory: 16 * MB,
+        alpha: None,
+        about: "48 x 1 Gbps and 2 x 10 Gbps, 16 MB, no ECN (DCTCP, SIGCOMM 2010, table 1; alpha unknown)",
+    },
+    Switch {
         name: "trident3",
         memory: 32 * MB,
         alpha: None,
