@@ -8,13 +8,12 @@ import numpy as np
 
 from forebay.repro import Measured, look
 
-from .common import PACKET, paper, per_run, port, rows
+from .common import MS, PACKET, paper, per_run, port, rows
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run, Table
 
 NAMES = ["reno", "plain", "trim", "idle"]
-MS = 1_000_000
 
 
 @paper.experiment("impairment")
