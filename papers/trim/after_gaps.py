@@ -74,13 +74,13 @@ def _(x: Any) -> Any:
 @paper.claim(
     "trim-restart-underutilises",
     uses=["after-gaps"],
-    explanation="""On an idle link TRIM takes 3.3 ms for the train; a restart with window 2 takes 1.9 ms, the inherited window
-    1.3 ms. The window that TRIM has kept is 2: each short train begins with probes, whose ACKs do not enlarge it, and few
-    packets are left to do so. And reductions have set ssthresh (A2) to 2, so that the window grows by a packet a round trip, where a restart
-    doubles it. The document's own windows at the long trains are small, too (Fig. 7).
-    Tested: gaps that count only with nothing unacknowledged (A27), the same; reductions that leave ssthresh alone (A2), 2.0 ms;
-    trains of 30 KB, 140 KB and 1 MB before it, 3.1, 2.6 and 3.2 ms. What probing gains is in the crowd: with five servers at once
-    the last train takes 6.3 ms, after a restart 11.9 ms, with the window inherited 606 ms.""",
+    explanation="""On an idle link TRIM takes 3.3 ms for the train; a restart with window 2 takes 1.9 ms, the inherited
+    window 1.3 ms. The window that TRIM has kept is 2: each short train begins with probes, whose ACKs do not enlarge
+    it, and few packets are left to do so. And reductions have set ssthresh (A2) to 2, so that the window grows by a
+    packet a round trip, where a restart doubles it. The document's own windows at the long trains are small, too (Fig.
+    7). Tested: gaps that count only with nothing unacknowledged (A27), the same; reductions that leave ssthresh alone
+    (A2), 2.0 ms; trains of 30 KB, 140 KB and 1 MB before it, 3.1, 2.6 and 3.2 ms. What probing gains is in the crowd:
+    with five servers at once the last train takes 6.3 ms, after a restart 11.9 ms, with the window inherited 606 ms.""",
 )
 def _(x: Any) -> Any:
     alone, five = x["after-gaps"][1], x["after-gaps"][5]
