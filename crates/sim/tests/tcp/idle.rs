@@ -35,7 +35,7 @@ fn restarts_after_smoothed_rtt() {
     let mut c = config("ns2", "newreno");
     c.idle = Idle::RestartAfterRtt;
     let rtt = |t: &Script| t.s.rtt().smoothed().get().unwrap().as_us();
-    let mut t = idle_with(c);
+    let mut t = idle_with(c.clone());
     let at = 1000 + rtt(&t);
     t.at(at).write(100);
     assert_eq!(t.cwnd(), 40.0, "exactly the smoothed RTT is not more");
