@@ -164,6 +164,85 @@ def five_and_five(run: Run) -> Rows:
     return rows
 
 
+#: The queues of the coexistence document with its scenario files.
+PAIRS = {
+    "drop-tail": "fig02.toml",
+    "step marking, K = 65": "fig03.toml",
+    "RED": "fig04.toml",
+    "CHOKe": "fig05.toml",
+    "modified CHOKe": "fig06.toml",
+}
+
+
+def aggregate(run: Run) -> Rows:
+    """T_a and T_r of one DCTCP and one TCP flow under each queue, after the first second of six."""
+    asked = {name: run(file, seeds=5) for name, file in PAIRS.items()}
+
+    def rate(ccs: tuple[str, ...], r: Result) -> list[float]:
+        seconds = 1e-9 * (r.manifests[0]["runs"][0]["end_ns"] - r.manifests[0]["runs"][0]["measured_from_ns"])
+        return r.per_run(lambda t: sum(float(t.where(transport=cc)["bytes_measured"].sum()) for cc in ccs) * 8e-6 / seconds)
+
+    rows = [["queue", "T_a [Mbit/s of payload]", "DCTCP", "TCP", "busy"]]
+    for name, r in asked.items():
+        both, one, other = (mean_text(rate(ccs, r), 4) for ccs in (("dctcp", "tcp"), ("dctcp",), ("tcp",)))
+        busy = mean_text(r.per_run(lambda t: 100 * float(t["utilization"][0]), "ports", port="bottleneck"), 4)
+        rows.append([name, both, one, other, f"{busy} %"])
+    return rows
+
+
+def by_load(run: Run) -> Rows:
+    """AFCT of short flows by their load (Fig. 8 has 20 %), min_th 50, without SYNs, whose losses would decide."""
+    queues = {
+        "RED": {"kind": "red", "p-max": 0.02, "weight": 0.002},
+        "modified CHOKe": {"kind": "choke-multi", "p-max": 0.02, "weight": 0.002},
+    }
+    both = {"min": "50pkt", "max": "100pkt"}
+    asked = {
+        (name, load): run(
+            "fig08.toml",
+            {
+                "transport.handshake": False,
+                "topology.bottleneck.queue": {**queue, **both},
+                "workload.2.load": load / 200,
+                "workload.3.load": load / 200,
+                "duration": "6s",
+            },
+            seeds=3,
+        )
+        for name, queue in queues.items()
+        for load in (5, 10, 20, 40, 60)
+    }
+
+    def afct(r: Result, cc: str) -> str:
+        of = {"transport": cc, "class": f"short-{cc}"}
+        return mean_text(r.per_run(lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6, **of))
+
+    rows = [["queue", "load of short flows", "AFCT of DCTCP [ms]", "AFCT of TCP [ms]"]]
+    rows += [[name, f"{load} %", afct(r, "dctcp"), afct(r, "tcp")] for (name, load), r in asked.items()]
+    return rows
+
+
+def fragments(run: Run) -> Rows:
+    """PRIN's tail as three full segments, and as the last segment cut into three (6.2.3), on the testbed's network."""
+    measure = module(HERE / "incast-prin" / "measure.py")
+    prin = {tail: {"kind": "newreno", "shim": {"kind": "prin", "floor": 2, "tail": tail}} for tail in ("segments", "fragments")}
+    # 45 segments of 1460 B less 100 B: a remainder. 43 810 B are 30 segments and 10 B: three packets of three or four bytes.
+    asked = {
+        (size, n): run(
+            "fig17.toml", {"transport.cc": ["newreno", *prin.values()], "topology.senders": n, "workload.0.block": size}, seeds=5
+        )
+        for size in ("64KB", "43810B", "256KB")
+        for n in (4, 8, 12)
+    }
+    what = ("goodput / link", "timeouts per block, at tails", "all")
+    rows = [["block", "senders", "tail", *what]]
+    for (size, n), r in asked.items():
+        for name, p in zip(("NewReno", "three segments", "fragments"), measure.points(r).values(), strict=True):
+            every = [a + b + c for a, b, c in zip(p.head, p.middle, p.tail, strict=True)]
+            rows.append([size, str(n), name, mean_text(p.goodput), mean_text(p.tail), mean_text(every)])
+    return rows
+
+
 CONGESTION_CONTROLS: list[Any] = [
     "reno",
     "newreno",
@@ -254,6 +333,34 @@ def background(run: Run, linux: Run) -> Rows:
             cells.append(of(r, lambda t: float((t["rtos"] + t["syn_rtos"]).sum())))
             cells.append(of(r, lambda t: float(np.isnan(t["fct_ns"].astype(float)).sum())))
         rows.append([name, *cells])
+    return rows
+
+
+def variation(run: Run) -> Rows:
+    """Spread of the completion times of small flows on the testbed (Fig. 7, error bars)."""
+    asked = {
+        name: run("fig07.toml", {"workload.0.flows-per-source": 30, "transport.cc": cc}, seeds=3) for name, cc in SHIMMED.items()
+    }
+
+    def small(r: Result, of: Callable[[Any], float]) -> str:
+        return mean_text(r.per_run(lambda t: of(t.rows(t["size_bytes"] <= 100_000)["fct_ns"].astype(float) / 1e6)))
+
+    rows = [
+        ["transport", "mean [ms]", "standard deviation [ms]", "over the mean", "99th percentile [ms]", "longest [ms]", "timeouts"]
+    ]
+    for name, r in asked.items():
+        cells = [
+            small(r, f)
+            for f in (
+                np.nanmean,
+                np.nanstd,
+                lambda v: float(np.nanstd(v) / np.nanmean(v)),
+                lambda v: float(np.nanquantile(v, 0.99)),
+                np.nanmax,
+            )
+        ]
+        late = r.per_run(lambda t: float((t["rtos"] + t["syn_rtos"])[t["size_bytes"] <= 100_000].sum()))
+        rows.append([name, *cells, mean_text(late)])
     return rows
 
 
@@ -372,6 +479,9 @@ PAGES: dict[str, list[tuple[str, Table]]] = {
     "trim/host-jitter.md": [("trim", host_jitter)],
     "proboscis/delayed-acks.md": [("proboscis", delayed_acks)],
     "coexistence/five-and-five.md": [("coexistence", five_and_five)],
+    "coexistence/throughput-and-load.md": [("coexistence", aggregate), ("coexistence", by_load)],
+    "incast-prin/tail-fragments.md": [("incast-prin", fragments)],
+    "proboscis/variation.md": [("proboscis", variation)],
     "linux-beside-ns2.md": [("trim", trains), ("dctcp", queries)],
     "on-linux.md": [("proboscis", background), ("incast-prin", reordered), ("trim", offloaded), ("trim", inherited)],
 }

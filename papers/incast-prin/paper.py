@@ -3,7 +3,7 @@
 README.md says what was set up and why.
 """
 
-from . import experiments, figures, incast_claims, model_claims, prin_claims, sensitivity, trace_figures  # noqa: F401
+from . import experiments, figures, ictcp, incast_claims, model_claims, prin_claims, sensitivity, trace_figures  # noqa: F401
 from .base import paper
 
 __all__ = ["paper"]

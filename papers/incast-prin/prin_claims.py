@@ -11,7 +11,6 @@ from forebay.repro import Measured, Reading
 from .base import SIZES, paper
 from .measure import Curve, Point, at
 
-DELAYED = Reading("receivers delay ACKs (every second packet, 40 ms), as Linux does", found_afterwards=True)
 STRICT = Reading("two queues with strict priority, as 802.1p switches have", named="specification 3.4")
 
 
@@ -185,7 +184,7 @@ def _(x: dict[str, Any]) -> Measured:
 
 @paper.claim(
     "udp-newreno-range",
-    uses=["udp", "udp-delayed"],
+    uses=["udp"],
     explanation="""Five of the six values are in the band; the minimum at 64 KB, 0.14 at N = 4, is just below it. Three
     senders never lose a packet, so their windows grow to the whole block; the fourth makes the first windows of every block
     exceed the buffer, and each timeout costs as much as a hundred blocks of 2 ms. Tested at N = 4: receivers that delay
@@ -194,16 +193,13 @@ def _(x: dict[str, Any]) -> Measured:
     us 0.13; no warm-up 0.10; half the window as threshold after a loss instead of half the flight
     size 0.10. The document's buffer, number of hosts and times between blocks are unknown.""",
 )
-def _(x: dict[str, Any]) -> list[Measured]:
-    def of(schemes: dict[int, dict[str, Curve]], reading: Reading | None) -> Measured:
-        g = {kb: {n: p.g for n, p in schemes[kb]["newreno"].items()} for kb in SIZES}
-        value = [{f"{kb} KB": f(g[kb].values()) for kb in SIZES} for f in (max, min)]
-        where = ", ".join(
-            f"N = {max(g[kb], key=g[kb].__getitem__)} and {min(g[kb], key=g[kb].__getitem__)} at {kb} KB" for kb in SIZES
-        )
-        return Measured(value, n=10, note=f"maximum and minimum: {where}", reading=reading)
-
-    return [of(x["udp"], None), of(x["udp-delayed"], DELAYED)]
+def _(x: dict[str, Any]) -> Measured:
+    g = {kb: {n: p.g for n, p in x["udp"][kb]["newreno"].items()} for kb in SIZES}
+    value = [{f"{kb} KB": f(g[kb].values()) for kb in SIZES} for f in (max, min)]
+    where = ", ".join(
+        f"N = {max(g[kb], key=g[kb].__getitem__)} and {min(g[kb], key=g[kb].__getitem__)} at {kb} KB" for kb in SIZES
+    )
+    return Measured(value, n=10, note=f"maximum and minimum: {where}")
 
 
 @paper.claim("udp-timeouts", uses=["single", "udp"])

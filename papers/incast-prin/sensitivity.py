@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.repro import Run, look
 
 from .base import SIZES, paper
-from .experiments import DELAYED, LT, alone, curve, senders, shorter
+from .experiments import EACH_PACKET, LT, alone, curve, senders, shorter
 from .figures import MANY, band, legend
 from .measure import Curve, points
 
@@ -37,7 +37,7 @@ def incast(run: Run) -> dict[str, Curve]:
 
 @paper.experiment("sensitivity-prin")
 def prin(run: Run) -> dict[int, dict[str, Curve]]:
-    """PRIN of Fig. 17 with other buffers, delayed ACKs and a capped threshold."""
+    """PRIN of Fig. 17 with other buffers, ACKs for each packet and a capped threshold."""
     ns = run.pick([2, 4, 8, 12], [2, 3, 4, 6, 8, 10, 12, 15])
     cap = {"transport.cc": [{"kind": "newreno", "shim": {"kind": "prin", "floor": 2, "ssthresh": "cap"}}]}
     only = {"transport.cc": [{"kind": "newreno", "shim": {"kind": "prin", "floor": 2}}]}
@@ -47,7 +47,7 @@ def prin(run: Run) -> dict[int, dict[str, Curve]]:
         "B = 64": {**only, buffer: "64pkt"},
         "B = 128": {**only, buffer: "128pkt"},
         "B = 192": {**only, buffer: "192pkt"},
-        "delayed ACKs": {**only, **DELAYED},
+        "an ACK for each packet": {**only, **EACH_PACKET},
         "ssthresh capped": cap,
     }
     base = shorter(run)

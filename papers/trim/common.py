@@ -18,6 +18,7 @@ LABEL = {"reno": "TCP", "cubic": "CUBIC", "dctcp": "DCTCP", "l2dct": "L2DCT", "t
 
 IDLE = Reading("gaps only count with nothing unacknowledged", named="specification A27")
 PACKET = 1460
+MS = 1_000_000
 
 
 def rows(result: Result, table: str, names: list[str], columns: list[str] | None = None) -> dict[str, Table]:

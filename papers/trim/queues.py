@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay.repro import Measured, Reading, half, look, spearman
 
-from .common import LABEL, means, paper, per_run, port, rows, rtos
+from .common import LABEL, MS, means, paper, per_run, port, rows, rtos
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run, Table
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 NAMES = ["reno", "dctcp", "l2dct", "trim", "idle"]
 CONGESTION_CONTROLS = ["reno", "dctcp", "l2dct", "trim"]
 CALM = ["dctcp", "l2dct", "trim"]
-MS = 1_000_000
 
 
 @paper.experiment("queue")

@@ -77,6 +77,7 @@ fn prin_marking_matches_the_simulator() {
             floor: None,
             cap: false,
             split_short: false,
+            fragments: false,
             class: 5,
             prio_retransmit,
             tail_reorder_wait: None,

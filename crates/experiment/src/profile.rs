@@ -33,7 +33,7 @@ const GROWTH: &[(&str, Growth)] = &[
     ("abc", Growth::PerSegment { limit: 2 }),
     ("unlimited", Growth::PerSegment { limit: u32::MAX }),
 ];
-const IDLE: &[(&str, Idle)] = &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("linux", Idle::Halve)];
+const IDLE: &[(&str, Idle)] = &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("rtt", Idle::RestartAfterRtt), ("linux", Idle::Halve)];
 const METRICS: &[(&str, Metrics)] = &[("off", Metrics::Off), ("rtt", Metrics::Rtt), ("all", Metrics::All)];
 const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp)];
 const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];
@@ -171,8 +171,8 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "slow-start-after-idle",
-        Kind::Choice(&choices::<3, _>(IDLE)),
-        "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
+        Kind::Choice(&choices::<4, _>(IDLE)),
+        "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux); rtt: restart as in RFC 5681 after an idle time above the smoothed RTT",
     ),
     p(
         "cwnd-validation",

@@ -156,8 +156,11 @@ pub enum SsthreshFrom {
 pub enum Idle {
     /// No change: the next train inherits the window.
     Keep,
-    /// Back to the restart window, min(initial window, cwnd) (RFC 5681 section 4.1).
+    /// Back to the restart window, min(initial window, cwnd), after an idle RTO (RFC 5681 section 4.1).
     Restart,
+    /// Back to the restart window after an idle time longer than the smoothed RTT: slow start at the head of every train, the alternative to
+    /// probing in TCP-TRIM section III.A.
+    RestartAfterRtt,
     /// Halved for every idle RTO, not below the restart window (Linux, `tcp_slow_start_after_idle=1`; RFC 2861).
     Halve,
 }

@@ -113,7 +113,7 @@ proptest! {
             prop::sample::select(vec!["rfc6298", "linux"]),
             prop::sample::select(vec!["per-ack", "rfc5681", "abc", "unlimited"]),
             prop::sample::select(vec!["off", "classic", "dctcp"]),
-            prop::sample::select(vec!["off", "rfc5681", "linux"]),
+            prop::sample::select(vec!["off", "rfc5681", "rtt", "linux"]),
         ),
         flags in prop::collection::vec(any::<bool>(), 12),
         mss in prop::sample::select(vec![64u32, 536, 999, 1000, 1461, 8960]),

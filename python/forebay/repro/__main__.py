@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _dask, _native
 
-from . import _column, _decides, _draw, _gallery, _paper, _scorecard, _simulate, _workers, _worlds
+from . import _column, _decides, _draw, _gallery, _merge, _paper, _scorecard, _simulate, _workers, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
 
@@ -110,10 +110,18 @@ def main(argv: list[str] | None = None) -> int:
         card.write_text(_column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
     # A selection of claims gives no scorecard.
     if claims is None and figures is None:
+        told = _merge.version(simulator.version, papers[0].folder)
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard and not args.keep else [])]:
-            text = _scorecard.markdown(outcomes, command, simulator.version, scale=scale)
+            text = _scorecard.markdown(outcomes, command, told, scale=scale)
+            every = papers
+            # Papers of the card that were not run stay as they are.
+            if args.scorecard and card == Path(args.scorecard) and card.is_file():
+                known = {p.slug: p for p in papers}
+                others = (_paper.load(folder) for folder in _paper.find("all") if folder.name not in known)
+                every = sorted([*papers, *others], key=lambda p: p.slug)
+                text = _merge.merge(card.read_text(), text, every)
             for world in _worlds.OTHERS if elsewhere is None else []:
-                text = _column.lay(text, papers, world)
+                text = _column.lay(text, every, world)
             card.write_text(text)
         (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
     print(f"pages: {out / 'index.html'}")

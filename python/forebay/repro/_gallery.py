@@ -8,7 +8,20 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ._scorecard import SCALE, brief, elsewhere, measured, published, reason, rests_on, shown, summary, summary_elsewhere, tally
+from ._scorecard import (
+    SCALE,
+    brief,
+    elsewhere,
+    entries,
+    measured,
+    published,
+    reason,
+    rests_on,
+    shown,
+    summary,
+    summary_elsewhere,
+    tally,
+)
 from ._session import AFTERWARDS, BROKEN, NAMED, NOT, REFUSED, STATED, UNDECIDED
 
 if TYPE_CHECKING:
@@ -41,7 +54,7 @@ def _page(title: str, body: str) -> str:
 def _index(outcomes: list[Outcome], command: str, *, scale: Scale) -> str:
     rows = []
     for o in outcomes:
-        t = tally(o.verdicts)
+        t = tally(entries(o.verdicts))
         cells = [
             t["claims"],
             t["stated"],

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _basis
@@ -28,6 +29,10 @@ MARK = {
     REFUSED: "not run",
 }
 _COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33", BROKEN: "35", REFUSED: "2"}
+#: Heads of the table of papers.
+HEADS = (
+    "| paper | claims | as stated | named beforehand | NO | of these found afterwards | headline | runs | fingerprint | version |"
+)
 #: Descriptions of the scales.
 SCALE = {
     "quick": "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
@@ -129,22 +134,45 @@ def _at(ends: Any, key: Any) -> Any:
     return ends[key] if isinstance(ends, (list, tuple)) and isinstance(key, int) and key < len(ends) else None
 
 
-def tally(verdicts: list[Verdict]) -> dict[str, int]:
+@dataclass(frozen=True)
+class Entry:
+    """Verdict of a claim, for counting."""
+
+    claim: str
+    headline: bool
+    #: One of `STATUSES`.
+    status: str
+    #: True if it does not hold and nothing says why.
+    unexplained: bool = False
+
+    @property
+    def good(self) -> bool:
+        """True if it counts as reproduced."""
+        return self.status in (STATED, NAMED)
+
+
+def entries(verdicts: list[Verdict]) -> list[Entry]:
+    """Return the verdicts for counting."""
+    failed = (AFTERWARDS, NOT, UNDECIDED)
+    return [Entry(v.claim.id, v.claim.headline, v.status, v.status in failed and not v.explanation) for v in verdicts]
+
+
+def tally(found: list[Entry]) -> dict[str, int]:
     """Count the verdicts of each kind, and of headline claims."""
-    head = [v for v in verdicts if v.claim.headline]
+    head = [e for e in found if e.headline]
     return {
-        "claims": len(verdicts),
-        "stated": sum(v.status == STATED for v in verdicts),
-        "named": sum(v.status == NAMED for v in verdicts),
-        "not": sum(v.status in (AFTERWARDS, NOT) for v in verdicts),
-        "afterwards": sum(v.status == AFTERWARDS for v in verdicts),
-        "undecided": sum(v.status == UNDECIDED for v in verdicts),
-        "broken": sum(v.status == BROKEN for v in verdicts),
-        "unexplained": sum(v.status in (AFTERWARDS, NOT, UNDECIDED) and not v.explanation for v in verdicts),
+        "claims": len(found),
+        "stated": sum(e.status == STATED for e in found),
+        "named": sum(e.status == NAMED for e in found),
+        "not": sum(e.status in (AFTERWARDS, NOT) for e in found),
+        "afterwards": sum(e.status == AFTERWARDS for e in found),
+        "undecided": sum(e.status == UNDECIDED for e in found),
+        "broken": sum(e.status == BROKEN for e in found),
+        "unexplained": sum(e.unexplained for e in found),
         "headline": len(head),
-        "headline_stated": sum(v.status == STATED for v in head),
-        "headline_named": sum(v.status == NAMED for v in head),
-        "headline_good": sum(v.good for v in head),
+        "headline_stated": sum(e.status == STATED for e in head),
+        "headline_named": sum(e.status == NAMED for e in head),
+        "headline_good": sum(e.good for e in head),
     }
 
 
@@ -156,27 +184,45 @@ def _wrong(o: Outcome, v: Verdict) -> str:
     return f", {opinion.wrong}" if opinion and opinion.wrong else ", open"
 
 
-def second_count(outcomes: list[Outcome]) -> str:
-    """Count the headline claims without those that hold only with a correction found after a failure; empty if none does."""
-    head = [(o, v) for o in outcomes for v in o.verdicts if v.claim.headline]
-    good = [(o, v) for o, v in head if v.good]
-    late = [v.claim.id for o, v in good if (opinion := o.paper.opinions.get(v.claim.id)) and opinion.late]
-    if not late:
+def second_count(found: list[Entry], late: set[str]) -> str:
+    """Count the headline claims without those of `late`: they hold only with a correction found after a failure. May be empty."""
+    head = [e for e in found if e.headline]
+    without = [e.claim for e in head if e.good and e.claim in late]
+    if not without:
         return ""
-    left = len(good) - len(late)
+    left = sum(e.good for e in head) - len(without)
     return (
         f"Without corrections of set-ups that were found after a claim had failed: headline {left} of {len(head)},"
-        f" {left / len(head):.0%}; the difference: {', '.join(f'`{name}`' for name in late)}."
+        f" {left / len(head):.0%}; the difference: {', '.join(f'`{name}`' for name in without)}."
     )
 
 
+#: Fewer timeouts than this decide nothing.
+FEW = 5
+#: Verdicts of one seed in this many that differ from the whole's ask for more seeds.
+TURNING = 5
+
+
+def few(v: Verdict) -> str:
+    """Say that a verdict rests on few timeouts, or that single seeds turn it; may be empty."""
+    told = []
+    basis = v.measured[v.by].basis if v.measured else None
+    total = sum(basis.timeouts.values()) if basis is not None else 0
+    if "timeout" in f"{v.claim.metric} {v.claim.statement}" and 0 < total < FEW:
+        told.append(f"it rests on {total} timeout{'' if total == 1 else 's'}")
+    if v.seeds and v.turning * TURNING >= v.seeds:
+        told.append(f"{v.turning} of {v.seeds} seeds alone give another verdict")
+    return "; ".join(told)
+
+
 def _cautions(o: Outcome) -> list[str]:
-    """List the claims that hold and show less than they seem to."""
+    """List the claims that hold and show less than they seem to, and the verdicts on few timeouts or seeds."""
     by = {v.claim.id: v for v in o.verdicts if v.good}
     found = [(name, opinion.caution) for name, opinion in o.paper.opinions.items() if name in by and opinion.caution]
+    found += [(v.claim.id, f"{told}.") for v in o.verdicts if (told := few(v))]
     if not found:
         return []
-    return ["", "Claims that hold, but prove less than they seem to:", "", *(f"* `{name}`: {caution}" for name, caution in found)]
+    return ["", "Verdicts that show less than they seem to:", "", *(f"* `{name}`: {caution}" for name, caution in found)]
 
 
 def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
@@ -221,7 +267,12 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
 
 def summary(verdicts: list[Verdict]) -> str:
     """One line over all claims."""
-    t = tally(verdicts)
+    return summary_of(entries(verdicts))
+
+
+def summary_of(found: list[Entry]) -> str:
+    """One line over counted verdicts."""
+    t = tally(found)
     text = (
         f"{t['stated']} of {t['claims']} claims hold as stated, {t['named']} under a reading named beforehand, {t['not']} do not"
     )
@@ -290,7 +341,8 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
     """Write the scorecard of all papers as a page; equal results give equal text."""
     everything = [v for o in outcomes for v in o.verdicts]
     lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", ""]
-    if second := second_count(outcomes):
+    late = {name for o in outcomes for name, opinion in o.paper.opinions.items() if opinion.late}
+    if second := second_count(entries(everything), late):
         lines += [second, ""]
     lines += [SCALE[scale], ""]
     lines += [
@@ -309,16 +361,16 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
         "claims. Of many values only the range is shown; the pages list all. *Rests on* counts flows and timeouts of the runs",
         "behind a verdict.",
         "",
-        "| paper | claims | as stated | named beforehand | NO | of these found afterwards | headline | runs | fingerprint |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+        HEADS,
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|---|",
     ]
     for o in outcomes:
-        t = tally(o.verdicts)
+        t = tally(entries(o.verdicts))
         head = f"{t['headline_good']} of {t['headline']}"
         no = t["not"] + t["undecided"] + t["broken"]
         lines.append(
             f"| [{o.paper.slug}](#{o.paper.slug}) | {t['claims']} | {t['stated']} | {t['named']} | {no} | {t['afterwards']}"
-            f" | {head} | {o.runs} | `{o.fingerprint}` |"
+            f" | {head} | {o.runs} | `{o.fingerprint}` | {_cell(version)} |"
         )
     for o in outcomes:
         lines += ["", f"## {o.paper.slug}", ""]

@@ -13,7 +13,7 @@ from ._measured import Measured
 from ._run import Run, Scale
 from ._simulate import RefusedError
 from ._values import UnjudgedError
-from ._verdict import EXACT, QUICK, Judgement, judge
+from ._verdict import EXACT, QUICK, Bands, Judgement, judge
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -56,6 +56,9 @@ class Verdict:
     scales: list[_basis.Scale] = field(default_factory=list)
     #: Effect on the numbers, as far as known.
     scale_note: str = ""
+    #: Number of seeds, and of those that give another verdict if judged alone; zero where seeds are not told apart.
+    seeds: int = 0
+    turning: int = 0
 
     @property
     def good(self) -> bool:
@@ -236,7 +239,20 @@ class Session:
         scales = list(dict.fromkeys(s for e in found.uses for s in simulated.scales[e]))
         below = {e for e in found.uses for s in simulated.scales[e] if s.run != s.document}
         note = " ".join(dict.fromkeys(paper.scale_notes[e] for e in found.uses if e in below and e in paper.scale_notes))
-        return Verdict(claim, status, measured, judged, by, found.explanation, wide=wide, scales=scales, scale_note=note)
+        seeds, turning = _turning(claim, measured[by], judged[by], self.bands)
+        return Verdict(
+            claim,
+            status,
+            measured,
+            judged,
+            by,
+            found.explanation,
+            wide=wide,
+            scales=scales,
+            scale_note=note,
+            seeds=seeds,
+            turning=turning,
+        )
 
     def _count(self, measured: list[Measured], units: list[Unit]) -> None:
         """Count the basis of each measurement: all runs of the claim's experiments if it recorded none."""
@@ -244,6 +260,14 @@ class Session:
         for m in measured:
             if m.basis is not None and m.basis.flows is None:
                 m.basis = _basis.counted(m.basis.units or everything)
+
+
+def _turning(claim: Claim, m: Measured, whole: Judgement, bands: Bands) -> tuple[int, int]:
+    """Count the seeds, and those that give another verdict if judged alone."""
+    alone = [m.of_seed(i) for i in range(m.n or 0)]
+    if len(alone) < 2 or None in alone:
+        return 0, 0
+    return len(alone), sum(judge(claim, one, bands).holds != whole.holds for one in alone if one is not None)
 
 
 def _changed(units: list[Unit]) -> dict[str, Any]:

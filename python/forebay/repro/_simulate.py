@@ -16,6 +16,7 @@ import pyarrow as pa
 import forebay as fb
 from forebay import _native, _toml
 
+from . import _toml as toml
 from . import _worlds
 from ._table import Table
 
@@ -147,7 +148,7 @@ class Package:
                 reasons = _worlds.refused(e, self.world)
                 if not reasons:
                     raise RunError(f"{words}\n{e}") from e
-                more = _worlds.instead(list(reasons), self.world)
+                more = _worlds.instead(reasons, self.world, _cc(scenario, [*sets, *ways]))
                 # The changes for these keys have been tested.
                 if more is None or more.items() <= changed.items():
                     raise RefusedError("; ".join(dict.fromkeys(reasons.values()))) from e
@@ -174,6 +175,12 @@ class Package:
     def close(self) -> None:
         """See :class:`Simulator`."""
         self._session.stop()
+
+
+def _cc(scenario: Path, sets: Sequence[str]) -> Any:
+    """Return `transport.cc` of a scenario, changed by `sets`."""
+    told = [s.partition("=")[2] for s in sets if s.startswith("transport.cc=")]
+    return toml.parse(f"cc = {told[-1]}")["cc"] if told else toml.read(scenario).get("transport", {}).get("cc")
 
 
 class _Submitted:

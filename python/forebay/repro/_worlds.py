@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from forebay import ScenarioError
 
@@ -24,6 +24,9 @@ INSTEAD: dict[str, dict[str, Any]] = {
     }
 }
 
+#: Parameters of congestion controls that a world does not support, and runs without.
+WITHOUT: dict[str, Sequence[str]] = {"linux": ("no-growth-on-ece",)}
+
 _KEY = re.compile(r"change `([a-z.-]+)`, or choose another world")
 
 
@@ -37,7 +40,19 @@ def refused(error: ScenarioError, world: str) -> dict[str, str]:
     return {k[1] if k else "": reason.sub("", m.message, count=1) for k, m in zip(keys, error.errors, strict=True)}
 
 
-def instead(keys: Sequence[str], world: str) -> dict[str, Any] | None:
-    """Return the replacement of `world` for these keys; `None` if there is none for one of them."""
-    known = INSTEAD.get(world, {})
-    return {k: known[k] for k in keys} if all(k in known for k in keys) else None
+def instead(reasons: Mapping[str, str], world: str, cc: Any = None) -> dict[str, Any] | None:
+    """Return the replacement of `world` for refused keys; `None` if there is none for one of them.
+
+    `cc` is `transport.cc` of the scenario, whose parameters a world may not have.
+    """
+    known = dict(INSTEAD.get(world, {}))
+    if any(f"`{name}`" in reasons.get("transport.cc", "") for name in WITHOUT.get(world, ())):
+        known["transport.cc"] = _without(cc, WITHOUT[world])
+    return {k: known[k] for k in reasons} if all(k in known for k in reasons) else None
+
+
+def _without(cc: Any, parameters: Sequence[str]) -> Any:
+    """Return congestion controls without some of their parameters."""
+    if isinstance(cc, list):
+        return [_without(one, parameters) for one in cc]
+    return {k: v for k, v in cc.items() if k not in parameters} if isinstance(cc, dict) else cc

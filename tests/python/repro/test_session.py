@@ -12,10 +12,24 @@ from typing import Any
 import pytest
 import some_paper
 
-from forebay.repro import Measured, Reading, RunError, _decides, _draw, _gallery, _paper, _scorecard, _simulate
+from forebay.repro import (
+    Measured,
+    Reading,
+    RunError,
+    _basis,
+    _decides,
+    _draw,
+    _gallery,
+    _paper,
+    _scorecard,
+    _session,
+    _simulate,
+    _verdict,
+)
 from forebay.repro import __main__ as command
+from forebay.repro._claims import Claim
 from forebay.repro._run import SCALES, Run
-from forebay.repro._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, Outcome, Session
+from forebay.repro._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, Outcome, Session, Verdict
 
 
 @pytest.fixture
@@ -40,7 +54,7 @@ def test_verdicts(folder: Path, fake: some_paper.Fake) -> None:
     assert by["c-reading"].by == 1
     assert by["c-wrong"].explanation == "It was tested."
     assert "refused" in by["c-broken"].error
-    assert _scorecard.tally(outcome.verdicts) == {
+    assert _scorecard.tally(_scorecard.entries(outcome.verdicts)) == {
         "claims": 4, "stated": 1, "named": 1, "not": 1, "afterwards": 0, "undecided": 0, "broken": 1, "unexplained": 0,
         "headline": 2, "headline_stated": 1, "headline_named": 1, "headline_good": 2,
     }  # fmt: skip
@@ -292,7 +306,7 @@ def test_later_readings_do_not_count(folder: Path, fake: some_paper.Fake) -> Non
     verdict = outcome.verdicts[1]
     assert (verdict.status, verdict.good, verdict.by) == (AFTERWARDS, False, 1)
     assert verdict.columns == [0, None, 1]
-    t = _scorecard.tally(outcome.verdicts)
+    t = _scorecard.tally(_scorecard.entries(outcome.verdicts))
     assert (t["not"], t["afterwards"], t["headline_good"]) == (2, 1, 1)
     card = _scorecard.markdown([outcome], "the command", "fake 1", scale="full")
     assert "| 12 ±2.5 |  | 22 ±2.5 *under twenty (found afterwards)* | 3 flows; 6 timeouts | NO, afterwards, open |" in card
@@ -362,3 +376,17 @@ def test_scale_effect_is_noted(folder: Path, fake: some_paper.Fake) -> None:
     paper = _paper.load(folder)
     of = {s: Session(fake, scale=s).evaluate(paper)[0].verdicts[0].scale_note for s in SCALES}
     assert of == {"quick": "Queues are short.", "full": "Queues are short.", "document": ""}
+
+
+def test_seeds_that_turn_a_verdict() -> None:
+    claim = Claim("c", "", "timeouts fall", "bound", "timeouts", "", {"op": "<", "value": 3.0}, {"type": "none"}, "", True)
+    m = Measured.over([1.0, 1.0, 1.0, 4.0, 4.0])
+    m.basis = _basis.Basis((), 5, {"v": 2})
+    whole = _verdict.judge(claim, m, _verdict.EXACT)
+    assert whole.holds
+    assert _session._turning(claim, m, whole, _verdict.EXACT) == (5, 2)
+    v = Verdict(claim, STATED, [m], [whole], seeds=5, turning=2)
+    assert _scorecard.few(v) == "it rests on 2 timeouts; 2 of 5 seeds alone give another verdict"
+    assert _scorecard.few(Verdict(claim, STATED, [m], [whole], seeds=5, turning=0)) == "it rests on 2 timeouts"
+    ragged = Measured.over({"a": [1.0, 2.0], "b": [1.0]})
+    assert _session._turning(claim, ragged, whole, _verdict.EXACT) == (0, 0)

@@ -133,6 +133,9 @@ def test_other_world_keys_adapted_or_refused(tmp_path: Path) -> None:
         runs = package.submit(tmp_path / "fig.toml", ["transport.handshake=false", "transport.limited-transmit=false"], 1)
         assert runs.changed == {"transport.handshake": True, "transport.limited-transmit": True}
         assert package.submit(tmp_path / "fig.toml", [], 1).changed == {}
+        ccs = 'transport.cc=["newreno", { kind = "l2dct", no-growth-on-ece = true }]'
+        changed = package.submit(tmp_path / "fig.toml", ["transport.handshake=true", ccs], 1).changed
+        assert changed == {"transport.cc": ["newreno", {"kind": "l2dct"}]}
         with pytest.raises(_simulate.RefusedError, match="whole ticks of 1 ms"):
             package.submit(tmp_path / "fig.toml", ["transport.handshake=false", 'transport.rto-min="250us"'], 1)
         with pytest.raises(RunError, match="`senders` is 0") as wrong:

@@ -48,7 +48,7 @@ pub const SWITCHES: &[Switch] = &[
         name: "cat4948",
         memory: 16 * MB,
         alpha: None,
-        about: "48 x 1 Gbps, 16 MB, no ECN (Cisco Catalyst 4948; DCTCP, SIGCOMM 2010, slides; alpha unknown)",
+        about: "48 x 1 Gbps and 2 x 10 Gbps, 16 MB, no ECN (DCTCP, SIGCOMM 2010, table 1; alpha unknown)",
     },
     Switch {
         name: "trident3",

@@ -32,6 +32,7 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
     let idle = match c.idle {
         Idle::Keep => "off",
         Idle::Restart => "rfc5681",
+        Idle::RestartAfterRtt => "rtt",
         Idle::Halve => "linux",
     };
     let metrics = match c.metrics {

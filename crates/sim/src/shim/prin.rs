@@ -20,6 +20,8 @@ pub struct Config {
     pub cap: bool,
     /// Cut blocks of at most two segments into three pieces.
     pub split_short: bool,
+    /// Cut the last segment of a block into three pieces.
+    pub fragments: bool,
     /// Class of service of the tail.
     pub class: u8,
     /// Retransmissions have priority wherever they are.
@@ -92,7 +94,13 @@ impl Prin {
     /// R3: first byte of the tail.
     fn tail(&self, m: &Message, mss: u64) -> u64 {
         let segments = (m.end - m.begin).div_ceil(mss);
-        m.begin + segments.saturating_sub(3) * mss
+        m.begin + segments.saturating_sub(if self.c.fragments { 1 } else { 3 }) * mss
+    }
+
+    /// Bytes from `at` to the end of its piece, where `length` bytes are cut into three nearly equal pieces; one-byte pieces if there are fewer
+    /// than three bytes.
+    fn third(at: u64, length: u64) -> u64 {
+        (1..=3).map(|i| (length * i).div_ceil(3)).find(|&end| end > at).unwrap_or(length) - at
     }
 
     /// R4: a function of the sequence number, so that a retransmitted tail segment stays high.
@@ -113,13 +121,18 @@ impl Prin {
         let at = offset - m.begin;
         let length = m.end - m.begin;
         if self.split(m, mss) {
-            // Three nearly equal pieces; one-byte pieces if there are fewer than three bytes.
-            let end = (1..=3).map(|i| (length * i).div_ceil(3)).find(|&end| end > at).unwrap_or(length);
-            return end - at;
+            return Self::third(at, length);
+        }
+        // 6.2.3 of the publication: the tail leaves as three packets, each smaller than the MTU.
+        let tail = self.tail(m, mss) - m.begin;
+        if self.c.fragments && at >= tail {
+            return Self::third(at - tail, length - tail);
         }
         (mss - at % mss).min(length - at)
     }
 }
+
+const TAIL: &[(&str, bool)] = &[("segments", false), ("fragments", true)];
 
 const CAP: &[(&str, bool)] = &[("keep", false), ("cap", true)];
 
@@ -165,6 +178,12 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 doc: "cut messages of at most two segments into three pieces",
             },
             Param {
+                key: "tail",
+                kind: Kind::Choice(&choices::<2, _>(TAIL)),
+                default: Some("segments"),
+                doc: "the three packets of the tail: the last three segments, or the last segment cut into three packets below the MTU (the publication's kernel)",
+            },
+            Param {
                 key: "prio-retransmit",
                 kind: Kind::Bool,
                 default: Some("false"),
@@ -188,6 +207,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
             floor: v.opt_int("floor").map(|f| f as u32),
             cap: v.choice("ssthresh", CAP),
             split_short: v.bool("split-short"),
+            fragments: v.choice("tail", TAIL),
             class: v.int("class") as u8,
             prio_retransmit: v.bool("prio-retransmit"),
             tail_reorder_wait: v.opt_time("tail-reorder-wait"),
@@ -205,6 +225,7 @@ mod tests {
         floor: None,
         cap: false,
         split_short: true,
+        fragments: false,
         class: 4,
         prio_retransmit: false,
         tail_reorder_wait: None,
@@ -234,6 +255,18 @@ mod tests {
         assert_eq!(segments(PLAIN, 2), [high(1), high(1)]);
         assert_eq!(segments(PLAIN, 1), [high(1)]);
         assert_eq!(segments(Config { split_short: false, ..PLAIN }, 1_500), [high(1_000), high(500)]);
+    }
+
+    #[test]
+    fn last_segment_cut_into_three() {
+        let c = Config { fragments: true, ..PLAIN };
+        let (low, high) = (|n| (n, false), |n| (n, true));
+        assert_eq!(segments(c, 4_300), [low(1_000), low(1_000), low(1_000), low(1_000), high(100), high(100), high(100)]);
+        assert_eq!(segments(c, 3_010), [low(1_000), low(1_000), low(1_000), high(4), high(3), high(3)]);
+        // Without a remainder a full segment is cut.
+        assert_eq!(segments(c, 3_000), [low(1_000), low(1_000), high(334), high(333), high(333)]);
+        assert_eq!(segments(c, 2_000), [high(667), high(667), high(666)]);
+        assert_eq!(segments(Config { split_short: false, ..c }, 2_000), [low(1_000), high(334), high(333), high(333)]);
     }
 
     #[test]

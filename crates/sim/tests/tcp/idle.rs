@@ -2,12 +2,18 @@
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
+use forebay_experiment::transport::Idle;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_types::Time;
 use forebay_types::param::Value;
 
 /// A connection with a window of 40 and an RTO of 201 ms (linux), 200 ms (ns2), 1 s (rfc), idle since 1 ms.
 fn idle(stack: &str, cc: &str) -> Script {
-    let mut t = Script::new(config(stack, cc), 0);
+    idle_with(config(stack, cc))
+}
+
+fn idle_with(c: TcpConfig) -> Script {
+    let mut t = Script::new(c, 0);
     t.at(1000).write(4);
     while !t.s.all_acked() {
         t.settle();
@@ -22,6 +28,20 @@ fn papers_stack_keeps_its_window() {
     let mut t = idle("ns2", "newreno");
     t.at(10_000_000).write(100);
     assert_eq!((t.flight(), t.cwnd()), (40, 40.0));
+}
+
+#[test]
+fn restarts_after_smoothed_rtt() {
+    let mut c = config("ns2", "newreno");
+    c.idle = Idle::RestartAfterRtt;
+    let rtt = |t: &Script| t.s.rtt().smoothed().get().unwrap().as_us();
+    let mut t = idle_with(c.clone());
+    let at = 1000 + rtt(&t);
+    t.at(at).write(100);
+    assert_eq!(t.cwnd(), 40.0, "exactly the smoothed RTT is not more");
+    let mut t = idle_with(c);
+    t.at(at + 1).write(100);
+    assert_eq!((t.cwnd(), t.flight()), (2.0, 2));
 }
 
 #[test]

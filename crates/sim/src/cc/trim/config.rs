@@ -81,7 +81,7 @@ const WAITS: &[(&str, (bool, bool))] =
 pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "trim",
-        summary: "TCP-TRIM: probes after gaps, and keeps the RTT near a threshold; no marks needed",
+        summary: "TCP-TRIM: probes after gaps, also in the middle of a train, and keeps the RTT near a threshold; no marks needed",
         params: &[
             optional(
                 "alpha",
@@ -120,7 +120,7 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "gap-scope",
                 Kind::Choice(&choices::<2, _>(GAP_IN_FLIGHT)),
                 "any",
-                "a gap before any new segment starts an episode, or only one with nothing unacknowledged",
+                "pauses above the smoothed RTT that start probing: before any new segment, also in the middle of a train, or only with nothing unacknowledged. In the middle of a train a flow with a small window may probe in every round trip and stay at two segments",
             ),
             optional(
                 "ssthresh-on-trim",

@@ -38,13 +38,14 @@ impl Sender {
             self.cc.cwnd_event(Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
+        let longest = if c.idle == Idle::RestartAfterRtt { self.rtt.smoothed().get().unwrap_or(rto) } else { rto };
         // Linux counts ticks (tcp_slow_start_after_idle_check).
         let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
         let idle = if c.idle == Idle::Halve { ticks(now) - ticks(last_tx) } else { idle };
         if c.idle == Idle::Keep || self.cc.hooks().control() {
             return;
         }
-        if idle <= rto {
+        if idle <= longest {
             if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.loss.last_rtt())) >= rto {
                 self.validate_window(c);
             }
@@ -62,7 +63,7 @@ impl Sender {
         let restart = f64::from(c.init_cwnd).min(self.cc.window.cwnd);
         match c.idle {
             Idle::Keep => {}
-            Idle::Restart => self.cc.window.cwnd = restart,
+            Idle::Restart | Idle::RestartAfterRtt => self.cc.window.cwnd = restart,
             Idle::Halve => {
                 // Linux tcp_cwnd_restart; the threshold keeps three quarters of the old window, in whole segments (tcp_current_ssthresh).
                 let cwnd = self.cc.window.cwnd as u32;
