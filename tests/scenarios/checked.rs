@@ -147,7 +147,7 @@ fn unknown_hosts_are_refused() {
             WorkloadKind::Incast { receiver, .. } => *receiver = bad,
             WorkloadKind::Poisson { to, .. } => to[1] = bad,
             WorkloadKind::Queries { workers, .. } => workers[0] = bad,
-            WorkloadKind::Replay { flows } => flows[0].dst = bad,
+            WorkloadKind::Replay { flows, .. } => flows[0].dst = bad,
         });
         let expected = ["pairs[0]", "receiver[0]", "to[1]", "pairs[0]", "pairs[0]", "workers[0]", "pairs[0]"][w as usize];
         assert_eq!(field, format!("workloads[{w}].{expected}"), "{bad}");

@@ -312,7 +312,7 @@ fn nothing_happens_after_the_duration() {
     let (src, dst) = (plain.flows[0].src, plain.flows[0].dst);
     let flow = |start: u64| ReplayFlow { start: Time(start), src, dst, bytes: 20, deadline: Time::NEVER };
     for late in [1_000_030_700, 1_000_030_701, 1_000_039_999, 1_000_040_000, 2_000_000_000] {
-        config.workloads[WorkloadId::new(0)].kind = WorkloadKind::Replay { flows: vec![flow(0), flow(late)] };
+        config.workloads[WorkloadId::new(0)].kind = WorkloadKind::Replay { flows: vec![flow(0), flow(late)], after: Vec::new() };
         for cores in 1..=3 {
             let report = on_cores(&config, cores);
             assert_eq!((report.end, report.flows.len()), (plain.end, 1), "a flow at {late} ps, {cores} cores");

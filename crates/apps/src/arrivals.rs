@@ -12,7 +12,7 @@ use forebay_types::{AppId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
 
 /// Source of the flows.
 enum Source {
-    Poisson(Poisson),
+    Poisson(Box<Poisson>),
     List { flows: Vec<ReplayFlow>, next: usize },
 }
 
@@ -142,7 +142,7 @@ impl Arrivals {
                     deadline: *deadline,
                     rng,
                 };
-                (Source::Poisson(source), *start, if limit == u64::MAX { 0 } else { limit })
+                (Source::Poisson(Box::new(source)), *start, if limit == u64::MAX { 0 } else { limit })
             }
             WorkloadKind::Replay { flows, .. } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),

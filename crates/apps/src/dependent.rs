@@ -62,7 +62,7 @@ impl Dependent {
     pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         let (tag, at) = match notice {
             Notice::Delivered { tag, .. } => (tag, self.flows[tag as usize].dst),
-            Notice::Acked { tag } => (tag, self.flows[tag as usize].src),
+            Notice::Acked { tag, .. } => (tag, self.flows[tag as usize].src),
         };
         let flow = tag as u32;
         let from = self.after.partition_point(|pair| pair.0 < flow);

@@ -452,6 +452,8 @@ fn persistent_connections_are_reused_when_free() {
         flows: Some(40),
         per_source: None,
         racks: None,
+        sigma: None,
+        matrix: None,
         persistent,
         deadline: None,
     };

@@ -446,11 +446,11 @@ fn other_files_are_named() {
         ("100 0.5\n200 1\n", "a table of sizes"),
         ("{\"name\": 1}\n", "JSON"),
     ] {
-        let errors = resolve(text).err().expect("no scenario");
+        let errors = resolve(text).expect_err("no scenario");
         let said: Vec<String> = errors.list().iter().map(|e| e.render()).collect();
         assert!(said.len() == 1 && said[0].contains(&format!("this file looks like {kind}")), "{said:?}");
     }
-    let errors = resolve("[topology\nkind = 1\n").err().expect("no scenario");
+    let errors = resolve("[topology\nkind = 1\n").expect_err("no scenario");
     assert!(errors.list()[0].render().contains("not valid TOML"));
 }
 
