@@ -34,6 +34,8 @@ pub struct Flow {
     pub waits: bool,
     /// Input of the packet classifier; `None` if all data packets have the same class.
     pub stream: Option<Stream>,
+    /// The other direction of the same TCP connection.
+    pub reverse: Option<u32>,
 }
 
 /// A piece of news.

@@ -16,6 +16,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
 
 /// Listening sockets of transport `g` have this port plus `g`.
 pub const FIRST_LISTENING: u16 = 5_000;
@@ -33,8 +34,12 @@ struct Conn {
     group: u32,
     src: u32,
     dst: u32,
-    sender: Option<Socket>,
-    receiver: Option<Socket>,
+    sender: Option<Arc<Socket>>,
+    receiver: Option<Arc<Socket>>,
+    /// The direction back of the same TCP connection: its sender is this one's receiver.
+    reverse: Option<u32>,
+    /// It is the direction from the socket that accepts.
+    passive: bool,
     established: bool,
     /// Nothing more can be sent.
     broken: bool,
@@ -182,7 +187,7 @@ impl Ends {
                 group,
                 src,
                 dst,
-                sender: Some(socket),
+                sender: Some(Arc::new(socket)),
                 target: Some(0),
                 established: true,
                 ..Conn::default()
@@ -197,7 +202,26 @@ impl Ends {
         }
         let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
         self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Sender)))?;
-        self.conns.push(Conn { group, src, dst, sender: Some(socket), target: Some(0), ..Conn::default() });
+        self.conns.push(Conn { group, src, dst, sender: Some(Arc::new(socket)), target: Some(0), ..Conn::default() });
+        Ok(())
+    }
+
+    /// Opens connection `conn`, the next one, as the direction back of `opener`, which opens at the same instant. It has the sockets of that one.
+    ///
+    /// # Errors
+    /// Errors of epoll(7).
+    pub fn open_reverse(&mut self, conn: u32, opener: u32) -> io::Result<()> {
+        debug_assert_eq!(conn as usize, self.conns.len());
+        let first = &mut self.conns[opener as usize];
+        first.reverse = Some(conn);
+        let receiver = first.sender.clone();
+        if let Some(socket) = &receiver {
+            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
+            self.epoll.modify(socket, &mut EpollEvent::new(flags, mark(opener as usize, Side::Sender)))?;
+        }
+        let (group, src, dst) = (first.group, first.dst, first.src);
+        let reverse = Some(opener);
+        self.conns.push(Conn { group, src, dst, receiver, reverse, passive: true, target: Some(0), ..Conn::default() });
         Ok(())
     }
 
@@ -245,7 +269,7 @@ impl Ends {
             if left == 0 {
                 break;
             }
-            match (&*socket).write(&page[..left as usize]) {
+            match (&**socket).write(&page[..left as usize]) {
                 Ok(n) => c.written += n as u64,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 Err(e) => {
@@ -275,10 +299,20 @@ impl Ends {
             for e in &ready[..n] {
                 let (number, side) = ((e.data() >> 2) as usize, e.data() & 3);
                 match side {
-                    0 => self.sender_ready(now, number as u32),
-                    1 => self.receiver_ready(now, number as u32),
+                    0 => {
+                        self.sender_ready(now, number as u32);
+                        if let Some(other) = self.conns[number].reverse {
+                            self.receiver_ready(now, other);
+                        }
+                    }
+                    1 => {
+                        self.receiver_ready(now, number as u32);
+                        if let Some(other) = self.conns[number].reverse {
+                            self.sender_ready(now, other);
+                        }
+                    }
                     3 => self.discard(number),
-                    _ => self.accept(number)?,
+                    _ => self.accept(now, number)?,
                 }
             }
             if n < ready.len() {
@@ -304,7 +338,7 @@ impl Ends {
         self.push(now, conn);
     }
 
-    fn accept(&mut self, listener: usize) -> io::Result<()> {
+    fn accept(&mut self, now: Time, listener: usize) -> io::Result<()> {
         loop {
             let (socket, peer) = match self.listeners[listener].accept() {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -313,10 +347,27 @@ impl Ends {
             socket.set_nonblocking(true)?;
             let Some(SocketAddr::V4(peer)) = peer.as_socket() else { continue };
             let Some(conn) = self.awaited.remove(&peer) else { continue };
-            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+            let (reverse, socket) = (self.conns[conn as usize].reverse, Arc::new(socket));
+            let writes = if reverse.is_some() { EpollFlags::EPOLLOUT } else { EpollFlags::empty() };
+            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET | writes;
             self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Receiver)))?;
-            self.conns[conn as usize].receiver = Some(socket);
+            self.conns[conn as usize].receiver = Some(Arc::clone(&socket));
+            if let Some(other) = reverse {
+                self.accept_reverse(now, other, socket)?;
+            }
         }
+    }
+
+    /// The accepted socket sends for `conn`, the direction back.
+    fn accept_reverse(&mut self, now: Time, conn: u32, socket: Arc<Socket>) -> io::Result<()> {
+        if let Some(waits) = self.waits(self.conns[conn as usize].group) {
+            socket.set_mark(delay_queue::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
+        }
+        let c = &mut self.conns[conn as usize];
+        (c.sender, c.established) = (Some(socket), true);
+        self.events.push(Event { time: now.0, conn, kind: event::ESTABLISHED, bytes: 0 });
+        self.push(now, conn);
+        Ok(())
     }
 
     /// Datagrams that have arrived were counted as packets.
@@ -344,7 +395,8 @@ impl Ends {
     pub fn sample(&mut self, now: Time, conn: u32) {
         let Some(c) = self.conns.get_mut(conn as usize) else { return };
         let Some(Ok(info)) = c.sender.as_ref().map(|s| TcpInfo::of(s.as_fd())) else { return };
-        c.acked = payload_acked(&info).min(c.written);
+        // The kernel counts no SYN-ACK (tcp_create_openreq_child).
+        c.acked = if c.passive { info.bytes_acked() } else { payload_acked(&info) }.min(c.written);
         while c.unacked.front().is_some_and(|end| *end <= c.acked) {
             c.unacked.pop_front();
             self.events.push(Event { time: now.0, conn, kind: event::ACKED, bytes: c.acked });

@@ -360,7 +360,10 @@ impl<'a> Session<'a> {
                 protocol::Open::KIND => {
                     for open in frame.records::<protocol::Open>() {
                         commands.send(Command::Flow(flow(ends, segments[open.group as usize], &open)));
-                        ends.open(open.conn, open.group, open.src, open.dst)?;
+                        match opener(&open) {
+                            Some(opener) => ends.open_reverse(open.conn, opener)?,
+                            None => ends.open(open.conn, open.group, open.src, open.dst)?,
+                        }
                     }
                 }
                 protocol::Write::KIND => {
@@ -395,9 +398,20 @@ fn ports(list: &[u32], len: u32) -> Box<[PortId]> {
     list.iter().take(len as usize).map(|&p| PortId::new(p)).collect()
 }
 
+/// The connection whose direction back opens.
+fn opener(open: &protocol::Open) -> Option<u32> {
+    (open.flags & number::OPEN_REVERSE != 0).then_some(open.reverse_of)
+}
+
 /// A connection or source of datagrams that opens, as the switch has to know it.
 fn flow(ends: &Ends, segment: u32, open: &protocol::Open) -> Flow {
-    let (from, to) = ends.addresses(open.conn, open.group, open.src, open.dst);
+    let (from, to) = match opener(open) {
+        Some(opener) => {
+            let (from, to) = ends.addresses(opener, open.group, open.dst, open.src);
+            (to, from)
+        }
+        None => ends.addresses(open.conn, open.group, open.src, open.dst),
+    };
     let [header, ack_size, probe_size] = ends.sizes(open.group);
     let end = |a: SocketAddrV4| (*a.ip(), a.port());
     let tag = ends.tag(open.group);
@@ -413,5 +427,6 @@ fn flow(ends: &Ends, segment: u32, open: &protocol::Open) -> Flow {
         probe_size,
         waits: ends.waits(open.group).is_some(),
         stream: (tag != [0; TAGS]).then(|| Stream::new(tag, segment)),
+        reverse: opener(open),
     }
 }

@@ -109,12 +109,9 @@ impl Records for TraceWriter {
 }
 
 impl TraceSink for TraceWriter {
-    fn delivered(&mut self, now: Time, delivery: &Delivery) {
+    fn delivered(&mut self, now: Time, delivery: &Delivery, acked: Option<u32>) {
         self.packet(now, delivery.port, &delivery.skb, what::DELIVERED, (0, QueueState::default()));
-        let of = owner(&delivery.skb.meta);
-        if of.back {
-            self.own.touched.push(of.conn);
-        }
+        self.own.touched.extend(acked);
     }
 
     fn publish(&mut self) {

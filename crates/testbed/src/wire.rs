@@ -4,7 +4,7 @@ use crate::clock::{Clock, real_time};
 use crate::commands::{Command, CommandReceiver, Flow};
 use crate::deadline_miss::DeadlineMisses;
 use crate::delay_queue::HoldTimes;
-use crate::frame::{self, End, Headers};
+use crate::frame::{self, End, Headers, flag};
 use crate::records::{Packet, Records};
 use crate::segmentation::segments;
 use crate::switch::{Delivery, Switch};
@@ -14,7 +14,7 @@ use forebay_types::{PortId, Time};
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
@@ -34,8 +34,8 @@ pub struct Owner {
 
 /// Receiver of the trace of a run.
 pub trait TraceSink: Records {
-    /// A packet of a connection was handed to its host at `now`. If it went back, the sender of the connection is there.
-    fn delivered(&mut self, now: Time, delivery: &Delivery);
+    /// A packet of a connection was handed to its host at `now`, where the sender of connection `acked` is: the packet acknowledges its data.
+    fn delivered(&mut self, now: Time, delivery: &Delivery, acked: Option<u32>);
 
     /// No event is due for a while: publishes the records written so far.
     fn publish(&mut self);
@@ -60,6 +60,8 @@ pub struct Wire<L> {
     by_address: HashMap<Ipv4Addr, usize>,
     /// Flows by connection number.
     flows: Vec<Flow>,
+    /// Connections with data in both directions whose opener has received data, by the number of the direction back.
+    answered: HashSet<u32>,
     /// Newest flow between two ends: number, and whether packets go in the direction of ACKs.
     by_ends: HashMap<(End, End), (u32, bool)>,
     commands: CommandReceiver,
@@ -114,7 +116,8 @@ impl<L: TraceSink> Wire<L> {
         let holds = None;
         let (flows, by_ends, misses) = (Vec::new(), HashMap::new(), DeadlineMisses::default());
         let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
-        Wire { switch, devices, by_address, flows, by_ends, commands, clock, misses, holds, trace, sent: 0, strays: 0 }
+        let answered = HashSet::new();
+        Wire { switch, devices, by_address, flows, answered, by_ends, commands, clock, misses, holds, trace, sent: 0, strays: 0 }
     }
 
     /// Holds packets as `holds` says.
@@ -169,10 +172,14 @@ impl<L: TraceSink> Wire<L> {
             let now = clock.now();
             let written = self.devices[device].1.send(bytes);
             self.misses.add(delivery.due, now);
-            if written.is_ok() {
-                self.trace.delivered(now, &delivery);
-            }
             let Owner { conn, back } = owner(&delivery.skb.meta);
+            let reverse = self.flows[conn as usize].reverse;
+            if !back && reverse.is_some_and(|opener| opener < conn) {
+                self.answered.insert(conn);
+            }
+            if written.is_ok() {
+                self.trace.delivered(now, &delivery, if back { Some(conn) } else { reverse });
+            }
             if back && let Some(stream) = &mut self.flows[conn as usize].stream {
                 stream.answered(&delivery.skb.frame.headers);
             }
@@ -211,8 +218,14 @@ impl<L: TraceSink> Wire<L> {
         while let Some(command) = self.commands.next() {
             match command {
                 Command::Flow(flow) => {
-                    self.by_ends.insert((flow.to, flow.from), (flow.conn, true));
-                    self.by_ends.insert((flow.from, flow.to), (flow.conn, false));
+                    match flow.reverse {
+                        // Its packets are those of the flow that opens the connection.
+                        Some(opener) => self.flows[opener as usize].reverse = Some(flow.conn),
+                        None => {
+                            self.by_ends.insert((flow.to, flow.from), (flow.conn, true));
+                            self.by_ends.insert((flow.from, flow.to), (flow.conn, false));
+                        }
+                    }
                     self.route(flow.conn, &flow.forth, &flow.back);
                     // They are numbered in the order in which they open.
                     self.flows.push(flow);
@@ -249,11 +262,27 @@ impl<L: TraceSink> Wire<L> {
         self.switch.send(now, packet, meta, &mut self.trace);
     }
 
+    /// Connection and direction of a packet of `opener`, which may be one direction of a TCP connection with data in both: data belong to the direction
+    /// of their sender, an ACK without data to the other. The handshake belongs to the direction that opens; its last ACK leaves before data has come.
+    fn direction(&self, opener: u32, back: bool, headers: &Headers) -> (u32, bool) {
+        let (Some(reverse), Some(tcp)) = (self.flows.get(opener as usize).and_then(|f| f.reverse), headers.tcp) else {
+            return (opener, back);
+        };
+        let (syn, data) = (tcp.flags & flag::SYN != 0, headers.payload > 0 || tcp.flags & flag::FIN != 0);
+        match back {
+            false if syn || data || !self.answered.contains(&reverse) => (opener, false),
+            false => (reverse, true),
+            true if syn || !data => (opener, true),
+            true => (reverse, false),
+        }
+    }
+
     /// Packet properties that disciplines use, for a packet that leaves its host; `None`: it belongs to no known flow.
     fn meta(&mut self, headers: &Headers) -> Option<Arrival> {
         // A message is known before its first packet, and a flow before its first.
         self.run_commands();
-        let &(conn, back) = self.by_ends.get(&(headers.from, headers.to))?;
+        let &(opener, back) = self.by_ends.get(&(headers.from, headers.to))?;
+        let (conn, back) = self.direction(opener, back, headers);
         let flow = self.flows.get_mut(conn as usize)?;
         let class = match &mut flow.stream {
             Some(stream) if back => stream.answer(),

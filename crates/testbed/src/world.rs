@@ -131,9 +131,8 @@ impl World for Testbed {
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
         }
-        if experiment.workloads.iter().any(|w| w.kind.two_way()) {
-            let reason = "requests and answers have a connection for each direction here; legal: `two-way = false`";
-            refuse("workload.two-way", reason.to_owned());
+        for (_, reason) in experiment.two_way_conflicts() {
+            refuse("workload.two-way", reason);
         }
         for group in &experiment.groups {
             let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);

@@ -3,7 +3,7 @@
 
 use crate::worlds::both;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::EventKind;
+use forebay_experiment::rows::{EventKind, PacketRow};
 use std::collections::BTreeMap;
 
 /// Two racks of two hosts and two spines; every host of one rack sends to one of the other. Packets that a spine loses in 400 ms are not recovered.
@@ -78,6 +78,22 @@ fn connections_survive() {
     let Some([real, _]) = both(&text, false) else { return };
     assert!(real.flows.len() == 4 && real.flows.iter().all(|f| !f.end.is_never()), "all messages arrive");
     assert!(real.events.iter().any(|e| e.packets.is_some_and(|n| n > 0)), "{:?}", real.events);
+}
+
+/// Requests and answers share a TCP connection: one handshake, and most requests are acknowledged by their answers.
+#[test]
+fn two_way_requests_share_connection() {
+    let Some([real, exact]) = both(&(blocks("\"newreno\"") + "two-way = true\n"), true) else { return };
+    for report in [&real, &exact] {
+        let count = |wanted: &dyn Fn(&PacketRow) -> bool| report.packets.iter().filter(|p| wanted(p)).count();
+        assert_eq!(count(&|p| p.syn && !p.back), 3, "handshakes");
+        let requests: Vec<u64> = report.flows.iter().filter(|f| f.request).map(|f| f.conn_id).collect();
+        assert_eq!((requests.len(), report.flows.len()), (15, 30));
+        assert!(report.flows.iter().all(|f| !f.acked.is_never()), "all messages are acknowledged");
+        let alone = count(&|p| p.back && !p.syn && requests.contains(&p.conn_id));
+        assert!(alone < 15, "{alone} ACKs of 15 requests carry no data");
+    }
+    assert_eq!(classes(&real), classes(&exact), "data segments");
 }
 
 /// The class of each data segment at its first arrival, by connection and place of its first byte in the stream (from 1).
