@@ -93,7 +93,9 @@ pub(crate) fn sentence(
     if best > 0.0 && !matters(s, cells) {
         let all_ranked = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
         let (low, high) = (all_ranked().map(value).fold(f64::INFINITY, f64::min), all_ranked().map(value).fold(0.0, f64::max));
-        return format!("The {} is nearly the same: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
+        let (low, high) = (quantity(low, unit), quantity(high, unit));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        return format!("The {} is nearly the same: {range}.", t.phrase);
     }
     // Small differences are no ranking, however sure they are.
     let near = |i: &usize| cells[*i].is_some_and(|c| !c.at_least) && (value(i) - best).abs() <= SMALL * best.abs();
@@ -232,6 +234,31 @@ pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<Stri
         text(other),
         name(data, other)
     ))
+}
+
+/// Minimum ratio of the mean times of queries that are named although their 99th percentiles are alike. Our choice.
+const MEANS_APART: f64 = 1.5;
+
+/// Sentence about mean times of queries that differ clearly although the 99th percentiles are within 20 %: with and without many stalls, the slowest
+/// of a hundred may have the same timeout.
+pub(crate) fn mean_apart(data: &Data, t: &HeadlineMetric, s: &Ranking, cells: &[Option<Cell>]) -> Option<String> {
+    if t.metric != "qct_p99_s" {
+        return None;
+    }
+    let all: Vec<usize> = std::iter::once(s.best).chain(s.tied.iter().chain(&s.worse).copied()).collect();
+    let tails: Vec<f64> = all.iter().map(|i| mean(cells, *i)).collect();
+    let apart = |of: &[f64]| of.iter().fold(0.0_f64, |m, v| m.max(*v)) / of.iter().fold(f64::INFINITY, |m, v| m.min(*v));
+    let means: Vec<f64> = all.iter().filter_map(|i| mean_time(data, *i)).collect();
+    if means.len() < all.len() || apart(&tails) > 1.0 + NARROW || apart(&means) < MEANS_APART {
+        return None;
+    }
+    let mut order: Vec<(usize, f64)> = all.into_iter().zip(means).collect();
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (first, rest) = order.split_first()?;
+    let one = |(i, v): &(usize, f64)| format!("{} with {}", quantity(*v, Dimension::Seconds), name(data, *i));
+    let rest: Vec<String> = rest.iter().take(MAX_NAMED).map(one).collect();
+    let best = format!("**{}** with **{}**", quantity(first.1, Dimension::Seconds), name(data, first.0));
+    Some(format!("A query takes {best} on average, {}, although the 99th percentiles are alike.", list(&rest)))
 }
 
 /// Undecided subjects: unfinished ones may be better than the best; others are worse, but not significantly.

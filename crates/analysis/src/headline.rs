@@ -167,6 +167,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             let unit = unit_of(t.metric);
             let Some(ranking) = compare(&cells, &comparison.members, t.better) else { continue };
             let ranking = comparison::paired(data, ranking, &t);
+            out.extend(comparison::mean_apart(data, &t, &ranking, &cells).map(|s| comparison.prefix.clone() + &s));
             out.extend(median_apart(data, &t, &ranking, &cells, comparison));
             let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
             let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
@@ -338,7 +339,8 @@ fn share(data: &Data, network: usize) -> Option<String> {
         let part = crate::cells::cell(data.values(i, "datagrams_lost")).map(|c| c.mean).filter(|part| *part > 0.0)?;
         Some(format!("; {} of the datagrams of {} are lost", bold(&quantity(part, Dimension::Fraction)), data.subjects[i].group))
     };
-    out.extend(members.iter().filter_map(|i| lost(*i)));
+    let dropped = data.ports.iter().any(|p| p.drops > 0.0) || !data.losing_links.is_empty();
+    out.extend(members.iter().filter(|_| dropped).filter_map(|i| lost(*i)));
     Some(out + ".")
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Limits {
     pub busiest: Option<usize>,
     /// True if the interfaces of their sending hosts are full, which they do not share with other hosts.
     pub own: bool,
+    /// True if the paths differ between seeds: the mean utilization of a link says little about one run.
+    pub draws: bool,
     /// Links between switches that carry traffic, where the network chooses among several.
     pub fabric: Option<Fabric>,
 }
@@ -71,8 +73,10 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         own_links &= own.is_some_and(|p| used(&p) >= FULL);
         out.busiest = busiest;
     }
+    let network = data.subjects[subject].network;
+    out.draws = branches && data.runs.iter().filter(|r| r.network == network).nth(1).is_some();
     let hosts_bps = interfaces.iter().map(|p| data.ports[*p].rate_bps).sum();
-    out.fabric = fabric(data, data.subjects[subject].network, hosts_bps).filter(|_| branches);
+    out.fabric = fabric(data, network, hosts_bps).filter(|_| branches);
     (out.flows > 0 && time > 0.0).then(|| Limits {
         own: own_links && out.busiest.is_some(),
         rwnd: (out.rwnd / time).min(1.0),
@@ -109,7 +113,7 @@ fn fabric(data: &Data, network: usize, hosts_bps: f64) -> Option<Fabric> {
 impl Limits {
     /// True if something else than a full link limits them.
     pub(crate) fn is_other_than_link(&self, data: &Data) -> bool {
-        self.rwnd.max(self.sndbuf) >= NAMED || self.port(data).is_some_and(|p| p.utilization < FULL)
+        self.rwnd.max(self.sndbuf) >= NAMED || !self.draws && self.port(data).is_some_and(|p| p.utilization < FULL)
     }
 
     /// End of a sentence about the flows.
@@ -124,7 +128,7 @@ impl Limits {
             .filter(|(v, _)| *v >= NAMED)
             .map(|(v, what)| format!("the **{what}** limits {them} for {} of the time", part(*v)))
             .collect();
-        let unused = self.port(data).filter(|p| p.utilization < FULL);
+        let unused = self.port(data).filter(|p| !self.draws && p.utilization < FULL);
         let busiest = |p: &Port| format!("{}, the busiest link, is {} utilized", p.name, part(p.utilization));
         match (ends.is_empty(), unused) {
             (true, Some(p)) => Some(format!("the **congestion window** limits {them}: {}", busiest(p))),
@@ -142,7 +146,7 @@ impl Limits {
         let used = quantity(port.utilization, Dimension::Fraction);
         Some(match self.fabric {
             // Flows collide on some links while others have capacity to spare.
-            Some(f) if f.most >= FULL && f.mean < FULL => {
+            Some(f) if (f.most >= FULL || self.draws) && f.mean < FULL => {
                 let part = |v: f64| quantity(v, Dimension::Fraction);
                 let full = if f.full > 0 {
                     format!("**{} of {}** links between switches are full", f.full, f.links)
@@ -171,6 +175,7 @@ impl Limits {
             }
             Some(port) if port.utilization >= FULL && self.own => format!("own link {}", port.name),
             Some(port) if port.utilization >= FULL => format!("link {}", port.name),
+            Some(_) if self.draws => "links between switches".to_owned(),
             _ => "congestion window".to_owned(),
         }
     }

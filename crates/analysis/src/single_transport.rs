@@ -170,7 +170,9 @@ impl One<'_> {
         let flows = if n == 1.0 { "1 long flow has a".into() } else { format!("{} long flows have a total", number(n)) };
         let (apart, waits) = (self.apart().unwrap_or_default(), self.waits_of_long().unwrap_or_default());
         let limited = if waits.is_empty() { self.limited().unwrap_or_default() } else { String::new() };
-        let lost = self.value("datagrams_lost").filter(|part| *part > 0.0);
+        // Without a loss anywhere, the rest was under way when the run ended.
+        let dropped = self.data.ports.iter().any(|p| p.drops > 0.0) || !self.data.losing_links.is_empty();
+        let lost = self.value("datagrams_lost").filter(|part| *part > 0.0 && dropped);
         let lost =
             lost.map_or_else(String::new, |p| format!("; {} of its datagrams are lost", bold(&quantity(p, Dimension::Fraction))));
         Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{lost}.", bold(&goodput)))

@@ -58,6 +58,16 @@ static u32 alpha_of(struct sock *sk)
 	return kind == INET_DIAG_DCTCPINFO && info.dctcp.dctcp_enabled ? info.dctcp.dctcp_alpha : FB_NONE;
 }
 
+/* Time so far in this state, in microseconds (tcp.c, tcp_get_info_chrono_stats). */
+static u64 chrono(const struct tcp_sock *tp, enum tcp_chrono type)
+{
+	u64 time = tp->chrono_stat[type - 1];
+
+	if (tp->chrono_type == type)
+		time += tcp_jiffies32 - tp->chrono_start;
+	return time * (USEC_PER_SEC / HZ);
+}
+
 static void record(const struct fb_conn *conn, u32 rtt_us, bool ece)
 {
 	struct sock *sk = conn->sender->sk;
@@ -84,6 +94,8 @@ static void record(const struct fb_conn *conn, u32 rtt_us, bool ece)
 		.ca_state = icsk->icsk_ca_state,
 		.ece = ece,
 		.backoff = icsk->icsk_backoff,
+		.rwnd_limited_us = chrono(tp, TCP_CHRONO_RWND_LIMITED),
+		.sndbuf_limited_us = chrono(tp, TCP_CHRONO_SNDBUF_LIMITED),
 	};
 
 	fb_record(FB_TCP, &tcp, sizeof(tcp));

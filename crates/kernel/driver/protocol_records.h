@@ -81,6 +81,8 @@ struct fb_tcp {
 	fb_u8 ca_state;
 	fb_u8 ece; /* the ACK carried ECE */
 	fb_u16 backoff;
+	fb_u64 rwnd_limited_us; /* time in which the receive window limited the sender, as tcpi_rwnd_limited */
+	fb_u64 sndbuf_limited_us;
 };
 
 enum fb_timer_kind { FB_TIMER_RTO, FB_TIMER_PROBE, FB_TIMER_SYN, FB_TIMER_PERSIST };

@@ -9,7 +9,7 @@ use forebay_apps::{Job, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::traffic::Datagram;
-use forebay_types::{ConnSlot, PortId, Time, WorkloadId};
+use forebay_types::{ConnSlot, PortId, Time, TimeOrNever, WorkloadId};
 
 /// A connection.
 #[derive(Debug)]
@@ -137,6 +137,10 @@ impl Connection {
             ..FlowRow::default()
         };
         m.stats.fill(&mut row);
+        if self.datagram.is_some() {
+            // Datagrams have no window.
+            (row.rwnd_limited, row.sndbuf_limited) = (TimeOrNever::NEVER, TimeOrNever::NEVER);
+        }
         row
     }
 }

@@ -29,6 +29,9 @@ pub(crate) struct Stats {
     pub rtt_min_us: Option<u32>,
     pub rtt_sum_us: u64,
     pub rtt_count: u64,
+    /// Times in which the receive window and the send buffer limited the sender, us.
+    pub rwnd_limited_us: u64,
+    pub sndbuf_limited_us: u64,
 }
 
 impl Stats {
@@ -51,6 +54,8 @@ impl Stats {
         row.cwnd_max = f64::from(self.cwnd_max);
         row.rtt_min = self.rtt_min_us.map(|us| Time(u64::from(us) * US)).into();
         row.rtt_mean = (self.rtt_sum_us * US).checked_div(self.rtt_count).map(Time).into();
+        row.rwnd_limited = Time(self.rwnd_limited_us * US).into();
+        row.sndbuf_limited = Time(self.sndbuf_limited_us * US).into();
     }
 }
 

@@ -176,7 +176,7 @@ records! {
     Tcp = 67, "fb_tcp" {
         time: u64, conn: u32, cwnd: u32, ssthresh: u32, srtt_us8: u32, rttvar_us4: u32, rto_us: u32, acked: u64, unacked: u32,
         packets_out: u32, sacked_out: u32, lost_out: u32, retrans_out: u32, total_retrans: u32, rtt_us: u32, snd_wnd: u32, alpha: u32,
-        ca_state: u8, ece: u8, backoff: u16,
+        ca_state: u8, ece: u8, backoff: u16, rwnd_limited_us: u64, sndbuf_limited_us: u64,
     }
     /// `struct fb_timer`.
     Timer = 68, "fb_timer" { time: u64, conn: u32, kind: u32, rto_us: u32, backoff: u32, packets_out: u32, pad: u32 }

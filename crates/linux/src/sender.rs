@@ -27,12 +27,14 @@ pub(crate) struct Sender {
     ca_state: u8,
     /// End of the reduction that a mark has caused, as the kernel's `high_seq`.
     reduction_end: u64,
+    /// Times in which the receive window and the send buffer limited it so far, us.
+    limited: (u64, u64),
 }
 
 impl Sender {
     /// A sender without packets, with a window of `cwnd` segments.
     pub(crate) fn new(cwnd: u32) -> Sender {
-        Sender { isn: None, high: 0, high_before: 0, high_since: 0, una: 0, cwnd, ca_state: 0, reduction_end: 0 }
+        Sender { isn: None, high: 0, high_before: 0, high_since: 0, una: 0, cwnd, ca_state: 0, reduction_end: 0, limited: (0, 0) }
     }
 
     /// The congestion window, segments.
@@ -87,6 +89,9 @@ impl Sender {
         self.cwnd = t.cwnd;
         let oldest = messages.oldest_stats();
         oldest.cwnd_max = oldest.cwnd_max.max(t.cwnd);
+        oldest.rwnd_limited_us += t.rwnd_limited_us.saturating_sub(self.limited.0);
+        oldest.sndbuf_limited_us += t.sndbuf_limited_us.saturating_sub(self.limited.1);
+        self.limited = (t.rwnd_limited_us, t.sndbuf_limited_us);
         if t.rtt_us != NONE {
             oldest.sample(t.rtt_us);
         }
@@ -217,6 +222,17 @@ mod tests {
         s.acked(&ack(50, 5_000, 2, 1), &mut all);
         let stats = &all.first().unwrap().stats;
         assert_eq!((stats.ecn_reductions, stats.reduction_alpha, stats.ce_bytes), (2, Some(1.0), 5_000));
+    }
+
+    #[test]
+    fn limits_add_up_over_messages() {
+        let mut all = messages(100_000, 10_000);
+        let mut s = Sender::new(10);
+        for (rwnd_limited_us, sndbuf_limited_us) in [(0, 0), (700, 0), (900, 50), (900, 80)] {
+            s.acked(&Tcp { acked: 1_000, rwnd_limited_us, sndbuf_limited_us, ..tcp() }, &mut all);
+        }
+        let stats = &all.first().unwrap().stats;
+        assert_eq!((stats.rwnd_limited_us, stats.sndbuf_limited_us), (900, 80));
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub(crate) fn tcp() -> Tcp {
         ca_state: 0,
         ece: 0,
         backoff: 0,
+        rwnd_limited_us: 0,
+        sndbuf_limited_us: 0,
     }
 }
 

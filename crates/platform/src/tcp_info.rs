@@ -141,6 +141,16 @@ impl TcpInfo {
         self.u32_at(148)
     }
 
+    /// Time in which the receive window limited the sender, us (`tcpi_rwnd_limited`).
+    pub fn rwnd_limited_us(&self) -> u64 {
+        self.u64_at(176)
+    }
+
+    /// Time in which the send buffer limited the sender, us (`tcpi_sndbuf_limited`).
+    pub fn sndbuf_limited_us(&self) -> u64 {
+        self.u64_at(184)
+    }
+
     /// Segments delivered.
     pub fn delivered(&self) -> u32 {
         self.u32_at(192)
@@ -180,6 +190,14 @@ mod tests {
         let info = TcpInfo::of(socket.as_fd()).unwrap();
         assert_eq!((info.state(), info.total_retrans()), (1, 0));
         assert!(info.cwnd() >= 1 && info.mss() > 500);
+    }
+
+    #[test]
+    fn limits_are_behind_delivery_rate() {
+        let mut bytes = [0; 200];
+        (bytes[176], bytes[184]) = (7, 9);
+        let info = TcpInfo::from_bytes(&bytes);
+        assert_eq!((info.rwnd_limited_us(), info.sndbuf_limited_us()), (7, 9));
     }
 
     #[test]

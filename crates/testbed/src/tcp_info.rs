@@ -33,5 +33,7 @@ pub fn record(info: &TcpInfo, time: Time, conn: u32) -> Tcp {
         ca_state: info.ca_state(),
         ece: 0,
         backoff: u16::from(info.backoff()),
+        rwnd_limited_us: info.rwnd_limited_us(),
+        sndbuf_limited_us: info.sndbuf_limited_us(),
     }
 }

@@ -36,11 +36,7 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
             out.iter().rev().take(64).position(|c| c.at == p.at && c.subject == p.subject).map(|back| out.len() - 1 - back);
         let at = known.unwrap_or_else(|| {
             let named = sweep.axes.iter().zip(&p.at).filter(|(_, v)| **v != Value::Unset);
-            let value = |(axis, v): (&super::sweep_data::SweptAxis, &Value)| match v {
-                Value::Number(n) => format!("{} {}", axis.short, quantity(*n, axis.unit)).trim().to_owned(),
-                _ => format!("{} {}", axis.short, v.text()).trim().to_owned(),
-            };
-            let mut parts: Vec<String> = named.map(value).collect();
+            let mut parts: Vec<String> = named.map(|(axis, v)| axis.of(v)).collect();
             if several {
                 // The workload stands at the beginning of sentences.
                 parts.push(p.subject.strip_suffix(&format!(", {}", p.class)).unwrap_or(&p.subject).to_owned());

@@ -38,6 +38,15 @@ pub struct SweptAxis {
 }
 
 impl SweptAxis {
+    /// The key with one of its values: `senders 8`.
+    pub(super) fn of(&self, value: &Value) -> String {
+        let text = match value {
+            Value::Number(n) => forebay_analysis::quantity(*n, self.unit),
+            _ => value.text(),
+        };
+        format!("{} {text}", self.short).trim().to_owned()
+    }
+
     /// True if the key defines the load, which is given: traffic, number of hosts, and what links lose.
     pub(super) fn is_load(&self) -> bool {
         let key = self.key.trim_start_matches("topology.");

@@ -64,13 +64,22 @@ fn of_one(sweep: &Sweep, all: &[&Choice]) -> Option<String> {
     }
     let choices: BTreeSet<&str> = by_load.iter().flat_map(|(_, of)| of).map(|c| c.0.as_str()).collect();
     let equal = wins.len() == choices.len() && wins.values().all(|w| Some(w) == wins.values().next());
-    if n < 2 || equal {
+    if n < 2 || equal && (open > 0 || wins.values().sum::<usize>() != n) {
         return None;
+    }
+    let word = if less { "lowest" } else { "highest" };
+    if equal {
+        // Each load has another winner.
+        let text = |load: &[&Value]| loads.iter().zip(load).map(|(i, v)| sweep.axes[*i].of(v)).collect::<Vec<_>>().join(", ");
+        let better = |a: &f64, b: &f64| if less { a.total_cmp(b) } else { b.total_cmp(a) };
+        let best = |of: &[Named]| of.iter().min_by(|a, b| better(&a.1, &b.1)).map_or(String::new(), |c| c.0.clone());
+        let each = by_load.iter().map(|(load, of)| format!("{} at {}", bold(&best(of)), text(load)));
+        let label = m.label.replace("{first}", "the first group");
+        return Some(format!("The {word} {label} depends on the load: {}.", list(&each.collect::<Vec<_>>())));
     }
     let keys: Vec<String> = loads.iter().map(|i| sweep.axes[*i].short.clone()).collect();
     let mut order: Vec<(&String, &usize)> = wins.iter().collect();
     order.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
-    let word = if less { "lowest" } else { "highest" };
     let open = if open == 0 {
         String::new()
     } else {
