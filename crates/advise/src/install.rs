@@ -144,21 +144,17 @@ pub(crate) fn trim(rate: Rate, own: &str, peers: &Peers) -> Vec<Step> {
     vec![step, watch]
 }
 
-/// Steps that attach ProBoSCIS at both ends.
-pub(crate) fn proboscis(own: &str, peers: &Peers) -> Vec<Step> {
-    let place = format!("hosts {} (both ends)", peers.ends(Some(own)));
-    let mut step = Step::attach(place, "proboscis", "--dst SUBNET", "");
-    step.open = "are not changed".into();
-    vec![step]
+/// Step that attaches ProBoSCIS at both ends of one transport's connections, or of all.
+pub(crate) fn proboscis(own: Option<&str>, peers: &Peers) -> Step {
+    let place = format!("hosts {} (both ends)", peers.ends(own));
+    let step = Step::attach(place, "proboscis", "--dst SUBNET", "");
+    Step { open: "are not changed".into(), ..step }
 }
 
-/// Marking of a switch at a threshold of `k` packets.
-pub(crate) fn marking(k: u32) -> Step {
-    let bytes = u64::from(k) * 1500;
-    Step::words(
-        "switch, ports towards the hosts and between switches",
-        format!("ECN marking with minimum = maximum = {bytes} B ({k} packets), probability 100 %"),
-    )
+/// ECN marking of a switch at these thresholds.
+pub(crate) fn marking(thresholds: String) -> Step {
+    let place = "switch, ports towards the hosts and between switches";
+    Step::words(place, format!("ECN marking with probability 100 %: {thresholds}"))
 }
 
 /// Minimum RTO of all connections of the sending hosts.

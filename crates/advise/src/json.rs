@@ -2,7 +2,7 @@
 
 use crate::install::Step;
 use crate::rank::{Assessment, Change, ClassEffect, Entry, Price};
-use crate::robust::Robust;
+use crate::robust::{Robust, Tried};
 use crate::search::Advice;
 use crate::words::recommendation;
 use serde_json::{Value as Json, json};
@@ -18,6 +18,7 @@ pub fn json(a: &Advice) -> Json {
         "answer": recommendation(a),
         // Number of an option, counted from 1 as in the table.
         "recommended": a.recommended.map(|i| i + 1),
+        "at_once": a.at_once.map(|i| i + 1),
         "networks": a.variations,
         "not_varied": a.fixed.iter().map(why).collect::<Vec<_>>(),
         "today": entry(a, &a.today),
@@ -55,22 +56,25 @@ fn step(s: &Step) -> Json {
 }
 
 fn robust(a: &Advice, r: &Robust) -> Json {
-    let one = |(name, o): (&String, &Option<crate::robust::Outcome>)| {
-        let o = o.as_ref()?;
-        Some(json!({
+    let one = |(name, tried): (&String, &Tried)| match tried {
+        Tried::Behind => None,
+        Tried::Unknown(why) => Some(json!({"network": name, "unknown": why})),
+        Tried::Measured(o) => Some(json!({
             "network": name,
             "value": o.value,
             "today": o.today,
             "gain": o.gain(a.objective.goal),
+            "worse": o.is_worse(a.objective.goal),
             "completed": o.completed,
             "stalled": o.stalled.1.0,
+            "seeds": o.values.len(),
             "objection": o.objection,
-        }))
+        })),
     };
     json!({
         "loss": r.regret,
         "loss_in": a.variations.get(r.regret_in),
-        "results": a.variations.iter().zip(&r.outcomes).map(one).collect::<Vec<_>>(),
+        "results": a.variations.iter().zip(&r.tried).filter_map(one).collect::<Vec<_>>(),
     })
 }
 

@@ -5,8 +5,8 @@
 //!   persistence; `peers` finds the setting of hosts that reaches the right connections only.
 //! * `assumptions` varies the assumptions of the scenario that its author cannot know exactly. A change is a remedy and is not an assumption.
 //! * `screen` excludes changes by the closed forms, before simulation.
-//! * `search` simulates the others on the pool of sweeps: every change by itself, the best in pairs, the best under all variations, and these with
-//!   all seeds. All variants use the same seeds, so that differences are paired. `trial` runs them, `plan` combines them.
+//! * `search` simulates the others on the pool of sweeps: every change by itself, and the best, with pairs of them, in all networks. `field` drops changes
+//!   that cannot win any more. All variants use the same seeds, so that differences are paired. `trial` runs them, `plan` combines them.
 //! * `rank` compares a change with the present network; `robust` compares changes under the variations; `decide` recommends the one with the best
 //!   worst case. Changes that starve a traffic class rank last.
 //! * `words` and `page` present the result to people, `json` to programs.
@@ -15,6 +15,7 @@ mod assumptions;
 mod columns;
 mod decide;
 mod evidence;
+mod field;
 mod format;
 mod install;
 mod json;
@@ -42,7 +43,7 @@ pub use options::{Choice, Family};
 pub use page::page;
 pub use rank::{Assessment, Change, ClassEffect, Entry, Price};
 pub use request::{AdviseError, Request, Watcher};
-pub use robust::{Outcome, Robust};
+pub use robust::{Outcome, Robust, Tried};
 pub use search::{Advice, advise};
 pub use table::{networks, table};
 pub use words::{installation, recommendation};

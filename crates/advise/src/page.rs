@@ -99,15 +99,15 @@ fn scatter(a: &Advice, shown: &[&Entry]) -> Option<Section> {
 
 /// The objective in every network: rows are networks, columns the best changes.
 fn in_networks(a: &Advice) -> Section {
-    let (heads, body) = network_rows(a);
+    let (heads, body) = network_rows(a, true);
     let heads = std::iter::once("network".to_owned()).chain(heads).collect();
     let row = |(name, cells): (String, Vec<String>)| -> Vec<GridCell> {
         std::iter::once(name).chain(cells).map(|t| GridCell::text(&t)).collect()
     };
     let grid = Grid { heads, rows: body.into_iter().map(row).collect() };
     let text = format!(
-        "The {} in the network of the file and in variations of what is not known exactly, with all messages of two seeds together. `!`: the change \
-         loses work or starves a class there. `-`: it fell behind before, or the network does not allow it.",
+        "The {} in the network of the file and in variations of what is not known exactly, with all messages of its seeds together. `!`: the change \
+         is worse than the present network there. `-`: not tried, because the change can no longer be the best.",
         a.objective
     );
     section("networks", "In other networks", &text, grid)

@@ -1,5 +1,6 @@
 //! Plans: one change, or several together.
 
+use crate::evidence::MATERIAL;
 use crate::install::Step;
 use crate::options::{Choice, Family};
 use crate::rank::{About, Assessment, Entry};
@@ -46,9 +47,19 @@ fn score(entry: &Entry, goal: Goal) -> f64 {
     gain + entry.promise().max(if gain > 0.0 { 0.0 } else { f64::NEG_INFINITY })
 }
 
+/// Plans that can be the best of their family: the best one by few seeds, and those that are not materially worse.
+pub(crate) fn contenders(evaluated: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
+    let best = leaders(evaluated, goal);
+    let near = |(plan, entry): &&(Plan, Entry)| {
+        let leader = best.iter().find(|(b, _)| b.parts[0].family == plan.parts[0].family);
+        leader.is_some_and(|(_, l)| score(entry, goal) + MATERIAL.ln() >= score(l, goal))
+    };
+    evaluated.iter().filter(near).map(|(plan, _)| plan.clone()).collect()
+}
+
 /// The best plan of each family with a gain, best first.
 pub(crate) fn leaders(evaluated: &[(Plan, Entry)], goal: Goal) -> Vec<(Plan, Entry)> {
-    let mut sorted: Vec<&(Plan, Entry)> = evaluated.iter().filter(|(_, e)| score(e, goal) > 0.05).collect();
+    let mut sorted: Vec<&(Plan, Entry)> = evaluated.iter().filter(|(_, e)| score(e, goal) > 0.0).collect();
     sorted.sort_by(|a, b| score(&b.1, goal).total_cmp(&score(&a.1, goal)).then(a.1.name.cmp(&b.1.name)));
     let mut seen: Vec<Family> = Vec::new();
     let mut out = Vec::new();
@@ -62,11 +73,14 @@ pub(crate) fn leaders(evaluated: &[(Plan, Entry)], goal: Goal) -> Vec<(Plan, Ent
     out
 }
 
-/// Pairs of changes that set different things, the most promising first: those of which one holds where the other fails. The bounds of a pair are its
-/// largest and its mean loss if it does as well as the better of both in every network; a pair must promise more than every single change.
-pub(crate) fn complements(field: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
+/// Pairs of changes that set different things, the most promising first: those of which one holds where the other fails, in the first `networks`
+/// networks. The bounds of a pair are its largest and its mean loss if it does as well as the better of both in each; a pair must promise more than every
+/// single change.
+pub(crate) fn complements(field: &[(Plan, Entry)], networks: usize, goal: Goal) -> Vec<Plan> {
     let all: Vec<Robust> = field.iter().filter_map(|(_, e)| e.robust.clone()).collect();
-    let losses: Vec<Vec<f64>> = all.iter().map(|r| r.losses(&all, goal)).collect();
+    // A network in which one of both has no result promises nothing.
+    let known = |losses: Vec<Option<f64>>| losses.into_iter().take(networks).map(|loss| loss.unwrap_or(f64::INFINITY)).collect();
+    let losses: Vec<Vec<f64>> = all.iter().map(|r| known(r.losses(&all, goal))).collect();
     let established = |i: &usize| !field[*i].0.is_experimental();
     let singles = (0..losses.len()).filter(established).map(|i| (largest(&losses[i]), mean(&losses[i])));
     let Some(alone) = singles.reduce(|a, b| if (b.0, b.1) < (a.0, a.1) { b } else { a }) else { return Vec::new() };
@@ -79,7 +93,7 @@ pub(crate) fn complements(field: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
             }
             let both: Vec<f64> = losses[i].iter().zip(&losses[j]).map(|(x, y)| x.min(*y)).collect();
             let (bound, average) = (largest(&both), mean(&both));
-            if bound < 0.9 * alone.0 || bound <= alone.0 && average < 0.7 * alone.1 {
+            if bound * MATERIAL < alone.0 || bound <= alone.0 && average * MATERIAL < alone.1 {
                 let mut parts = [a.parts.clone(), b.parts.clone()].concat();
                 parts.sort_by_key(|c| c.family.slot());
                 let effort = parts.iter().map(|c| c.family.effort()).sum();

@@ -1,6 +1,6 @@
 //! Ranking of changes: by gain, with effects on other classes, and starvation last.
 
-use crate::evidence::{far_fewer, starves};
+use crate::evidence::{MATERIAL, far_fewer, starves};
 use crate::install::Step;
 use crate::measure::ClassNumbers;
 use crate::robust::Robust;
@@ -134,7 +134,7 @@ impl Entry {
 
     /// Returns true if the interval of the objective is the only obstacle: the gain is large and not significant.
     pub(crate) fn needs_seeds(&self, goal: Goal) -> bool {
-        self.assessment == Assessment::Sound && self.gain(goal) > 1.2 && self.objective.is_some_and(|c| c.is_noise())
+        self.assessment == Assessment::Sound && self.gain(goal) > MATERIAL && self.objective.is_some_and(|c| c.is_noise())
     }
 
     /// Returns true if far fewer messages of the class stall, beyond chance.
@@ -152,25 +152,24 @@ impl Entry {
         mean.clamp(-2.0, 2.0) / 4.0 + if stalls { 0.5 } else { 0.0 }
     }
 
-    /// Largest significant improvement of another class as a factor, with its index in `others`.
+    /// Largest significant and material improvement of another class as a factor, with its index in `others`.
     pub(crate) fn side_gain(&self) -> Option<(usize, f64)> {
         let one = |o: &ClassEffect| {
-            let (low, high) = o.change?.interval()?;
-            let sure = if o.goal.more_is_better() { low } else { 1.0 / high };
-            let change = o.change?.factor();
-            (sure > 1.2).then_some(if o.goal.more_is_better() { change } else { 1.0 / change })
+            let change = o.change.filter(|c| !c.is_noise())?.factor();
+            let gain = if o.goal.more_is_better() { change } else { 1.0 / change };
+            (gain > MATERIAL).then_some(gain)
         };
         let all = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, one(o)?)));
         all.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Returns true if another class is significantly worse, by more than a quarter.
+    /// Returns true if another class starves, or is significantly and materially worse.
     pub(crate) fn harms_others(&self) -> bool {
         self.others.iter().any(|o| {
             o.starved
                 || o.change.is_some_and(|c| {
                     let factor = if o.goal.more_is_better() { 1.0 / c.factor() } else { c.factor() };
-                    factor > 1.25 && !c.is_noise()
+                    factor > MATERIAL && !c.is_noise()
                 })
         })
     }

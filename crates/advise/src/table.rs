@@ -2,6 +2,7 @@
 
 use crate::format::{factor, quantity, times};
 use crate::rank::{Assessment, Entry};
+use crate::robust::Tried;
 use crate::search::Advice;
 use std::fmt::Write as _;
 
@@ -41,10 +42,10 @@ fn worst_and_best(a: &Advice, e: &Entry) -> [String; 3] {
     let Some(robust) = &e.robust else { return ["".into(), "".into(), "".into()] };
     let Some((worst, best)) = robust.extremes(goal) else { return ["".into(), "".into(), "".into()] };
     let at = |i: usize| {
-        let value = robust.outcomes[i].as_ref().map_or(f64::NAN, |o| o.value);
+        let value = robust.outcome(i).map_or(f64::NAN, |o| o.value);
         format!("{} {}", quantity(value, goal), a.variations[i])
     };
-    let complete = robust.outcomes.len() == a.variations.len();
+    let complete = robust.tried.iter().all(|t| t.outcome().is_some());
     let loss = match robust.objection() {
         Some((i, text)) => format!("{text} ({})", a.variations[i]),
         None if complete => format!("x {}", times(robust.regret)),
@@ -93,38 +94,51 @@ fn lines(rows: &[(String, Vec<String>)]) -> String {
     out
 }
 
-/// Table of all changes, best first, below the present network.
-pub fn table(a: &Advice) -> String {
+/// Most rows of a table that is printed without `--all`.
+const ROWS: usize = 12;
+
+/// Columns of [`cells`] that are printed without `--all`: value, factor, worst network, stalls.
+const SHORT: [usize; 4] = [0, 1, 3, 6];
+
+/// Table of the changes, best first, below the present network: all of them with all columns, or the first ones, with the number of those left out.
+pub fn table(a: &Advice, all: bool) -> (String, usize) {
     let mut rows = vec![(String::new(), titles(a)), (a.today.name.clone(), today(a))];
-    rows.extend(a.entries.iter().enumerate().map(|(i, e)| (format!("{}. {}", i + 1, e.name), cells(a, e))));
-    lines(&rows)
+    let most = if all { a.entries.len() } else { ROWS - 1 };
+    rows.extend(a.entries.iter().enumerate().take(most).map(|(i, e)| (format!("{}. {}", i + 1, e.name), cells(a, e))));
+    let own = titles(a).len() - a.today.others.len();
+    if !all {
+        for (_, cells) in &mut rows {
+            let others = cells.split_off(own);
+            *cells = SHORT.iter().map(|c| cells[*c].clone()).chain(others).collect();
+        }
+    }
+    (lines(&rows), a.entries.len().saturating_sub(most))
 }
 
 /// Values of the objective in each network: one row for each, with the present network and the best changes as columns.
-pub(crate) fn network_rows(a: &Advice) -> (Vec<String>, Vec<(String, Vec<String>)>) {
+pub(crate) fn network_rows(a: &Advice, all: bool) -> (Vec<String>, Vec<(String, Vec<String>)>) {
     let goal = a.objective.goal;
     let columns: Vec<(String, &Entry)> = std::iter::once((a.today.name.clone(), &a.today))
         .chain(a.entries.iter().enumerate().map(|(i, e)| (format!("{}. {}", i + 1, e.name), e)))
-        .filter(|(_, e)| e.robust.is_some())
+        .filter(|(_, e)| e.robust.as_ref().is_some_and(|r| all || r.next(r.tried.len()).is_none()))
         .collect();
-    let value = |e: &Entry, w: usize| {
-        let outcome = e.robust.as_ref().and_then(|r| r.outcomes.get(w)?.as_ref());
-        outcome.map_or_else(
-            || "-".into(),
-            |o| {
-                let mark = if o.objection.is_some() { " !" } else { "" };
-                format!("{}{mark}", quantity(o.value, goal))
-            },
-        )
+    let value = |e: &Entry, w: usize| match e.robust.as_ref().and_then(|r| r.tried.get(w)) {
+        None | Some(Tried::Behind) => "-".into(),
+        Some(Tried::Unknown(_)) => "not allowed".into(),
+        Some(Tried::Measured(o)) => {
+            let mark = if o.is_worse(goal) { " !" } else { "" };
+            format!("{}{mark}", quantity(o.value, goal))
+        }
     };
     let heads = columns.iter().map(|(name, _)| name.clone()).collect();
     let row = |(w, name): (usize, &String)| (name.clone(), columns.iter().map(|(_, e)| value(e, w)).collect());
     (heads, a.variations.iter().enumerate().map(row).collect())
 }
 
-/// Table of the objective in each network. Columns have the numbers of [`table`].
-pub fn networks(a: &Advice) -> String {
-    let (heads, body) = network_rows(a);
+/// Table of the objective in each network. Columns have the numbers of [`table`]: those of all changes that were tried in some, or of those that were
+/// tried in all.
+pub fn networks(a: &Advice, all: bool) -> String {
+    let (heads, body) = network_rows(a, all);
     let short = |h: &String| h.split_once(". ").map_or_else(|| h.clone(), |(number, _)| format!("{number}."));
     let mut rows = vec![(String::new(), heads.iter().map(short).collect())];
     rows.extend(body);

@@ -32,8 +32,16 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// Submits the seeds 1 to `seeds` of a scenario.
     pub(crate) fn submit(&self, scenario: &Scenario, seeds: u32) -> Result<Ticket, AdviseError> {
-        self.session.submit(scenario, seeds, TABLES.map(str::to_owned).to_vec()).map_err(|e| AdviseError::Sweep(Arc::new(e)))
+        self.submit_from(scenario, 1, seeds)
+    }
+
+    /// Submits `seeds` seeds of a scenario, from `first`.
+    pub(crate) fn submit_from(&self, scenario: &Scenario, first: u64, seeds: u32) -> Result<Ticket, AdviseError> {
+        let tables = TABLES.map(str::to_owned).to_vec();
+        let seeds = first..=first + u64::from(seeds) - 1;
+        self.session.submit_seeds(scenario, seeds, tables).map_err(|e| AdviseError::Sweep(Arc::new(e)))
     }
 
     /// Submits the scenario with each of these plans. Excluded plans are recorded with the reason.

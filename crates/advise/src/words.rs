@@ -1,16 +1,19 @@
 //! Advice in words: the recommendation with its price, what it rests on, and the installation.
 
 use crate::decide::Reason;
-use crate::format::{quantity, times};
+use crate::evidence::MATERIAL;
+use crate::format::{factor, quantity, times};
 use crate::rank::{Change, Entry, Price};
 use crate::robust::{Outcome, Robust};
 use crate::search::Advice;
 use forebay_scenario::Goal;
+use std::fmt::Write as _;
 
 /// Recommendation, one sentence per line: the answer, its effect, the worst case, the price for other traffic, and when another change is better.
 pub fn recommendation(a: &Advice) -> Vec<String> {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
-    let mut out = vec![format!("Do this: {}.", best.name)];
+    let mut out = vec![format!("Do this: {}{}.", best.name, exceptions(a, best))];
+    out.extend(a.at_once.and_then(|i| first_step(a, &a.entries[i])));
     let goal = a.objective.goal;
     if let Some(c) = best.objective {
         out.push(format!("The {} {}.", a.objective, change(&c, goal)));
@@ -23,6 +26,36 @@ pub fn recommendation(a: &Advice) -> Vec<String> {
     }
     out.extend(alternatives(a, best));
     out
+}
+
+/// Networks in which the change is worse than the present network, or unknown.
+fn exceptions(a: &Advice, best: &Entry) -> String {
+    let Some(robust) = &best.robust else { return String::new() };
+    let names = |list: &[usize]| list.iter().map(|i| format!("`{}`", a.variations[*i])).collect::<Vec<_>>().join(", ");
+    let mut out = String::new();
+    let worse = robust.worse_in(a.objective.goal);
+    if !worse.is_empty() {
+        let _ = write!(out, "; it is worse than today with {}", names(&worse));
+    }
+    let unknown: Vec<usize> = robust.unknown().map(|(i, _)| i).collect();
+    if !unknown.is_empty() {
+        let _ = write!(out, "; its effect is unknown with {}", names(&unknown));
+    }
+    out
+}
+
+/// Change with less effort that holds in all networks.
+fn first_step(a: &Advice, e: &Entry) -> Option<String> {
+    let robust = e.robust.as_ref()?;
+    let (goal, (worst, _)) = (a.objective.goal, robust.extremes(a.objective.goal)?);
+    let o = robust.outcome(worst)?;
+    Some(format!(
+        "First step, with less effort: {}. It is worse than today in no network tried: at worst {} with `{}` (as it is {}).",
+        e.name,
+        quantity(o.value, goal),
+        a.variations[worst],
+        quantity(o.today, goal)
+    ))
 }
 
 /// Sentence for a reason that is not the objective.
@@ -41,7 +74,7 @@ fn reason(a: &Advice, best: &Entry) -> Option<String> {
             });
             let stalls = stalls.or(overall);
             let all: Vec<String> = stalls.into_iter().chain(gain).collect();
-            Some(format!("The {} is more than a quarter worse in no network tried, and {}.", a.objective, all.join("; ")))
+            Some(format!("The {} is worse in no network tried, and {}.", a.objective, all.join("; ")))
         }
         Reason::MeetsLimit => Some(format!("It is the least effort that keeps {limit} in every network tried.")),
         Reason::NearestToLimit => {
@@ -81,21 +114,14 @@ fn worst_case(a: &Advice, best: &Entry) -> Option<String> {
     let (goal, robust) = (a.objective.goal, best.robust.as_ref()?);
     let (worst, good) = robust.extremes(goal)?;
     let at = |i: usize| -> Option<String> {
-        let o = robust.outcomes[i].as_ref()?;
+        let o = robust.outcome(i)?;
         let name = &a.variations[i];
         Some(format!("{} with `{name}` (as it is {})", quantity(o.value, goal), quantity(o.today, goal)))
     };
-    let reversed = robust.reversed_in(goal);
-    let known = robust.outcomes.iter().flatten().count();
-    let holds = if reversed.is_empty() {
-        format!("In none of {known} networks tried is it more than a quarter worse than today")
-    } else {
-        let names: Vec<&str> = reversed.iter().map(|i| a.variations[*i].as_str()).collect();
-        format!(
-            "It is more than a quarter worse than today in {} of {known} networks tried: {}",
-            reversed.len(),
-            names.join(", ")
-        )
+    let (known, worse) = (robust.outcomes().count(), robust.worse_in(goal).len());
+    let holds = match worse {
+        0 => format!("It is worse than today in none of {known} networks tried"),
+        n => format!("It is worse than today in {n} of {known} networks tried"),
     };
     let overall = robust.overall().and_then(|e| {
         let half = e.half_width?;
@@ -118,15 +144,15 @@ fn alternatives(a: &Advice, best: &Entry) -> Vec<String> {
     for e in a.entries.iter().filter(|e| e.name != best.name) {
         let Some(robust) = &e.robust else { continue };
         let advantage = |i: usize| {
-            let (mine, theirs) = (own.outcomes.get(i)?.as_ref()?, robust.outcomes.get(i)?.as_ref()?);
+            let (mine, theirs) = (own.outcome(i)?, robust.outcome(i)?);
             let ratio = if goal.more_is_better() { theirs.value / mine.value } else { mine.value / theirs.value };
-            (theirs.objection.is_none() && ratio > 1.25).then_some((ratio, i))
+            (theirs.objection.is_none() && ratio > MATERIAL).then_some((ratio, i))
         };
-        let largest = (0..robust.outcomes.len()).filter_map(advantage).max_by(|x, y| x.0.total_cmp(&y.0));
+        let largest = (0..robust.tried.len()).filter_map(advantage).max_by(|x, y| x.0.total_cmp(&y.0));
         found.extend(largest.map(|(ratio, i)| (ratio, i, e)));
     }
     found.sort_by(|x, y| y.0.total_cmp(&x.0));
-    let value = |r: &Robust, i: usize| r.outcomes[i].as_ref().map_or(String::new(), |o| quantity(o.value, goal));
+    let value = |r: &Robust, i: usize| r.outcome(i).map_or(String::new(), |o| quantity(o.value, goal));
     let against = |e: &Entry| -> String {
         let Some(r) = &e.robust else { return String::new() };
         if let Some((i, text)) = r.objection() {
@@ -160,7 +186,7 @@ fn nothing(a: &Advice) -> Vec<String> {
     let tried = a.entries.len();
     let worst = a.today.robust.as_ref().and_then(|r| {
         let (worst, _) = r.extremes(a.objective.goal)?;
-        let value = quantity(r.outcomes[worst].as_ref()?.value, a.objective.goal);
+        let value = quantity(r.outcome(worst)?.value, a.objective.goal);
         Some((value, a.variations[worst].as_str()))
     });
     let mut out = Vec::new();
@@ -179,10 +205,10 @@ fn nothing(a: &Advice) -> Vec<String> {
         let (goal, now) = (a.objective.goal, a.today.robust.as_ref());
         let known = |o: Option<&Outcome>| o.map_or_else(|| "unknown".into(), |o| quantity(o.value, goal));
         let i = r.regret_in;
-        let now = known(now.and_then(|n| n.outcomes.get(i)?.as_ref()));
+        let now = known(now.and_then(|n| n.outcome(i)));
         let reason = match r.objection() {
             Some((i, text)) => format!("with `{}` it {text}", a.variations[i]),
-            None => format!("with `{}` it has {}, as it is {now}", a.variations[i], known(r.outcomes[i].as_ref())),
+            None => format!("with `{}` it has {}, as it is {now}", a.variations[i], known(r.outcome(i))),
         };
         out.push(format!("The nearest is {}: {reason}.", e.name));
     }
@@ -213,9 +239,9 @@ fn other_price(p: &Price, e: &Entry, other: usize) -> String {
     parts.extend(pair("median", p.p50, Goal::P50));
     parts.extend(pair("p99", p.p99, Goal::P99));
     if let Some(o) = e.others.get(other).and_then(|o| o.change) {
-        let noise = if o.is_noise() { "no clear change of its" } else { "a clear change of its" };
         let goal = e.others[other].goal;
-        parts.insert(0, format!("{noise} {goal}"));
+        let ratio = factor(o.factor());
+        parts.insert(0, if o.is_noise() { format!("{goal} {ratio}, which may be chance") } else { format!("{goal} {ratio}") });
     }
     parts.extend(pair("goodput", Some(p.goodput), Goal::Goodput));
     if p.unfinished.0 + p.unfinished.1 > 0 {

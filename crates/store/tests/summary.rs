@@ -199,6 +199,11 @@ fn unfinished_messages_bound_quantiles() {
 
 /// Maximum number of messages outside queries, and of queries, of a workload between two hosts.
 fn asked(workload: &str) -> [Option<f64>; 2] {
+    values(workload, ["flows_max", "queries_max"])
+}
+
+/// Values of a group with this workload between two hosts, and the rows of the common report.
+fn values(workload: &str, names: [&str; 2]) -> [Option<f64>; 2] {
     let text = format!(
         "duration = \"1s\"\ntransport = {{ cc = \"newreno\" }}\nworkload = [{{ {workload} }}]\n[topology]\nkind = \"many-to-one\"\n\
          senders = 2\naccess = {{ rate = \"1Gbps\", delay = \"10us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"10us\" }}\n"
@@ -206,7 +211,17 @@ fn asked(workload: &str) -> [Option<f64>; 2] {
     let scenario = Scenario::from_text(forebay_backends::all(), &text, "test", Path::new("."), &[], None);
     let mut resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
     let s = of(&resolved.variants.remove(0).config, &crate::common::report(1));
-    ["flows_max", "queries_max"].map(|name| group_value(&s.groups[GroupId::new(0)], name))
+    names.map(|name| group_value(&s.groups[GroupId::new(0)], name))
+}
+
+/// A job ends with its last message, here with the run, as one is still running. Traffic without a number of messages is no job.
+#[test]
+fn job_ends_with_last_message() {
+    let makespan = |workload: &str| values(workload, ["makespan_s", "makespan_exact_quantile"]);
+    let [Some(seconds), Some(exact)] = makespan("kind = \"long\", size = \"1MB\", per-pair = 3") else { panic!("no makespan") };
+    assert!((seconds - 9.998_999_1e-3).abs() < 1e-11 && exact == 0.0, "{seconds} {exact}");
+    assert_eq!(makespan("kind = \"poisson\", sizes = \"1KB\", load = 0.1"), [None, None]);
+    assert_eq!(makespan("kind = \"long\""), [None, None]);
 }
 
 #[test]

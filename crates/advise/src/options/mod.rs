@@ -210,19 +210,67 @@ impl<'a> Subject<'a> {
         &at[key]
     }
 
-    /// Overrides that put this queue on every link. A link that loses packets keeps its loss: its queue takes over a threshold only, and another
-    /// discipline leaves it as it is.
-    fn queues(&self, queue: &str, k: Option<u32>) -> Vec<String> {
+    /// Overrides that put a queue on every link, written by `queue` for the link's common marking threshold. A link that loses packets keeps its loss: its
+    /// queue takes over a threshold only, if `marks`, and another discipline leaves it as it is.
+    fn queues(&self, marks: bool, queue: impl Fn(u32) -> String, k: impl Fn(u32) -> u32) -> Vec<String> {
         let one = |link: &String| {
+            let common = common_k(self.rate_of(link));
             let now = self.link(link, "queue");
             if now["kind"].as_str().or(now.as_str()) != Some("lossy") {
-                return Some(format!("{link}.queue={queue}"));
+                return Some(format!("{link}.queue={}", queue(common)));
             }
             let mut lossy = now.clone();
-            lossy["k"] = Json::String(format!("{}pkt", k?));
+            lossy["k"] = Json::String(format!("{}pkt", marks.then(|| k(common))?));
             Some(format!("{link}.queue={}", inline(&lossy)))
         };
         self.links.iter().filter_map(one).collect()
+    }
+
+    /// Overrides that mark in every link at a threshold derived from the common one of its rate.
+    fn marking(&self, k: impl Fn(u32) -> u32 + Copy) -> Vec<String> {
+        self.queues(true, |common| format!("{{kind=\"dctcp-step\",k=\"{}pkt\"}}", k(common)), k)
+    }
+
+    fn rate_of(&self, link: &str) -> Rate {
+        self.link(link, "rate").as_str().and_then(|r| r.parse().ok()).unwrap_or(self.rate)
+    }
+
+    /// Different rates of the links, ascending.
+    fn rates(&self) -> Vec<Rate> {
+        let mut rates: Vec<Rate> = self.links.iter().map(|link| self.rate_of(link)).collect();
+        rates.sort_unstable_by_key(|r| r.0);
+        rates.dedup();
+        rates
+    }
+
+    /// Ranges of the thresholds of all links: `65`, or `20 to 65 by link rate`.
+    fn k_range(&self, k: impl Fn(u32) -> u32) -> String {
+        let all: Vec<u32> = self.rates().into_iter().map(|rate| k(common_k(rate))).collect();
+        match (all.iter().min(), all.iter().max()) {
+            (Some(least), Some(most)) if least < most => format!("{least} to {most} by link rate"),
+            (Some(k), _) => k.to_string(),
+            _ => k(self.k()).to_string(),
+        }
+    }
+
+    /// Settings of the switches in words, `what` for the common threshold of each link rate.
+    fn by_rate(&self, what: impl Fn(u32) -> String) -> String {
+        let mut parts: Vec<(String, Vec<String>)> = Vec::new();
+        for rate in self.rates() {
+            let text = what(common_k(rate));
+            match parts.iter_mut().find(|(t, _)| *t == text) {
+                Some((_, rates)) => rates.push(rate.to_string()),
+                None => parts.push((text, vec![rate.to_string()])),
+            }
+        }
+        match parts.as_slice() {
+            [] => what(self.k()),
+            [(text, _)] => text.clone(),
+            _ => {
+                let one = |(text, rates): &(String, Vec<String>)| format!("{text} on ports of {}", rates.join(" and "));
+                parts.iter().map(one).collect::<Vec<_>>().join("; ")
+            }
+        }
     }
 
     /// True if some link loses packets by its queue.
@@ -230,12 +278,17 @@ impl<'a> Subject<'a> {
         self.links.iter().any(|l| self.link(l, "queue")["kind"].as_str() == Some("lossy"))
     }
 
-    /// DCTCP's common threshold for the most common rate: that of the next higher speed.
+    /// DCTCP's common threshold for the most common rate.
     fn k(&self) -> u32 {
-        let of = |name: &str| name.parse::<Rate>().map_or(0, |r| r.0);
-        let above = SPEEDS.iter().find(|s| of(s.name) >= self.rate.0).or(SPEEDS.last());
-        above.and_then(|s| speed(s.name)).map_or(65, |s| s.k)
+        common_k(self.rate)
     }
+}
+
+/// DCTCP's common threshold for a rate: that of the next higher speed.
+fn common_k(rate: Rate) -> u32 {
+    let of = |name: &str| name.parse::<Rate>().map_or(0, |r| r.0);
+    let above = SPEEDS.iter().find(|s| of(s.name) >= rate.0).or(SPEEDS.last());
+    above.and_then(|s| speed(s.name)).map_or(65, |s| s.k)
 }
 
 /// Most common rate of the ports, the lower one of two: a threshold for it, not for one slow link, suits the switch.

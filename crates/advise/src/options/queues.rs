@@ -1,5 +1,6 @@
 //! Dedicated queues of a transport, and the share of the switch's memory that one port may take.
 
+use super::congestion::ecn_step;
 use super::{Choice, Family, Subject};
 use crate::install::{self, Step};
 use crate::peers::Reach;
@@ -15,27 +16,28 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
 /// Dedicated queue for the class's transport if others share the ports: by weight with DCTCP or the present congestion control, or by priority.
 fn own_queues(s: &Subject, out: &mut Vec<Choice>) {
     let Some(own) = s.group.as_ref().filter(|t| s.all.len() > 1 && !t.shim && !s.is_lossy()) else { return };
-    let (k, name) = (s.k(), &own.name);
-    let mut add = |words: &str, queue: &str, cc: Option<&str>, switch: String, k: Option<u32>| {
+    let name = &own.name;
+    let mut add = |words: &str, queue: &dyn Fn(u32) -> String, cc: Option<&str>, switch: String, k: Option<u32>| {
         let tag = format!("{}.shim={{kind=\"service\",class={SERVICE_CLASS}}}", own.key);
         let cc_sets = cc.map_or_else(Vec::new, |cc| s.cc(Some(own), cc));
         let mut install = vec![dscp(s, name)];
         install.extend(cc.map_or_else(Vec::new, |cc| install::congestion_control(cc, s.present_cc(), Some(name), s.peers)));
         install.push(Step::words("switch, all ports", format!("DSCP CS{SERVICE_CLASS} to a queue of its own; {switch}")));
-        let sets = [s.queues(queue, None), cc_sets, vec![tag]].concat();
+        let sets = [s.queues(false, queue, |k| k), cc_sets, vec![tag]].concat();
         let name = format!("own queue for {name}, {words}");
         out.push(Choice { family: Family::OwnQueue, name, sets, scales: Vec::new(), install, k });
     };
-    let bytes = u64::from(k) * 1500;
     add(
-        &format!("half of each port (dwrr), dctcp, K = {k}"),
-        &format!("{{kind=\"dwrr\",weights=[1,1],ks=[\"{k}pkt\"]}}"),
+        &format!("half of each port (dwrr), dctcp, K = {}", s.k_range(|k| k)),
+        &|k| format!("{{kind=\"dwrr\",weights=[1,1],ks=[\"{k}pkt\"]}}"),
         Some("dctcp"),
-        format!("DWRR with equal weights; on that queue ECN marking with minimum = maximum = {bytes} B ({k} packets)"),
-        Some(k),
+        format!("DWRR with equal weights; on that queue ECN marking: {}", s.by_rate(ecn_step)),
+        Some(s.k()),
     );
-    add("half of each port (dwrr)", "{kind=\"dwrr\",weights=[1,1]}", None, "DWRR with equal weights".into(), None);
-    add("served first", "{kind=\"strict-priority\",queues=2}", None, "strict priority over the others".into(), None);
+    let halves = |_| "{kind=\"dwrr\",weights=[1,1]}".to_owned();
+    add("half of each port (dwrr)", &halves, None, "DWRR with equal weights".into(), None);
+    let first = |_| "{kind=\"strict-priority\",queues=2}".to_owned();
+    add("served first", &first, None, "strict priority over the others".into(), None);
 }
 
 /// DSCP of a transport's packets in both directions, as `service` tags data and ACKs.

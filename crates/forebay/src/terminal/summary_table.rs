@@ -23,7 +23,7 @@ pub(crate) struct Variant {
 pub(crate) const ROWS: usize = 12;
 
 /// The numbers that describe a result best, in this order: times, stalls, bandwidth, queue. The others follow in the order of the table.
-const FIRST_ROWS: [&str; 18] = [
+const FIRST_ROWS: [&str; 19] = [
     "qct_p50_s",
     "qct_p99_s",
     "fct_small_p50_s",
@@ -35,6 +35,7 @@ const FIRST_ROWS: [&str; 18] = [
     "rtos",
     "queries_completed",
     "flows_completed",
+    "makespan_s",
     "queue_p99_pkts",
     "drops",
     "marks",

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Numbers that are shown by default.
 const SHOWN: usize = 6;
 /// The numbers with the largest effect first; those that the traffic has are shown.
-const METRICS: [&str; 16] = [
+const METRICS: [&str; 17] = [
     "goodput_bps",
     "active_goodput_bps",
     "long_goodput_bps",
@@ -25,6 +25,7 @@ const METRICS: [&str; 16] = [
     "fct_small_p999_s",
     "deadlines_missed",
     "slowdown_p99",
+    "makespan_s",
     "long_fairness",
     "queue_mean_pkts",
     "rtos",

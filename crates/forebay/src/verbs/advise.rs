@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Do not write a report beside the results
     #[arg(long)]
     no_report: bool,
+    /// Print all changes with all columns, and the reasons for changes and networks that were not tried
+    #[arg(long)]
+    all: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     format: TextFormat,
@@ -67,7 +70,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         return print_data(&format!("{:#}\n", json(&advice)));
     }
     let report = if args.no_report { String::new() } else { format!("report: {}\n", path.display()) };
-    print(&(answer(&advice) + &report))
+    print(&(answer(&advice, args.all) + &report))
 }
 
 fn failure(e: AdviseError) -> Failure {
@@ -84,8 +87,8 @@ fn failure(e: AdviseError) -> Failure {
     }
 }
 
-/// The recommendation, the commands that install it, the networks tried, and all changes.
-fn answer(a: &Advice) -> String {
+/// The recommendation, the commands that install it, the changes, and the networks tried.
+fn answer(a: &Advice, all: bool) -> String {
     let colour = style::stdout();
     let mut out = String::new();
     for (i, s) in recommendation(a).iter().enumerate() {
@@ -96,14 +99,23 @@ fn answer(a: &Advice) -> String {
         let _ = writeln!(out, "\nHow (replace SUBNET, DEVICE, PORT and CGROUP by your own):");
         install.iter().for_each(|step| _ = writeln!(out, "  {step}"));
     }
-    let _ = writeln!(out, "\nAll changes, the recommended one first (stack {}):\n\n{}", a.stack, table(a));
-    let _ =
-        writeln!(out, "The {} in each network tried (columns: numbers of the changes above):\n\n{}", a.objective, networks(a));
-    for (name, why) in &a.fixed {
-        let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not tried: {name}: {why}")));
+    let (rows, left_out) = table(a, all);
+    let order = if a.recommended.is_some() { "Changes, the recommended one first" } else { "Changes, best first" };
+    let _ = writeln!(out, "\n{order} (stack {}):\n\n{rows}", a.stack);
+    let _ = writeln!(
+        out,
+        "The {} in each network tried (columns: numbers of the changes above; `!`: worse than today):\n",
+        a.objective
+    );
+    let _ = writeln!(out, "{}", networks(a, all));
+    let mut reasons: Vec<String> = a.fixed.iter().map(|(name, why)| format!("not tried: {name}: {why}")).collect();
+    reasons.extend(a.dropped.iter().map(|(name, why)| format!("not simulated: {name}: {why}")));
+    if !all && left_out + reasons.len() > 0 {
+        let text = format!("{left_out} more changes and {} that could not be tried: --all prints them", reasons.len());
+        reasons = vec![text];
     }
-    for (name, why) in &a.dropped {
-        let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not simulated: {name}: {why}")));
+    for reason in reasons {
+        let _ = writeln!(out, "{}", paint(colour, DIM, &reason));
     }
     let (runs, found) = a.runs;
     let _ = writeln!(out, "results: {} ({runs} runs, {found} of them already finished)", a.dir.display());

@@ -30,7 +30,7 @@ pub fn run_once(
     keys: &[UnitKey],
     stop: &AtomicBool,
 ) -> Result<Vec<UnitFiles>, SweepError> {
-    run_keys(scenario, &Plan::once(scenario, seeds, keep, stop)?, keys, stop)
+    run_keys(scenario, &Plan::once(scenario, 1..=u64::from(seeds), keep, stop)?, keys, stop)
 }
 
 fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<UnitFiles>, SweepError> {

@@ -7,6 +7,7 @@ use forebay_scenario::{Errors, FileRead, Scenario, Sweep};
 use forebay_store::unit::{KeyHasher, UnitKey};
 use std::collections::HashMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
@@ -167,12 +168,17 @@ impl Plan {
         Plan::of(scenario, sweep, Points::These(&these), 1, stop, &mut |_| {})
     }
 
-    /// Plan of a scenario without a sweep, with the seeds 1 to `seeds`, keeping these tables of each run.
+    /// Plan of a scenario without a sweep, with these seeds, keeping these tables of each run.
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub fn once(scenario: &Scenario, seeds: u32, keep: Vec<String>, stop: &AtomicBool) -> Result<Plan, SweepError> {
-        Plan::new(scenario, Sweep::once((1..=u64::from(seeds)).collect(), keep), 1, stop, &mut |_| {})
+    pub fn once(
+        scenario: &Scenario,
+        seeds: RangeInclusive<u64>,
+        keep: Vec<String>,
+        stop: &AtomicBool,
+    ) -> Result<Plan, SweepError> {
+        Plan::new(scenario, Sweep::once(seeds.collect(), keep), 1, stop, &mut |_| {})
     }
 
     fn of(

@@ -8,6 +8,7 @@ use forebay_scenario::Scenario;
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -148,7 +149,15 @@ impl Session {
     /// # Errors
     /// As [`Plan::new`].
     pub fn submit(&self, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> Result<Ticket, SweepError> {
-        let plan = self.plan(scenario, seeds, keep)?;
+        self.submit_seeds(scenario, 1..=u64::from(seeds), keep)
+    }
+
+    /// As [`Session::submit`], with these seeds.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn submit_seeds(&self, scenario: &Scenario, seeds: RangeInclusive<u64>, keep: Vec<String>) -> Result<Ticket, SweepError> {
+        let plan = Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)?;
         let planned = Arc::new(Planned { scenario: scenario.clone(), plan });
         let mut queue = self.shared.lock();
         for number in planned.plan.distinct() {
@@ -168,7 +177,7 @@ impl Session {
     /// # Errors
     /// As [`Plan::new`].
     pub fn plan(&self, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> Result<Plan, SweepError> {
-        Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)
+        Plan::once(scenario, 1..=u64::from(seeds), keep, &self.shared.asked_to_stop)
     }
 
     /// The results of the units of a plan, in its order; `None` if they are not available after `at_most`.

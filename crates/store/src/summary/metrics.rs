@@ -159,6 +159,20 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "of those, completed before the run ended",
     )
     .at_most(UpperLimit::Metric("queries")),
+    time(
+        "makespan_s",
+        "completion of all (makespan)",
+        |g| g.makespan.map(|(s, _)| s),
+        "time from the start of the first message to the end of the last one, where its workloads set the number of messages and there are several",
+        largest("makespan_exact_quantile"),
+    ),
+    metric(
+        "makespan_exact_quantile",
+        "",
+        Dimension::Ratio,
+        |g: &GroupSummary| g.makespan.map(|(_, all)| f64::from(u8::from(all))),
+        "1 if all of these messages had ended, 0 if some were still running: the makespan is a lower bound then",
+    ),
     metric(
         "rtos",
         "timeouts",

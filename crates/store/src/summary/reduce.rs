@@ -200,11 +200,15 @@ fn in_queries(group: GroupId, report: &Report) -> impl Iterator<Item = &FlowRow>
 fn group(part: Part, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
     let mut out = GroupSummary { name: config.groups[part.group].name.clone(), ..GroupSummary::default() };
     let (mut active, mut measured) = (Active::default(), 0);
+    let mut job = Job::default();
     // Datagrams sent and arrived.
     let mut datagrams = (0, 0);
     let mut fct: [Vec<Value>; 3] = Default::default();
     for f in report.flows.iter().filter(|f| part.has(f)) {
         active.add(f, report);
+        if !is_long(f, report) {
+            job.add(f, report);
+        }
         measured += f.bytes_measured;
         if let Some(WorkloadKind::Udp { datagram, .. }) = config.workloads.get(f.workload).map(|w| &w.kind) {
             datagrams.0 += f.segs_sent;
@@ -230,6 +234,7 @@ fn group(part: Part, info: &RunInfo, config: &Experiment, report: &Report) -> Gr
     let acked = if part.class.is_some() { measured } else { report.acked.get(part.group).copied().unwrap_or(0) };
     out.goodput_bps = Some(if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
     out.active_goodput_bps = active.seconds(report).map(|s| acked as f64 * 8.0 / s);
+    out.makespan = if is_job(part, config) { job.makespan() } else { None };
     out.datagrams_lost = (datagrams.0 > 0).then(|| part_of(datagrams.0.saturating_sub(datagrams.1), datagrams.0));
     out.fct = fct.map(spread);
     // Computed in a second pass: each takes 16 bytes a message.
@@ -290,6 +295,35 @@ impl Active {
     fn seconds(&self, report: &Report) -> Option<f64> {
         let whole = seconds(report.end.0.saturating_sub(report.measured_from.0));
         self.0.map(|(from, to)| seconds(to - from)).filter(|s| *s < WHOLE * whole)
+    }
+}
+
+/// Returns true if the workloads of a part set the number of their messages, and it is above 1.
+fn is_job(part: Part, config: &Experiment) -> bool {
+    let own = config.workloads.enumerate().filter(|(id, w)| w.uses(part.group) && part.class.is_none_or(|class| class == *id));
+    let asked: Option<u64> = own.map(|(_, w)| Some(bounds::messages(&w.kind)? + bounds::queries(&w.kind)?)).sum();
+    asked.is_some_and(|n| n > 1)
+}
+
+/// Time from the start of the first message to the end of the last one.
+#[derive(Default)]
+struct Job {
+    span: Option<(u64, u64)>,
+    running: bool,
+}
+
+impl Job {
+    fn add(&mut self, f: &FlowRow, report: &Report) {
+        let (start, end) = (f.start.0, f.end.ps());
+        let to = end.unwrap_or(report.end.0);
+        let (first, last) = self.span.unwrap_or((start, to));
+        self.span = Some((first.min(start), last.max(to)));
+        self.running |= end.is_none();
+    }
+
+    /// Its length in seconds, and whether all messages had ended.
+    fn makespan(&self) -> Option<(f64, bool)> {
+        self.span.map(|(first, last)| (seconds(last.saturating_sub(first)), !self.running))
     }
 }
 

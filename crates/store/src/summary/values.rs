@@ -66,6 +66,9 @@ pub struct GroupSummary {
     pub queries_max: Option<u64>,
     /// Of those, completed.
     pub queries_completed: u64,
+    /// Time from the start of the first message to the end of the last one, in seconds, where the workloads set the number of messages and there are
+    /// several; and whether all had ended.
+    pub makespan: Option<(f64, bool)>,
     /// Retransmission timeouts of all messages.
     pub rtos: u64,
     /// Tail loss probes.
