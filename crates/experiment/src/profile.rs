@@ -33,7 +33,8 @@ const GROWTH: &[(&str, Growth)] = &[
     ("abc", Growth::PerSegment { limit: 2 }),
     ("unlimited", Growth::PerSegment { limit: u32::MAX }),
 ];
-const IDLE: &[(&str, Idle)] = &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("rtt", Idle::RestartAfterRtt), ("linux", Idle::Halve)];
+const IDLE: &[(&str, Idle)] =
+    &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("rtt", Idle::RestartAfterRtt), ("linux", Idle::Halve)];
 const METRICS: &[(&str, Metrics)] = &[("off", Metrics::Off), ("rtt", Metrics::Rtt), ("all", Metrics::All)];
 const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp)];
 const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];

@@ -213,7 +213,10 @@ pub(crate) fn own_ways(group: &Group) -> Vec<String> {
     );
     let linux_growth = t.growth == forebay_experiment::transport::Growth::PerSegment { limit: u32::MAX };
     say(!linux_growth, "`growth`: Linux grows by the segments that an ACK acknowledges, of whatever size and number");
-    say(matches!(t.idle, Idle::Restart | Idle::RestartAfterRtt), "`slow-start-after-idle`: Linux halves the window for every idle timeout");
+    say(
+        matches!(t.idle, Idle::Restart | Idle::RestartAfterRtt),
+        "`slow-start-after-idle`: Linux halves the window for every idle timeout",
+    );
     say(!t.cwnd_validation && !is_ours(t), "`cwnd-validation`: Linux does not grow a window that the application does not use");
     say(!t.tsq, "`tsq`: Linux limits what a connection has waiting in its host's interface");
     say(

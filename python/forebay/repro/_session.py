@@ -56,7 +56,7 @@ class Verdict:
     scales: list[_basis.Scale] = field(default_factory=list)
     #: Effect on the numbers, as far as known.
     scale_note: str = ""
-    #: Number of seeds, and of those that give another verdict if judged alone; zero where seeds are not told apart.
+    #: Number of seeds, and of those that give another verdict if judged alone; zero where seeds are not distinguished.
     seeds: int = 0
     turning: int = 0
 
