@@ -13,7 +13,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use order::Ties;
+pub(crate) use order::Ties;
 pub(in crate::tcp) use segment::Seg;
 pub(in crate::tcp) use segment::{EVER_RETX, GIVEN_UP, LOST, MERGED, RETX, SACKED};
 
