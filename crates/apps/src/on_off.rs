@@ -89,7 +89,7 @@ impl OnOff {
                 // Handshakes are spread too: those of a thousand connections at the same time would overflow a switch.
                 self.sources[i].conn = host.open(late, spec);
             }
-            self.pause(host, id, self.start + late, i);
+            self.begin(host, id, self.start + late, i);
             if let Some((at, last)) = self.last {
                 host.wake(Wake { app: id, tag: LAST_TRAIN | i as u64, origin: spec.src, host: spec.src, time: at });
                 if let (true, LastTrain::Bytes(bytes)) = (self.fresh, last) {
@@ -108,24 +108,41 @@ impl OnOff {
         Job { deadline: Deadline::due(self.deadline, now, bytes), ..Job::of(bytes) }
     }
 
+    /// Schedules the first train of source `i` at the start of the run, when connections can be opened for any time.
+    fn begin(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
+        if let Some(at) = self.after_gap(now, i) {
+            self.schedule(host, id, at, i, Self::open_at_start);
+        }
+    }
+
+    fn open_at_start(host: &mut impl Host, at: Time, spec: OpenSpec) {
+        host.open(at, spec);
+    }
+
     /// Schedules the next train of source `i`.
     fn pause(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
-        let s = &mut self.sources[i];
-        if s.remaining == 0 {
-            return;
-        }
-        let mut at = now.saturating_add(self.gaps.sample(&mut s.rng));
-        let src = s.src;
-        if self.fresh {
+        if let Some(at) = self.after_gap(now, i) {
             // The connection is created now, because none can be created inside a window. A pause shorter than a link's delay may grow to that.
-            at = at.max(host.earliest_open());
+            let at = if self.fresh { at.max(host.earliest_open()) } else { at };
+            self.schedule(host, id, at, i, Host::open_later);
         }
+    }
+
+    /// Time of the next train of source `i`, a gap after `now`; `None` if there is none.
+    fn after_gap(&mut self, now: Time, i: usize) -> Option<Time> {
+        let s = &mut self.sources[i];
+        (s.remaining > 0).then(|| now.saturating_add(self.gaps.sample(&mut s.rng)))
+    }
+
+    /// Schedules a train of source `i`, and its connection with `open`.
+    fn schedule<H: Host>(&mut self, host: &mut H, id: AppId, at: Time, i: usize, open: fn(&mut H, Time, OpenSpec)) {
         if self.last.is_some_and(|(last, _)| at >= last) {
             return;
         }
+        let src = self.sources[i].src;
         if self.fresh {
             let bytes = self.draw(i);
-            host.open_later(at, self.spec(id, i, InitialData::Only(self.job(at, bytes))));
+            open(host, at, self.spec(id, i, InitialData::Only(self.job(at, bytes))));
         }
         host.wake(Wake { app: id, tag: i as u64, origin: src, host: src, time: at });
     }

@@ -10,22 +10,45 @@ use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
+use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::Chosen;
 use forebay_experiment::world::{Unsupported, World};
 use forebay_kernel::shims::{SHIM, shim};
+use forebay_types::Time;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Memory of a guest without interfaces; each one makes it more by 1. It takes what it touches, some 40.
 const MEMORY_MIB: u64 = 512;
+/// Memory for a byte of data that waits in a send buffer, a receive buffer or a queue, and for a connection. Our choice: twice the payload, and the
+/// sockets of both ends with room.
+const MEMORY_PER_BYTE: f64 = 2.0;
+const MEMORY_PER_CONNECTION: f64 = (32 << 10) as f64;
 /// Memory that a guest touches, and additional memory for each interface. Measured on Linux 6.18 with 3 to 45 hosts: within a factor of 1.8,
 /// because connections and queues also take memory.
 const TOUCHED: u64 = 28 << 20;
 const TOUCHED_BY_INTERFACE: u64 = 500 << 10;
+/// Largest memory for the data of `poisson` workloads, MiB.
+const MOST_FOR_ARRIVALS_MIB: u64 = 8 << 10;
+/// Message of a kernel that finds no memory (out_of_memory).
+const OUT_OF_MEMORY: &str = "deadlocked on memory";
 /// Longest silence of a guest. Our choice: a hundred times the longest gap between two frames of the busiest guest.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Longest wait for its last records.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// Memory for the data of `poisson` workloads, MiB: all of it waits if the network carries none.
+fn memory_of_arrivals(experiment: &Experiment) -> u64 {
+    let seconds = experiment.duration.map_or(0.0, Time::as_secs_f64);
+    let bytes = |w: &Workload| match &w.kind {
+        WorkloadKind::Poisson { sizes, flows_per_sec, flows, .. } => {
+            let flows = (flows_per_sec * seconds).min(flows.map_or(f64::INFINITY, |most| most as f64));
+            flows * (MEMORY_PER_BYTE * sizes.mean() + MEMORY_PER_CONNECTION)
+        }
+        _ => 0.0,
+    };
+    (experiment.workloads.iter().map(bytes).sum::<f64>() / f64::from(1 << 20)) as u64
+}
 
 /// The TCP of a Linux kernel, over links, queues and switches in its virtual time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -105,7 +128,7 @@ impl World for Linux {
         let kernel = kernel::find().map_err(RunError::World)?;
         let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let plan = Plan::new(&experiment);
-        let memory_mib = MEMORY_MIB + plan.interfaces() as u64;
+        let memory_mib = MEMORY_MIB + plan.interfaces() as u64 + memory_of_arrivals(&experiment).min(MOST_FOR_ARRIVALS_MIB);
         let start = Guest::start(&kernel.program, Options { memory_mib, seed });
         let mut guest = start.map_err(|e| RunError::World(format!("`{}` does not start: {e}", kernel.program.display())))?;
         converse(&experiment, seed, &fib, &plan, &mut guest.link, PATIENCE, progress).map_err(|failed| match failed {
@@ -114,6 +137,14 @@ impl World for Linux {
                 guest.wait(LAST_WORDS);
                 let why = guest.lacks_space().map_or(why.clone(), |lack| format!("{why}: {lack}"));
                 let console = guest.console();
+                let why = if console.contains(OUT_OF_MEMORY) {
+                    format!(
+                        "the guest needs more than its memory of {memory_mib} MiB: the workloads write more than the network carries. Choose a lower \
+                         `load`, fewer flows or a shorter `duration`; {why}"
+                    )
+                } else {
+                    why
+                };
                 RunError::World(if console.is_empty() { why } else { format!("{why}; its last words:\n{console}") })
             }
         })

@@ -52,12 +52,20 @@ impl Wire for ShimNic<'_> {
         self.nic.departure()
     }
 
+    fn event_time(&self, time: Time) -> Time {
+        self.nic.event_time(time)
+    }
+
     fn defer_write(&mut self, conn: ConnSlot) -> bool {
         self.nic.defer_write(conn)
     }
 
     fn unread(&self, conn: ConnSlot) -> Option<u32> {
         self.nic.unread(conn)
+    }
+
+    fn unread_segments(&self, conn: ConnSlot) -> u32 {
+        self.nic.unread_segments(conn)
     }
 
     fn defer_read(&mut self, conn: ConnSlot, more: Unread) {

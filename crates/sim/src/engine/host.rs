@@ -7,6 +7,9 @@ use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, Rng, Time, TimeOrN
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Unit of the clocks of hosts (ktime_get).
+const NS: Time = Time::from_ns(1);
+
 /// Bits of a timer's order that hold the count of its origin.
 const COUNT_BITS: u32 = 40;
 
@@ -128,7 +131,13 @@ impl Host {
     /// arrived by then. Hosts count whole nanoseconds.
     #[inline(always)]
     pub(super) fn interrupt_time(&self, arrival: Time) -> Time {
-        Time(arrival.0.div_ceil(1_000) * 1_000) + self.interrupt_delay
+        arrival.round_up(NS) + self.interrupt_delay
+    }
+
+    /// Time at which the host handles an event of its interface at `time`: in whole nanoseconds, if its card has interrupts.
+    #[inline(always)]
+    pub(super) fn event_time(&self, time: Time) -> Time {
+        if self.interrupt_delay > Time::ZERO { time.round_up(NS) } else { time }
     }
 
     /// Hash of the flow of `p` by the card (RSS): that of its path, unless each packet has a path of its own.

@@ -121,6 +121,7 @@ impl Host {
     pub(super) fn arm_interface(&mut self, start: Option<Time>, partition: &mut PartitionState) {
         if let Some(time) = start.filter(|_| !self.interface_armed) {
             self.interface_armed = true;
+            let time = self.event_time(time);
             let order = self.next_order(time);
             self.add(time, order, TimerKind::Interface);
             partition.calendar.mark(self.node, time);
@@ -140,6 +141,10 @@ impl Wire for Nic<'_> {
         self.partition.calendar.mark(self.host.node, time);
     }
 
+    fn event_time(&self, time: Time) -> Time {
+        self.host.event_time(time)
+    }
+
     fn departure(&self) -> Time {
         self.fabric.ports[self.host.nic].host_drain_time()
     }
@@ -156,6 +161,10 @@ impl Wire for Nic<'_> {
     #[inline(always)]
     fn unread(&self, conn: ConnSlot) -> Option<u32> {
         self.partition.woken.unread(conn)
+    }
+
+    fn unread_segments(&self, conn: ConnSlot) -> u32 {
+        self.partition.woken.unread_segments(conn)
     }
 
     fn defer_read(&mut self, conn: ConnSlot, more: Unread) {

@@ -54,15 +54,24 @@ impl WokenProcesses {
     /// Memory of the data that `conn` has not read; `None`: it reads at once.
     #[inline]
     pub(super) fn unread(&self, conn: ConnSlot) -> Option<u32> {
-        if self.softirq { Some(self.find(conn)) } else { None }
+        self.softirq.then(|| self.find(conn).map_or(0, |unread| unread.memory))
     }
 
-    fn find(&self, conn: ConnSlot) -> u32 {
-        let of = |call: &Call| matches!(call, Call::Read(c, _) if *c == conn).then_some(*call);
-        match self.calls.iter().find_map(of) {
-            Some(Call::Read(_, unread)) => unread.memory,
-            _ => 0,
-        }
+    /// Segments in the last buffer of that data; 0 without data.
+    pub(super) fn unread_segments(&self, conn: ConnSlot) -> u32 {
+        self.find(conn).map_or(0, |unread| unread.segments)
+    }
+
+    fn find(&self, conn: ConnSlot) -> Option<&Unread> {
+        self.calls.iter().find_map(|call| match call {
+            Call::Read(c, unread) if *c == conn => Some(unread),
+            _ => None,
+        })
+    }
+
+    /// Returns true if the process of `conn` has been woken to read, and has not run.
+    pub(super) fn is_about_to_read(&self, conn: ConnSlot) -> bool {
+        self.softirq && self.find(conn).is_some()
     }
 
     /// Adds unread data of `conn`.

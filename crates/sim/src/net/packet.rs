@@ -24,7 +24,8 @@ pub mod flag {
     pub const CARRIED: u8 = 16;
     /// A slot with an [`Extra`](super::Extra) follows.
     pub const EXT: u8 = 32;
-    /// A retransmission: for statistics, and for receive offload, which compares identifications of IP packets. No endpoint reads it.
+    /// A retransmission; with segmentation offload, data that does not follow that of the packet that the connection sent before. For statistics, and
+    /// for receive offload, which compares identifications of IP packets. No endpoint reads it.
     pub const RETX: u8 = 64;
     /// In the data direction: a header-only probe, of a shim or of a sender that probes a silent peer.
     pub const PROBE: u8 = 128;
@@ -363,10 +364,20 @@ pub trait Wire {
         false
     }
 
+    /// Time at which the host handles an event of its interface at `time`.
+    fn event_time(&self, time: Time) -> Time {
+        time
+    }
+
     /// Memory of data that the application of slot `conn` reads when the host has processed all packets of its interrupt. `None`: it reads at once.
     #[inline(always)]
     fn unread(&self, _conn: ConnSlot) -> Option<u32> {
         None
+    }
+
+    /// Segments in the last buffer of the data that is [`Wire::unread`]; 0 without data.
+    fn unread_segments(&self, _conn: ConnSlot) -> u32 {
+        0
     }
 
     /// Adds to the data that is [`Wire::unread`].

@@ -60,9 +60,9 @@ impl SuperSegment {
     }
 
     /// Returns true if `p` can join (tcp_gro_receive, inet_gro_receive). It begins at the next byte and is no longer than the first segment. It has the
-    /// same ECN field, no CWR, the same ticks in the timestamps, and the same ACK. Identifications must be consecutive (inet_gro_flush): those of a
-    /// retransmission and of another segment are not, and those of two retransmissions of one instant are. Our choice: those of other retransmissions
-    /// are, too, which new data in between would prevent.
+    /// same ECN field, no CWR, the same ticks in the timestamps, and the same ACK. Identifications must be consecutive (inet_gro_flush): the
+    /// connection has sent nothing in between. Our choice for senders without segmentation offload: those of two retransmissions are, and those of two
+    /// other segments.
     fn accepts(&self, c: &TcpConfig, p: &Packet, ack: Option<CarriedAck>) -> bool {
         let held = &self.packet;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
@@ -72,7 +72,7 @@ impl SuperSegment {
             && u32::from(held.len) + u32::from(p.len) + headers <= MAX_SIZE
             && p.ecn() == held.ecn()
             && p.flags & (flag::CWR | flag::SYN | flag::PROBE) == 0
-            && (p.flags ^ held.flags) & flag::RETX == 0
+            && if c.tso.is_some() { !p.has(flag::RETX) } else { (p.flags ^ held.flags) & flag::RETX == 0 }
             && p.tsecr() == held.tsecr()
             && (!c.timestamps || p.ts / tick == held.ts / tick)
             && match (self.ack, ack) {

@@ -228,6 +228,35 @@ mod tests {
         }
     }
 
+    /// Connections of a host share its queue, its byte queue limits and its interrupts. The queue discipline runs before a connection that waited
+    /// for the interface sends more. The run ends inside an interrupt.
+    #[test]
+    fn connections_of_server_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let long = "[[workload]]\nkind = \"long\"\n";
+        let on_off = |size: &str, gap: &str, more: &str| {
+            format!("[[workload]]\nkind = \"on-off\"\nfrom = \"s0\"\nsizes = \"{size}\"\ngaps = \"{gap}\"\ntrains = 10\n{more}")
+        };
+        let requests = "[[workload]]\nkind = \"requests\"\nclients = \"recv\"\nservers = \"s0\"\nresponse = \"60KB\"\nthink = \"200us\"\ncount = 10\n";
+        for (ms, access, bottleneck, delay, workloads) in [
+            (3, "10Gbps", "10Gbps", "10us", long.to_owned()),
+            (20, "1Gbps", "4Gbps", "5us", format!("{long}{}", on_off("100KB", "1ms", ""))),
+            (3, "40Gbps", "10Gbps", "10us", format!("{long}{}", on_off("20KB", "100us", ""))),
+            (6, "1Gbps", "1Gbps", "3us", format!("{requests}{}", on_off("100KB", "300us", "gap-from = \"start\"\n"))),
+        ] {
+            let text = format!(
+                "duration = \"{ms}ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"{access}\", delay = \"{delay}\" }}\n\
+                 bottleneck = {{ rate = \"{bottleneck}\", delay = \"{delay}\", buffer = \"500pkt\" }}\n[transport]\ncc = \"cubic\"\n{workloads}"
+            );
+            let case = Case { within: Time::from_us(1), ..Case::of("server".into(), text.clone()) };
+            let row = measure::both(&case, None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
+        }
+    }
+
     /// Losses in slow start: HyStart finds its end in the recovery and lowers the threshold there, before the second reduction.
     #[test]
     fn hystart_in_recovery_is_identical() {

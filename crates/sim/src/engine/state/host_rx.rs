@@ -190,7 +190,8 @@ impl SimState {
         if entry < receiver.armed() || (entry > receiver.armed() && receiver.has_unregistered_slot()) {
             self.arm_receiver(conn, node, entry);
         }
-        if delivered {
+        // Processes take their messages in the order in which they were woken.
+        if delivered && !self.partition.woken.is_about_to_read(conn) {
             self.message_delivered(conn, now);
         }
     }
@@ -205,6 +206,14 @@ impl SimState {
         let generation = r.generation();
         let order = if r.uses_timer_wheel() { TimerOrder::NewestFirst } else { TimerOrder::OldestFirst };
         self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, order);
+    }
+
+    /// Performs the transmissions of host `node` that are due at `now`. Packets that arrived at this instant were queued before; transmissions that
+    /// start at it start now.
+    fn serve_interface(&mut self, node: NodeId, now: Time) {
+        let host = &mut self.hosts[node];
+        self.fabric.serve_host(&mut self.partition, host.nic, now + Time(1));
+        host.arm_interface(self.fabric.ports[host.nic].next_host_start(), &mut self.partition);
     }
 
     /// Runs a timer of host `node`. Timers of applications are handled by the caller.
@@ -261,16 +270,18 @@ impl SimState {
             TimerKind::CongestionControl { conn, generation } => {
                 if self.connections.is_of_sender(node, conn, generation) {
                     self.hosts[node].mix(now, 2 << 40);
+                    if self.hosts[node].interface_armed {
+                        // When a packet leaves, the queue discipline runs before the connection sends more: NET_TX_SOFTIRQ (net_tx_action) comes
+                        // before TASKLET_SOFTIRQ (tcp_tsq_workfn).
+                        self.serve_interface(node, now);
+                    }
                     self.with_sender(conn, now, SenderCall::Alarm);
                 }
             }
             TimerKind::Shim { group } => self.run_shim_timer(node, group, now),
             TimerKind::Interface => {
-                let host = &mut self.hosts[node];
-                host.interface_armed = false;
-                // Packets that arrived at this instant were queued before; transmissions that start at it start now.
-                self.fabric.serve_host(&mut self.partition, host.nic, now + Time(1));
-                host.arm_interface(self.fabric.ports[host.nic].next_host_start(), &mut self.partition);
+                self.hosts[node].interface_armed = false;
+                self.serve_interface(node, now);
             }
             TimerKind::App { .. } => {}
         }

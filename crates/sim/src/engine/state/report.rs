@@ -44,6 +44,7 @@ impl SimState {
             ranks.sum(&mut longest);
             self.fabric.ports.iter_mut().zip(longest).for_each(|(p, longest)| p.events.max_pkts = longest as u32);
         }
+        self.record_held_frames(end);
         self.record_unfinished();
         let waits = self.mean_waits();
         let arrived = self.measurement.measured(&self.connections.arrived_by_group(|host| self.remote.is_local(host)));

@@ -200,6 +200,23 @@ impl SimState {
         }
     }
 
+    /// Records the frames that cards hold at the end of the run, whose interrupts would come after it.
+    pub(super) fn record_held_frames(&mut self, end: Time) {
+        let inputs: Vec<_> = self.hosts.iter().filter(|host| host.inspects_packets).map(|host| (host.node, host.input)).collect();
+        for (node, input) in inputs {
+            let mut position = self.fabric.ports[input].ring.head();
+            while position != self.fabric.ports[input].ring.tail() {
+                let p = *self.fabric.ports[input].ring.packet(position);
+                if p.arrival > end || !self.recorder.records_packets() {
+                    break;
+                }
+                let extra = self.fabric.ports[input].ring.extra(position).copied();
+                self.inspect(node, &p, || extra.as_ref());
+                position = Ring::behind(position, &p);
+            }
+        }
+    }
+
     /// Inspects a packet before it reaches its endpoint at host `node`, where packets are recorded or may be damaged. Returns true if the interface
     /// drops it because its checksum is wrong.
     #[cold]

@@ -24,6 +24,8 @@ pub(crate) struct TransmitRingConfig {
     pub framing: u16,
     /// Bytes by which the options of a SYN are longer than those of an ACK (tcp_syn_options).
     pub syn_options: u16,
+    /// Unit of the host's clock: the queue runs in whole units after a packet has left.
+    pub clock: Time,
 }
 
 /// A packet with data, or the first one of a burst, that has left the queue of its host.
@@ -56,6 +58,7 @@ pub(super) struct TransmitRing {
     /// Bytes of a packet that are not counted.
     framing: u16,
     syn_options: u16,
+    clock: Time,
     /// Departures of the bursts in the ring, with their bytes.
     sent: VecDeque<(Time, u32)>,
     /// A packet that bypassed the empty queue while the ring was full (`gso_skb`, dev_requeue_skb): its departure and bytes.
@@ -82,6 +85,7 @@ impl TransmitRing {
             limits: c.byte_queue_limits.then(|| QueueLimits::new(now)),
             framing: c.framing,
             syn_options: c.syn_options,
+            clock: c.clock,
             sent: VecDeque::new(),
             requeued: None,
             left: Vec::new(),
@@ -95,7 +99,12 @@ impl TransmitRing {
     }
 
     fn config(&self) -> TransmitRingConfig {
-        TransmitRingConfig { byte_queue_limits: self.limits.is_some(), framing: self.framing, syn_options: self.syn_options }
+        TransmitRingConfig {
+            byte_queue_limits: self.limits.is_some(),
+            framing: self.framing,
+            syn_options: self.syn_options,
+            clock: self.clock,
+        }
     }
 
     /// Bytes that the kernel counts of a packet.
@@ -384,7 +393,7 @@ impl Port {
     ) {
         while let Some(now) = ring.complete(until) {
             if ring.held > 0 || ring.interrupted {
-                self.fill_ring(discipline, ring, slab, now, lost);
+                self.fill_ring(discipline, ring, slab, now.round_up(ring.clock), lost);
             }
         }
     }

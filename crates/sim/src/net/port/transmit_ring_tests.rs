@@ -36,7 +36,7 @@ fn interface(queue: Queue) -> Port {
     let c =
         PortConfig { from, to, rate: Rate(1_000_000_000), delay: DELAY, buffer: None, queue, queue_config: Default::default() };
     let mut port = Port::new(&c, true, 0, Rng::stream(1, &[]));
-    port.set_transmit_ring(TransmitRingConfig { byte_queue_limits: true, framing: 0, syn_options: 0 });
+    port.set_transmit_ring(TransmitRingConfig { byte_queue_limits: true, framing: 0, syn_options: 0, clock: Time(1) });
     port
 }
 

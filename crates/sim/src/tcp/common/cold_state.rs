@@ -29,6 +29,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) begin: u64,
     /// First stream offset of the last opportunity to send, and the size of its bursts (segmentation offload), 0 without.
     pub(in crate::tcp) bursts: (u64, u64),
+    /// Stream offset behind the last segment that was sent, for the first time or again (segmentation offload).
+    pub(in crate::tcp) sent_end: u64,
     /// True if no partial acknowledgement has come in this recovery.
     pub(in crate::tcp) first_partial: bool,
     /// True if the SYN was retransmitted.
@@ -58,6 +60,7 @@ impl ColdState {
         remembered: TimeOrNever::NEVER,
         begin: 0,
         bursts: (0, 0),
+        sent_end: 0,
         first_partial: false,
         syn_retx: false,
         first_syn: TimeOrNever::NEVER,

@@ -171,6 +171,9 @@ impl Sender {
         let reducing = matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr);
         // The first segment carries CWR after a reduction (RFC 3168 section 6.1.2).
         let mut flags = if self.cc.take_cwr() { flag::CWR } else { 0 };
+        if std::mem::replace(&mut self.cold.sent_end, first + count * mss) != first {
+            flags |= flag::RETX;
+        }
         let template = *self.tx.template();
         out.emit_burst(&template, count, |i, p| {
             let offset = first + i * mss;

@@ -8,7 +8,7 @@ use super::rcv_buffers::AfterHole;
 use super::rcv_rtt::{self, RcvRtt};
 use super::rcvbuf::RcvBuf;
 use super::truesize::Segments;
-use crate::net::packet::{Packet, SAVED, Unread, Wire, flag};
+use crate::net::packet::{MAX_SEGMENTS, Packet, SAVED, Unread, Wire, flag};
 use crate::net::tick::Tick;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::timer_wheel;
@@ -184,7 +184,10 @@ impl Receiver {
     pub(super) fn schedule_linux_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: Accepted, out: &mut impl Wire) {
         let conn = self.template.conn;
         let unread = out.unread(conn);
-        let (len, waiting) = (u32::from(p.len), self.ofo_memory(c) + unread.unwrap_or(0));
+        // tcp_queue_rcv coalesces the segment with the last one that is unread, if both fit into one buffer.
+        let joins = accepted.in_order && unread.is_some_and(|memory| memory > SAVED);
+        let saved = if joins && out.unread_segments(conn) + accepted.segments.count <= MAX_SEGMENTS { SAVED } else { 0 };
+        let (len, waiting) = (u32::from(p.len), self.ofo_memory(c) + unread.unwrap_or(0) - saved);
         let Some(a) = &mut self.linux else { return };
         let flushed = a.comp.take_flushed();
         // If the handshake's ACK was lost, tcp_rcv_state_process takes in the data, which ignores the echo.
@@ -246,7 +249,7 @@ impl Receiver {
         } else {
             self.delay_ack(c, now, used, out);
         }
-        if accepted.in_order && self.stream.finished() {
+        if accepted.in_order && self.stream.finished() && unread.is_none() {
             self.close(c, now, waiting, out);
         } else if accepted.in_order {
             let (next, end) = (self.stream.rcv_nxt(), accepted.offset.max(0) as u64 + u64::from(p.len));
@@ -391,13 +394,14 @@ impl Receiver {
         }
     }
 
-    /// Lets the application read what [`Wire::defer_read`] has deferred. An ACK that has left since ends the wait of a pushed segment
+    /// Lets the application read what [`Wire::defer_read`] has deferred, and close at the end of the stream. An ACK that has left since ends the wait of a pushed segment
     /// (`icsk_ack.pending`).
     pub(crate) fn read(&mut self, c: &TcpConfig, now: Time, unread: &Unread, out: &mut impl Wire) {
-        if !self.stream.finished() {
-            let pushed = unread.pushed > self.window.rcv_wup();
-            self.on_read(c, now, unread.first, pushed, self.ofo_memory(c), out);
+        if self.stream.finished() {
+            return self.close(c, now, self.ofo_memory(c), out);
         }
+        let pushed = unread.pushed > self.window.rcv_wup();
+        self.on_read(c, now, unread.first, pushed, self.ofo_memory(c), out);
     }
 
     /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg). The buffer follows, and an ACK leaves at the end

@@ -98,9 +98,11 @@ impl Sender {
     pub(in crate::tcp) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
         let due = self.due();
         if due < self.timers.alarm() {
-            let at = due.or_never().max(now);
-            self.timers.set_alarm(at.into());
-            out.alarm(self.tx.template().conn, self.timers.generation(), at);
+            let at = out.event_time(due.or_never().max(now));
+            if self.timers.alarm() > at.into() {
+                self.timers.set_alarm(at.into());
+                out.alarm(self.tx.template().conn, self.timers.generation(), at);
+            }
         }
     }
 

@@ -409,7 +409,13 @@ impl Sender {
         }
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
-        p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
+        let apart = if c.tso.is_some() {
+            // Identifications of IP packets count all that this connection sends (ip_select_ident_segs).
+            std::mem::replace(&mut self.cold.sent_end, offset + data) != offset
+        } else {
+            again
+        };
+        p.flags = if fin { flag::FIN } else { 0 } | if apart { flag::RETX } else { 0 };
         let burst = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.burst());
         if burst == Some(offset + data) {
             p.flags |= flag::PUSH;
