@@ -157,8 +157,8 @@ mod tests {
         }
     }
 
-    /// A delayed ACK that is no longer needed stays in the timer wheel, and sends withheld duplicate ACKs when it expires (tcp_delack_timer_handler):
-    /// 40 ms after the last segment in order, behind a loss on a path of 200 ms.
+    /// The timer of a delayed ACK stays in the timer wheel when its ACK has left. When it expires it sends duplicate ACKs that are withheld
+    /// (tcp_delack_timer_handler), here 40 ms after the last segment in order.
     #[test]
     fn delayed_ack_timer_sends_withheld_acks() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
