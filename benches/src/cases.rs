@@ -30,7 +30,7 @@ impl Case {
 }
 
 /// All cases, those that have peers first.
-pub(crate) const CASES: [Case; 10] = [
+pub(crate) const CASES: [Case; 11] = [
     Case {
         name: "s1",
         what: "40 NewReno flows into one 1 Gbps bottleneck, 100 packets of buffer, 50 us links",
@@ -97,6 +97,12 @@ pub(crate) const CASES: [Case; 10] = [
         "web-search flows, Linux CUBIC, at 90 % load on a drop-tail leaf-spine fabric of 16 hosts",
         "duration=20ms",
         "duration=60ms",
+    ),
+    alone(
+        "server",
+        "web-search flows, DCTCP between Linux servers, at 60 % load on a leaf-spine fabric of 16 hosts",
+        "duration=10ms",
+        "duration=30ms",
     ),
 ];
 

@@ -81,7 +81,7 @@ impl Plan {
         }
         for (id, workload) in experiment.workloads.enumerate() {
             if let WorkloadKind::Udp { datagram, .. } = &workload.kind {
-                let profile = plan.profile(datagram_settings(u32::from(datagram.payload)));
+                let profile = plan.datagram_profile(experiment, datagram_settings(u32::from(datagram.payload)));
                 plan.datagrams.insert(id, plan.groups.len() as u32);
                 let like = plan.groups[0];
                 let flags = if datagram.ect { number::GROUP_ECN } else { 0 };
@@ -115,6 +115,17 @@ impl Plan {
             self.profiles.push(settings);
             self.profiles.len() - 1
         })
+    }
+
+    /// The profile of datagrams with these settings: that of the first TCP transport whose packets are long enough, because all traffic of a host shares
+    /// the queue of its interface; one of their own otherwise.
+    fn datagram_profile(&mut self, experiment: &Experiment, settings: Settings) -> usize {
+        let mut tcp = experiment.groups.enumerate().filter(|(_, group)| group.tcp.cc != Chosen::NONE);
+        let shared = tcp.find_map(|(id, _)| {
+            let profile = self.groups[id.index()].profile as usize;
+            (self.profiles[profile].mtu >= settings.mtu).then_some(profile)
+        });
+        shared.unwrap_or_else(|| self.profile(settings))
     }
 
     /// Every host of `workload` gets an interface with `profile`.

@@ -3,7 +3,9 @@
 use crate::guest::{experiment, kernel, run_in};
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;
+use forebay_experiment::world::World;
 use forebay_linux::world::Linux;
+use forebay_sim::world::Simulator;
 use forebay_types::{Time, WorkloadId};
 
 /// One host with `flows` bulk transfers, whose own interface is the slowest link, and about every 10 ms an answer of 10 KB.
@@ -123,4 +125,24 @@ fn tso_sends_trains_of_a_millisecond() {
     with.sort_unstable();
     assert!((6..=12).contains(&with[with.len() / 2]), "{with:?}");
     assert!(without.len() > 1_000 && without.iter().all(|&n| n <= 2), "{without:?}");
+}
+
+/// Datagrams and TCP share the queue of their host, where fq_codel serves the two flows in turn: each gets half of the link, in both backends.
+#[test]
+fn datagrams_share_queue_with_tcp() {
+    if !kernel() {
+        return;
+    }
+    let e = experiment(
+        "duration = \"100ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+         bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"100pkt\" }\n[transport]\nstack = \"linux\"\ncc = \"cubic\"\n\
+         [[workload]]\nkind = \"udp\"\nrate = \"800Mbps\"\nfrom = \"s0\"\n[[workload]]\nkind = \"long\"\nfrom = \"s0\"\n",
+    );
+    let delivered = |world: &dyn World| run_in(world, &e).flows.iter().map(|f| f.bytes_acked as f64).collect::<Vec<_>>();
+    let (simulated, found) = (delivered(&Simulator), delivered(&Linux));
+    assert_eq!((simulated.len(), found.len()), (2, 2));
+    for (a, b) in simulated.iter().zip(&found) {
+        assert!((a / b - 1.0).abs() < 0.02, "{simulated:?} {found:?}");
+    }
+    assert!((found[0] / found[1] - 1.0).abs() < 0.05, "{found:?}");
 }

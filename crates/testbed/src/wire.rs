@@ -262,8 +262,9 @@ impl<L: TraceSink> Wire<L> {
         self.switch.send(now, packet, meta, &mut self.trace);
     }
 
-    /// Connection and direction of a packet of `opener`, which may be one direction of a TCP connection with data in both: data belong to the direction
-    /// of their sender, an ACK without data to the other. The handshake belongs to the direction that opens; its last ACK leaves before data has come.
+    /// Connection and direction of a packet of `opener`, which may be one direction of a TCP connection with data in both. Data belong to the direction
+    /// of their sender, and an ACK without data belongs to the other one. The handshake belongs to the direction that opens: its last ACK leaves before
+    /// data has come.
     fn direction(&self, opener: u32, back: bool, headers: &Headers) -> (u32, bool) {
         let (Some(reverse), Some(tcp)) = (self.flows.get(opener as usize).and_then(|f| f.reverse), headers.tcp) else {
             return (opener, back);

@@ -23,13 +23,13 @@ pub(super) fn has_buffer(c: &TcpConfig) -> bool {
     c.rcv_autotune || c.rcv_buf.is_some()
 }
 
-/// Initial window: of a buffer its half, limited to 16 bits, in full segments (tcp_select_initial_window).
+/// Initial window: of a buffer its half, in full segments (tcp_select_initial_window). A SYN-ACK shows at most 16 bits of it.
 pub(super) fn first_window(c: &TcpConfig) -> u64 {
     let mss = u64::from(c.mss);
     if !has_buffer(c) {
         return c.rcv_wnd;
     }
-    let half = u64::from(first_buffer(c) / 2).min(65_535);
+    let half = u64::from(first_buffer(c) / 2);
     c.window_limit().min((half / mss * mss).max(mss.min(half)))
 }
 

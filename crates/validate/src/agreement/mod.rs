@@ -157,6 +157,21 @@ mod tests {
         }
     }
 
+    /// The timer of a delayed ACK stays in the timer wheel when its ACK has left. When it expires it sends duplicate ACKs that are withheld
+    /// (tcp_delack_timer_handler), here 40 ms after the last segment in order.
+    #[test]
+    fn delayed_ack_timer_sends_withheld_acks() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let text = "duration = \"4s\"\n[topology]\nkind = \"dumbbell\"\nleft = 1\naccess = { rate = \"10Gbps\", delay = \"1ms\" }\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"98ms\", buffer = \"25MB\", queue = { kind = \"lossy\", p = 0.002 } }\n\
+                    [transport]\nstack = \"linux\"\ncc = \"bbr\"\n[[workload]]\nkind = \"long\"\n";
+        let row = measure::both(&Case::of("bbr 0.2 % lost 200 ms".into(), text.into()), None, &mut io::sink()).unwrap();
+        assert!(row.common.is_none_or(|packets| packets > 8_289), "{:?}", row.common);
+    }
+
     /// Messages that overlap are identical to the last packet, with Nagle's algorithm and without it. The last one fills the send buffer: the application
     /// has written more than the windows allow, and messages end in the middle of the queue.
     #[test]

@@ -103,8 +103,7 @@ impl Sender {
             if matches!(push, Push::Pending | Push::Forced)
                 && let Some(oldest) = self.oldest_sent()
                 && let congestion = (cwnd - in_flight.min(cwnd)) * mss
-                && let Some(stop) =
-                    self.should_defer(c, now, &Candidate { len, last, congestion, most: max_segs * mss, oldest })
+                && let Some(stop) = self.should_defer(c, now, &Candidate { len, last, congestion, most: max_segs * mss, oldest })
             {
                 return Err(stop);
             }

@@ -313,10 +313,12 @@ impl DelayedAck {
         (c.rto_granularity * (tick + u64::from(self.slot.wrapping_sub(tick as u8)))).into()
     }
 
-    /// Empties the slot if it expires now.
-    pub(super) fn leave_slot(&mut self, c: &TcpConfig, now: Time) {
-        if self.slot_expiry(c, now) == now.into() {
+    /// Empties the slot if it expires now. Returns true if it does.
+    pub(super) fn leave_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
+        let expires = self.slot_expiry(c, now) == now.into();
+        if expires {
             self.slot_state &= !(IN_SLOT | HAS_ENTRY);
         }
+        expires
     }
 }

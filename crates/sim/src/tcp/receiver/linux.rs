@@ -55,6 +55,11 @@ impl LinuxReceiver {
         &mut self.delack
     }
 
+    /// Returns true if duplicate ACKs are withheld.
+    pub(super) fn withholds_acks(&self) -> bool {
+        self.comp.is_holding()
+    }
+
     /// Handles the handshake at the host that opened the connection (tcp_finish_connect).
     pub(super) fn on_connected(&mut self, c: &TcpConfig, sent: Time, now: Time) {
         self.rtt.on_syn_ack(rcv_rtt::tick(c, sent));

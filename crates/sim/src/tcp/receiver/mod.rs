@@ -341,10 +341,13 @@ impl Receiver {
         self.linux.as_mut().is_some_and(|a| a.delack_mut().keeps_wheel_slot(c, entry))
     }
 
-    /// Empties the slot if it expires now.
+    /// Empties the slot if it expires now. The timer in it sends withheld ACKs (tcp_delack_timer_handler), also if its own ACK has left: the kernel does
+    /// not remove it then (inet_csk_clear_xmit_timer).
     pub(crate) fn leave_wheel_slot(&mut self, c: &TcpConfig, now: Time) {
-        if let Some(a) = &mut self.linux {
-            a.delack_mut().leave_slot(c, now);
+        let Some(a) = &mut self.linux else { return };
+        if a.delack_mut().leave_slot(c, now) && a.withholds_acks() {
+            self.refresh_clock(c, now);
+            self.timer_due = now.into();
         }
     }
 }
