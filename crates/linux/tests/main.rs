@@ -4,6 +4,7 @@ mod failures;
 mod golden;
 mod guest;
 mod host_queue;
+mod limits;
 mod proboscis;
 mod queues;
 mod receive_offload;
