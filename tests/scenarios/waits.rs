@@ -180,3 +180,16 @@ fn delayed_ack_behind_loss_counts() {
         assert!(of == Cause::DelayedAck && (95.0..105.0).contains(&ms), "{of:?} {ms}");
     }
 }
+
+#[test]
+fn loss_on_idle_link_is_recovery() {
+    let topology = "kind = \"dumbbell\"\nleft = 1\naccess = { rate = \"10Gbps\", delay = \"1ms\" }\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"10ms\", loss = { drop = { connection = 0, packets = [4] } } }";
+    let list = "[[workload]]\nkind = \"long\"\nsize = \"14KB\"";
+    let o = one(&scenario(topology, "stack = \"linux\"\nhost = \"bare\"", list), &[]);
+    let f = &o.report.flows[0];
+    assert_eq!((f.segs_retx, f.rtos, f.tlps), (1, 0, 0));
+    let (cause, ms) = cause(f);
+    // The retransmission takes one more round trip of 24 ms.
+    assert!(cause == Cause::Recovery && (23.5..25.0).contains(&ms), "{cause:?} {ms}");
+}

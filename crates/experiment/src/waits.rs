@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_on_an_idle_link_are_recovery() {
+    fn losses_on_idle_link_are_recovery() {
         // One window filled the queue, and its losses took nearly all of the time.
         let c = MessageTime { took: 40 * MS, ideal: 4 * MS, empty_rtt: MS, rtt: Some(3 * MS), ..MessageTime::default() };
         let cause = |c: MessageTime| c.parts().waited(PORT, false).map(|w| (w.cause, w.time_ps / MS));

@@ -1,5 +1,7 @@
-//! The first lines of results and the explanation of single messages agree, on every scenario of the suite, of the papers and of `answers/`: the cause
-//! that a sentence names for a workload is that of its most delayed message with this cause, with the same time, and its timeline shows it.
+//! The first lines of results and the explanation of single messages agree, on every scenario of the suite, of the papers and of `answers/`.
+//!
+//! A sentence names a cause for a workload. The explanation of its most delayed message with that cause names it too, with the same time, and the
+//! timeline of the message shows it.
 
 use crate::scratch::{Scratch, forebay, text};
 use forebay_experiment::waits::Cause;
@@ -112,7 +114,7 @@ fn sentences(first: &str) -> Vec<(String, String)> {
     out
 }
 
-/// What contradicts the sentence in the explanation of the message that it speaks of.
+/// Contradictions between the sentence and the explanation of a message that it counts.
 fn contradictions(message: &str, item: &Item) -> Vec<String> {
     let mut wrong = Vec::new();
     let Some(main) = message.lines().find_map(|l| l.trim_start().strip_prefix("main cause of delay: ")) else {

@@ -7,6 +7,7 @@ mod host_queue;
 mod loss;
 mod max_pacing_rate;
 mod packets;
+mod limits;
 mod proboscis;
 mod queues;
 mod receive_offload;

@@ -191,7 +191,7 @@ fn ends_at_one_load(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, 
         if a.min(b) > 0.0 { a.max(b) / a.min(b) } else { f64::MAX }
     };
     let several = |load: &&&[&Value]| all.iter().filter(|c| c.load == **load && c.cell(m).is_some()).count() > 1;
-    // What unfinished work leaves open at one load is not nearly the same.
+    // Unfinished work leaves a load open: its values are not nearly the same.
     let known: Vec<_> = loads.iter().filter(several).map(within).collect();
     let open = known.iter().any(Option::is_none);
     let most = known.into_iter().flatten().reduce(|a, b| if ratio(&b) > ratio(&a) { b } else { a });
