@@ -83,7 +83,7 @@ impl Host {
 
     /// Everything that a step may change.
     fn state(&self) -> String {
-        let keys = "net.ipv4.tcp_congestion_control net.ipv4.tcp_ecn net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_wmem";
+        let keys = "net.ipv4.tcp_congestion_control net.ipv4.tcp_ecn net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_wmem net.ipv4.tcp_rmem";
         let mut out = self.must(&format!("sysctl {keys}"));
         out += &self.must("ip -4 route show exact 10.77.0.0/24");
         // The handle and the number of references differ after each change.
