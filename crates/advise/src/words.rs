@@ -25,6 +25,10 @@ pub fn recommendation(a: &Advice) -> Vec<String> {
         out.push(format!("Effect on {}: {}.", price.class, other_price(price, best, i - usize::from(i > a.own))));
     }
     out.extend(alternatives(a, best));
+    out.extend(a.sensitive.iter().map(|(equal, name)| {
+        let percent = 100.0 * (equal - 1.0);
+        format!("If values within {percent} % counted as equal instead of 25 %: {}.", name.as_deref().unwrap_or("change nothing"))
+    }));
     out
 }
 
