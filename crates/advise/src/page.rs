@@ -125,11 +125,8 @@ fn installation(a: &Advice) -> Option<Section> {
             ("reboot", s.keep.clone()),
             ("open connections", s.open.clone()),
         ];
-        let filled = all.into_iter().filter(|(_, text)| !text.is_empty()).enumerate();
-        let row = |(i, (what, text)): (usize, (&str, String))| {
-            let place = if i == 0 { s.place.as_str() } else { "" };
-            [place, what, &text].map(GridCell::text).to_vec()
-        };
+        let filled = all.into_iter().filter(|(_, text)| !text.is_empty());
+        let row = |(what, text): (&str, String)| [s.place.as_str(), what, &text.replace('`', "\"")].map(GridCell::text).to_vec();
         filled.map(row).collect::<Vec<_>>()
     });
     let heads = ["where", "step", "command or setting"].map(String::from).to_vec();
