@@ -1,8 +1,8 @@
 //! Search: simulates changes in rounds, each with fewer changes and more networks.
 //!
 //! 1. Every change by itself in the network of the file: one seed, and a second one for those that can be the best of their kind.
-//! 2. The best of each kind, and the present network, in the variations of the assumptions, as long as they can win (`field`); pairs of them, if one
-//!    holds where the other fails in the variations that most often reverse an advice.
+//! 2. The best of each kind, and the present network, in the variations of the assumptions, as long as they can win (`field`). Pairs join them if one
+//!    holds where the other fails.
 //! 3. The best in all networks with more seeds, and in the network of the file with all seeds. More seeds where only the interval is in the way.
 //!
 //! All rounds share one pool and one store: a run that another round had is not repeated, and the order of completion has no effect.
