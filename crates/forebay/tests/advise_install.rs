@@ -135,6 +135,8 @@ fn commands_run_and_are_undone() {
         }
     }
     let host = Host::new();
+    // The reversal restores the kernel's default, which this machine may have changed.
+    host.must("sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'");
     // In a namespace a host accepts only these as its congestion control.
     let allowed = host.must("sysctl -n net.ipv4.tcp_allowed_congestion_control");
     let available = host.must("sysctl -n net.ipv4.tcp_available_congestion_control");
