@@ -245,7 +245,12 @@ fn other_price(p: &Price, e: &Entry, other: usize) -> String {
     if let Some(o) = e.others.get(other).and_then(|o| o.change) {
         let goal = e.others[other].goal;
         let ratio = factor(o.factor());
-        parts.insert(0, if o.is_noise() { format!("{goal} {ratio}, which may be chance") } else { format!("{goal} {ratio}") });
+        let text = match (o.is_equal(), o.is_noise()) {
+            (true, _) => format!("{goal} hardly changes"),
+            (_, true) => format!("{goal} {ratio}, which may be chance"),
+            _ => format!("{goal} {ratio}"),
+        };
+        parts.insert(0, text);
     }
     parts.extend(pair("goodput", Some(p.goodput), Goal::Goodput));
     if p.unfinished.0 + p.unfinished.1 > 0 {
