@@ -22,8 +22,8 @@ pub enum Reason {
     Unknown,
 }
 
-/// Number of the recommended entry among those with results in all networks, and the reason.
-pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: &[Entry]) -> (Option<usize>, Reason) {
+/// Number of the recommended entry among those with results in all networks, and the reason. Ratios below `equal` count as equal.
+pub(crate) fn decide(objective: &Objective, own: usize, equal: f64, today: &Entry, entries: &[Entry]) -> (Option<usize>, Reason) {
     if today.assessment == Assessment::Unknown {
         return (None, Reason::Unknown);
     }
@@ -35,7 +35,7 @@ pub(crate) fn decide(objective: &Objective, own: usize, today: &Entry, entries: 
     }
     let choose = |from: &[Compared]| match &objective.limit {
         Some((limit, _)) => meets(objective, *limit, now, from),
-        None => best(objective, own, now, from),
+        None => best(objective, own, equal, now, from),
     };
     let decided = groups.iter().map(|group| choose(group)).find(|(_, reason)| *reason != Reason::ChangeNothing);
     decided.unwrap_or((None, Reason::ChangeNothing))
@@ -49,7 +49,7 @@ pub(crate) fn at_once(goal: Goal, own: usize, today: &Entry, entries: &[Entry], 
     let holds = sound(entries).into_iter().filter(|(_, e, r)| {
         e.effort < effort && !e.experimental && !e.harms_others() && r.unknown().next().is_none() && r.worse_in(goal).is_empty()
     });
-    let better = holds.filter(|(_, e, r)| is_better(goal, own, now, e, r));
+    let better = holds.filter(|(_, e, r)| r.regret * MATERIAL < now.regret && is_sure(goal, own, e, r));
     better.min_by(|(_, a, r), (_, b, s)| a.effort.cmp(&b.effort).then(r.regret.total_cmp(&s.regret))).map(|(i, ..)| i)
 }
 
@@ -59,25 +59,24 @@ fn sound(entries: &[Entry]) -> Vec<Compared<'_>> {
     all.filter(|(_, e, r)| e.assessment == Assessment::Sound && r.objection().is_none()).collect()
 }
 
-/// Returns true if a change is materially better in the worst case, and beyond chance: in the file's network, over all networks together, or by the
-/// number of stalls.
-fn is_better(goal: Goal, own: usize, now: &Robust, e: &Entry, r: &Robust) -> bool {
+/// Returns true if a gain is beyond chance: in the file's network, over all networks together, or by the number of stalls.
+fn is_sure(goal: Goal, own: usize, e: &Entry, r: &Robust) -> bool {
     let significant = e.objective.is_some_and(|c| !c.is_noise() && e.gain(goal) > 1.0);
     let overall = r.overall().is_some_and(|o| o.half_width.is_some_and(|h| o.mean + h < 0.0));
-    r.regret * MATERIAL < now.regret && (significant || overall || e.ends_stalls(own) || r.ends_stalls())
+    significant || overall || e.ends_stalls(own) || r.ends_stalls()
 }
 
 /// Number of an entry, the entry, and its results under the variations.
 type Compared<'a> = (usize, &'a Entry, &'a Robust);
 
 /// The best worst case; without one, a gain for others that costs the objective nothing.
-fn best(objective: &Objective, own: usize, now: &Robust, sound: &[Compared]) -> (Option<usize>, Reason) {
+fn best(objective: &Objective, own: usize, equal: f64, now: &Robust, sound: &[Compared]) -> (Option<usize>, Reason) {
     let goal = objective.goal;
-    let better: Vec<_> = sound.iter().filter(|(_, e, r)| is_better(goal, own, now, e, r)).collect();
+    let better: Vec<_> = sound.iter().filter(|(_, e, r)| r.regret * equal < now.regret && is_sure(goal, own, e, r)).collect();
     if let Some(least) = better.iter().map(|(_, _, r)| r.regret).reduce(f64::min) {
-        let near: Vec<_> = better.into_iter().filter(|(_, _, r)| r.regret <= MATERIAL * least).collect();
+        let near: Vec<_> = better.into_iter().filter(|(_, _, r)| r.regret <= equal * least).collect();
         let mean = near.iter().map(|(_, _, r)| r.mean_loss).fold(f64::INFINITY, f64::min);
-        let near = near.into_iter().filter(|(_, _, r)| r.mean_loss <= MATERIAL * mean);
+        let near = near.into_iter().filter(|(_, _, r)| r.mean_loss <= equal * mean);
         // A sure gain of another class is worth effort.
         let best = near.min_by(|(_, a, r), (_, b, s)| {
             a.harms_others()
@@ -94,7 +93,7 @@ fn best(objective: &Objective, own: usize, now: &Robust, sound: &[Compared]) -> 
         (stalls || factor > 1.0).then_some(factor)
     };
     let aside = sound.iter().filter(|(_, e, r)| {
-        let not_worse = r.overall().is_none_or(|o| o.mean < MATERIAL.ln());
+        let not_worse = r.overall().is_none_or(|o| o.mean < equal.ln());
         not_worse && r.worse_in(goal).is_empty() && !e.harms_others() && gains(e, r).is_some()
     });
     // An end of stalls decides before the factor of another class.
@@ -166,7 +165,7 @@ mod tests {
         today.robust = Some(all.remove(0));
         entries.iter_mut().zip(all).for_each(|(e, r)| e.robust = Some(r));
         let objective = Objective { goal: Goal::P99, class: "a".into(), limit: None };
-        let (best, _) = decide(&objective, 0, &today, &entries);
+        let (best, _) = decide(&objective, 0, MATERIAL, &today, &entries);
         let first = best.and_then(|i| at_once(Goal::P99, 0, &today, &entries, i));
         let name = |i: usize| entries[i].name.clone();
         (best.map(name), first.map(name))

@@ -125,7 +125,7 @@ impl<'t, 'a> Field<'t, 'a> {
         // With a limit the effort decides; without one it decides between losses that are nearly equal.
         let limit = self.trial.objective.limit.is_some();
         let near = complete.and_then(|c| robust(&self.changes[order[c]].1)).map_or(f64::INFINITY, |r| MATERIAL * r.regret);
-        let first = complete.unwrap_or(order.len()).max(LEAST);
+        let first = complete.unwrap_or(0).max(LEAST);
         let can_win = |(rank, i): &(usize, usize)| {
             let bound = robust(&self.changes[*i].1).map_or(f64::INFINITY, |r| r.regret);
             *rank < first || !limit && !self.changes[*i].1.experimental && bound <= near

@@ -19,6 +19,8 @@ pub fn json(a: &Advice) -> Json {
         // Number of an option, counted from 1 as in the table.
         "recommended": a.recommended.map(|i| i + 1),
         "at_once": a.at_once.map(|i| i + 1),
+        // Recommendations if other ratios counted as equal.
+        "sensitive": a.sensitive,
         "networks": a.variations,
         "not_varied": a.fixed.iter().map(why).collect::<Vec<_>>(),
         "today": entry(a, &a.today),

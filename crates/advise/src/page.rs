@@ -2,7 +2,7 @@
 
 use crate::rank::{Change, Entry};
 use crate::search::Advice;
-use crate::table::{cells, network_rows, titles, today};
+use crate::table::{cells, network_rows, short_head, titles, today};
 use crate::words::recommendation;
 use forebay_report::page::{
     Axis, Chart, Dimension, Fact, Figure, Grid, GridCell, Headline, LineChart, Page, Section, Subject, TitledGrid, View, XyLine,
@@ -15,7 +15,8 @@ const MAX_SHOWN: usize = 10;
 /// Page as data for [`forebay_report::render`].
 pub fn page(a: &Advice) -> Page {
     let shown: Vec<&Entry> = a.entries.iter().take(MAX_SHOWN).collect();
-    let mut sentences = recommendation(a);
+    // The headline has no code, so that names of networks are quoted.
+    let mut sentences: Vec<String> = recommendation(a).into_iter().map(|s| s.replace('`', "\"")).collect();
     if let Some(first) = sentences.first_mut() {
         *first = format!("**{first}**");
     }
@@ -99,15 +100,15 @@ fn scatter(a: &Advice, shown: &[&Entry]) -> Option<Section> {
 
 /// The objective in every network: rows are networks, columns the best changes.
 fn in_networks(a: &Advice) -> Section {
-    let (heads, body) = network_rows(a, true);
-    let heads = std::iter::once("network".to_owned()).chain(heads).collect();
+    let (heads, body) = network_rows(a, false);
+    let heads = std::iter::once("network".to_owned()).chain(heads.iter().map(|h| short_head(h))).collect();
     let row = |(name, cells): (String, Vec<String>)| -> Vec<GridCell> {
         std::iter::once(name).chain(cells).map(|t| GridCell::text(&t)).collect()
     };
     let grid = Grid { heads, rows: body.into_iter().map(row).collect() };
     let text = format!(
         "The {} in the network of the file and in variations of what is not known exactly, with all messages of its seeds together. `!`: the change \
-         is worse than the present network there. `-`: not tried, because the change can no longer be the best.",
+         is worse than the present network there. Columns have the numbers of the changes below.",
         a.objective
     );
     section("networks", "In other networks", &text, grid)
@@ -116,11 +117,19 @@ fn in_networks(a: &Advice) -> Section {
 /// Installation of the recommendation: machines, commands, reversal, reboot and open connections.
 fn installation(a: &Advice) -> Option<Section> {
     let best = a.recommended.and_then(|i| a.entries.get(i))?;
-    let rows = best.install.iter().map(|s| {
-        let cells = [s.place.clone(), s.run.join("; "), s.undo.join("; "), s.keep.clone(), s.open.clone()];
-        cells.iter().map(GridCell::text).collect()
+    let rows = best.install.iter().flat_map(|s| {
+        let run = if s.undo.is_empty() { "set" } else { "run" };
+        let all = [
+            (run, s.run.join("; ")),
+            ("undo", s.undo.join("; ")),
+            ("reboot", s.keep.clone()),
+            ("open connections", s.open.clone()),
+        ];
+        let filled = all.into_iter().filter(|(_, text)| !text.is_empty());
+        let row = |(what, text): (&str, String)| [s.place.as_str(), what, &text.replace('`', "\"")].map(GridCell::text).to_vec();
+        filled.map(row).collect::<Vec<_>>()
     });
-    let heads = ["where", "command or setting", "undo", "after a reboot", "open connections"].map(String::from).to_vec();
+    let heads = ["where", "step", "command or setting"].map(String::from).to_vec();
     let grid = Grid { heads, rows: rows.collect() };
     Some(section("how", "Installation", "Replace PORT, SUBNET, DEVICE and CGROUP by your own.", grid))
 }
@@ -151,33 +160,41 @@ fn prices(a: &Advice) -> Section {
     section("classes", title, text, Grid { heads, rows: best.prices.iter().map(row).collect() })
 }
 
+/// Columns of the table of all changes, of those that the terminal can print: the others are in the table of networks.
+const COLUMNS: [usize; 5] = [0, 1, 2, 5, 6];
+
 /// All changes, as in the terminal.
 fn all_changes(a: &Advice) -> Section {
+    let own = titles(a).len() - a.today.others.len();
+    let shown = |all: Vec<String>| -> Vec<String> {
+        let (mine, others) = all.split_at(own);
+        COLUMNS.iter().map(|c| mine[*c].clone()).chain(others.iter().cloned()).collect()
+    };
     let numbers = |e: &Entry, change: &dyn Fn(Change) -> f64| -> Vec<Option<f64>> {
-        let own = [
+        let mine = [
             e.objective.map(change),
             e.objective.map(|c| c.factor()),
             None,
-            None,
-            None,
             e.robust.as_ref().map(|r| r.regret),
             e.prices.get(a.own).map(|p| p.stalled.1 as f64),
-            Some(e.seeds as f64),
         ];
-        own.into_iter().chain(e.others.iter().map(|o| o.change.map(change))).collect()
+        mine.into_iter().chain(e.others.iter().map(|o| o.change.map(change))).collect()
     };
     let row = |name: String, texts: Vec<String>, values: Vec<Option<f64>>| {
         let cells = texts.into_iter().zip(values).map(|(text, value)| GridCell { text, value, shade: None });
         std::iter::once(GridCell::text(&name)).chain(cells).collect::<Vec<_>>()
     };
-    let mut rows = vec![row(a.today.name.clone(), today(a), numbers(&a.today, &|c| c.before))];
+    let mut rows = vec![row(a.today.name.clone(), shown(today(a)), numbers(&a.today, &|c| c.before))];
     rows.extend(
-        a.entries.iter().enumerate().map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(a, e), numbers(e, &|c| c.after))),
+        a.entries
+            .iter()
+            .enumerate()
+            .map(|(i, e)| row(format!("{}. {}", i + 1, e.name), shown(cells(a, e)), numbers(e, &|c| c.after))),
     );
     let text = "Each change is compared with the present network by the same seeds: the factor is a geometric mean over them, and a change is not clear \
                 if its interval includes 1. The largest loss is the worst ratio to the best change over all networks. Changes that starve a traffic \
                 class rank last.";
-    section("tried", "All changes", text, Grid { heads: [vec!["change".to_owned()], titles(a)].concat(), rows })
+    section("tried", "All changes", text, Grid { heads: [vec!["change".to_owned()], shown(titles(a))].concat(), rows })
 }
 
 fn section(id: &str, title: &str, text: &str, grid: Grid) -> Section {

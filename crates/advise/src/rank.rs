@@ -39,6 +39,11 @@ impl Change {
         self.log.half_width.map(|h| ((self.log.mean - h).exp(), (self.log.mean + h).exp()))
     }
 
+    /// Returns true if both ends of the interval are within the ratio that counts as equal.
+    pub(crate) fn is_equal(&self) -> bool {
+        self.interval().is_some_and(|(low, high)| low * MATERIAL > 1.0 && high < MATERIAL)
+    }
+
     /// Returns true if the change is not significant: the interval includes 1, or there is one seed only.
     pub fn is_noise(&self) -> bool {
         self.interval().is_none_or(|(low, high)| low <= 1.0 && high >= 1.0)

@@ -1,14 +1,15 @@
 //! Search: simulates changes in rounds, each with fewer changes and more networks.
 //!
 //! 1. Every change by itself in the network of the file: one seed, and a second one for those that can be the best of their kind.
-//! 2. The best of each kind, and the present network, in the variations of the assumptions, as long as they can win (`field`); pairs of them, if one
-//!    holds where the other fails in the variations that most often reverse an advice.
+//! 2. The best of each kind, and the present network, in the variations of the assumptions, as long as they can win (`field`). Pairs join them if one
+//!    holds where the other fails.
 //! 3. The best in all networks with more seeds, and in the network of the file with all seeds. More seeds where only the interval is in the way.
 //!
 //! All rounds share one pool and one store: a run that another round had is not repeated, and the order of completion has no effect.
 
 use crate::assumptions::Variations;
 use crate::decide::{Reason, at_once, decide};
+use crate::evidence::MATERIAL;
 use crate::field::Field;
 use crate::options::{Subject, choices};
 use crate::plan::{Plan, complements, contenders, leaders};
@@ -31,6 +32,8 @@ const CANDIDATES: usize = 8;
 const PAIRS: usize = 3;
 /// Number of networks after which pairs are chosen: that of the file, and the variations that most often reverse an advice.
 const PAIRED_AFTER: usize = 4;
+/// Other ratios that could count as equal: a change of the recommendation is reported.
+const SENSITIVITY: [f64; 2] = [1.125, 1.5];
 /// Seeds are multiplied up to this factor where only the interval is in the way.
 const MORE_SEEDS: u32 = 3;
 
@@ -51,6 +54,8 @@ pub struct Advice {
     pub reason: Reason,
     /// Index of a change with less effort that holds in all networks, as a first step.
     pub at_once: Option<usize>,
+    /// Ratios that could count as equal instead of 1.25, and the recommendation then, where it is another one.
+    pub sensitive: Vec<(f64, Option<String>)>,
     /// Names of the networks of [`Robust::tried`](crate::robust::Robust::tried): that of the file, then its variations.
     pub variations: Vec<String>,
     /// Assumptions that were not varied, with the reason.
@@ -136,7 +141,12 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let Field { today: now, changes: kept, .. } = field;
 
     let (today, mut entries) = finals(&mut trial, own, now, kept)?;
-    let (recommended, reason) = decide(&objective, own, &today, &entries);
+    let (recommended, reason) = decide(&objective, own, MATERIAL, &today, &entries);
+    let other = |equal: f64| {
+        let (choice, _) = decide(&objective, own, equal, &today, &entries);
+        (choice != recommended).then(|| (equal, choice.map(|i| entries[i].name.clone())))
+    };
+    let sensitive: Vec<(f64, Option<String>)> = SENSITIVITY.into_iter().filter_map(other).collect();
     let name = recommended.map(|i| entries[i].name.clone());
     let quick = recommended.and_then(|i| at_once(goal, own, &today, &entries, i)).map(|i| entries[i].name.clone());
     let regret = |e: &Entry| e.robust.as_ref().map_or(f64::INFINITY, |r| r.regret);
@@ -161,6 +171,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         recommended: name.and_then(|n| entries.iter().position(|e| e.name == n)),
         reason,
         at_once: quick.and_then(|n| entries.iter().position(|e| e.name == n)),
+        sensitive,
         variations: names,
         fixed: variations.fixed,
         objective,

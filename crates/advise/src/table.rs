@@ -12,6 +12,8 @@ pub(crate) fn cells(a: &Advice, e: &Entry) -> Vec<String> {
     let verdict = match (e.assessment, e.objective) {
         (Assessment::Starves, _) => "starves".to_owned(),
         (Assessment::Unknown, _) | (_, None) => "unknown".to_owned(),
+        (_, Some(c)) if c.interval().is_none() => "one seed".to_owned(),
+        (_, Some(c)) if c.is_equal() => "no difference".to_owned(),
         (_, Some(c)) if c.is_noise() => "no clear change".to_owned(),
         (_, Some(_)) if e.gain(goal) > 1.0 => "better".to_owned(),
         _ => "worse".to_owned(),
@@ -29,7 +31,11 @@ pub(crate) fn cells(a: &Advice, e: &Entry) -> Vec<String> {
         (true, _) => "starved".to_owned(),
         (_, None) => "-".to_owned(),
         (_, Some(c)) => {
-            let against = if c.is_noise() { "(no clear change)".to_owned() } else { format!("({})", factor(c.factor())) };
+            let against = if c.is_noise() && c.interval().is_some() {
+                "(no clear change)".to_owned()
+            } else {
+                format!("({})", factor(c.factor()))
+            };
             format!("{} {against}", quantity(c.after, o.goal))
         }
     }));
@@ -135,12 +141,16 @@ pub(crate) fn network_rows(a: &Advice, all: bool) -> (Vec<String>, Vec<(String, 
     (heads, a.variations.iter().enumerate().map(row).collect())
 }
 
+/// Number of a change: `3.` for `3. minimum RTO 5ms`.
+pub(crate) fn short_head(head: &str) -> String {
+    head.split_once(". ").map_or_else(|| head.to_owned(), |(number, _)| format!("{number}."))
+}
+
 /// Table of the objective in each network. Columns have the numbers of [`table`]: those of all changes that were tried in some, or of those that were
 /// tried in all.
 pub fn networks(a: &Advice, all: bool) -> String {
     let (heads, body) = network_rows(a, all);
-    let short = |h: &String| h.split_once(". ").map_or_else(|| h.clone(), |(number, _)| format!("{number}."));
-    let mut rows = vec![(String::new(), heads.iter().map(short).collect())];
+    let mut rows = vec![(String::new(), heads.iter().map(|h| short_head(h)).collect())];
     rows.extend(body);
     lines(&rows)
 }

@@ -25,6 +25,10 @@ pub fn recommendation(a: &Advice) -> Vec<String> {
         out.push(format!("Effect on {}: {}.", price.class, other_price(price, best, i - usize::from(i > a.own))));
     }
     out.extend(alternatives(a, best));
+    out.extend(a.sensitive.iter().map(|(equal, name)| {
+        let percent = 100.0 * (equal - 1.0);
+        format!("If values within {percent} % counted as equal instead of 25 %: {}.", name.as_deref().unwrap_or("change nothing"))
+    }));
     out
 }
 
@@ -241,7 +245,12 @@ fn other_price(p: &Price, e: &Entry, other: usize) -> String {
     if let Some(o) = e.others.get(other).and_then(|o| o.change) {
         let goal = e.others[other].goal;
         let ratio = factor(o.factor());
-        parts.insert(0, if o.is_noise() { format!("{goal} {ratio}, which may be chance") } else { format!("{goal} {ratio}") });
+        let text = match (o.is_equal(), o.is_noise()) {
+            (true, _) => format!("{goal} hardly changes"),
+            (_, true) => format!("{goal} {ratio}, which may be chance"),
+            _ => format!("{goal} {ratio}"),
+        };
+        parts.insert(0, text);
     }
     parts.extend(pair("goodput", Some(p.goodput), Goal::Goodput));
     if p.unfinished.0 + p.unfinished.1 > 0 {

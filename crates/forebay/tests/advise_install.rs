@@ -83,7 +83,7 @@ impl Host {
 
     /// Everything that a step may change.
     fn state(&self) -> String {
-        let keys = "net.ipv4.tcp_congestion_control net.ipv4.tcp_ecn net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_wmem";
+        let keys = "net.ipv4.tcp_congestion_control net.ipv4.tcp_ecn net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_wmem net.ipv4.tcp_rmem";
         let mut out = self.must(&format!("sysctl {keys}"));
         out += &self.must("ip -4 route show exact 10.77.0.0/24");
         // The handle and the number of references differ after each change.
@@ -135,6 +135,8 @@ fn commands_run_and_are_undone() {
         }
     }
     let host = Host::new();
+    // The reversal restores the kernel's default, which this machine may have changed.
+    host.must("sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'");
     // In a namespace a host accepts only these as its congestion control.
     let allowed = host.must("sysctl -n net.ipv4.tcp_allowed_congestion_control");
     let available = host.must("sysctl -n net.ipv4.tcp_available_congestion_control");

@@ -3,6 +3,7 @@
 
 use super::{Choice, Family, Subject};
 use crate::install::{self, Step};
+use forebay_types::Bytes;
 
 pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     if s.group.is_none() {
@@ -47,6 +48,7 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     let wmem = ("net.ipv4.tcp_wmem", "4096 16384 262144", "4096 16384 4194304");
     let step = Step::sysctl(senders.clone(), wmem.0, wmem.1, wmem.2, "keep a send buffer that has grown");
     add(Family::Window, "send buffer at most 256 KiB".into(), s.every_transport("snd-buf-max", "\"256KiB\""), vec![step]);
+    larger_buffers(s, &ends, &mut add);
     if s.transport()["tso"].is_string() {
         let step = Step {
             place: senders,
@@ -56,5 +58,40 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
             open: "follow when they are opened again".into(),
         };
         add(Family::Offload, "TSO of at most 16 KiB".into(), s.every_transport("tso", "\"16KiB\""), vec![step]);
+    }
+}
+
+/// Largest window that an option gives: above the bandwidth-delay product of 1 Gbps over 100 ms, or 100 Gbps over 1 ms (our choice).
+const LARGE: &str = "16MiB";
+
+/// Buffers for paths on which a window limits the sender: larger limits of tuned buffers, or a larger buffer that the application sets.
+fn larger_buffers(s: &Subject, ends: &str, add: &mut impl FnMut(Family, String, Vec<String>, Vec<Step>)) {
+    let is_less = |key: &str| s.text(key).and_then(|v| v.parse::<Bytes>().ok()).is_some_and(|b| b.0 < 16 << 20);
+    // `tcp_win_from_space`: about half of a buffer is window.
+    let sysctl = |key: &str, least: &str, most: &str| {
+        let (new, former) = (format!("4096 {least} 33554432"), format!("4096 {least} {most}"));
+        Step::sysctl(ends.to_owned(), &format!("net.ipv4.{key}"), &new, &former, "grow further")
+    };
+    let wmem = sysctl("tcp_wmem", "16384", "4194304");
+    let larger = s.every_transport("snd-buf-max", "\"32MiB\"");
+    if s.transport()["rcv-autotune"] == true {
+        let sets = [s.every_transport("rcv-buf-max", "\"32MiB\""), larger].concat();
+        let steps = vec![sysctl("tcp_rmem", "131072", "6291456"), wmem];
+        add(Family::Window, "send and receive buffers up to 32 MiB".into(), sets, steps);
+    } else if is_less("rcv-wnd") {
+        let text =
+            "set SO_RCVBUF to 16 MiB, or leave it unset, so that the kernel tunes the buffer; net.core.rmem_max must allow it";
+        let mut step = Step::words("application", text.to_owned());
+        step.open = "keep their buffer".into();
+        let sets = [s.every_transport("rcv-wnd", &format!("\"{LARGE}\"")), larger].concat();
+        add(Family::Window, "receive buffer of 16 MiB, send buffers up to 32 MiB".into(), sets, vec![step, wmem]);
+    }
+    if is_less("snd-buf") {
+        let text =
+            "set SO_SNDBUF to 16 MiB, or leave it unset, so that the kernel tunes the buffer; net.core.wmem_max must allow it";
+        let mut step = Step::words("application", text.to_owned());
+        step.open = "keep their buffer".into();
+        let sets = s.every_transport("snd-buf", &format!("\"{LARGE}\""));
+        add(Family::Window, "send buffer of 16 MiB".into(), sets, vec![step]);
     }
 }
