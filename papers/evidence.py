@@ -223,6 +223,64 @@ def shim_parameters(run: Run) -> Rows:
     return rows
 
 
+def reused(t: Any) -> float:
+    """Flows that are not the first of their connection."""
+    return float(len(t) - len(np.unique(t["conn_id"])))
+
+
+def restarts(t: Any) -> float:
+    """Flows that are not the first of their connection and have a train."""
+    first = np.unique(t["conn_id"], return_index=True)[1]
+    later = np.setdiff1d(np.arange(len(t)), first)
+    return float((~np.isnan(t["probes"][later].astype(float))).sum())
+
+
+def connections(run: Run) -> Rows:
+    """The testbed with persistent connections and with one for each flow: completion times by class, and their deviation."""
+    shim = {"kind": "proboscis", "elephant-bytes": "100KB"}
+    ccs: dict[str, Any] = {
+        "Reno": "reno",
+        "Reno + ProBoSCIS": {"kind": "reno", "shim": shim},
+        "CUBIC": "cubic",
+        "CUBIC + ProBoSCIS": {"kind": "cubic", "shim": shim},
+        "DCTCP": "dctcp",
+    }
+    sets = {"one-to-all": ("fig07.toml", 40), "all-to-all": ("fig07g.toml", 10)}
+    asked = {
+        (name, cc, persistent): run(
+            file,
+            {"workload.0.flows-per-source": flows, "workload.0.persistent": persistent, "transport.cc": ccs[cc]},
+            seeds=2,
+        )
+        for name, (file, flows) in sets.items()
+        for cc in ccs
+        for persistent in (True, False)
+    }
+    classes = ["small flows: mean [ms]", "standard deviation", "longest", "above 200 ms", "medium: mean [ms]", "large: mean [ms]"]
+    rows = [["set", "transport", "connections", "reused", "probed restarts", *classes]]
+    for (name, cc, persistent), r in asked.items():
+
+        def of(low: float, high: float, measure: Callable[[Any], float], r: Result = r) -> str:
+            def one(t: Any) -> float:
+                return measure(t.rows((t["size_bytes"] > low) & (t["size_bytes"] <= high))["fct_ns"].astype(float) / 1e6)
+
+            return mean_text(r.per_run(one))
+
+        rows.append(
+            [
+                name,
+                cc,
+                "persistent" if persistent else "one for each flow",
+                mean_text(r.per_run(reused)),
+                mean_text(r.per_run(restarts)),
+                *(of(0, 1e5, m) for m in (np.mean, np.std, np.max, lambda v: float((v > 200).sum()))),
+                of(1e5, 1e7, np.mean),
+                of(1e7, np.inf, np.mean),
+            ]
+        )
+    return rows
+
+
 def least_rto(run: Run) -> Rows:
     """Small flows of the testbed by the least retransmission timeout, with the shim and without."""
     shim = {"kind": "proboscis", "elephant-bytes": "100KB"}
@@ -487,6 +545,7 @@ PAGES: dict[str, list[tuple[str, Table]]] = {
     "proboscis/delayed-acks.md": [("proboscis", delayed_acks)],
     "proboscis/parameters.md": [("proboscis", shim_parameters)],
     "proboscis/least-rto.md": [("proboscis", least_rto)],
+    "proboscis/persistent.md": [("proboscis", connections)],
     "coexistence/five-and-five.md": [("coexistence", five_and_five)],
     "linux-beside-ns2.md": [("trim", trains), ("dctcp", queries)],
     "on-linux.md": [("proboscis", background), ("incast-prin", reordered), ("trim", offloaded), ("trim", inherited)],
