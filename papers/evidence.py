@@ -142,6 +142,178 @@ def delayed_acks(run: Run, linux: Run) -> Rows:
     return rows
 
 
+#: Values of the shim's parameters, each beside the defaults, which come first.
+SHIM_VALUES: dict[str, list[Any]] = {
+    "k": [0.5, 0.25, 0.75, 1.0],
+    "kappa1": [0, 0.0625, 0.25],
+    "kappa2": [0.9, 0.5, 0.7],
+    "alpha-init": [1, 0],
+    "beta1": ["4ms", "1ms", "16ms"],
+    "beta2": ["16ms", "8ms", "64ms"],
+    "beta3": ["8ms", "2ms", "32ms"],
+    "hold-on": ["insufficient", "any"],
+}
+
+
+def small_flows(r: Result, of: Callable[[Any], float], **where: Any) -> str:
+    """A measure of the flows of at most 100 KB, mean and interval over seeds."""
+    return mean_text(r.per_run(lambda t: of(t.rows(t["size_bytes"] <= 100_000)), **where))
+
+
+def mean_ms(t: Any) -> float:
+    """Mean completion time of the flows that are complete."""
+    return float(np.nanmean(t["fct_ns"].astype(float))) / 1e6
+
+
+def until_end_ms(t: Any) -> float:
+    """Mean completion time in a run of 1.5 s; that of flows that are not complete ends with it."""
+    times = t["fct_ns"].astype(float)
+    return float(np.where(np.isnan(times), 1.5e9 - t["start_ns"], times).mean()) / 1e6
+
+
+def timeouts(t: Any) -> float:
+    """Timeouts, those of SYNs included."""
+    return float((t["rtos"] + t["syn_rtos"]).sum())
+
+
+def shim_parameters(run: Run) -> Rows:
+    """Thresholds and timers of ProBoSCIS: short flows beside a long one, with trains that arrive or not, cluster, testbed."""
+    lossy = {"topology.bottleneck.buffer": "25pkt", "topology.bottleneck.queue": {"kind": "dctcp-step", "k": "20pkt"}}
+    trace = {"observe": {}}
+    cluster = {"topology.leaves": 3, "workload.0.load": 0.9, "workload.0.flows": 480}
+    testbed = {"workload.0.flows-per-source": 20}
+    points = [(key, v) for key, values in SHIM_VALUES.items() for v in values]
+    asked: dict[tuple[str, Any], list[Result]] = {}
+    for key, v in [("without shim", None), *points]:
+        cc: dict[str, Any] = {"transport.cc": "newreno"}
+        reno: dict[str, Any] = {"transport.cc": "reno"}
+        if v is not None:
+            shim = {"kind": "proboscis"} if v == SHIM_VALUES[key][0] else {"kind": "proboscis", key: v}
+            cc = {"transport.cc": {"kind": "newreno", "shim": shim}}
+            reno = {"transport.cc": {"kind": "reno", "shim": {**shim, "elephant-bytes": "100KB"}}}
+        asked[key, v] = [
+            run("fig04.toml", {**trace, **cc}, seeds=12),
+            run("fig04.toml", {**trace, **lossy, **cc}, seeds=12),
+            run("fig06.toml", {**cluster, **cc}, seeds=2),
+            run("fig07.toml", {**testbed, **reno}, seeds=2),
+        ]
+    where = [
+        "trace: mean FCT [ms]",
+        "timeouts",
+        "trains lost: mean FCT [ms]",
+        "timeouts",
+        "cluster: mean FCT [ms]",
+        "testbed: mean FCT [ms]",
+    ]
+    rows = [["parameter", "value", *where]]
+    for (key, v), (four, lost, six, seven) in asked.items():
+        default = v is not None and v == SHIM_VALUES[key][0]
+        rows.append(
+            [
+                key if v is None else f"`{key}`",
+                "" if v is None else f"{v} (default)" if default else str(v),
+                small_flows(four, until_end_ms, **{"class": "short"}),
+                small_flows(four, timeouts, **{"class": "short"}),
+                small_flows(lost, until_end_ms, **{"class": "short"}),
+                small_flows(lost, timeouts, **{"class": "short"}),
+                small_flows(six, mean_ms),
+                small_flows(seven, mean_ms),
+            ]
+        )
+    return rows
+
+
+def reused(t: Any) -> float:
+    """Flows that are not the first of their connection."""
+    return float(len(t) - len(np.unique(t["conn_id"])))
+
+
+def restarts(t: Any) -> float:
+    """Flows that are not the first of their connection and have a train."""
+    first = np.unique(t["conn_id"], return_index=True)[1]
+    later = np.setdiff1d(np.arange(len(t)), first)
+    return float((~np.isnan(t["probes"][later].astype(float))).sum())
+
+
+def connections(run: Run) -> Rows:
+    """The testbed with persistent connections and with one for each flow: completion times by class, and their deviation."""
+    shim = {"kind": "proboscis", "elephant-bytes": "100KB"}
+    ccs: dict[str, Any] = {
+        "Reno": "reno",
+        "Reno + ProBoSCIS": {"kind": "reno", "shim": shim},
+        "CUBIC": "cubic",
+        "CUBIC + ProBoSCIS": {"kind": "cubic", "shim": shim},
+        "DCTCP": "dctcp",
+    }
+    sets = {"one-to-all": ("fig07.toml", 40), "all-to-all": ("fig07g.toml", 10)}
+    asked = {
+        (name, cc, persistent): run(
+            file,
+            {"workload.0.flows-per-source": flows, "workload.0.persistent": persistent, "transport.cc": ccs[cc]},
+            seeds=2,
+        )
+        for name, (file, flows) in sets.items()
+        for cc in ccs
+        for persistent in (True, False)
+    }
+    classes = ["small flows: mean [ms]", "standard deviation", "longest", "above 200 ms", "medium: mean [ms]", "large: mean [ms]"]
+    rows = [["set", "transport", "connections", "reused", "probed restarts", *classes]]
+    for (name, cc, persistent), r in asked.items():
+
+        def of(low: float, high: float, measure: Callable[[Any], float], r: Result = r) -> str:
+            def one(t: Any) -> float:
+                return measure(t.rows((t["size_bytes"] > low) & (t["size_bytes"] <= high))["fct_ns"].astype(float) / 1e6)
+
+            return mean_text(r.per_run(one))
+
+        rows.append(
+            [
+                name,
+                cc,
+                "persistent" if persistent else "one for each flow",
+                mean_text(r.per_run(reused)),
+                mean_text(r.per_run(restarts)),
+                *(of(0, 1e5, m) for m in (np.mean, np.std, np.max, lambda v: float((v > 200).sum()))),
+                of(1e5, 1e7, np.mean),
+                of(1e7, np.inf, np.mean),
+            ]
+        )
+    return rows
+
+
+def least_rto(run: Run) -> Rows:
+    """Small flows of the testbed by the least retransmission timeout, with the shim and without."""
+    shim = {"kind": "proboscis", "elephant-bytes": "100KB"}
+    ccs: dict[str, Any] = {"Reno": "reno", "Reno + ProBoSCIS": {"kind": "reno", "shim": shim}}
+    few = {"workload.0.flows-per-source": 20}
+    asked = {
+        (name, rto): run("fig07.toml", {**few, "transport.cc": cc, "transport.rto-min": rto}, seeds=3)
+        for name, cc in ccs.items()
+        for rto in ("200ms", "10ms", "2ms", "1ms")
+    }
+    what = [
+        "mean FCT of small flows [ms]",
+        "longest [ms]",
+        "timeouts of small flows",
+        "timeouts of all flows",
+        "mean FCT of all flows [ms]",
+    ]
+    rows = [["transport", "least RTO", *what]]
+    for (name, rto), r in asked.items():
+        rows.append(
+            [
+                name,
+                rto,
+                small_flows(r, mean_ms),
+                small_flows(r, lambda t: float(np.nanmax(t["fct_ns"].astype(float))) / 1e6),
+                small_flows(r, timeouts),
+                mean_text(r.per_run(timeouts)),
+                mean_text(r.per_run(mean_ms)),
+            ]
+        )
+    return rows
+
+
 def five_and_five(run: Run) -> Rows:
     """T_r of the sums of n DCTCP and n TCP flows under each queue."""
     files = {"step marking, K = 65": "fig03.toml", "RED": "fig04.toml", "CHOKe": "fig05.toml", "modified CHOKe": "fig06.toml"}
@@ -478,6 +650,9 @@ PAGES: dict[str, list[tuple[str, Table]]] = {
     "incast-prin/more-senders.md": [("incast-prin", prin), ("incast-prin", prin_testbed)],
     "trim/host-jitter.md": [("trim", host_jitter)],
     "proboscis/delayed-acks.md": [("proboscis", delayed_acks)],
+    "proboscis/parameters.md": [("proboscis", shim_parameters)],
+    "proboscis/least-rto.md": [("proboscis", least_rto)],
+    "proboscis/persistent.md": [("proboscis", connections)],
     "coexistence/five-and-five.md": [("coexistence", five_and_five)],
     "coexistence/throughput-and-load.md": [("coexistence", aggregate), ("coexistence", by_load)],
     "incast-prin/tail-fragments.md": [("incast-prin", fragments)],

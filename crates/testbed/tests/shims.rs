@@ -112,6 +112,36 @@ fn lost_probes_repeated_held_packets_released() {
     assert_eq!((real.len(), real[0].0, real[0].1), (4, Some(20), "insufficient"));
 }
 
+/// Messages on persistent connections: one that starts after a pause of more than the least RTO has a train ahead of it, others have none.
+#[test]
+fn restarts_are_probed() {
+    let traffic = "sizes = \"60KB\"\nrate = 12\nflows = 36\npersistent = true";
+    let text =
+        scenario("50Mbps", r#"rate = "50Mbps", buffer = "100pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#, "", traffic);
+    if refused(&text) {
+        return;
+    }
+    let Some(runs) = worlds::both(&text, false) else { return };
+    for run in &runs {
+        let mut flows: Vec<_> = run.flows.iter().collect();
+        flows.sort_by_key(|f| f.start);
+        let (mut last, mut seen) = (std::collections::BTreeMap::new(), [0, 0, 0]);
+        for f in flows {
+            let pause = last.insert(f.conn_id, f.acked.or_never()).map(|end| (f.start - end).as_ns() / 1_000_000);
+            let probes = f.shim.as_deref().and_then(|s| s.int("probes"));
+            match pause {
+                None => assert!(probes >= Some(10), "the first message of a connection: {probes:?}"),
+                // From the last data to its ACK it takes some milliseconds.
+                Some(ms) if ms >= 205 => assert_eq!(probes, Some(10), "a pause of {ms} ms"),
+                Some(ms) if ms < 180 => assert_eq!(probes, None, "a pause of {ms} ms"),
+                Some(_) => continue,
+            }
+            seen[pause.map_or(0, |ms| if ms >= 205 { 1 } else { 2 })] += 1;
+        }
+        assert!(seen.iter().all(|&n| n > 1), "{seen:?}");
+    }
+}
+
 /// Transports that share hosts: one without the shim, two with it and with different parameters, each identified by its port.
 #[test]
 fn each_transport_has_its_own_shim() {
