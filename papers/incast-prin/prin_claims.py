@@ -96,6 +96,11 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured(float(x["baseline"].flows["bytes_measured"][0]) * 8e-6 / seconds, note="1460 of 1538 B: 949.3 at most")
 
 
+def seeds(grid: dict[int, dict[str, Curve]]) -> int:
+    """Return the number of seeds of the points."""
+    return len(next(iter(grid[64]["prin"].values())).goodput)
+
+
 def mean(curve: Curve, ns: list[int]) -> float:
     """Mean goodput over numbers of senders."""
     return float(np.mean([curve[n].g for n in ns]))
@@ -118,7 +123,7 @@ def _(x: dict[str, Any]) -> Measured:
         value |= {f"NewReno, {kb} KB": plain, f"PRIN, {kb} KB": prin}
         checks[f"NewReno at most 0.6 (+ {slack}), {kb} KB"] = plain <= 0.6 + slack
         checks[f"at least 0.15 below PRIN, {kb} KB"] = plain <= prin - 0.15
-    return Measured(value, n=10, checks=checks)
+    return Measured(value, n=seeds(x["single"]["protect"]), checks=checks)
 
 
 @paper.claim("newreno-64kb-90-to-20", uses=["single"])
@@ -196,7 +201,7 @@ def _(x: dict[str, Any]) -> Measured:
     where = ", ".join(
         f"N = {max(g[kb], key=g[kb].__getitem__)} and {min(g[kb], key=g[kb].__getitem__)} at {kb} KB" for kb in SIZES
     )
-    return Measured(value, n=10, note=f"maximum and minimum: {where}")
+    return Measured(value, n=seeds(x["udp"]), note=f"maximum and minimum: {where}")
 
 
 @paper.claim("udp-timeouts", uses=["single", "udp"])
@@ -214,7 +219,7 @@ def _(x: dict[str, Any]) -> Measured:
         value |= {f"NewReno, {kb} KB": without, f"NewReno with UDP, {kb} KB": beside, f"PRIN with UDP, {kb} KB": prin}
         checks[f"NewReno times out more with UDP, {kb} KB"] = beside >= without
         checks[f"PRIN at most 0.1 (+ {slack}), {kb} KB"] = prin <= 0.1 + slack
-    return Measured(value, n=10, checks=checks)
+    return Measured(value, n=seeds(x["udp"]), checks=checks)
 
 
 @paper.claim("multihop-prin-stable", uses=["udp", "multihop"])
@@ -223,4 +228,4 @@ def _(x: dict[str, Any]) -> Measured:
     here = {f"{kb} KB": float(np.mean(medians(x["udp"][kb]["prin"]))) * 1000 for kb in SIZES}
     few = {kb: float(np.mean([p.t for n, p in x["multihop"][kb]["prin"].items() if 2 <= n <= 8])) for kb in SIZES}
     note = "timeouts per block, N = 2..8: " + ", ".join(f"{t:.3f} at {kb} KB" for kb, t in few.items())
-    return Measured([there, {k: there[k] - here[k] for k in there}], n=10, note=note)
+    return Measured([there, {k: there[k] - here[k] for k in there}], n=seeds(x["multihop"]), note=note)
