@@ -210,10 +210,10 @@ def responses(r: Any, name: str) -> list[Any]:
 @paper.claim(
     "trim-fig14a-arct",
     uses=["testbed-arct"],
-    explanation="""TRIM is the lowest at all sizes. Its growth is that of a fair third of the link, 0.2458 ms per KB, and TCP's is
-    below it, 0.237: timeouts of 200 ms lift small responses as much as large ones, so they tilt the line through TCP's times down. Tested
-    with three seeds: a processing time of up to a packet in the hosts, instead of the 10 us named for all testbeds, gives TRIM
-    0.245, L2DCT 0.253, DCTCP 0.258, CUBIC 0.248 and TCP 0.253.""",
+    explanation="""TRIM is the lowest at all sizes. Its growth is that of a fair third of the link, 0.2458 ms per KB,
+    and TCP's is below it, 0.237: timeouts of 200 ms lift small responses as much as large ones, so they tilt the line
+    through TCP's times down. Tested with three seeds: a processing time of up to a packet in the hosts, instead of the
+    10 us named for all testbeds, gives TRIM 0.245, L2DCT 0.253, DCTCP 0.258, CUBIC 0.248 and TCP 0.253.""",
 )
 def _(x: Any) -> Any:
     times = {
