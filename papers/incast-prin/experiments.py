@@ -200,7 +200,7 @@ def grid(run: Run, file: str, sets: Any, ns: list[int], more: dict[str, Any] | N
     """Ask for a scenario of the testbed over blocks and senders: by block size, by scheme."""
     base = {**shorter(run), **(more or {})}
     asked = {
-        kb: [(n, run(file, {**base, "workload.0.block": f"{kb}KB", **sets(n)}, seeds=run.pick(2, 10))) for n in ns]
+        kb: [(n, run(file, {**base, "workload.0.block": f"{kb}KB", **sets(n)}, seeds=run.pick(2, 5, 10, of="seeds"))) for n in ns]
         for kb in SIZES
     }
     out: dict[int, dict[str, Curve]] = {}

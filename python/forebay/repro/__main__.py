@@ -108,21 +108,25 @@ def main(argv: list[str] | None = None) -> int:
     if elsewhere is not None and args.keep and args.scorecard:
         card = Path(args.scorecard)
         card.write_text(_column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
-    # A selection of claims gives no scorecard.
-    if claims is None and figures is None:
-        told = _merge.version(simulator.version, papers[0].folder)
-        for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard and not args.keep else [])]:
-            text = _scorecard.markdown(outcomes, command, told, scale=scale)
-            every = papers
-            # Papers of the card that were not run stay as they are.
-            if args.scorecard and card == Path(args.scorecard) and card.is_file():
-                known = {p.slug: p for p in papers}
-                others = (_paper.load(folder) for folder in _paper.find("all") if folder.name not in known)
-                every = sorted([*papers, *others], key=lambda p: p.slug)
-                text = _merge.merge(card.read_text(), text, every)
-            for world in _worlds.OTHERS if elsewhere is None else []:
-                text = _column.lay(text, every, world)
-            card.write_text(text)
+    # A selection of claims gives no scorecard of its own, but renews their rows on that of --scorecard.
+    whole = claims is None and figures is None
+    cards = [out / "SCORECARD.md"] if whole else []
+    if args.scorecard and not args.keep and (whole or Path(args.scorecard).is_file()):
+        cards.append(Path(args.scorecard))
+    told = _merge.version(simulator.version, papers[0].folder) if cards else ""
+    for card in cards:
+        text = _scorecard.markdown(outcomes, command, told, scale=scale)
+        every = papers
+        # Papers of the card that were not run stay as they are.
+        if args.scorecard and card == Path(args.scorecard) and card.is_file():
+            known = {p.slug: p for p in papers}
+            others = (_paper.load(folder) for folder in _paper.find("all") if folder.name not in known)
+            every = sorted([*papers, *others], key=lambda p: p.slug)
+            text = _merge.merge(card.read_text(), text, every)
+        for world in _worlds.OTHERS if elsewhere is None else []:
+            text = _column.lay(text, every, world)
+        card.write_text(text)
+    if whole:
         (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
     print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
@@ -178,7 +182,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")
-    parser.add_argument("--scorecard", metavar="FILE", help="also write the scorecard here [always: DIR/SCORECARD.md]")
+    parser.add_argument(
+        "--scorecard", metavar="FILE", help="also write the scorecard here; papers and claims of it that are not run stay"
+    )
     kept = "also keep the other world's verdicts and page beside the paper, and renew their column on the file of --scorecard"
     parser.add_argument("--keep", action="store_true", help=kept)
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/units]")

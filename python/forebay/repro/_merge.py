@@ -1,4 +1,4 @@
-"""Scorecards of single papers, merged into the one of all: each paper keeps the version that it was run with."""
+"""Scorecards of single papers or claims, merged into the one of all: the rest keeps the version that it was run with."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _STATUS = {mark: status for status, mark in MARK.items()}
 _MARKS = "|".join(sorted(map(re.escape, _STATUS), key=len, reverse=True))
 _ROW = re.compile(rf"^\| (\*\*)?([a-z0-9-]+)(?:\*\*)? \| .* \| ({_MARKS})(?:, (?:ours|document|open))?(?:, wider band)? \|$")
+#: A remark on a claim.
+_REMARK = re.compile(r"^(\*) `([a-z0-9-]+)`")
 
 
 def version(simulator: str, folder: Path) -> str:
@@ -38,18 +40,22 @@ def version(simulator: str, folder: Path) -> str:
 
 
 def merge(kept: str, card: str, papers: list[Paper]) -> str:
-    """Return a scorecard with the papers of `card`, and of `kept` those that `card` does not have."""
+    """Return a scorecard with the papers and claims of `card`, and of `kept` those that `card` does not have."""
     for world in _worlds.OTHERS:
         kept, card = _column.strip(kept, world), _column.strip(card, world)
     slugs = [p.slug for p in papers]
     (_, old_rows, old), (head, rows, new) = _split(kept, slugs), _split(card, slugs)
-    sections, lines = {**old, **new}, {**old_rows, **rows}
-    if set(new) >= set(old):
+    for p in papers:
+        if p.slug in new and p.slug in old and len(_entries(new[p.slug])) < len(p.claims):
+            some = [e.claim for e in _entries(new[p.slug])]
+            old[p.slug] = _into(old[p.slug], new.pop(p.slug), list(p.claims))
+            old_rows[p.slug] = _row(old_rows[p.slug], rows.pop(p.slug), _entries(old[p.slug]), len(some))
+    if set(new) >= set(slugs):
         return card
+    sections, lines = {**old, **new}, {**old_rows, **rows}
     order = [s for s in slugs if s in sections]
-    entries = {p.slug: _entries(sections[p.slug]) for p in papers if p.slug in sections}
     late = {name for p in papers for name, opinion in p.opinions.items() if opinion.late}
-    every = [e for s in order for e in entries[s]]
+    every = [e for s in order for e in _entries(sections[s])]
     start = head.index(_scorecard.HEADS)
     told = ["# Scorecard", "", "Each paper was run with the version in its row.", ""]
     told += [_scorecard.summary_of(every) + ".", ""]
@@ -60,6 +66,54 @@ def merge(kept: str, card: str, papers: list[Paper]) -> str:
     for slug in order:
         told += ["", *sections[slug]]
     return "\n".join(told) + "\n"
+
+
+def _into(kept: list[str], new: list[str], order: list[str]) -> list[str]:
+    """Return a section with the rows and remarks of some claims in place of those that it has."""
+    some = {e.claim for e in _entries(new)}
+    place = {name: i for i, name in enumerate(order)}
+    blocks = {"rows": _ROW, _scorecard.FAILED: _REMARK, _scorecard.LESS: _REMARK}
+    found: dict[str, dict[str, str]] = {}
+    rest: dict[str, list[str]] = {}
+    for which, section in (("kept", kept), ("new", new)):
+        at, rest[which] = "rows", []
+        for line in section:
+            at = line if line in blocks else at
+            name = m[2] if (m := blocks[at].match(line)) else ""
+            if not name:
+                rest[which].append(line)
+            elif which == "new" or name not in some:
+                found.setdefault(at, {})[name] = line
+    head = next(i for i, line in enumerate(rest["kept"]) if line.startswith("| claim | document |"))
+    lines = [*rest["kept"][: head + 2], *_ordered(found.get("rows", {}), place)]
+    for title in (_scorecard.FAILED, _scorecard.LESS):
+        if remarks := found.get(title):
+            lines += ["", title, "", *_ordered(remarks, place)]
+    readings = [line for line in _readings(rest["kept"]) if not any(f"`{name}`" in line for name in some)] + _readings(
+        rest["new"]
+    )
+    return [*lines, "", *_scorecard.READINGS, *readings] if readings else lines
+
+
+def _ordered(lines: dict[str, str], place: dict[str, int]) -> list[str]:
+    return [lines[name] for name in sorted(lines, key=lambda name: place.get(name, len(place)))]
+
+
+def _readings(section: list[str]) -> list[str]:
+    """Return the rows of the table of readings."""
+    if _scorecard.READINGS[0] not in section:
+        return []
+    return [line for line in section[section.index(_scorecard.READINGS[0]) + len(_scorecard.READINGS) :] if line.startswith("|")]
+
+
+def _row(kept: str, new: str, entries: list[Entry], some: int) -> str:
+    """Return the row of a paper some of whose claims were run again."""
+    old, version = ([cell.strip() for cell in row.strip("|").split(" | ")] for row in (kept, new))
+    t = _scorecard.tally(entries)
+    no = t["not"] + t["undecided"] + t["broken"]
+    counts = [t["claims"], t["stated"], t["named"], no, t["afterwards"], f"{t['headline_good']} of {t['headline']}"]
+    told = f"{old[9]}; {some} claim{'' if some == 1 else 's'}: {version[9]}"
+    return f"| {' | '.join([old[0], *map(str, counts), old[7], old[8], told])} |"
 
 
 def _split(card: str, slugs: list[str]) -> tuple[list[str], dict[str, str], dict[str, list[str]]]:

@@ -33,6 +33,15 @@ _COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33
 HEADS = (
     "| paper | claims | as stated | named beforehand | NO | of these found afterwards | headline | runs | fingerprint | version |"
 )
+#: Titles of the remarks on claims, and the head of the table of readings.
+FAILED = "Claims that do not hold as stated, with the reasons:"
+LESS = "Verdicts that prove less than they seem to:"
+READINGS = [
+    "Every reading, with the claims that hold under it and those that do not:",
+    "",
+    "| reading | origin | holds | does not |",
+    "|---|---|---|---|",
+]
 #: Descriptions of the scales.
 SCALE = {
     "quick": "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
@@ -222,7 +231,7 @@ def _cautions(o: Outcome) -> list[str]:
     found += [(v.claim.id, f"{told}.") for v in o.verdicts if (told := few(v))]
     if not found:
         return []
-    return ["", "Verdicts that show less than they seem to:", "", *(f"* `{name}`: {caution}" for name, caution in found)]
+    return ["", LESS, "", *(f"* `{name}`: {caution}" for name, caution in found)]
 
 
 def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
@@ -395,7 +404,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
             lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark, *there])} |")
         told = [v for v in o.verdicts if v.status != STATED]
         if told:
-            lines += ["", "Claims that do not hold as stated, with the reasons:", ""]
+            lines += ["", FAILED, ""]
             for v in told:
                 opinion = o.paper.opinions.get(v.claim.id)
                 second = f" Second opinion: {opinion.evidence}" if opinion and opinion.evidence else ""
@@ -420,13 +429,7 @@ def _under_readings(o: Outcome) -> list[str]:
                 origin[m.reading.text] = m.reading.origin
     if not by:
         return []
-    lines = [
-        "",
-        "Every reading, with the claims that hold under it and those that do not:",
-        "",
-        "| reading | origin | holds | does not |",
-    ]
-    lines.append("|---|---|---|---|")
+    lines = ["", *READINGS]
     for text, claims in by.items():
         yes, no = ([f"`{c}`" for c, holds in claims if holds is want] for want in (True, False))
         lines.append(f"| {_cell(text)} | {_cell(origin[text])} | {' '.join(yes)} | {' '.join(no)} |")

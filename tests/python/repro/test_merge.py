@@ -25,6 +25,16 @@ def test_other_papers_stay_on_the_card(tmp_path: Path, monkeypatch: pytest.Monke
     assert text.count("| fake 1 |") == 2
     assert command.main(["a", "--scorecard", str(card)]) == 1
     assert card.read_text() == text, "again is the same"
+    # One claim alone: it does not hold any more, and the others stay.
+    claims = tmp_path / "papers" / "a" / "claims.toml"
+    claims.write_text(claims.read_text().replace("expected = 12.0", "expected = 99.0", 1))
+    assert command.main(["a", "--claim", "c-number", "--scorecard", str(card)]) == 0
+    part = card.read_text()
+    assert "| fake 1; 1 claim: fake 1 |" in part
+    assert "headline 3 of 4" in part
+    assert "* `c-number` (NO, open)" in part
+    rows = [[line for line in t.splitlines() if line.startswith("| ") and "c-number" not in line] for t in (text, part)]
+    assert [r for r in rows[0] if "](#a)" not in r] == [r for r in rows[1] if "](#a)" not in r]
 
 
 def test_version_outside_a_checkout(tmp_path: Path) -> None:
