@@ -33,8 +33,8 @@ fn run(topology: &str, workload: &str, sets: &[&str]) -> Outcome {
 const STAR: &str = "[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"10us\" }\n\
                     bottleneck = { rate = \"1Gbps\", delay = \"10us\", buffer = \"100pkt\" }";
 
-/// One packet takes 2 * (12 + 10) us. The second flow begins 30 us after the first has arrived, the third 20 us after the second, and the fourth waits
-/// for the third and for the ACK of the first at its own source.
+/// One packet takes 2 * (12 + 10) us. The second flow begins 30 us after the first has arrived, the third 20 us after the second. The fourth
+/// waits for the third, and for the ACK of the first at its own source.
 #[test]
 fn flows_begin_after_others() {
     let list = "id,src,dst,bytes,start_us,after\n\
@@ -46,7 +46,8 @@ fn flows_begin_after_others() {
     let workload = format!("kind = \"replay\"\nfile = \"{}\"", file.0.display());
     for sets in [&[][..], &["seed=7"]] {
         let o = run(STAR, &workload, sets);
-        let mut times: Vec<(u64, u64)> = o.report.flows.iter().map(|f| (f.start.0 / 1000, f.end.get().unwrap().0 / 1000)).collect();
+        let mut times: Vec<(u64, u64)> =
+            o.report.flows.iter().map(|f| (f.start.0 / 1000, f.end.get().unwrap().0 / 1000)).collect();
         times.sort_unstable();
         let us = |us: u64| Time::from_us(us).0 / 1000;
         let expected = [(0, 44), (74, 118), (138, 182), (222, 266)].map(|(a, b)| (us(a), us(b)));

@@ -1,4 +1,4 @@
-//! Starvation of endless flows. They have no completion time; their goodput shows it, against their max-min fair share: a flow that its own link, a
+//! Starvation of endless flows. They have no completion time; their goodput shows it, against their max-min fair share. A flow that its own link, a
 //! second bottleneck, its windows, its maximum pacing rate or its application limits is not starved by others.
 
 use crate::data::Data;

@@ -144,7 +144,9 @@ impl Arrivals {
                 };
                 (Source::Poisson(Box::new(source)), *start, if limit == u64::MAX { 0 } else { limit })
             }
-            WorkloadKind::Replay { flows, .. } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
+            WorkloadKind::Replay { flows, .. } => {
+                (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64)
+            }
             _ => unreachable!("kind checked by the caller"),
         };
         let pools = matches!(w.kind, WorkloadKind::Poisson { persistent: true, .. }).then(Pools::default);

@@ -68,7 +68,10 @@ mod tests {
             for (p, z) in QUANTILES {
                 let quantile = mean * (sigma * z - sigma * sigma / 2.0).exp();
                 let below = draws.iter().filter(|d| **d < quantile).count() as f64 / f64::from(n);
-                assert!((below - p).abs() < 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt(), "sigma {sigma}: {below} below quantile {p}");
+                assert!(
+                    (below - p).abs() < 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt(),
+                    "sigma {sigma}: {below} below quantile {p}"
+                );
             }
             // The standard deviation of the mean is mean * sqrt((exp(sigma^2) - 1) / n).
             let error = ((sigma * sigma).exp_m1() / f64::from(n)).sqrt();

@@ -5,8 +5,8 @@ use crate::transport::{
     Chosen, Ecn, Flavor, Growth, HostProfile, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack,
     Transport,
 };
-use forebay_types::{Rate, Time};
 use forebay_types::param::{Kind, Param, Values, choices};
+use forebay_types::{Rate, Time};
 
 /// Profile of a transport that names none: Linux, as most hosts run it. Published evaluations name theirs.
 pub const DEFAULT: Profile = Profile::Linux;

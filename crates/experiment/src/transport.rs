@@ -1,8 +1,8 @@
 //! Transports of an experiment as plain data: a stack with a congestion control and shims. A congestion control or shim is the name of its entry in a
 //! backend's registry, with checked parameters.
 
-use forebay_types::{Rate, Time};
 use forebay_types::param::{Value, Values};
+use forebay_types::{Rate, Time};
 use std::ops::{Deref, DerefMut};
 
 /// Transport of an experiment, used by the flows of the workloads that name it.

@@ -53,7 +53,10 @@ mod tests {
         let mut network = experiment(2).network;
         let port = PortId::new(0);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
-        network.faults.loss.push(LinkLoss { port, model: LossModel::Listed(vec![ListedLoss { connection: 0, packets: vec![1] }]) });
+        network
+            .faults
+            .loss
+            .push(LinkLoss { port, model: LossModel::Listed(vec![ListedLoss { connection: 0, packets: vec![1] }]) });
         network.faults.balance = Balance::Packet;
         network.ties = Ties::Index;
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();

@@ -458,9 +458,10 @@ fn other_files_are_named() {
 #[test]
 fn percentages_of_hosts() {
     let with = |a: &str, b: &str| {
-        let text = VALID.replace(
+        let text = VALID.replacen(
             "[[workload]]",
             &format!("[[transport.group]]\nname = \"a\"\nhosts = \"{a}\"\n[[transport.group]]\nname = \"b\"\nhosts = \"{b}\"\n[[workload]]"),
+            1,
         );
         resolve(&text).err().map_or(String::new(), |e| e.list().iter().map(|e| e.render()).collect())
     };

@@ -114,7 +114,8 @@ fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, l
                 }
                 if count == 6 {
                     let [src, dst, _, _, bytes, start] = fields;
-                    Row { src, dst, bytes, start, power: 12, deadline: "", deadline_power: 0, id: "", after: "" }.flow(|t| hosts.by_index(t))
+                    Row { src, dst, bytes, start, power: 12, deadline: "", deadline_power: 0, id: "", after: "" }
+                        .flow(|t| hosts.by_index(t))
                 } else {
                     Err(format!("{count} fields; a flow is `src dst priority dport bytes start`, six numbers"))
                 }
@@ -250,7 +251,9 @@ impl Columns {
                         return Err("the header has no commas: separate columns with commas".into());
                     }
                     if names.len() == 1 && header.split_ascii_whitespace().count() == 6 {
-                        return Err("six fields without a header; an HPCC list begins with a line with the number of flows".into());
+                        return Err(
+                            "six fields without a header; an HPCC list begins with a line with the number of flows".into()
+                        );
                     }
                     if let Some(name) = names.iter().find(|n| whole.iter().any(|l| **n == l[..l.len() - 2])) {
                         return Err(format!("the column `{name}` has no unit; write one of {}", legal.join(", ")));

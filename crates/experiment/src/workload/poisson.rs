@@ -121,7 +121,9 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let matrix = values.opt_path("matrix").map(|path| rack_matrix::read(&path, context, &from, &to)).transpose()?;
     if matrix.is_some() && (other || per_source.is_some()) {
         let (key, reason) = match other {
-            true => ("racks", "the weights of `matrix` say which racks exchange flows; leave `racks` out and set the diagonal to 0"),
+            true => {
+                ("racks", "the weights of `matrix` say which racks exchange flows; leave `racks` out and set the diagonal to 0")
+            }
             false => ("flows-per-source", "sources of `matrix` have different numbers of flows; use `flows`"),
         };
         return Err(BuildError::new(key, reason));

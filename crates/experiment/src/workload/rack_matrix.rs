@@ -20,12 +20,7 @@ struct Rack<'a> {
 }
 
 /// Reads the matrix of the file `path` for flows from the hosts `from` to the hosts `to`.
-pub(super) fn read(
-    path: &Path,
-    context: &Context<'_>,
-    from: &[NodeId],
-    to: &[NodeId],
-) -> Result<RackPairs, BuildError> {
+pub(super) fn read(path: &Path, context: &Context<'_>, from: &[NodeId], to: &[NodeId]) -> Result<RackPairs, BuildError> {
     let error = |e: String| BuildError::new("matrix", format!("{}{e}", path.display()));
     match std::fs::metadata(path) {
         Ok(m) if !m.is_file() || m.len() > MAX_BYTES => {
@@ -83,15 +78,28 @@ fn parse(text: &str, racks: &[Rack<'_>]) -> Result<RackPairs, (usize, String)> {
                 continue;
             }
             if source.from.is_empty() {
-                return Err((number, format!("column {}: no host of rack {} is in `from`; its weight must be 0", column + 1, source.name)));
+                return Err((
+                    number,
+                    format!("column {}: no host of rack {} is in `from`; its weight must be 0", column + 1, source.name),
+                ));
             }
             if destination.to.is_empty() {
-                return Err((number, format!("column {}: no host of rack {} is in `to`; its weight must be 0", column + 1, destination.name)));
+                return Err((
+                    number,
+                    format!("column {}: no host of rack {} is in `to`; its weight must be 0", column + 1, destination.name),
+                ));
             }
             if let ([one], [other]) = (&source.from[..], &destination.to[..])
                 && one == other
             {
-                return Err((number, format!("column {}: rack {} has one host, which cannot send to itself; the weight must be 0", column + 1, source.name)));
+                return Err((
+                    number,
+                    format!(
+                        "column {}: rack {} has one host, which cannot send to itself; the weight must be 0",
+                        column + 1,
+                        source.name
+                    ),
+                ));
             }
             pairs.push((row, column, weight));
         }

@@ -28,8 +28,8 @@ const MAX_TOPOLOGY: u64 = 100_000_000;
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "replay",
-        summary: "replays a list of flows: HPCC `flow.txt`, or CSV with columns src, dst, bytes and start_s (or _ms, _us, _ns, _ps), \
-                  optionally deadline_s (or _ms, ...) after the start, and id and after, the ids of flows that a flow waits for",
+        summary: "replays a list of flows: HPCC `flow.txt`, or CSV with columns src, dst, bytes and start_s (or _ms, _us, _ns, _ps). \
+                  Optional columns: deadline_s (or _ms, ...) after the start; id and after, the flows that a flow waits for",
         params: &[
             required(
                 "file",
@@ -79,8 +79,9 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let file = File::open(&path).map_err(|e| BuildError::new("file", format!("{shown}: {e}")))?;
     let ids = values.opt_path("nodes").map(|path| node_ids(&path)).transpose()?;
     let mapped = ids.is_some();
-    let List { mut flows, after, format: found } = read(BufReader::with_capacity(1 << 16, file), format, (context.network, ids), MAX_FLOWS)
-        .map_err(|e| BuildError::new("file", format!("{shown}:{e}")))?;
+    let List { mut flows, after, format: found } =
+        read(BufReader::with_capacity(1 << 16, file), format, (context.network, ids), MAX_FLOWS)
+            .map_err(|e| BuildError::new("file", format!("{shown}:{e}")))?;
     if mapped && found != Format::Hpcc {
         return Err(BuildError::new("nodes", "belongs to an HPCC list; the hosts of a CSV are those of the scenario"));
     }

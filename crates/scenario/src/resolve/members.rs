@@ -117,7 +117,8 @@ fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)> 
     for (group, (name, member)) in numbered() {
         let Some((Hosts::Rest, _, at)) = &member.hosts else { continue };
         if let Some(other) = rest.replace(name) {
-            let message = format!("the transport groups `{}` and `{}` both have the rest of the hosts", short(other), short(name));
+            let message =
+                format!("the transport groups `{}` and `{}` both have the rest of the hosts", short(other), short(name));
             cx.sink.error(*at, message, "one group only", None);
             return None;
         }

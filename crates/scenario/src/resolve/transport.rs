@@ -333,9 +333,6 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
         let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name);
         error(&["handshake", "shim"], message, "must be true with this shim");
     }
-    if tcp.max_pacing_rate.is_some_and(|r| r.0 < 8) {
-        error(&["max-pacing-rate"], "`max-pacing-rate` is less than one byte per second".to_owned(), "legal: at least 8bps");
-    }
     // SOCK_MIN_SNDBUF and SOCK_MIN_RCVBUF are more than twice 2 KiB. The least of the limits are the sizes with which a connection begins.
     for (key, size, least) in [
         ("snd-buf", tcp.snd_buf, 2 << 10),

@@ -87,7 +87,12 @@ fn named(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Op
     let meant = other_names::entry(what, text).and_then(|name| entries.iter().find(|e| e.name == name));
     if let (None, Some(meant)) = (found, meant) {
         let message = format!("{what} `{}` does not exist", short(text));
-        cx.sink.error(node.at, message, format!("nearest: \"{}\"", meant.name), Some(format!("{}: {}", meant.name, meant.summary)));
+        cx.sink.error(
+            node.at,
+            message,
+            format!("nearest: \"{}\"", meant.name),
+            Some(format!("{}: {}", meant.name, meant.summary)),
+        );
         return None;
     }
     if found.is_none() {

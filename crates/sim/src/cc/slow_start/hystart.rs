@@ -113,7 +113,8 @@ impl Hystart {
 
     /// Linux `cubictcp_state`: clears everything.
     pub(super) fn timeout(&mut self, now: Time, snd_nxt: u64) {
-        *self = Hystart { srtt: self.srtt, outstanding: self.outstanding, paced: self.paced, ..Hystart::new(self.max_pacing_rate) };
+        *self =
+            Hystart { srtt: self.srtt, outstanding: self.outstanding, paced: self.paced, ..Hystart::new(self.max_pacing_rate) };
         self.round.begin(snd_nxt);
         self.begin_round(now.as_us());
     }
