@@ -110,6 +110,10 @@ impl TransmitRing {
     /// Bytes that the kernel counts of a packet.
     #[inline(always)]
     fn counted(&self, packet: &Packet) -> u32 {
+        // Datagrams have no framing.
+        if packet.has(flag::DATAGRAM) {
+            return packet.wire.into();
+        }
         let more = if packet.has(flag::SYN) { self.syn_options } else { 0 };
         u32::from(packet.wire.saturating_sub(self.framing) + more)
     }
