@@ -139,11 +139,13 @@ impl SmallQueue {
     /// Continues when fewer than `limit` bytes are left.
     pub(in crate::tcp) fn wait_for(&mut self, limit: u64) {
         self.wait = Wait::Below(limit);
-        let mut bytes = self.bytes;
+        let (mut bytes, mut latest) = (self.bytes, Time::ZERO);
         for packet in self.waiting.iter().take_while(|packet| packet.departure != UNKNOWN) {
             bytes -= u64::from(packet.bytes);
+            // Packets are removed in their order, although one may leave before an earlier one.
+            latest = latest.max(packet.departure);
             if bytes < limit {
-                self.resume = self.resume.min(packet.departure.into());
+                self.resume = self.resume.min(latest.into());
                 return;
             }
         }
@@ -178,6 +180,18 @@ mod tests {
         q.settle(Time(7));
         q.wait_for(1);
         assert_eq!((q.resume(), q.waiting.len()), (Time(8).into(), 1));
+    }
+
+    /// A packet that leaves before an earlier one does not end the wait: packets are removed in their order.
+    #[test]
+    fn earlier_departure_does_not_end_wait() {
+        let mut q = SmallQueue::default();
+        (1..=2).for_each(|seq| q.push(Time(1), UNKNOWN, 100, seq));
+        q.leave(1, Time(9));
+        q.leave(2, Time(5));
+        q.settle(Time(6));
+        q.wait_for(100);
+        assert_eq!(q.resume(), Time(9).into());
     }
 
     /// Two packets in a fair queue: the time to continue is known when the second leaves it.
