@@ -93,6 +93,9 @@ impl Prin {
 
     /// R3: first byte of the tail.
     fn tail(&self, m: &Message, mss: u64) -> u64 {
+        if self.split(m, mss) {
+            return m.begin;
+        }
         let segments = (m.end - m.begin).div_ceil(mss);
         m.begin + segments.saturating_sub(if self.c.fragments { 1 } else { 3 }) * mss
     }
