@@ -38,8 +38,8 @@ pub struct Link {
     pub limit_bytes: u64,
     /// `u32::MAX`: none.
     pub limit_packets: u32,
-    /// Zero.
-    pub pad: u32,
+    /// Kind of loss on the link; 0: none.
+    pub loss: u32,
     /// State of the random stream of its host.
     pub random: [u64; 4],
     /// State of the random stream of its queue.
@@ -48,14 +48,17 @@ pub struct Link {
     pub queue: [u64; CONFIG_WORDS],
     /// Number of random times for packets, whole ns, and the state of their stream.
     pub jitter: [u64; 2],
+    /// Bounds and random stream of the loss.
+    pub loss_numbers: [u64; 8],
 }
 
 impl Link {
     /// An egress port without limit and with this queue, and the random stream of that.
     pub fn new(from: u32, to: u32, queue: &QueueConfig, queue_random: [u64; 4]) -> Link {
         let (limit_bytes, limit_packets, queue) = (u64::MAX, u32::MAX, queue.words());
-        let (random, jitter) = ([1; 4], [0; 2]);
-        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, pad: 0, random, queue_random, queue, jitter }
+        let (random, jitter, loss_numbers) = ([1; 4], [0; 2], [0; 8]);
+        let (rate, delay, loss) = (0, 0, 0);
+        Link { from, to, rate, delay, limit_bytes, limit_packets, loss, random, queue_random, queue, jitter, loss_numbers }
     }
 }
 
