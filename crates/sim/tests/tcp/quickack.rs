@@ -196,8 +196,8 @@ fn window_follows_arriving_data() {
     assert!(window_after(c, 60, 3).iter().all(|&w| w == 3 << 20 >> 6 << 6));
 }
 
-/// SO_RCVBUF of 100 000: the kernel allots 200 000 bytes and does not tune them. The window begins at half, in 16 bits and full segments, and opens to the
-/// share of payload (111 in 256) of what is free beside the segment that is not read yet. Its unit is that of the window: ilog2(100 000) - 15 = 1.
+/// SO_RCVBUF of 100 000: the kernel allots 200 000 bytes and does not tune them. The window begins at half, in full segments (tcp_select_initial_window).
+/// Its right edge stays until the share of payload (111 in 256) of the free memory beside the unread segment is larger (tcp_select_window). Its unit is that of the window: ilog2(100 000) - 15 = 1.
 #[test]
 fn fixed_buffer_opens_to_its_share() {
     let mut c = config("linux", "newreno");
@@ -208,6 +208,7 @@ fn fixed_buffer_opens_to_its_share() {
         r.at(1000 + n * 20).data(n);
         windows.extend(r.packets().last().map(|p| u64::from(p.win) << 1));
     }
-    assert!(windows[0] < 70_000 && windows.is_sorted(), "{windows:?}");
+    let edges: Vec<u64> = windows.iter().zip(1..).map(|(window, n)| n * 1_000 + window).collect();
+    assert!(windows[0] == 99_000 && edges.is_sorted(), "{windows:?}");
     assert_eq!(*windows.last().unwrap(), ((200_000 - 2_304) * 111 / 256u64).next_multiple_of(2));
 }
