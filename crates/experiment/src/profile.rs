@@ -76,7 +76,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "max-pacing-rate",
         Kind::Rate,
-        "upper bound of the rate at which a connection sends payload, in whole bytes per second, as SO_MAX_PACING_RATE (socket(7)): its segments leave one by one at twice (slow start) or 1.2 times the window per RTT and at most at this rate; a host queue `fq` paces them, otherwise TCP does; default: no bound",
+        "maximum rate at which a connection sends payload, in whole bytes per second, as SO_MAX_PACING_RATE (socket(7)). Its segments are paced at twice (slow start) or 1.2 times the window per RTT, at most at this rate. A host queue `fq` paces them, otherwise TCP does. Default: no maximum",
     ),
     p(
         "rcv-buf",
@@ -173,7 +173,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "slow-start-after-idle",
         Kind::Choice(&choices::<4, _>(IDLE)),
-        "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux); rtt: restart as in RFC 5681 after an idle time above the smoothed RTT",
+        "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux). With `rtt` it restarts as in RFC 5681 after an idle time above the smoothed RTT",
     ),
     p(
         "cwnd-validation",

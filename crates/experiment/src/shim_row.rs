@@ -34,7 +34,7 @@ pub const COLUMNS: &[ShimColumn] = &[
         "probes",
         "1",
         NULL,
-        "probes that the shim sent ahead of the handshake, or, for a later message of the connection, ahead of its restart after a pause; null without a shim that does, and for a message that was not probed",
+        "probes that the shim sent before the handshake, or before the restart of the connection after a pause; null for a message that was not probed",
     ),
     column(
         "syn_ack_verdict",

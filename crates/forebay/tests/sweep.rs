@@ -403,7 +403,7 @@ fn stack_named_in_summary() {
 }
 
 #[test]
-fn sweep_with_a_changed_file_is_refused_and_repaired() {
+fn changed_files_of_sweeps_are_repaired() {
     let s = scratch("changed-bits");
     s.ok(&["run", "s.toml", "--out", "r"]);
     for file in ["manifest.json", "summary.parquet"] {

@@ -64,8 +64,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "matrix",
                 Kind::Path,
                 "",
-                "text or CSV file with the weights of flows between racks: a row for each source rack and in it a column for each destination \
-                 rack, in the order of the switches; within racks hosts are drawn uniformly. Default: uniform over all pairs of hosts",
+                "text or CSV file with the weights of flows between racks: a row for each source rack, a column for each destination rack, in the \
+                 order of the switches. Within racks hosts are drawn uniformly. Default: uniform over all pairs of hosts",
             ),
             optional("start", Kind::Time, "0s", "arrivals begin here"),
             optional("stop", Kind::Time, "", "no arrivals from here on. Default: the end of simulated time"),
@@ -80,8 +80,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "persistent",
                 Kind::Bool,
                 "false",
-                "flows between the same two hosts share persistent connections: a flow takes one that is free (everything on it is acknowledged), \
-                 and opens one if none is; false: each flow has a connection of its own",
+                "flows between the same two hosts share persistent connections. A flow takes a free connection, on which everything is acknowledged, \
+                 or opens one if none is free. False: each flow has a connection of its own",
             ),
             DEADLINE,
             DEADLINE_MAX_SIZE,

@@ -35,8 +35,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "file",
                 Kind::Path,
                 "the list; hosts are given by index from 0 in the order of the topology, in CSV also by name. With the columns `id` and `after` a flow \
-                 begins when its source has received (or has got everything acknowledged of) all flows whose ids `after` lists, separated by blanks, and \
-                 its start is a pause after that",
+                 waits for the flows whose ids `after` lists, separated by blanks: its source has received them, or has all their data acknowledged. Its \
+                 start is a pause after that",
             ),
             optional(
                 "format",

@@ -365,7 +365,7 @@ fn restart_after_pause_is_probed() {
 
 /// The window of the first ACK holds until data sent after it is acknowledged.
 #[test]
-fn window_of_restart_holds_for_one_flight() {
+fn restart_window_holds_for_one_flight() {
     let mut t = Script::open(Config::default(), 0);
     t.now = MS * 300;
     for i in 0..10 {
