@@ -2,7 +2,6 @@
 //! the window allows leaves at one instant here even without offload. With offload a sender also waits for a larger burst rather than use every ACK
 //! (tcp_tso_should_defer), and its interface holds whole bursts (tcp_small_queue_check).
 
-use super::write_xmit::Stop;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{Burst, CaState, Sender};
 use forebay_types::Time;
@@ -21,6 +20,14 @@ const RTT_LOG: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 /// `NSEC_PER_MSEC` in tcp_tso_should_defer.
 const MS: Time = Time::from_ms(1);
+
+/// Reason why no buffer leaves.
+pub(super) enum Stop {
+    /// The congestion window has no space, or a deferred buffer waits for more of it.
+    CwndLimited,
+    /// Anything else.
+    Other,
+}
 
 /// Largest data of a buffer, with segmentation offload.
 pub(in crate::tcp) fn gso_max_size(c: &TcpConfig) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! Transmission with segmentation offload (Linux tcp_write_xmit, tcp_sendmsg_locked): the application fills buffers of up to 64 KB, and the interface
 //! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
 
-use super::tso::{Candidate, gso_max_size};
+use super::tso::{Candidate, Stop, gso_max_size};
 use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
 use crate::tcp::common::send_limit::Limit;
@@ -16,14 +16,6 @@ struct Burst {
     /// Offset behind its last byte, and that of the buffer that it is a part of.
     end: u64,
     skb: u64,
-}
-
-/// Reason why no buffer leaves.
-pub(super) enum Stop {
-    /// The congestion window has no space, or a deferred buffer waits for more of it.
-    CwndLimited,
-    /// Anything else.
-    Other,
 }
 
 impl Sender {
