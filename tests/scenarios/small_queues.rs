@@ -85,3 +85,48 @@ fn bulk_goodput_stays() {
         assert!(with > 0.995 * without, "{access} to {bottleneck}: {with} for {without}");
     }
 }
+
+/// A short message on a connection on which everything is acknowledged leaves at once (tcp_should_autocork). Without SACK the
+/// sender passes the segments of a burst one by one to the fair queue of its host, which reports their departure together.
+#[test]
+fn short_message_leaves_idle_connection() {
+    let text = r#"
+duration = "100ms"
+[topology]
+kind = "fat-tree"
+k = 2
+host = { rate = "37Mbps", delay = "0ns", queue = { kind = "dctcp-step", k = "2pkt" } }
+fabric = { rate = "37Mbps", delay = "0ns", queue = { kind = "dctcp-step", k = "2pkt" } }
+[transport]
+stack = "linux"
+cc = "reno"
+init-cwnd = 3
+ack-every = 3
+isn = 0
+rto-min = "100us"
+rto-initial = "100us"
+ack-delay = "970us"
+rcv-wnd = "25185B"
+handshake = false
+fin = false
+timestamps = false
+limited-transmit = false
+prr = false
+cwnd-validation = false
+recovery = "reno"
+slow-start-after-idle = "off"
+growth = "per-ack"
+mss = 197
+[[workload]]
+kind = "on-off"
+from = "all"
+to = "all"
+pattern = "permutation"
+sizes = { exponential = "10323B" }
+gaps = { exponential = "1us" }
+trains = 2
+gap-from = "completion"
+"#;
+    let o = &forebay_tests::execute(&forebay_tests::resolve(text, &[], Some(121_950))[0].config);
+    assert!(o.flows.len() == 4 && o.flows.iter().all(|f| f.bytes_acked == f.size_bytes), "{:?}", o.flows);
+}

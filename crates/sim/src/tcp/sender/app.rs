@@ -81,8 +81,8 @@ impl Sender {
         }
     }
 
-    /// Sends what is written, without a FIN. A short last segment waits while the connection has more memory in the interface than the segment takes
-    /// (tcp_should_autocork), until the first packet has left or an ACK comes. Returns false if it waits and no FIN follows.
+    /// Sends what is written, without a FIN. A short last segment waits while data is outstanding and the connection has more memory in the interface
+    /// than the segment takes (tcp_should_autocork), until the first packet has left or an ACK comes. Returns false if it waits and no FIN follows.
     fn send_written(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) -> bool {
         let written = self.stream.written();
         let short = written.saturating_sub(self.stream.snd_nxt()) % u64::from(c.mss);
@@ -94,7 +94,8 @@ impl Sender {
         let last = self.stream.snd_nxt() == self.stream.written();
         self.stream.set_written(written);
         let tail = if c.tso.is_some() { 1 } else { memory(c, short as u32) };
-        let corked = self.tx.tsq.as_mut().filter(|q| q.bytes >= tail);
+        let outstanding = self.stream.snd_una() < self.stream.snd_nxt();
+        let corked = self.tx.tsq.as_mut().filter(|q| outstanding && q.bytes >= tail);
         if let Some(q) = corked {
             if last && !self.stream.closing() {
                 q.wait_for_first();
