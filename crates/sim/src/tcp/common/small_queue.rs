@@ -96,6 +96,17 @@ impl SmallQueue {
         }
     }
 
+    /// Adds `bytes` of a further segment to the last packet, if the departure of neither is known: the interface reports that of the whole burst. Returns
+    /// false if it is a packet of its own.
+    pub(in crate::tcp) fn extend(&mut self, departure: Time, bytes: u32) -> bool {
+        let Some(last) = self.waiting.back_mut().filter(|last| last.departure == UNKNOWN && departure == UNKNOWN) else {
+            return false;
+        };
+        last.bytes += bytes;
+        self.bytes += u64::from(bytes);
+        true
+    }
+
     /// Notes that the packet with sequence number `seq`, whose departure was not known, leaves at `departure` (tcp_wfree).
     pub(in crate::tcp) fn leave(&mut self, seq: u32, departure: Time) {
         let of = |packet: &Waiting| packet.departure == UNKNOWN && packet.seq == seq;
@@ -180,6 +191,17 @@ mod tests {
         q.settle(Time(7));
         q.wait_for(1);
         assert_eq!((q.resume(), q.waiting.len()), (Time(8).into(), 1));
+    }
+
+    /// The interface reports the departure of a burst once, with the number of its first segment.
+    #[test]
+    fn burst_leaves_with_first_segment() {
+        let mut q = SmallQueue::default();
+        q.push(Time(1), UNKNOWN, 100, 7);
+        assert!(q.extend(UNKNOWN, 50) && !q.extend(Time(3), 50));
+        q.leave(7, Time(5));
+        q.settle(Time(5));
+        assert!(q.is_empty());
     }
 
     /// A packet that leaves before an earlier one does not end the wait: packets are removed in their order.

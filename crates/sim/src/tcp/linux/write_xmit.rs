@@ -149,7 +149,7 @@ impl Sender {
             q.sent_up_to(burst.end);
         }
         let data = burst.end - first;
-        self.note_packet(c, now, (first, data), data.div_ceil(mss), out.departure());
+        self.note_packet(c, now, (first, data), (data.div_ceil(mss), false), out.departure());
     }
 
     /// Sends `count` full segments of new data as copies of the template.
@@ -223,7 +223,7 @@ impl Sender {
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
             q.end_burst();
         }
-        self.note_packet(c, now, (start, end - start), count as u64, out.departure());
+        self.note_packet(c, now, (start, end - start), (count as u64, false), out.departure());
     }
 
     /// Frees acknowledged buffers, and wakes the application if it waits and there is space (tcp_check_space).

@@ -361,14 +361,15 @@ impl Sender {
         self.stream.sent_up_to(offset + len);
     }
 
-    /// Notes that a packet left the stack, with `data` bytes of payload from stream offset `offset` on, in `segments`; its last one leaves the interface at `departure`.
+    /// Notes that a packet left the stack, with `data` bytes of payload from stream offset `offset` on, in `segments`; its last one leaves the interface at
+    /// `departure`. `continues`: it is a further segment of a burst.
     #[inline]
     pub(in crate::tcp) fn note_packet(
         &mut self,
         c: &TcpConfig,
         now: Time,
         (offset, data): (u64, u64),
-        segments: u64,
+        (segments, continues): (u64, bool),
         departure: Time,
     ) {
         let bytes = if self.sends_bursts() { HEAD + data } else { memory(c, data as u32) } as u32;
@@ -377,7 +378,11 @@ impl Sender {
         if c.tsq {
             let seq = self.tx.numbers().wire(offset);
             let q = self.tx.tsq.get_or_insert_default();
-            if held { q.hold(bytes) } else { q.push(now, departure, bytes, seq) }
+            if held {
+                q.hold(bytes);
+            } else if !(continues && q.extend(departure, bytes)) {
+                q.push(now, departure, bytes, seq);
+            }
         }
         self.note_departure(c, now, data, segments);
     }
@@ -457,9 +462,10 @@ impl Sender {
         } else if !c.timestamps {
             self.timers.time_segment(offset + len, now);
         }
+        let continues = p.arrival == CONTINUES;
         self.emit_or_hold(now, p, out);
         if burst.is_none() {
-            self.note_packet(c, now, (offset, data), 1, out.departure());
+            self.note_packet(c, now, (offset, data), (1, continues), out.departure());
         }
         if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
