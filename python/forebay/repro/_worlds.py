@@ -27,7 +27,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
 #: Parameters of congestion controls that a world does not support, and runs without.
 WITHOUT: dict[str, Sequence[str]] = {"linux": ("no-growth-on-ece",)}
 
-_KEY = re.compile(r"change `([a-z.-]+)`, or choose another world")
+_KEY = re.compile(r"change `([a-z.-]+)`, or choose another backend")
 
 
 def refused(error: ScenarioError, world: str) -> dict[str, str]:
