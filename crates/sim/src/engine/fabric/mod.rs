@@ -236,6 +236,7 @@ impl Fabric {
     pub(super) fn cut(&mut self, partition: &mut PartitionState, port: PortId, at: Time) {
         let p = &mut self.ports[port];
         p.cut(at, |lost| partition.drop_packet(lost));
+        p.take_departures(&mut partition.departures);
         if p.ring.is_empty() {
             self.busy[p.input / WORD] &= !(1 << (p.input % WORD));
         }

@@ -211,6 +211,8 @@ impl SimState {
             let live = self.connections.live().map(|(_, c)| c);
             failures.count_rerouted(&change, live, &self.network, self.fabric.fib());
         }
+        // Of the packets that the interfaces of hosts have lost.
+        self.note_departures(now);
     }
 
     /// Sets the host that runs; `None` at the end of the window. Debug builds check that a host touches no state of another host.

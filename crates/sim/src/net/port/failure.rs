@@ -1,5 +1,6 @@
 //! Link failures and repairs at a port.
 
+use super::transmit_ring::departure;
 use super::{Port, QueueKind, Threshold, kind_of};
 use crate::net::packet::Packet;
 use forebay_queues::{Queue, QueueState};
@@ -54,16 +55,18 @@ impl Port {
             errors.forget(first);
         }
         self.departed = first;
+        let mut freed = Vec::new();
         if let Some(mut backlog) = self.backlog.take() {
             let waited = backlog.settle(at);
             self.set_sojourn(self.sojourn() + waited);
             for (packet, before) in backlog.slab.live() {
+                freed.extend(departure(packet, at));
                 take(self, packet, before);
                 count += 1;
                 lost(packet);
             }
         }
-        self.reset_transmit_ring(at);
+        self.reset_transmit_ring(at, freed);
         self.kind = QueueKind::Down(count);
         (self.busy_until, self.latest) = (self.busy_until.min(at), self.latest.min(at));
         self.threshold = Threshold::default();

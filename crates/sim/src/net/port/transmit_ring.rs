@@ -180,7 +180,7 @@ impl TransmitRing {
 
 /// The departure of a packet, if it has data.
 #[inline(always)]
-fn departure(packet: &Packet, time: Time) -> Option<Departure> {
+pub(super) fn departure(packet: &Packet, time: Time) -> Option<Departure> {
     let has_data = packet.len > 0 && !packet.has(flag::ACK);
     has_data.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
 }
@@ -255,13 +255,14 @@ impl Port {
         self.has_ring
     }
 
-    /// Empties the ring, after the link has failed.
-    pub(super) fn reset_transmit_ring(&mut self, now: Time) {
+    /// Empties the ring, after the link has failed. `freed`: the packets that waited in front of it, whose memory their senders get back (tcp_wfree).
+    pub(super) fn reset_transmit_ring(&mut self, now: Time, freed: Vec<Departure>) {
         if let Some(ring) = &mut self.transmit_ring {
             let c = ring.config();
             **ring = TransmitRing {
                 #[cfg(debug_assertions)]
                 by_segment: ring.by_segment,
+                left: freed,
                 ..TransmitRing::new(c, now)
             };
         }
