@@ -202,7 +202,7 @@ pub const PROGRAMS: &[Program] = &[
                 max: 10_000,
                 default: 0,
                 doc: "with `forebay attach --daemon` at both ends: for so many ms after a train, connections to the same peer send none and \
-                      get its window; 0: every SYN has its train",
+                      get its window, if answers=0; 0: every SYN has its train",
             },
             Param {
                 name: "elephant",

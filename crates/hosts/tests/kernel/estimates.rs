@@ -54,11 +54,12 @@ fn written_down() {
     check(both, "both ends keep an estimate");
 }
 
+/// With `answers` both ends send trains, and no estimates are kept.
 fn lab(recent: u64, mark_probes: u32) -> Lab {
     let lab = Lab::new();
     let recent = format!("recent={recent}");
-    on(&lab.left, &request("proboscis", "fbt_near", &[&recent]));
-    on(&lab.right, &request("proboscis", "fbt_far", &[&recent]));
+    on(&lab.left, &request("proboscis", "fbt_near", &["answers=0", &recent]));
+    on(&lab.right, &request("proboscis", "fbt_far", &["answers=0", &recent]));
     script(&lab.left, Script { mark_probes, ..Script::default() });
     lab
 }
@@ -119,8 +120,8 @@ pub(crate) fn guest() {
     let lab = Lab::new();
     let guest = lab.guest();
     let recent = format!("recent={FOR_LONG}");
-    on(&lab.left, &Request { devices: vec!["eth0".into()], ..request("proboscis", "fbt_near", &[&recent]) });
-    on(&lab.right, &request("proboscis", "fbt_far", &[&recent]));
+    on(&lab.left, &Request { devices: vec!["eth0".into()], ..request("proboscis", "fbt_near", &["answers=0", &recent]) });
+    on(&lab.right, &request("proboscis", "fbt_far", &["answers=0", &recent]));
     script(&lab.left, Script { mark_probes: 4, ..Script::default() });
     let helpers = (Helper::start(&lab.left, "fbt_near"), Helper::start(&lab.right, "fbt_far"));
     let (wire, inside) = (Capture::start(&lab.right), Capture::start(&guest.0));
