@@ -107,22 +107,23 @@ def goodput(r: Any) -> dict[str, float]:
     }
 
 
-@paper.claim("trim-fig13-goodput", uses=["testbed-queue"])
-def _(x: Any) -> Any:
+def share_of_best(by_flows: Any) -> Measured:
+    """Goodput of TRIM as a part of that of the best congestion control, for each number of flows."""
     share = {}
-    for n, r in x["testbed-queue"].items():
+    for n, r in by_flows.items():
         g = goodput(r)
         share[f"{n} flows"] = g["trim"] / max(g[cc] for cc in CONGESTION_CONTROLS)
     return Measured(share, n=1)
+
+
+@paper.claim("trim-fig13-goodput", uses=["testbed-queue"])
+def _(x: Any) -> Any:
+    return share_of_best(x["testbed-queue"])
 
 
 @paper.claim("trim-fig13h-goodput-100mbps", uses=["testbed-queue-100mbps"])
 def _(x: Any) -> Any:
-    share = {}
-    for n, r in x["testbed-queue-100mbps"].items():
-        g = goodput(r)
-        share[f"{n} flows"] = g["trim"] / max(g[cc] for cc in CONGESTION_CONTROLS)
-    return Measured(share, n=1)
+    return share_of_best(x["testbed-queue-100mbps"])
 
 
 @paper.figure(
