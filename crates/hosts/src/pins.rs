@@ -8,6 +8,7 @@ use forebay_platform::files::Dir;
 use forebay_platform::mounts;
 use nix::mount::{MntFlags, MsFlags, umount2};
 use nix::unistd::geteuid;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -35,9 +36,13 @@ fn distrust(e: forebay_platform::files::Error) -> Error {
     }
 }
 
-/// The BPF file systems of this mount namespace, in the order in which they were mounted.
+/// Where BPF file systems are mounted in this mount namespace, in the order in which they were mounted. A place where one is mounted over another
+/// is named once: only the upper one can be reached.
 fn mounted() -> Result<Vec<PathBuf>, Error> {
-    mounts::mount_points("bpf").map_err(|e| Error::io(mounts::TABLE, &e))
+    let mut places = mounts::mount_points("bpf").map_err(|e| Error::io(mounts::TABLE, &e))?;
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    Ok(places)
 }
 
 /// A folder that is in a BPF file system; `None` where there is none.

@@ -64,8 +64,10 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0, "{}", std::io::Error::last_os_error());
     mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE, c"");
     mount(c"tmpfs", c"/run/forebay", c"tmpfs", 0, c"mode=0755");
-    // As mount(8) creates it without options: every user may create folders there.
-    mount(c"bpf", c"/sys/fs/bpf", c"bpf", 0, c"mode=1777");
+    // As mount(8) creates it without options: every user may create folders there. It is mounted over another one, as in a container.
+    for _ in 0..2 {
+        mount(c"bpf", c"/sys/fs/bpf", c"bpf", 0, c"mode=1777");
+    }
     case();
     ExitCode::SUCCESS
 }
