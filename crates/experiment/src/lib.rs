@@ -23,6 +23,7 @@ mod sample_rows;
 pub mod series;
 pub mod series_file;
 pub mod shim_row;
+pub mod skb;
 pub mod streams;
 pub mod timeouts;
 pub mod topology;

@@ -160,8 +160,9 @@ fn host_profile_sets_the_host_queue() {
 
 const MARKS: &str = "topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"20pkt\" }";
 
-/// 4 MiB of memory are 1839 segments of 1448 bytes with 832 bytes each: 2.66 MB, less than the 3.75 MB of 1 Gbps and 30 ms, and enough for
-/// 710 Mbps. A receive window of 1 MB limits it earlier.
+/// 4 MiB of memory are 1839 segments of 1448 bytes with 832 bytes each: 2.66 MB, less than the 3.75 MB of 1 Gbps and 30 ms: all of them are enough for
+/// 709 Mbps, and two thirds, with which the application may still wait for space, for 473 Mbps. A receive window of 1 MB limits it earlier. With buffers
+/// of 45 segments (64 KB) the heads need less memory, and SO_SNDBUF is doubled: 1 MB holds 1.97 MB.
 #[test]
 fn check_names_the_effective_limit() {
     let shown = |sets: &[&str]| {
@@ -170,9 +171,15 @@ fn check_names_the_effective_limit() {
         println!("{text}");
         line.to_owned()
     };
-    assert!(shown(&[]).contains("so the send buffer limits a connection to 709Mbps"), "{}", shown(&[]));
-    assert!(shown(&["transport.rcv-wnd=1MB"]).contains("so the receive window limits a connection to 266Mbps"));
+    let bare = shown(&["transport.host=bare"]);
+    assert!(bare.contains("so the send buffer limits a connection to between 472Mbps and 709Mbps"), "{bare}");
+    assert!(shown(&[]).contains("so the send buffer may limit a connection, to no less than 735Mbps"));
+    assert!(
+        shown(&["transport.host=bare", "transport.rcv-wnd=1MB"]).contains("so the receive window limits a connection to 266Mbps")
+    );
     assert!(shown(&["topology.bottleneck.delay=1ms"]).contains("so neither limits"));
+    let fixed = shown(&["transport.host=linux-server", "transport.snd-buf=1MB"]);
+    assert!(fixed.contains("send buffer at most 1.97MB of payload, receive window at most 3.93MB"), "{fixed}");
     let text = resolve_with(FAR, &["transport.host=linux-server"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
     assert!(text.contains("hosts of `cubic`: linux-server, queue fq-codel, byte queue limits, tso 65.536KB, gro 8us"), "{text}");
 }

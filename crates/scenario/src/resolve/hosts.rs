@@ -1,16 +1,14 @@
 //! Hosts of a variant for `forebay check`: their profile, offloads and queue, and the limits on the data of a connection.
 
 use crate::resolve::scenario::Variant;
+use forebay_experiment::skb;
 use forebay_experiment::topology::{Fib, Route, hosts};
-use forebay_experiment::transport::{Flavor, Transport};
+use forebay_experiment::transport::Transport;
 use forebay_types::{Bytes, Rate, Time};
 use serde_json::Value as Json;
 
 /// Hosts from whose paths the longest is taken; evenly spread where there are more.
 const SAMPLED: usize = 16;
-/// `tcp_wmem[2]`, and the memory of a segment beside its payload (SKB_TRUESIZE).
-const SEND_MEMORY: u64 = 4 << 20;
-const SEGMENT_MEMORY: u64 = 832;
 
 /// Path with the largest bandwidth-delay product.
 #[derive(Debug, Clone, Copy)]
@@ -19,13 +17,6 @@ struct LongestPath {
     rate: Rate,
     /// Payload bytes that keep it busy.
     payload: u64,
-}
-
-/// Payload bytes that the send buffer holds at most; `None` without such a limit.
-fn send_limit(tcp: &Transport) -> Option<u64> {
-    // Every segment is charged with the memory of its own buffer.
-    let full = u64::from(tcp.mss);
-    (tcp.flavor == Flavor::Linux).then(|| SEND_MEMORY / (full + SEGMENT_MEMORY) * full)
 }
 
 /// `n` to three digits.
@@ -78,18 +69,25 @@ pub(crate) fn explain(v: &Variant) -> Vec<String> {
 
 /// Limits of a connection, and the one that applies on the path with the largest bandwidth-delay product.
 fn limits(tcp: &Transport, path: LongestPath) -> String {
-    let send = send_limit(tcp);
-    let (limit, name) = match send {
-        Some(send) if send < tcp.rcv_wnd => (send, "send buffer"),
-        _ => (tcp.rcv_wnd, "receive window"),
+    let (send, window) = (skb::send_limit(tcp).map(rounded), rounded(skb::window_limit(tcp)));
+    // The application continues when a third of the buffer is free (sk_stream_write_space): between two thirds and all of it is in use, and where the
+    // rest of a round trip's ACKs frees less than a third, no more than two thirds are sent in one.
+    let (least, most, name) = match send.map(|send| (send / 3 * 2, send)) {
+        Some((least, most)) if least < window => (least, most.min(window), "send buffer"),
+        _ => (window, window, "receive window"),
     };
-    let send = send.map_or("without limit".to_owned(), |send| format!("at most {}", Bytes(send)));
-    let known = format!("send buffer {send}, receive window at most {}", Bytes(tcp.rcv_wnd));
+    let send = send.map_or("without limit".to_owned(), |send| format!("at most {} of payload", Bytes(send)));
+    let known = format!("send buffer {send}, receive window at most {}", Bytes(window));
     let product =
         format!("largest bandwidth-delay product of a path: {} with {} and {} RTT", Bytes(path.payload), path.rate, path.rtt);
-    if limit >= path.payload {
+    if least >= path.payload {
         return format!("{known}; {product}, so neither limits a connection while queues are empty");
     }
-    let reached = (u128::from(limit) * 8 * 1_000_000_000_000 / u128::from(path.rtt.0.max(1))) as u64;
-    format!("{known}; {product}, so the {name} limits a connection to {} of payload", Rate(rounded(reached)))
+    let rate = |bytes: u64| Rate(rounded((u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(path.rtt.0.max(1))) as u64));
+    let reached = match rate(least) {
+        low if most >= path.payload => format!("may limit a connection, to no less than {low}"),
+        low if least == most => format!("limits a connection to {low}"),
+        low => format!("limits a connection to between {low} and {}", rate(most)),
+    };
+    format!("{known}; {product}, so the {name} {reached} of payload")
 }

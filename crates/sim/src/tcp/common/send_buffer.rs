@@ -7,10 +7,11 @@
 
 use super::write_queue::WriteQueue;
 use crate::tcp::config::TcpConfig;
+use forebay_experiment::skb::SMALLEST_SEND_BUFFER;
 use std::collections::VecDeque;
 
-/// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb allocates).
-pub(in crate::tcp) const HEAD: u64 = 832;
+/// Memory of a buffer beside its payload.
+pub(in crate::tcp) use forebay_experiment::skb::SENT_HEAD as HEAD;
 /// Largest size of headers and shared info of a frame (tcp_sndbuf_expand), and of an `skb`, aligned.
 const FRAME: u64 = 192 + 320;
 const SKB: u64 = 256;
@@ -18,8 +19,6 @@ const SKB: u64 = 256;
 const TIMESTAMPS: u64 = 12;
 /// `tcp_wmem[1]`.
 const FIRST: u32 = 16_384;
-/// `SOCK_MIN_SNDBUF`.
-const SMALLEST: u64 = 2 * (2048 + SKB);
 /// TCP_MSS_DEFAULT.
 const MSS_DEFAULT: u32 = 536;
 /// TCP_INIT_CWND.
@@ -83,7 +82,7 @@ impl SendBuffer {
     pub(in crate::tcp) fn new(c: &TcpConfig, at: u64, bursts: bool) -> SendBuffer {
         let pushed = at as u32;
         // setsockopt doubles SO_SNDBUF (socket(7)).
-        let fixed = c.snd_buf.map(|bytes| (2 * bytes).max(SMALLEST).min(i32::MAX as u64) as u32);
+        let fixed = c.snd_buf.map(|bytes| (2 * bytes).max(SMALLEST_SEND_BUFFER).min(i32::MAX as u64) as u32);
         SendBuffer {
             taken: at,
             first: u64::MAX,

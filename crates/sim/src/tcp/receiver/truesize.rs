@@ -2,20 +2,12 @@
 
 use crate::net::packet::{MAX_SEGMENTS, Packet, SAVED};
 use crate::tcp::config::TcpConfig;
+use forebay_experiment::skb;
 use forebay_types::Time;
 
-/// Aligned sizes of `struct sk_buff` and `struct skb_shared_info`, and the space before the packet (NET_SKB_PAD).
-const SKB: u32 = 256;
-const SHARED_INFO: u32 = 320;
-const PAD: u32 = 64;
-/// Headers of a segment without timestamps, with the alignment of the option.
-const HEADERS: u32 = 40;
-const TIMESTAMPS: u32 = 12;
-
-/// Memory of a segment with `len` bytes of payload: a buffer of a power of two for each packet, as drivers allocate.
+/// Memory of a segment with `len` bytes of payload.
 pub(super) fn truesize(c: &TcpConfig, len: u32) -> u32 {
-    let packet = len + HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
-    ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
+    skb::received(len, c.timestamps)
 }
 
 /// Segments that GRO has merged into one buffer. Its memory is that of all, less the `struct sk_buff` of those that are fragments of another
