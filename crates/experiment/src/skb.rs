@@ -33,8 +33,8 @@ pub fn send_limit(tcp: &Transport) -> Option<u64> {
     Some((u128::from(memory) * u128::from(payload) / u128::from(payload + SENT_HEAD)) as u64)
 }
 
-/// Largest window that a receiver can offer while its buffer is empty: the window of its key, or the share of payload in full segments of the
-/// memory of its buffer (tcp_win_from_space with the ratio of tcp_measure_rcv_mss).
+/// Largest window in bytes that a receiver can offer. It is given by its key, or by the memory of the buffer and the share of payload in full segments
+/// (tcp_win_from_space with the ratio of tcp_measure_rcv_mss).
 pub fn window_limit(tcp: &Transport) -> u64 {
     // setsockopt doubles SO_RCVBUF (socket(7)).
     let memory = match (tcp.rcv_buf, tcp.rmem_max) {

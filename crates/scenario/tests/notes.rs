@@ -160,8 +160,8 @@ fn host_profile_sets_the_host_queue() {
 
 const MARKS: &str = "topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"20pkt\" }";
 
-/// 4 MiB of memory are 1839 segments of 1448 bytes with 832 bytes each: 2.66 MB, less than the 3.75 MB of 1 Gbps and 30 ms: all of them are enough for
-/// 709 Mbps, and two thirds, with which the application may still wait for space, for 473 Mbps. A receive window of 1 MB limits it earlier. With buffers
+/// 4 MiB of memory are 1839 segments of 1448 bytes with 832 bytes each: 2.66 MB, less than the 3.75 MB of 1 Gbps and 30 ms. All of them are enough for
+/// 709 Mbps. With two thirds, the application may still wait for space: 473 Mbps. A receive window of 1 MB limits it earlier. With buffers
 /// of 45 segments (64 KB) the heads need less memory, and SO_SNDBUF is doubled: 1 MB holds 1.97 MB.
 #[test]
 fn check_names_the_effective_limit() {

@@ -70,8 +70,8 @@ pub(crate) fn explain(v: &Variant) -> Vec<String> {
 /// Limits of a connection, and the one that applies on the path with the largest bandwidth-delay product.
 fn limits(tcp: &Transport, path: LongestPath) -> String {
     let (send, window) = (skb::send_limit(tcp).map(rounded), rounded(skb::window_limit(tcp)));
-    // The application continues when a third of the buffer is free (sk_stream_write_space): between two thirds and all of it is in use, and where the
-    // rest of a round trip's ACKs frees less than a third, no more than two thirds are sent in one.
+    // The application continues when a third of the buffer is free (sk_stream_write_space). Where the last ACKs of a round trip free less than that, no
+    // more than two thirds are sent in one.
     let (least, most, name) = match send.map(|send| (send / 3 * 2, send)) {
         Some((least, most)) if least < window => (least, most.min(window), "send buffer"),
         _ => (window, window, "receive window"),
