@@ -76,6 +76,7 @@ lint: setup
 	tools/words.py
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
+	tools/mutants.py --check
 
 words: ## findings of the linter for words, for each folder and rule ("tools/words.py --all PATH" lists them)
 	@tools/words.py --count

@@ -2,6 +2,7 @@
 """Planted faults: does a test fail for each patch of tests/mutants?
 
     tools/mutants.py [--keep] [NAME...]      all of them, or those called so; shell patterns will do
+    tools/mutants.py --check                 only whether each patch applies to the working tree
 
 Each patch is applied to a copy of the working tree in target/mutants/tree. The copy has its own target directory, so that cargo
 rebuilds only the crates that the patch touches. The tests run cheapest first, up to the first that fails; tests of whole networks run
@@ -59,7 +60,7 @@ def networks():
     """The same for those that simulate whole networks."""
     names = sorted(p.stem for p in (ROOT / "tests/scenarios").glob("*.rs") if p.stem not in NOT_A_TEST)
     names.sort(key=lambda name: LAST.index(name) if name in LAST else -1)
-    return [(f"checks/{name}", "forebay-checks", ["--test", "main", "--", f"{name}::"]) for name in names]
+    return [(f"scenarios/{name}", "forebay-tests", ["--test", "main", "--", f"{name}::"]) for name in names]
 
 
 def tracked():
@@ -187,16 +188,30 @@ def judge(results, patch, sources, stages, otherwise):
         return "error", str(e), ""
 
 
+def check(patches):
+    """Whether each patch applies to the working tree; those that do not are printed."""
+    stale = []
+    for patch in patches:
+        done = subprocess.run(["git", "apply", "--check", "-C1", patch], cwd=ROOT, text=True, capture_output=True)
+        if done.returncode != 0:
+            stale.append(f"{patch.relative_to(ROOT)} does not apply: {done.stderr.strip().splitlines()[0]}")
+    print("\n".join(stale), end="\n" if stale else "")
+    return not stale
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="results of the same patch for other sources still count")
     parser.add_argument("names", nargs="*", help="faults, by the names of their patches")
+    parser.add_argument("--check", action="store_true", help="only check that each patch applies")
     args = parser.parse_args()
     patches = sorted(PATCHES.glob("*.patch"))
     unknown = [n for n in args.names if not any(fnmatch.fnmatch(p.stem, n) for p in patches)]
     if unknown:
         sys.exit(f"no planted fault is called {unknown[0]}; they are the names of {PATCHES.relative_to(ROOT)}/*.patch")
     chosen = [p for p in patches if not args.names or any(fnmatch.fnmatch(p.stem, n) for n in args.names)]
+    if args.check:
+        sys.exit(not check(chosen))
     TREE.mkdir(parents=True, exist_ok=True)
     results = Results()
     # All of them by the cheap tests first: what is left is few.
