@@ -189,7 +189,7 @@ def judge(results, patch, sources, stages, otherwise):
 
 
 def check(patches):
-    """Whether each patch applies to the working tree; those that do not are printed."""
+    """Returns true if each patch applies to the working tree; prints those that do not."""
     stale = []
     for patch in patches:
         done = subprocess.run(["git", "apply", "--check", "-C1", patch], cwd=ROOT, text=True, capture_output=True)
