@@ -89,6 +89,10 @@ pub trait Buffered: Discipline {
     /// Adds the time for which the port was idle before packets whose `push_idle` was omitted. Called before the next other call.
     fn add_idle(&mut self, _idle: Time) {}
 
+    /// Notes that the sender of `flow` holds a packet until its departure time, which is later than `now`. It passes the packet on at that time, with
+    /// [`Arrival::RELEASED`]. See [`Discipline::holds_departures`].
+    fn hold(&mut self, _flow: u64, _now: Time) {}
+
     /// Removes the packet whose transmission starts at `now`; it is in service until the next call. Other packets may be dropped, and the returned
     /// one may be marked: `effects` receives both. `None` when the backlog is empty, before or after drops.
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle>;

@@ -2,9 +2,9 @@
 //! queue busy takes a short path, a FIFO of at most eight packets.
 //!
 //! Linux also holds each packet in this queue until its departure time (EDT), which its TCP has computed from the pacing rate. Here the sender stores
-//! such packets (`HeldPackets`) and passes each to the queue at its departure time, so that the queue never delays one. Such a packet never takes the
-//! short path, and its connection returns behind the other old ones (fq_flow_unset_throttled). All packets have the default
-//! priority, of the second of the kernel's three bands. A connection that sends for the first time is in the first band until its first turn ends,
+//! such packets (`HeldPackets`), announces each ([`Buffered::hold`]), and passes it on at its departure time. It never takes the short path. Its
+//! connection has its place among the others from the announcement on. If its turn comes too early, it leaves its list (fq_flow_set_throttled) and
+//! returns behind the other old ones (fq_flow_unset_throttled). All packets have the default priority, of the second of the kernel's three bands. A connection that sends for the first time is in the first band until its first turn ends,
 //! because fq_enqueue puts it into a list before it sets the band.
 
 use crate::{
@@ -44,11 +44,30 @@ struct Flow {
     head: u32,
     tail: u32,
     packets: u32,
+    /// Packets that the sender holds.
+    held: u32,
     /// Bytes that it may send in its turn.
     credit: i64,
     band: usize,
-    /// Time at which it left the list of queues to serve; `None` while it is in one.
-    detached: Option<Time>,
+    place: Place,
+}
+
+/// Place of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In a list of queues to serve.
+    Listed,
+    /// It has no packet since this time (`age`).
+    Detached(Time),
+    /// Its next packet leaves later (fq_flow_is_throttled).
+    Throttled,
+}
+
+impl Flow {
+    /// Returns true if its turn may come before the departure time of its next packet.
+    fn waits(&self) -> bool {
+        self.place == Place::Listed && self.packets == 0 && self.held > 0
+    }
 }
 
 /// Bytes that each band may send in its turn (fq_init), and the band of the default priority (sch_default_prio2band).
@@ -85,6 +104,9 @@ pub struct Fq {
     links: Vec<(Queued, u32)>,
     /// Packets of all queues, without those of the short path (`band_pkt_count`).
     queued: u32,
+    /// Packets that senders hold, and connections with [`Flow::waits`].
+    held: u32,
+    waiting: u32,
 }
 
 impl Fq {
@@ -92,9 +114,9 @@ impl Fq {
         self.quantum.unwrap_or(2 * ETHERNET) as i64
     }
 
-    /// Returns true if a packet takes the short path (fq_fastpath_check): no queue is busy, and few packets are on that path.
+    /// Returns true if a packet takes the short path (fq_fastpath_check): all queues are empty or throttled, and few packets are on that path.
     fn is_short(&self) -> bool {
-        self.queued == 0 && self.short.len() < SHORT_PATH
+        self.queued == 0 && self.waiting == 0 && self.short.len() < SHORT_PATH
     }
 
     fn bucket(id: u64) -> usize {
@@ -111,7 +133,7 @@ impl Fq {
             if flow.id == id {
                 return Some(at);
             }
-            if forgotten < FORGET_MAX && flow.detached.is_some_and(|since| now > since + FORGET_AFTER) {
+            if forgotten < FORGET_MAX && matches!(flow.place, Place::Detached(since) if now > since + FORGET_AFTER) {
                 match self.flows.get_mut(before as usize) {
                     Some(flow) => flow.next = next,
                     None => self.buckets[bucket] = next,
@@ -138,8 +160,8 @@ impl Fq {
         let bucket = Fq::bucket(id);
         let credit = self.initial_quantum.unwrap_or(10 * ETHERNET) as i64;
         // As if it had been detached just now: no refill.
-        let flow =
-            Flow { id, next: self.buckets[bucket], head: NONE, tail: NONE, packets: 0, credit, band: 0, detached: Some(now) };
+        let next = self.buckets[bucket];
+        let flow = Flow { id, next, head: NONE, tail: NONE, packets: 0, held: 0, credit, band: 0, place: Place::Detached(now) };
         let index = match self.flows.get_mut(self.unused as usize) {
             Some(place) => {
                 let index = core::mem::replace(&mut self.unused, place.next);
@@ -170,36 +192,49 @@ impl Fq {
     /// Decides about a packet, and enqueues it if it is accepted (fq_enqueue).
     #[inline(always)]
     fn enqueue(&mut self, port: &PortState, packet: &Queued) -> Verdict {
+        let released = packet.packet.flow & Arrival::RELEASED != 0;
+        if released {
+            self.release(packet.packet.flow & !Arrival::RELEASED, port.now);
+        }
         if self.queued >= self.limit || !port.fits(packet.packet.wire) {
             return Verdict::Drop(DropReason::Overflow);
         }
-        let released = packet.packet.flow & Arrival::RELEASED != 0;
         if !released && self.is_short() {
             self.short.push_back(*packet);
             return Verdict::Accept;
         }
-        self.enqueue_flow(port.now, packet, released)
+        self.enqueue_flow(port.now, packet)
+    }
+
+    /// Ends the wait of the first packet that the sender of connection `id` holds (fq_check_throttled).
+    fn release(&mut self, id: u64, now: Time) {
+        let index = self.classify(id, now);
+        let flow = &mut self.flows[index as usize];
+        if flow.held == 0 {
+            return;
+        }
+        let waited = flow.waits();
+        flow.held -= 1;
+        self.held -= 1;
+        if flow.place == Place::Throttled {
+            flow.place = Place::Listed;
+            self.bands[flow.band].old.push_back(index);
+        }
+        self.waiting += u32::from(flow.waits());
+        self.waiting -= u32::from(waited);
     }
 
     /// As [`Fq::enqueue`], in the queue of the connection.
     #[inline(never)]
-    fn enqueue_flow(&mut self, now: Time, packet: &Queued, released: bool) -> Verdict {
+    fn enqueue_flow(&mut self, now: Time, packet: &Queued) -> Verdict {
         let index = self.classify(packet.packet.flow & !Arrival::RELEASED, now);
         let quantum = self.quantum();
         let flow = &mut self.flows[index as usize];
         if flow.packets >= self.flow_limit {
             return Verdict::Drop(DropReason::Overflow);
         }
-        if let Some(since) = flow.detached.take() {
-            match released {
-                true => self.bands[DEFAULT_BAND].old.push_back(index),
-                false => self.bands[flow.band].new.push_back(index),
-            }
-            if now > since + REFILL_AFTER {
-                flow.credit = flow.credit.max(quantum);
-            }
-        }
-        flow.band = DEFAULT_BAND;
+        self.waiting -= u32::from(flow.waits());
+        Fq::list(&mut self.bands, (index, flow), quantum, now);
         let (handle, at) = (packet.handle.0, packet.handle.0 as usize);
         if self.links.len() <= at {
             self.links.resize(at + 1, (*packet, NONE));
@@ -214,6 +249,20 @@ impl Fq {
         flow.packets += 1;
         self.queued += 1;
         Verdict::Accept
+    }
+}
+
+impl Fq {
+    /// Lists a connection as a new one unless it has a place already (fq_enqueue).
+    fn list(bands: &mut [Band; 3], (index, flow): (u32, &mut Flow), quantum: i64, now: Time) {
+        if let Place::Detached(since) = flow.place {
+            flow.place = Place::Listed;
+            bands[flow.band].new.push_back(index);
+            if now > since + REFILL_AFTER {
+                flow.credit = flow.credit.max(quantum);
+            }
+        }
+        flow.band = DEFAULT_BAND;
     }
 }
 
@@ -243,9 +292,19 @@ impl Buffered for Fq {
         packet.admit(verdict, effects);
     }
 
-    /// A packet that finds nothing queued takes the short path, which changes no state.
+    /// A packet that finds nothing queued takes the short path, which changes no state. While senders hold packets, the search for the next one does.
     fn accepts_idle(&self) -> bool {
-        true
+        self.held == 0
+    }
+
+    fn hold(&mut self, flow: u64, now: Time) {
+        let (index, quantum) = (self.classify(flow, now), self.quantum());
+        let flow = &mut self.flows[index as usize];
+        let waited = flow.waits();
+        flow.held += 1;
+        self.held += 1;
+        Fq::list(&mut self.bands, (index, flow), quantum, now);
+        self.waiting += u32::from(flow.waits()) - u32::from(waited);
     }
 
     fn extend(&mut self, handle: Handle, wire: u32) -> bool {
@@ -263,7 +322,7 @@ impl Buffered for Fq {
             return Some(first.handle);
         }
         // An empty queue changes nothing: its connections keep their places and turns.
-        if self.queued == 0 {
+        if self.queued == 0 && self.held == 0 {
             return None;
         }
         let (quantum, mut idle_bands) = (self.quantum(), 0);
@@ -288,17 +347,21 @@ impl Buffered for Fq {
                 self.queued -= 1;
                 flow.credit -= i64::from(packet.packet.wire);
                 band.credit -= i64::from(packet.packet.wire);
+                self.waiting += u32::from(flow.waits());
                 return Some(packet.handle);
             }
             list.pop_front();
             if flow.credit <= 0 {
                 flow.credit += quantum;
                 self.bands[flow.band].old.push_back(index);
+            } else if flow.held > 0 {
+                flow.place = Place::Throttled;
+                self.waiting -= 1;
             } else if from_new {
                 // An empty new queue becomes an old one, so that it cannot return as new immediately and starve others.
                 self.bands[flow.band].old.push_back(index);
             } else {
-                flow.detached = Some(now);
+                flow.place = Place::Detached(now);
             }
         }
     }
@@ -328,6 +391,8 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         turn: 0,
         links: Vec::new(),
         queued: 0,
+        held: 0,
+        waiting: 0,
     }))))
 }
 

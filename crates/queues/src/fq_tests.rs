@@ -109,12 +109,47 @@ fn total_limit_drops_arrivals() {
 fn released_packets_go_behind_others() {
     let mut p = port(&[]);
     let released = |flow: u64| packet(1500, 0, 0, flow | Arrival::RELEASED);
+    p.discipline.apply(Hold(1, Time(1)));
+    assert_eq!(next_flow(&mut p), None, "its turn comes too early");
     assert_eq!(p.arrive(released(1)), Verdict::Accept);
     (0..14).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 2)), Verdict::Accept));
-    // The second connection sends its first quantum, is an old one then, and has sent one packet of two in its turn.
-    let mut flows: Vec<u64> = (0..12).map(|_| next_flow(&mut p).unwrap() & !Arrival::RELEASED).collect();
+    // The second connection sends its first quantum in the first band, and is an old one behind connection 1 in the second band then. Connection 3 is
+    // new. Its turn does not come before its packet is released, so that it stays in the first band, whose turn comes at the end.
+    let serve = |p: &mut Port| next_flow(p).unwrap() & !Arrival::RELEASED;
+    let mut flows: Vec<u64> = (0..11).map(|_| serve(&mut p)).collect();
+    p.discipline.apply(Hold(3, Time(1)));
+    flows.push(serve(&mut p));
     assert_eq!(p.arrive(released(3)), Verdict::Accept);
     flows.extend(std::iter::from_fn(|| next_flow(&mut p)).map(|flow| flow & !Arrival::RELEASED));
-    let expected: Vec<u64> = [1].into_iter().chain(std::iter::repeat_n(2, 12)).chain([3, 2, 2]).collect();
+    let expected: Vec<u64> = std::iter::repeat_n(2, 10).chain([1, 2, 2, 2, 2, 3]).collect();
     assert_eq!(flows, expected);
+}
+
+/// Notes that the sender of a flow holds a packet.
+struct Hold(u64, Time);
+
+impl crate::Operation for Hold {
+    type Output = ();
+
+    fn run(self, discipline: &mut impl Buffered) {
+        discipline.hold(self.0, self.1);
+    }
+}
+
+/// A held packet keeps the short path closed (fq_fastpath_check) until its connection's turn comes, which is too early for it. Then it returns behind
+/// the others. If its turn comes after its departure time, it has the place of its announcement.
+#[test]
+fn announced_packets_keep_their_place() {
+    for early_turn in [true, false] {
+        let mut p = port(&[]);
+        p.discipline.apply(Hold(1, Time(1)));
+        (0..2).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 2)), Verdict::Accept));
+        let mut flows = Vec::new();
+        if early_turn {
+            flows.extend(next_flow(&mut p));
+        }
+        assert_eq!(p.arrive(packet(1500, 0, 0, 1 | Arrival::RELEASED)), Verdict::Accept);
+        flows.extend(std::iter::from_fn(|| next_flow(&mut p)).map(|flow| flow & !Arrival::RELEASED));
+        assert_eq!(flows, if early_turn { [2, 2, 1] } else { [1, 2, 2] });
+    }
 }

@@ -75,6 +75,10 @@ impl Wire for ShimNic<'_> {
     fn holds_departures(&self) -> bool {
         self.nic.holds_departures()
     }
+
+    fn hold(&mut self, packet: &Packet) {
+        self.nic.hold(packet);
+    }
 }
 
 /// The endpoint shims of all transports.

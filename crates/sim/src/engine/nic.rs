@@ -153,6 +153,11 @@ impl Wire for Nic<'_> {
         self.fabric.ports[self.host.nic].holds_departures()
     }
 
+    fn hold(&mut self, packet: &Packet) {
+        self.fabric.hold(self.partition, self.host.nic, self.now, packet);
+        self.host.arm_interface(self.fabric.ports[self.host.nic].next_host_start(), self.partition);
+    }
+
     #[inline(always)]
     fn defer_write(&mut self, conn: ConnSlot) -> bool {
         self.partition.woken.defer_write(conn)

@@ -388,6 +388,9 @@ pub trait Wire {
         false
     }
 
+    /// Notes that the sender holds a burst, which begins with `packet`, until its departure time.
+    fn hold(&mut self, _packet: &Packet) {}
+
     /// As `emit`, for the two kinds of packet that make up most traffic: a copy of `template` in which `fill` writes the sequence number, timestamp
     /// and flags.
     #[inline(always)]

@@ -272,6 +272,17 @@ impl Fabric {
         self.ports[port].intercept();
     }
 
+    /// Notes at a host's port that the sender of `packet` holds a burst until its departure time.
+    #[cold]
+    pub(super) fn hold(&mut self, partition: &mut PartitionState, port: PortId, now: Time, packet: &Packet) {
+        let p = &mut self.ports[port];
+        let arrival = p.hold(now, packet, |lost| partition.drop_packet(lost));
+        p.take_departures(&mut partition.departures);
+        if let Some(arrival) = arrival {
+            self.announce(partition, port, arrival);
+        }
+    }
+
     /// The forwarding tables.
     pub(crate) fn fib(&self) -> &Fib {
         &self.fib

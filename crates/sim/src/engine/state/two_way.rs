@@ -53,6 +53,10 @@ impl Wire for Carrying<'_, '_> {
     fn holds_departures(&self) -> bool {
         self.nic.holds_departures()
     }
+
+    fn hold(&mut self, packet: &Packet) {
+        self.nic.hold(packet);
+    }
 }
 
 /// Interface for a receiver whose last ACK is held back, in case data carries it.

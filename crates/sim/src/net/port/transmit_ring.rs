@@ -239,6 +239,32 @@ impl<L: FnMut(&Packet)> Operation for Drain<'_, L> {
     }
 }
 
+/// Arguments of [`Port::hold`].
+struct Hold<'a, L> {
+    port: &'a mut Port,
+    ring: &'a mut TransmitRing,
+    slab: &'a mut Slab,
+    now: Time,
+    flow: u64,
+    lost: L,
+}
+
+impl<L: FnMut(&Packet)> Operation for Hold<'_, L> {
+    type Output = ();
+
+    fn run(self, discipline: &mut impl Buffered) {
+        let Hold { port, ring, slab, now, flow, mut lost } = self;
+        port.drain_by(discipline, ring, slab, now, &mut lost);
+        discipline.hold(flow, now);
+        match ring.is_open() {
+            true => port.fill_ring(discipline, ring, slab, now, &mut lost),
+            // The queue runs when the ring opens (netdev_tx_completed_queue).
+            false => ring.interrupted = true,
+        }
+        ring.bypass = !ring.interrupted && can_bypass(discipline);
+    }
+}
+
 impl Port {
     /// Puts a transmit ring behind the queue of a host, if it is a buffered one.
     pub(crate) fn set_transmit_ring(&mut self, c: TransmitRingConfig) {
@@ -292,6 +318,21 @@ impl Port {
         }
         // The place is empty, so that nothing has to be dropped.
         std::mem::forget(self.transmit_ring.replace(ring));
+        self.first_arrival(idle)
+    }
+
+    /// Notes that the sender of `packet` holds a burst until its departure time (fq_enqueue with `skb->tstamp`). Returns as [`Port::offer`].
+    pub(crate) fn hold(&mut self, now: Time, packet: &Packet, lost: impl FnMut(&Packet)) -> Option<Time> {
+        let idle = self.ring.is_empty();
+        // A failed link has no queue.
+        let mut backlog = self.backlog.take()?;
+        if let Some(mut ring) = self.transmit_ring.take() {
+            let Backlog { discipline, slab } = &mut *backlog;
+            let flow = facts(packet).flow;
+            discipline.apply(Hold { port: self, ring: &mut ring, slab, now, flow, lost });
+            self.transmit_ring = Some(ring);
+        }
+        self.backlog = Some(backlog);
         self.first_arrival(idle)
     }
 

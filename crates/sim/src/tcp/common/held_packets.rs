@@ -24,10 +24,11 @@ pub(in crate::tcp) struct HeldPackets {
 }
 
 impl HeldPackets {
-    /// Adds a segment of the burst that is being sent.
-    pub(in crate::tcp) fn add(&mut self, segment: Packet) {
+    /// Adds a segment of the burst that is being sent. Returns true for its first one.
+    pub(in crate::tcp) fn add(&mut self, segment: Packet) -> bool {
         self.segments.push_back(segment);
         self.open += 1;
+        self.open == 1
     }
 
     /// Ends the burst, of `bytes` of memory, which leaves at `departure`. Returns false if it is empty: it left at once.

@@ -145,7 +145,10 @@ impl Sender {
         if self.departure(now) > now
             && let Some(held) = self.cold.pacer_mut().and_then(|pacer| pacer.held_mut())
         {
-            return held.add(p);
+            if held.add(p) {
+                out.hold(&p);
+            }
+            return;
         }
         self.tx.count_sent(1);
         out.emit(p, None);
