@@ -79,11 +79,14 @@ fn show(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut d
     show_states(found, reports, around, print)?;
     for (report, state) in reports.into_iter().zip(&first.state) {
         let ps = first.packet.iter().flatten().map(|p| p.time_ps).min().unwrap_or(0);
-        let all: Vec<_> = report.packets.iter().filter(|p| p.conn_id == a.conn_id).collect();
+        // Of all connections: the cause is often a packet of another one.
+        let mut all: Vec<_> = report.packets.iter().collect();
+        all.sort_by_key(|p| p.time_ps);
         let at = all.partition_point(|p| p.time_ps < ps);
         for p in &all[at.saturating_sub(around)..(at + around).min(all.len())] {
             let what = if p.back { "ack" } else { "seq" };
-            writeln!(print, "  {:>13.3} us {what} {} {} {}", p.time_ps as f64 / 1e6, p.number, p.payload, flags(p))?;
+            let (time, conn) = (p.time_ps as f64 / 1e6, p.conn_id);
+            writeln!(print, "  {time:>13.3} us connection {conn} {what} {} {} {}", p.number, p.payload, flags(p))?;
         }
         writeln!(print, "  {state:?}")?;
     }

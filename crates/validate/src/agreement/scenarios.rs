@@ -267,6 +267,12 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    // A long flow whose packets the queue of the host holds, beside short ones of the same host.
+    for cc in ["cubic", "bbr"] {
+        let short = "[[workload]]\nkind = \"on-off\"\nfrom = \"s0\"\nto = \"recv\"\nsizes = \"4KB\"\ngaps = \"300us\"\ntrains = 50\nconnections = \"per-train\"\n";
+        let text = servers(cc, ("1Gbps", "1Gbps", 1_000), 40, false) + short;
+        add(format!("server {cc} 1G beside short flows"), text);
+    }
     all
 }
 
