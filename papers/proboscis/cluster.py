@@ -80,6 +80,12 @@ def load(run: Run) -> Grid:
     return ask(run, "fig06.toml", [(w, 5, v, 10) for w in WORKLOADS for v in run.pick([0.5, 0.9], [0.3, 0.5, 0.9])])
 
 
+@paper.experiment("middle")
+def middle(run: Run) -> Grid:
+    """The point that Figs. 2 and 3 share: x = 5, half load, an initial window of ten."""
+    return ask(run, "fig02.toml", [(w, 5, 0.5, 10) for w in WORKLOADS])
+
+
 @paper.experiment("oversubscription")
 def oversubscription(run: Run) -> Grid:
     return ask(run, "fig02.toml", [(w, v, 0.5, 10) for w in WORKLOADS for v in (1, 20)], run.pick(1, 2, 3, of="seeds"))
@@ -143,12 +149,12 @@ def _(x: dict[str, Any]) -> Measured:
 
 def at_five(x: dict[str, Any], w: str) -> dict[str, list[float]]:
     """Average completion time of small flows at x = 5 and half load."""
-    return {s: average(r) for s, r in x["load"][w, 5, 0.5, 10].items()}
+    return {s: average(r) for s, r in x["middle"][w, 5, 0.5, 10].items()}
 
 
 @paper.claim(
     "prob-oversub-sensitive",
-    uses=["load", "oversubscription"],
+    uses=["middle", "oversubscription"],
     explanation="""With load relative to the tighter layer fewer flows arrive a second as x grows, and at x = 1 the hosts'
     links are the tighter layer: bursts meet there as often as at the slower uplinks. Tried: load relative to the hosts, as
     many flows at every x and uplinks overloaded from x = 3 on: 14 of 24 points in a full run, where 80 % are needed. Averages
@@ -164,10 +170,10 @@ def _(x: dict[str, Any]) -> Measured:
             for name, of in (("small", small), ("all", whole))
         }
 
-    return Measured.over(points({**x["load"], **x["oversubscription"]}))
+    return Measured.over(points({**x["middle"], **x["oversubscription"]}))
 
 
-@paper.claim("prob-oversub-websearch", uses=["load"])
+@paper.claim("prob-oversub-websearch", uses=["middle"])
 def _(x: dict[str, Any]) -> Measured:
     samples = at_five(x, "websearch")
     rest = [mean(v) for s, v in samples.items() if s != "red_ecn"]
@@ -176,7 +182,7 @@ def _(x: dict[str, Any]) -> Measured:
 
 @paper.claim(
     "prob-oversub-dm-spread",
-    uses=["load"],
+    uses=["middle"],
     explanation="""The schemes but RED-ECN differ by 5 % in websearch and 2 % in datamining, where four of five small flows
     have at most seven packets: two or three round trips, whatever the scheme. Only timeouts could spread them, and there are
     none or one in a run (prob-load-timeouts).""",
@@ -186,23 +192,23 @@ def _(x: dict[str, Any]) -> Measured:
     for w in WORKLOADS:
         v = [mean(t) for s, t in at_five(x, w).items() if s != "red_ecn"]
         value[f"{w} without red_ecn"] = max(v) / min(v)
-    return Measured(value, n=seeds(x["load"]))
+    return Measured(value, n=seeds(x["middle"]))
 
 
-@paper.claim("prob-oversub-dm-las", uses=["load"])
+@paper.claim("prob-oversub-dm-las", uses=["middle"])
 def _(x: dict[str, Any]) -> Measured:
     return Measured.over(at_five(x, "datamining"))
 
 
 def over_windows(x: dict[str, Any], of: Any) -> Measured:
-    grid = {**x["load"], **x["icwnd"]}
+    grid = {**x["middle"], **x["icwnd"]}
     windows = sorted({p[3] for p in x["icwnd"]} | {10})
     value: dict[str, dict[str, float]] = {w: {} for w in WORKLOADS}
     for w in WORKLOADS:
         for s in SCHEMES:
             v = [mean(average(grid[w, 5, 0.5, n][s], of)) for n in windows]
             value[w][s] = max(v) / min(v)
-    return Measured(value, n=seeds(x["load"]), note=f"initial windows {', '.join(map(str, windows))}")
+    return Measured(value, n=seeds(x["middle"]), note=f"initial windows {', '.join(map(str, windows))}")
 
 
 def doubling(sizes: Any, window: int) -> Any:
@@ -216,7 +222,7 @@ def doubling(sizes: Any, window: int) -> Any:
 
 @paper.claim(
     "prob-icwnd-small",
-    uses=["load", "icwnd", "workload"],
+    uses=["middle", "icwnd", "workload"],
     explanation="""Websearch holds but for RED-ECN, whose timeouts outweigh the window. In datamining the sizes forbid it:
     four of five small flows have at most seven packets, half of them one. The note has the ratio for windows that double in a
     network without queues, which is what was measured: only losses could change that, and there are hardly any. Packet counts
@@ -232,14 +238,14 @@ def _(x: dict[str, Any]) -> Measured:
     return made
 
 
-@paper.claim("prob-icwnd-large", uses=["load", "icwnd"])
+@paper.claim("prob-icwnd-large", uses=["middle", "icwnd"])
 def _(x: dict[str, Any]) -> Measured:
     return over_windows(x, large)
 
 
 @paper.claim(
     "prob-icwnd-gain",
-    uses=["load"],
+    uses=["middle"],
     explanation="""RED-ECN is far behind, pFabric is not: its small flows have priority and no timeouts, its timeouts are
     those of longer flows (averages over all flows: 15 to 30 times those of DCTCP). PIAS over DCTCP is within 2 % of 1 in both
     workloads, as hardly any small flow waits behind a long one.""",
@@ -414,27 +420,25 @@ def four(fig: Any, grid: Grid, at: int, label: str) -> None:
 @paper.figure(
     "2",
     title="Completion times against oversubscription",
-    uses=["load", "oversubscription"],
+    uses=["middle", "oversubscription"],
     claims=["prob-oversub-sensitive", "prob-oversub-websearch", "prob-oversub-dm-spread", "prob-oversub-dm-las"],
     caption="Load 0.5 of the tighter layer, initial window 10. Means over seeds; bands from the smallest to the largest.",
     height=4.2,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
-    half = {p: v for p, v in x["load"].items() if p[2] == 0.5}
-    four(fig, {**half, **x["oversubscription"]}, 1, "oversubscription x")
+    four(fig, {**x["middle"], **x["oversubscription"]}, 1, "oversubscription x")
 
 
 @paper.figure(
     "3",
     title="Completion times against the initial window",
-    uses=["load", "icwnd"],
+    uses=["middle", "icwnd"],
     claims=["prob-icwnd-small", "prob-icwnd-large", "prob-icwnd-gain"],
     caption="Load 0.5, x = 5. Means over seeds, the same arrivals for every window; bands from the smallest to the largest.",
     height=4.2,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
-    half = {p: v for p, v in x["load"].items() if p[2] == 0.5}
-    four(fig, {**half, **x["icwnd"]}, 3, "initial window [segments]")
+    four(fig, {**x["middle"], **x["icwnd"]}, 3, "initial window [segments]")
 
 
 @paper.figure(

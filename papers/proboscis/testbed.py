@@ -224,7 +224,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
 @paper.claim(
     "prob-tb-a2a-avg",
     uses=["all-ws"],
-    explanation="""As stated. """ + AT_THRESHOLD,
+    explanation="""Reno is in the band and CUBIC a little below it. With one connection for each flow, ten
+    flows a server gain 93 and 92 per cent (persistent.md): flows on a connection whose earlier flow left the table have no help from the shim. """
+    + AT_THRESHOLD,
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     return readings(lambda k: both(x["all-ws"], small, np.mean, k))
@@ -371,7 +373,8 @@ def _(x: dict[str, Any]) -> Measured:
             r = schemes["proboscis"]
             for i in range(r.seeds):
                 everything, _n = share(r.ports.where(run=i, from_switch=False))
-                shares.append(40 * float(r.flows.where(run=i)["probes"].sum()) / everything)
+                # A flow on a connection that is not probed again has no number.
+                shares.append(40 * float(np.nansum(r.flows.where(run=i)["probes"])) / everything)
     r = x["overhead"]
     points = []
     for i in range(r.seeds):
