@@ -54,6 +54,8 @@ pub(super) struct Direction {
     reordered: u64,
     marked: u64,
     duplicates_reported: u64,
+    /// Block of the latest report of a duplicate.
+    last_duplicate: Option<(u32, u32)>,
 }
 
 /// Groups that a segment ended, and the train that it began.
@@ -228,7 +230,11 @@ impl Direction {
         let in_second = blocks.get(1).is_some_and(|b| number(b.0) <= first_start && first_end <= number(b.1));
         let duplicate = first_end <= una || in_second;
         let highest = blocks.iter().map(|b| number(b.1)).filter(|end| *end > una && *end <= self.sequence.max()).max();
-        self.duplicates_reported += u64::from(duplicate);
+        // All segments of a large frame repeat the report.
+        if duplicate && self.last_duplicate != Some(blocks[0]) {
+            self.last_duplicate = Some(blocks[0]);
+            self.duplicates_reported += 1;
+        }
         if let Some(end) = highest {
             self.recovery.sack(end);
         }
