@@ -215,8 +215,8 @@ impl<S: Sink> Analysis<S> {
     }
 
     fn insert(&mut self, key: Key, s: &Segment, now: u64) -> u32 {
-        if self.table.len() >= self.options.max_connections {
-            self.make_room(now);
+        if self.table.len() >= self.options.max_connections.max(1) {
+            self.make_room();
         }
         let ends = [self.host(s.src), self.host(s.dst)];
         let entry = Some(Entry { key, connection: Connection::new(self.next_number, ends, now) });
@@ -245,28 +245,22 @@ impl<S: Sink> Analysis<S> {
     /// Drops connections that are closed, or idle for longer than the limit.
     fn sweep(&mut self, now: u64) {
         self.swept_at = self.totals.segments;
-        self.drop_idle(now, self.options.idle_ns);
-    }
-
-    fn drop_idle(&mut self, now: u64, idle: u64) {
         for index in 0..self.entries.len() {
-            if self.entries[index].as_ref().is_some_and(|e| e.connection.is_over(now, idle)) {
+            if self.entries[index].as_ref().is_some_and(|e| e.connection.is_over(now, self.options.idle_ns)) {
                 self.retire(index as u32);
             }
         }
     }
 
-    /// Halves the idle limit until a tenth of the connections is gone.
-    fn make_room(&mut self, now: u64) {
-        let mut idle = self.options.idle_ns;
-        let enough = self.options.max_connections - self.options.max_connections / 10;
-        while self.table.len() >= enough.max(1) {
-            self.drop_idle(now, idle);
-            if idle == 0 {
-                // All connections have packets of this instant.
-                (0..self.entries.len()).for_each(|index| self.retire(index as u32));
+    /// Drops the tenth of the connections that have been idle for longest.
+    fn make_room(&mut self) {
+        let mut times: Vec<u64> = self.entries.iter().flatten().map(|e| e.connection.last_ns()).collect();
+        let tenth = times.len() / 10;
+        let (_, &mut newest, _) = times.select_nth_unstable(tenth);
+        for index in 0..self.entries.len() {
+            if self.entries[index].as_ref().is_some_and(|e| e.connection.last_ns() <= newest) {
+                self.retire(index as u32);
             }
-            idle /= 2;
         }
     }
 

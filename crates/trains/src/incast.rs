@@ -2,7 +2,7 @@
 
 use crate::sink::{Host, Incast};
 use hashbrown::HashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Train starts of a receiver that are remembered.
 const MAX_STARTS: usize = 1 << 16;
@@ -18,23 +18,19 @@ struct Receiver {
 /// Finds incast events. Hosts are numbers.
 #[derive(Debug)]
 pub(crate) struct Incasts {
-    receivers: Vec<Receiver>,
+    receivers: BTreeMap<u32, Receiver>,
     min_senders: usize,
 }
 
 impl Incasts {
     /// Events need `min_senders` senders.
     pub(crate) fn new(min_senders: usize) -> Incasts {
-        Incasts { receivers: Vec::new(), min_senders: min_senders.max(2) }
+        Incasts { receivers: BTreeMap::new(), min_senders: min_senders.max(2) }
     }
 
     /// A train from host number `sender` begins at `now`; `rtt` in ns. Returns an event that ended before.
     pub(crate) fn train(&mut self, receiver: Host, sender: u32, now: u64, rtt: u64) -> Option<Incast> {
-        let index = receiver.number as usize;
-        if index >= self.receivers.len() {
-            self.receivers.resize_with(index + 1, Receiver::default);
-        }
-        let r = &mut self.receivers[index];
+        let r = self.receivers.entry(receiver.number).or_default();
         while let Some(&(start, old)) = r.starts.front()
             && (now.saturating_sub(start) > rtt || r.starts.len() >= MAX_STARTS)
         {
@@ -67,7 +63,7 @@ impl Incasts {
 
     /// Events that are open at the end of the capture.
     pub(crate) fn finish(self) -> impl Iterator<Item = Incast> {
-        self.receivers.into_iter().filter_map(|r| r.event)
+        self.receivers.into_values().filter_map(|r| r.event)
     }
 }
 

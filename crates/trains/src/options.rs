@@ -34,7 +34,7 @@ impl Default for Options {
             incast_senders: 8,
             mss: None,
             idle_ns: 300_000_000_000,
-            max_connections: 1 << 18,
+            max_connections: 1 << 17,
         }
     }
 }

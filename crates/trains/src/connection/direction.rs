@@ -98,6 +98,7 @@ impl Direction {
     pub(super) fn sent(&mut self, s: &Segment, now: u64) {
         self.packets += 1;
         self.marked += u64::from(s.ce);
+        self.fin |= s.flags.fin();
         if let Some(t) = s.timestamps {
             self.rtt.stamped(t.value, now);
         }
@@ -122,13 +123,9 @@ impl Direction {
         self.receives = s.mss.or(self.receives);
     }
 
-    /// Processes the payload of a segment.
+    /// Processes the payload of a segment that has one.
     #[inline]
     pub(super) fn data(&mut self, s: &Segment, now: u64, path: &Path, options: &Options) -> Step {
-        self.fin |= s.flags.fin();
-        if s.payload == 0 {
-            return Step::default();
-        }
         let start = self.sequence.extend(s.seq.wrapping_add(u32::from(s.flags.syn())));
         let end = start + u64::from(s.payload);
         if s.payload == 1 && end == self.sequence.max() && self.sequence.is_idle() {

@@ -78,6 +78,11 @@ impl Connection {
         (self.ends[from], self.ends[1 - from])
     }
 
+    /// Time of the last packet, ns.
+    pub(crate) fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
     /// True if `s` opens another connection between the same ports.
     pub(crate) fn is_replaced_by(&self, s: &Segment) -> bool {
         let own = &self.directions[self.direction(s)];
@@ -125,6 +130,9 @@ impl Connection {
                 out.totals.rtt.add(rtt);
             }
             self.emit(1 - from, &step, out);
+        }
+        if s.payload == 0 {
+            return Outcome::Counted;
         }
         let path = self.path(from, timestamps, out.options);
         let step = self.directions[from].data(s, now, &path, out.options);

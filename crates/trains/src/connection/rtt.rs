@@ -4,7 +4,7 @@
 //! the other direction: the handshake, its data, or its time stamps. The RTT of the connection is the sum.
 
 /// Segments that are timed at once.
-const TIMED: usize = 8;
+const TIMED: usize = 4;
 
 /// Weight of a new sample in the smoothed RTT: that of TRIM (its Algorithm 2).
 const WEIGHT: f64 = 0.25;

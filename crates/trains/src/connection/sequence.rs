@@ -4,7 +4,7 @@
 const MAX_STEP: i64 = 1 << 30;
 
 /// Missing ranges that are remembered.
-const HOLES: usize = 8;
+const HOLES: usize = 4;
 
 /// A range below the highest byte that the capture has not shown.
 #[derive(Debug, Clone, Copy)]
