@@ -67,6 +67,22 @@ fn simple_packets_have_the_last_time() {
 }
 
 #[test]
+fn packet_blocks_of_old_files() {
+    for big in [false, true] {
+        let form = Form { big, ..FORM };
+        let mut bytes = form.section(96, &[(9, vec![9])]);
+        for (time, data, wire) in frames() {
+            // The interface, and a count of drops.
+            let mut body = [form.u16(0), form.u16(7)].concat();
+            [(time >> 32) as u32, time as u32, data.len() as u32, wire].iter().for_each(|v| body.extend(form.u32(*v)));
+            body.extend(&data);
+            bytes.extend(form.block(2, &body));
+        }
+        assert_eq!(sizes(&flows_in(&bytes)), SIZES);
+    }
+}
+
+#[test]
 fn other_files_are_refused() {
     for (bytes, expected) in [
         (&b""[..], "is empty"),

@@ -1,5 +1,5 @@
-//! The pcapng format: sections of blocks. Packets are in enhanced and simple packet blocks; others than these, section headers and interface
-//! descriptions are skipped.
+//! The pcapng format: sections of blocks. Packets are in enhanced and simple packet blocks, in old files in packet blocks. Blocks other than these,
+//! section headers and interface descriptions are skipped.
 
 use super::input::Input;
 use super::resolution::Resolution;
@@ -10,6 +10,8 @@ use crate::packet::LinkType;
 pub(super) const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 const INTERFACE_BLOCK: u32 = 1;
+/// Packet block of old files: as the enhanced one, with an interface of 16 bits.
+const OLD_BLOCK: u32 = 2;
 const SIMPLE_BLOCK: u32 = 3;
 const ENHANCED_BLOCK: u32 = 6;
 
@@ -60,7 +62,7 @@ impl Pcapng {
                 "the block claims {len} bytes; legal: a multiple of 4, at least 12, so the file is damaged here"
             ));
         }
-        if !matches!(kind, INTERFACE_BLOCK | SIMPLE_BLOCK | ENHANCED_BLOCK) {
+        if !matches!(kind, INTERFACE_BLOCK | OLD_BLOCK | SIMPLE_BLOCK | ENHANCED_BLOCK) {
             return Ok(if input.skip(len as u64)? { Record::Other } else { Record::Truncated });
         }
         if len > MAX_BLOCK {
@@ -78,7 +80,7 @@ impl Pcapng {
             ));
         }
         match kind {
-            ENHANCED_BLOCK => self.enhanced(input, len),
+            ENHANCED_BLOCK | OLD_BLOCK => self.enhanced(input, len, kind == OLD_BLOCK),
             SIMPLE_BLOCK => self.simple(input, len),
             _ => self.interface(input, len),
         }
@@ -139,12 +141,12 @@ impl Pcapng {
     }
 
     #[inline]
-    fn enhanced(&mut self, input: &mut Input, len: usize) -> Result<Record, Problem> {
+    fn enhanced(&mut self, input: &mut Input, len: usize, old: bool) -> Result<Record, Problem> {
         if len < 32 {
             return damaged(format!("the packet block has {len} bytes; it needs at least 32"));
         }
         let block = input.data();
-        let number = self.word(block, 8) as usize;
+        let number = if old { usize::from(self.half(block, 8)) } else { self.word(block, 8) as usize };
         let Some(interface) = self.interfaces.get(number) else { return self.unknown_interface(number) };
         let stamp = u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16));
         let (captured, wire_len) = (self.word(block, 20) as usize, self.word(block, 24));

@@ -15,7 +15,7 @@ const MSS_V6: u32 = 1440;
 const TIMESTAMPS: u32 = 12;
 
 /// Late data within this time is out of order and no retransmission, if no RTT is known, ns.
-const REORDERING_NS: f64 = 3_000_000.0;
+const REORDERING_NS: u64 = 3_000_000;
 
 /// Packets of a direction that are compared, to find those that were captured twice.
 const RECENT: usize = 4;
@@ -71,6 +71,8 @@ pub(super) struct Step {
 pub(super) struct Path {
     /// RTT, ns, if known.
     pub(super) rtt: Option<f64>,
+    /// Smallest RTT, ns, if known.
+    pub(super) min_rtt: Option<u64>,
     /// Time from the point of capture to the sender and back, ns.
     pub(super) sender_side: u64,
     /// Largest payload of a packet.
@@ -141,7 +143,8 @@ impl Direction {
                 }
                 self.new_data(bytes, packets, now, path, options)
             }
-            Place::Late(since) if (now.saturating_sub(since) as f64) < path.rtt.unwrap_or(REORDERING_NS) => {
+            // A retransmission follows at the earliest a round trip after the later data.
+            Place::Late(since) if now.saturating_sub(since) < path.min_rtt.unwrap_or(REORDERING_NS) => {
                 self.reordered += 1;
                 Step::default()
             }

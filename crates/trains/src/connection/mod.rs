@@ -105,7 +105,15 @@ impl Connection {
             Some(far) => Some(far + sender_side as f64),
             None => self.handshake_rtt.or(other.rtt.min()).map(|rtt| rtt as f64),
         };
-        Path { rtt, sender_side, mss: other.mss_to(self.ends[0].end.is_v6(), timestamps, options.mss) }
+        Path { rtt, min_rtt: self.min_rtt(), sender_side, mss: other.mss_to(self.ends[0].end.is_v6(), timestamps, options.mss) }
+    }
+
+    /// Smallest RTT, ns: the sum of both sides, if both are known.
+    fn min_rtt(&self) -> Option<u64> {
+        match [0, 1].map(|i| self.directions[i].rtt.min()) {
+            [Some(a), Some(b)] => Some(a + b),
+            [a, b] => self.handshake_rtt.or(a).or(b),
+        }
     }
 
     /// Processes a segment.
@@ -211,7 +219,6 @@ impl Connection {
             self.emit(from, &step, out);
         }
         let client = self.opener.unwrap_or(0);
-        let halves = self.directions.map(|d| d.rtt.min());
         let row = ConnectionRow {
             connection: self.number,
             client: self.ends[client],
@@ -221,10 +228,7 @@ impl Connection {
             start_ns: self.first_ns,
             end_ns: self.last_ns,
             handshake_rtt_ns: self.handshake_rtt,
-            min_rtt_ns: match halves {
-                [Some(a), Some(b)] => Some(a + b),
-                [a, b] => self.handshake_rtt.or(a).or(b),
-            },
+            min_rtt_ns: self.min_rtt(),
             from_client: self.directions[client].row(),
             from_server: self.directions[1 - client].row(),
         };

@@ -8,6 +8,8 @@ pub(super) struct Recovery {
     state: State,
     /// End of the data that was sent when the recovery began.
     point: u64,
+    /// End of the highest byte that was retransmitted since then.
+    resent: u64,
     dup_acks: u32,
     /// Highest byte that a SACK block reported.
     sacked: u64,
@@ -82,27 +84,29 @@ impl Recovery {
         }
         let long = r.waited as f64 > r.rtt.map_or(WAIT_WITHOUT_RTT, |rtt| ROUND_TRIPS * rtt);
         if self.state != State::Open && r.start < self.point {
-            // In recovery, the first missing segment goes out again after a pause: the timer expired.
-            if r.start <= r.una && long && r.has_acks {
-                return self.timeout(r.max);
+            // In recovery, the first missing segment goes out once more after a pause: the timer expired.
+            let again = r.start < self.resent;
+            if again && r.start <= r.una && long && r.has_acks {
+                return self.timeout(r);
             }
+            self.resent = self.resent.max(r.end);
             let fast = self.state == State::Fast;
             return if fast { RetransmissionKind::Fast } else { RetransmissionKind::Timeout };
         }
         if self.dup_acks > 0 || self.sacked > r.end || !r.has_acks && !long {
-            (self.state, self.point) = (State::Fast, r.max);
+            (self.state, self.point, self.resent) = (State::Fast, r.max, r.end);
             return RetransmissionKind::Fast;
         }
         // A timeout starts with the first unacknowledged segment, a probe is the last one.
         if r.end == r.max && r.has_acks && (r.start > r.una || !long) {
             return RetransmissionKind::Probe;
         }
-        self.timeout(r.max)
+        self.timeout(r)
     }
 
-    fn timeout(&mut self, max: u64) -> RetransmissionKind {
+    fn timeout(&mut self, r: &Retransmitted) -> RetransmissionKind {
         self.timeouts += 1;
-        (self.state, self.point, self.dup_acks) = (State::Timeout, max, 0);
+        (self.state, self.point, self.resent, self.dup_acks) = (State::Timeout, r.max, r.end, 0);
         RetransmissionKind::Timeout
     }
 }
@@ -122,6 +126,8 @@ mod tests {
         (0..3).for_each(|_| r.duplicate());
         assert_eq!(r.classify(&sent(10, 20, 5)), Fast);
         assert_eq!(r.classify(&sent(20, 30, 5)), Fast);
+        // A slow link, not a timer.
+        assert_eq!(r.classify(&Retransmitted { una: 30, ..sent(30, 40, 900) }), Fast);
         // Lost again: only the timer repairs that.
         assert_eq!(r.classify(&sent(10, 20, 900)), Timeout);
         assert_eq!(r.timeouts(), 1);
