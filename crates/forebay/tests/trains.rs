@@ -50,7 +50,7 @@ fn json_has_the_numbers() {
 fn anonymised_output_has_no_address() {
     let scratch = Scratch::new("trains-anonymised");
     for how in ["order", "prefix"] {
-        let out = works(&scratch, &[SAMPLE, "--anonymise", how, "--out", how, "--scenario", &format!("{how}.toml")]);
+        let out = works(&scratch, &[&format!("--anonymise={how}"), SAMPLE, "--out", how, "--scenario", &format!("{how}.toml")]);
         let files = ["trains.csv", "connections.csv", "incast.csv", "cdf.csv"].map(|name| format!("{how}/{name}"));
         let files = files.into_iter().chain([format!("{how}.toml"), format!("{how}.csv")]);
         let all: String = files.map(|name| fs::read_to_string(scratch.0.join(name)).unwrap()).chain([out]).collect();

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATE", default_value = "10Gbps", value_parser = rate, requires = "scenario")]
     rate: Rate,
     /// Replace addresses in all output: by h0, h1, ... in order of first appearance, or by addresses with the same common prefixes
-    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "order")]
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "order")]
     anonymise: Option<How>,
     /// Replace existing files
     #[arg(long)]
