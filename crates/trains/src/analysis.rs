@@ -140,17 +140,17 @@ impl<S: Sink> Analysis<S> {
             }
             let Some(frame) = capture.next_frame()? else { break };
             self.totals.frames += 1;
-            let (stamp, decoded) = (frame.time_ns, decode(frame.link, frame.data, frame.wire_len));
-            match decoded {
+            let stamp = frame.time_ns;
+            match &decode(frame.link, frame.data, frame.wire_len) {
                 Ok(segment) => {
                     let now = self.clock.time(stamp, || format!("`{}`, record {}", capture.name(), capture.record()));
-                    self.segment(&segment, now);
+                    self.segment(segment, now);
                 }
                 Err(NoSegment::NotTcp) => self.totals.skipped.not_tcp += 1,
                 Err(NoSegment::Cut) => self.totals.skipped.cut += 1,
                 Err(NoSegment::Fragment) => self.totals.skipped.fragments += 1,
                 Err(NoSegment::Malformed) => self.totals.skipped.malformed += 1,
-                Err(NoSegment::Link(link)) => self.totals.link(link),
+                Err(NoSegment::Link(link)) => self.totals.link(*link),
             }
         }
         if capture.is_truncated() {

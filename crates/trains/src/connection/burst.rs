@@ -39,19 +39,20 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// Adds new data. Returns the group that ended before it, and true if the data begins a group.
+    /// Adds new data. Returns true if the data begins a group; `ended` gets the group before it.
     #[inline]
-    pub(super) fn add(&mut self, d: &NewData) -> (Option<Burst>, bool) {
+    pub(super) fn add(&mut self, d: &NewData, ended: &mut Option<Burst>) -> bool {
         if let Some(open) = &mut self.open
             && d.pause <= d.threshold
         {
             (open.end, open.bytes, open.packets) = (open.end.max(d.now), open.bytes + d.bytes, open.packets + d.packets);
-            return (None, false);
+            return false;
         }
         let gap = self.open.map(|last| d.now.saturating_sub(last.end));
         let (bytes, packets, threshold) = (d.bytes, d.packets, d.threshold);
         self.count += 1;
-        (self.open.replace(Burst { start: d.now, end: d.now, bytes, packets, retransmitted: 0, gap, threshold }), true)
+        *ended = self.open.replace(Burst { start: d.now, end: d.now, bytes, packets, retransmitted: 0, gap, threshold });
+        true
     }
 
     /// Retransmitted packets: they belong to the open group and begin none.

@@ -79,6 +79,11 @@ pub(super) struct Path {
     pub(super) mss: u32,
 }
 
+/// Packets of at most a full segment.
+fn packets(bytes: u64, path: &Path) -> u64 {
+    bytes.div_ceil(u64::from(path.mss.max(1)))
+}
+
 impl Direction {
     /// True if this packet is a second copy of a recent one. The kernel numbers IPv4 packets, and a retransmission has another number.
     #[inline]
@@ -125,55 +130,44 @@ impl Direction {
         self.receives = s.mss.or(self.receives);
     }
 
-    /// Processes the payload of a segment that has one.
+    /// Processes the payload of a segment that has one; `step` gets what it ended and began.
     #[inline]
-    pub(super) fn data(&mut self, s: &Segment, now: u64, path: &Path, options: &Options) -> Step {
+    pub(super) fn data(&mut self, s: &Segment, now: u64, path: &Path, options: &Options, step: &mut Step) {
         let start = self.sequence.extend(s.seq.wrapping_add(u32::from(s.flags.syn())));
         let end = start + u64::from(s.payload);
         if s.payload == 1 && end == self.sequence.max() && self.sequence.is_idle() {
             // A keep-alive probe repeats the last byte (RFC 9293, section 3.8.4).
-            return Step::default();
+            return;
         }
-        let packets = u64::from(s.payload.div_ceil(path.mss.max(1)));
+        let packets = packets(u64::from(s.payload), path);
         self.data_packets += packets;
         match self.sequence.place(start, end, now) {
             Place::New(bytes) => {
                 if self.recovery.is_open() && self.sequence.is_complete() {
                     self.rtt.time(end, now);
                 }
-                self.new_data(bytes, packets, now, path, options)
+                self.new_data((bytes, packets), now, path, options, step);
             }
             // A retransmission follows at the earliest a round trip after the later data.
-            Place::Late(since) if now.saturating_sub(since) < path.min_rtt.unwrap_or(REORDERING_NS) => {
-                self.reordered += 1;
-                Step::default()
-            }
-            Place::Late(_) | Place::Seen => {
-                self.retransmission(start, end, packets, now, path);
-                Step::default()
-            }
+            Place::Late(since) if now.saturating_sub(since) < path.min_rtt.unwrap_or(REORDERING_NS) => self.reordered += 1,
+            Place::Late(_) | Place::Seen => self.retransmission(start, end, packets, now, path),
         }
     }
 
-    fn new_data(&mut self, bytes: u64, packets: u64, now: u64, path: &Path, options: &Options) -> Step {
+    fn new_data(&mut self, (bytes, packets): (u64, u64), now: u64, path: &Path, options: &Options, step: &mut Step) {
         let threshold = match options.gap {
             Gap::Fixed(ns) => ns,
             Gap::Rtt => path.rtt.map_or(GAP_WITHOUT_RTT_NS, |rtt| rtt as u64),
         };
         let last = self.trains.last().unwrap_or(now);
-        let (train, train_began) = self.trains.add(&NewData { now, bytes, packets, pause: now.saturating_sub(last), threshold });
+        let data = NewData { now, bytes, packets, pause: now.saturating_sub(last), threshold };
+        step.train_began = self.trains.add(&data, &mut step.train);
         // While data is unacknowledged, a pause is one of the window and not of the application. ACKs that pass the point of capture reach
         // the sender later, which the threshold allows for.
         let outstanding = self.sequence.has_acks() && self.sequence.una() < self.sequence.max() - bytes;
         let quiet = if outstanding { now } else { last.max(self.last_ack) };
-        let data = NewData {
-            now,
-            bytes,
-            packets,
-            pause: now.saturating_sub(quiet),
-            threshold: threshold.saturating_add(path.sender_side),
-        };
-        Step { train, train_began, message: self.messages.add(&data).0 }
+        let threshold = threshold.saturating_add(path.sender_side);
+        self.messages.add(&NewData { pause: now.saturating_sub(quiet), threshold, ..data }, &mut step.message);
     }
 
     fn retransmission(&mut self, start: u64, end: u64, packets: u64, now: u64, path: &Path) {
@@ -186,22 +180,21 @@ impl Direction {
         self.messages.retransmitted(now, packets);
     }
 
-    /// Processes the ACK in a segment of the other end. Returns a sample of the time to the receiver and back, ns, and the groups that data
-    /// which is missing in the capture ended.
+    /// Processes the ACK in a segment of the other end. Returns a sample of the time to the receiver and back, ns; `step` gets what data that is
+    /// missing in the capture ended and began.
     #[inline]
-    pub(super) fn acknowledged(&mut self, s: &Segment, now: u64, path: &Path, options: &Options) -> (Option<u64>, Step) {
+    pub(super) fn acknowledged(&mut self, s: &Segment, now: u64, path: &Path, options: &Options, step: &mut Step) -> Option<u64> {
         if let Some(t) = s.timestamps {
             self.rtt.echoed(t.echo, now);
         }
         if !self.sequence.is_known() {
             self.sequence.start(s.ack);
-            return (None, Step::default());
+            return None;
         }
         let (advanced, beyond) = self.sequence.acknowledge(s.ack, self.fin);
         let una = self.sequence.una();
-        let mut step = Step::default();
         if beyond > 0 {
-            step = self.new_data(beyond, beyond.div_ceil(u64::from(path.mss.max(1))), now, path, options);
+            self.new_data((beyond, packets(beyond, path)), now, path, options, step);
         }
         let mut sample = None;
         if advanced {
@@ -219,7 +212,7 @@ impl Direction {
         if !s.sack.blocks().is_empty() {
             self.sack(s, una);
         }
-        (sample, step)
+        sample
     }
 
     fn sack(&mut self, s: &Segment, una: u64) {

@@ -130,21 +130,22 @@ impl Connection {
             self.handshake(from, s, now);
         }
         let timestamps = s.timestamps.is_some();
+        let mut step = Step::default();
         if s.flags.ack() && !s.flags.rst() {
             let path = self.path(1 - from, timestamps, out.options);
-            let (sample, step) = self.directions[1 - from].acknowledged(s, now, &path, out.options);
+            let sample = self.directions[1 - from].acknowledged(s, now, &path, out.options, &mut step);
             if let Some(sample) = sample {
-                let rtt = sample + path.sender_side;
-                out.totals.rtt.add(rtt);
+                out.totals.rtt.add(sample + path.sender_side);
             }
-            self.emit(1 - from, &step, out);
+            self.emit(1 - from, &mut step, out);
         }
         if s.payload == 0 {
             return Outcome::Counted;
         }
         let path = self.path(from, timestamps, out.options);
-        let step = self.directions[from].data(s, now, &path, out.options);
-        self.emit(from, &step, out);
+        step.train_began = false;
+        self.directions[from].data(s, now, &path, out.options, &mut step);
+        self.emit(from, &mut step, out);
         if step.train_began { Outcome::TrainBegan(path.rtt.map(|rtt| rtt as u64)) } else { Outcome::Counted }
     }
 
@@ -169,11 +170,11 @@ impl Connection {
         self.handshake_rtt = self.directions[from].syn_once().map(|syn| now.saturating_sub(syn));
     }
 
-    fn emit<S: Sink>(&self, from: usize, step: &Step, out: &mut Output<'_, S>) {
-        if let Some(burst) = step.train {
+    fn emit<S: Sink>(&self, from: usize, step: &mut Step, out: &mut Output<'_, S>) {
+        if let Some(burst) = step.train.take() {
             self.emit_train(from, &burst, out);
         }
-        if let Some(burst) = step.message {
+        if let Some(burst) = step.message.take() {
             self.emit_message(from, &burst, out);
         }
     }
@@ -215,8 +216,8 @@ impl Connection {
     /// Ends the connection: its open trains and messages, then itself.
     pub(crate) fn finish<S: Sink>(mut self, out: &mut Output<'_, S>) {
         for from in 0..2 {
-            let step = self.directions[from].finish();
-            self.emit(from, &step, out);
+            let mut step = self.directions[from].finish();
+            self.emit(from, &mut step, out);
         }
         let client = self.opener.unwrap_or(0);
         let row = ConnectionRow {
