@@ -259,6 +259,7 @@ fn arguments() {
         "watch",
         "detach",
         "record",
+        "trains",
         "compare",
         "merge",
         "kernel",

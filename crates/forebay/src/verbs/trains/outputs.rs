@@ -1,0 +1,174 @@
+//! Files that `forebay trains` writes: CSV tables, and scenarios with their lists.
+
+use crate::terminal::failure::Failure;
+use crate::terminal::output::warn;
+use forebay_platform::files;
+use forebay_trains::{FILES, FlowList, HostNames, Network, Resample, Summary, Tables, replay_scenario, resample_scenario};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Permission bits of files with addresses.
+const MODE: Option<u32> = Some(0o600);
+
+fn failed(path: &Path, e: &io::Error) -> Failure {
+    match e.kind() {
+        ErrorKind::NotFound => Failure::Usage(format!(
+            "`{}` cannot be written: there is no such directory; create it, or choose another file",
+            path.display()
+        )),
+        _ => Failure::Machine(format!("`{}` cannot be written: {e}", path.display())),
+    }
+}
+
+/// Fails if something is at `path` that may not be replaced.
+fn free(path: &Path, force: bool) -> Result<(), Failure> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if force && found.is_file() => Ok(()),
+        Ok(_) => Err(Failure::Taken(path.to_owned())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(failed(path, &e)),
+    }
+}
+
+/// The directory of the CSV tables.
+pub(super) struct CsvFolder {
+    dir: PathBuf,
+}
+
+impl CsvFolder {
+    /// Checks that the tables can be written, before the captures are read.
+    pub(super) fn new(dir: &Path, force: bool) -> Result<CsvFolder, Failure> {
+        FILES.iter().try_for_each(|name| free(&dir.join(name), force))?;
+        Ok(CsvFolder { dir: dir.to_owned() })
+    }
+
+    /// Creates the tables.
+    pub(super) fn begin(&self, names: HostNames) -> Result<Tables, Failure> {
+        fs::create_dir_all(&self.dir).and_then(|()| Tables::create(&self.dir, names)).map_err(|e| failed(&self.dir, &e))
+    }
+
+    /// Completes the tables, and returns their paths.
+    pub(super) fn finish(&self, tables: Tables, summary: &Summary) -> Result<Vec<PathBuf>, Failure> {
+        tables.finish(summary).map_err(|(path, e)| failed(&path, &e))
+    }
+}
+
+/// A list of flows that is being written, under a temporary name.
+pub(super) struct List {
+    flows: FlowList<BufWriter<File>>,
+    temporary: Temporary,
+}
+
+/// A file that is removed unless it gets its final name.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the rename there is none.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl forebay_trains::Sink for List {
+    fn begin(&mut self, first_ns: u64) {
+        self.flows.begin(first_ns);
+    }
+
+    fn message(&mut self, message: &forebay_trains::Message) {
+        self.flows.message(message);
+    }
+}
+
+/// A scenario, and the file beside it.
+pub(super) struct ScenarioFile {
+    scenario: PathBuf,
+    beside: PathBuf,
+}
+
+impl ScenarioFile {
+    /// Checks that both files can be written, before the captures are read.
+    pub(super) fn new(scenario: &Path, resample: bool, force: bool) -> Result<ScenarioFile, Failure> {
+        let beside = scenario.with_extension(if resample { "cdf" } else { "csv" });
+        let legal = |name: &str| !name.chars().any(|c| c.is_control() || matches!(c, '"' | '\\'));
+        if scenario == beside || !beside.file_name().and_then(|n| n.to_str()).is_some_and(legal) {
+            return Err(Failure::Usage(format!(
+                "`{}` is not a valid name for the scenario; name a file with the extension .toml",
+                scenario.display()
+            )));
+        }
+        free(scenario, force)?;
+        free(&beside, force)?;
+        Ok(ScenarioFile { scenario: scenario.to_owned(), beside })
+    }
+
+    /// Creates the list of flows under a temporary name.
+    pub(super) fn begin_list(&self) -> Result<List, Failure> {
+        let (file, temporary) = files::create_beside(&self.beside, MODE).map_err(|e| failed(&self.beside, &e))?;
+        Ok(List { flows: FlowList::new(BufWriter::with_capacity(1 << 16, file)), temporary: Temporary(temporary) })
+    }
+
+    /// Completes the list, and writes the scenario that replays it.
+    pub(super) fn finish_list(
+        &self,
+        list: List,
+        summary: &Summary,
+        names: &HostNames,
+        rate: &str,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let replay = list.flows.finish().map_err(|e| failed(&self.beside, &e))?;
+        if replay.within_host > 0 {
+            warn(&format!("{} messages between two ports of one host are not in the scenario", replay.within_host));
+        }
+        if replay.flows == 0 {
+            return Err(nothing());
+        }
+        fs::rename(&list.temporary.0, &self.beside).map_err(|e| failed(&self.beside, &e))?;
+        self.write(&replay_scenario(summary, &replay, &self.network(names, rate), &self.beside_name()))
+    }
+
+    /// Writes the table of sizes, and the scenario that draws from it.
+    pub(super) fn write_resampled(
+        &self,
+        resample: &Resample,
+        summary: &Summary,
+        names: &HostNames,
+        rate: &str,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        if resample.messages() == 0 {
+            return Err(nothing());
+        }
+        if resample.dropped() > 0 {
+            warn(&format!(
+                "{} messages are between pairs of hosts beyond the first 4096, which the scenario leaves out",
+                resample.dropped()
+            ));
+        }
+        put(&self.beside, &resample.size_table())?;
+        self.write(&resample_scenario(summary, resample, &self.network(names, rate), &self.beside_name()))
+    }
+
+    fn beside_name(&self) -> String {
+        self.beside.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn network(&self, names: &HostNames, rate: &str) -> Network {
+        let stem = self.scenario.file_stem().unwrap_or_default().to_string_lossy();
+        let name = stem.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-");
+        Network { rate: rate.to_owned(), names: names.clone(), name }
+    }
+
+    fn write(&self, text: &str) -> Result<Vec<PathBuf>, Failure> {
+        put(&self.scenario, text)?;
+        Ok(vec![self.beside.clone(), self.scenario.clone()])
+    }
+}
+
+fn put(path: &Path, text: &str) -> Result<(), Failure> {
+    let options = files::Options { mode: MODE, sync: false };
+    files::replace(path, text.as_bytes(), options).map_err(|e| failed(path, &e))
+}
+
+fn nothing() -> Failure {
+    Failure::Usage("the captures have no data between two hosts, so there is no scenario to write".into())
+}
