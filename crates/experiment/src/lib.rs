@@ -33,6 +33,7 @@ pub mod waits;
 pub mod workload;
 pub mod world;
 pub mod worlds;
+pub mod writes;
 
 use forebay_types::{GroupId, IndexVec, Time, WorkloadId};
 use network::Network;
