@@ -108,6 +108,8 @@ pub struct Flow {
     pub run: usize,
     /// Payload, bytes; 0 for an endless flow.
     pub size: u64,
+    /// Number of its connection; `None` if unknown.
+    pub conn: Option<u64>,
     /// Start, ns.
     pub start_ns: i64,
     /// Time at which everything was acknowledged, ns; `None` if never.

@@ -8,6 +8,7 @@ pub mod dimension;
 pub mod faults;
 pub mod host_timing;
 pub mod ideal_time;
+pub mod idle_time;
 pub mod link_errors;
 pub mod network;
 pub mod numbering;
