@@ -57,6 +57,8 @@ fn one_change_one_error() {
             &["`writes` needs a send buffer, which the transport `newreno` does not model", "stack = \"linux\""],
             18,
         ),
+        ("mss = 1460", "tcp-nodelay = true", &["`nagle = false`"], 13),
+        ("kind = \"incast\"", "kind = \"incast\"\nwrite-size = \"4KB\"", &["`writes` of a workload"], 18),
         ("mss = 1460", "mss = 1460\nwrites = 2", &["unknown key `writes`"], 14),
         ("kind = \"incast\"", "kind = \"incast\"\nafter = \"b\"", &["with the columns `id` and `after`"], 18),
         ("mss = 1460", "reduce = \"flight\"", &["unknown key `reduce`", "this key is now `ssthresh-from`"], 13),
