@@ -106,7 +106,7 @@ pub struct Entry {
     /// Effort of the installation, the sum over its parts.
     pub effort: u32,
     /// Reason to prefer another change: with one it is recommended only if no other change helps.
-    pub(crate) caveat: Option<Caveat>,
+    pub caveat: Option<Caveat>,
     /// Assessment.
     pub assessment: Assessment,
     /// Change of the objective.

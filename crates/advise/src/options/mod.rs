@@ -57,7 +57,7 @@ pub enum Family {
 
 /// Reason to prefer other changes (our choice).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caveat {
+pub enum Caveat {
     /// A remedy of research that few networks run.
     Experimental,
     /// It takes rate from other traffic, also while the link is idle.
