@@ -64,3 +64,4 @@ mod two_way;
 mod udp;
 mod waits;
 mod workloads;
+mod writes;

@@ -28,10 +28,10 @@ pub(crate) fn decide(objective: &Objective, own: usize, equal: f64, today: &Entr
         return (None, Reason::Unknown);
     }
     let Some(now) = &today.robust else { return (None, Reason::ChangeNothing) };
-    // Established changes that are known in all networks first; then those that some network does not allow; those of research if no other helps.
+    // Established changes that are known in all networks first; then those that some network does not allow; those with a caveat if no other helps.
     let mut groups: [Vec<Compared>; 3] = Default::default();
     for one in sound(entries) {
-        groups[if one.1.experimental { 2 } else { usize::from(one.2.unknown().next().is_some()) }].push(one);
+        groups[if one.1.caveat.is_some() { 2 } else { usize::from(one.2.unknown().next().is_some()) }].push(one);
     }
     let choose = |from: &[Compared]| match &objective.limit {
         Some((limit, _)) => meets(objective, *limit, now, from),
@@ -47,7 +47,11 @@ pub(crate) fn at_once(goal: Goal, own: usize, today: &Entry, entries: &[Entry], 
     let now = today.robust.as_ref()?;
     let effort = entries[recommended].effort;
     let holds = sound(entries).into_iter().filter(|(_, e, r)| {
-        e.effort < effort && !e.experimental && !e.harms_others() && r.unknown().next().is_none() && r.worse_in(goal).is_empty()
+        e.effort < effort
+            && e.caveat.is_none()
+            && !e.harms_others()
+            && r.unknown().next().is_none()
+            && r.worse_in(goal).is_empty()
     });
     let better = holds.filter(|(_, e, r)| r.regret * MATERIAL < now.regret && is_sure(goal, own, e, r));
     better.min_by(|(_, a, r), (_, b, s)| a.effort.cmp(&b.effort).then(r.regret.total_cmp(&s.regret))).map(|(i, ..)| i)

@@ -128,7 +128,7 @@ impl<'t, 'a> Field<'t, 'a> {
         let first = complete.unwrap_or(0).max(LEAST);
         let can_win = |(rank, i): &(usize, usize)| {
             let bound = robust(&self.changes[*i].1).map_or(f64::INFINITY, |r| r.regret);
-            *rank < first || !limit && !self.changes[*i].1.experimental && bound <= near
+            *rank < first || !limit && self.changes[*i].1.caveat.is_none() && bound <= near
         };
         let cheapest = self.cheapest();
         let all = order.iter().copied().enumerate().filter(|(_, i)| is_open(*i));
@@ -144,7 +144,7 @@ impl<'t, 'a> Field<'t, 'a> {
             let good = |r: &Robust| {
                 r.regret * MATERIAL < self.today.regret && r.worse_in(goal).is_empty() && r.unknown().next().is_none()
             };
-            !e.experimental && !e.harms_others() && robust(e).is_some_and(good)
+            e.caveat.is_none() && !e.harms_others() && robust(e).is_some_and(good)
         };
         let all = (0..self.changes.len()).filter(|i| self.trial.objective.limit.is_none() && holds(&self.changes[*i].1));
         let key = |i: &usize| (self.changes[*i].1.effort, robust(&self.changes[*i].1).map_or(f64::INFINITY, |r| r.regret));
@@ -163,7 +163,7 @@ impl<'t, 'a> Field<'t, 'a> {
         out
     }
 
-    /// All changes, the most promising first: by objections, established before experimental ones, by the missed limit with the effort, and by the largest
+    /// All changes, the most promising first: by objections, those without a caveat first, by the missed limit with the effort, and by the largest
     /// loss so far.
     fn order(&self, networks: usize) -> Vec<usize> {
         let (goal, limit) = (self.trial.objective.goal, self.trial.objective.limit.as_ref().map(|(v, _)| *v));
@@ -174,7 +174,7 @@ impl<'t, 'a> Field<'t, 'a> {
             let misses = limit.map_or(0, |l| r.map_or(usize::MAX, |r| r.misses(goal, l).len()));
             (
                 r.is_some_and(|r| r.objection().is_some()),
-                e.experimental,
+                e.caveat.is_some(),
                 unknown,
                 misses,
                 if limit.is_some() { e.effort } else { 0 },

@@ -39,7 +39,7 @@ pub use decide::Reason;
 pub use install::Step;
 pub use json::json;
 pub use measure::ClassNumbers;
-pub use options::{Choice, Family};
+pub use options::{Caveat, Choice, Family};
 pub use page::page;
 pub use rank::{Assessment, Change, ClassEffect, Entry, Price};
 pub use request::{AdviseError, Request, Watcher};

@@ -2,7 +2,7 @@
 
 use crate::evidence::MATERIAL;
 use crate::install::Step;
-use crate::options::{Choice, Family};
+use crate::options::{Caveat, Choice, Family};
 use crate::rank::{About, Assessment, Entry};
 use crate::robust::Robust;
 use forebay_scenario::Goal;
@@ -30,11 +30,11 @@ impl Plan {
             }
         }
         let effort = self.parts.iter().map(|c| c.family.effort()).sum();
-        About { name: self.name(), sets: self.sets(), install, effort, experimental: self.is_experimental() }
+        About { name: self.name(), sets: self.sets(), install, effort, caveat: self.caveat() }
     }
 
-    fn is_experimental(&self) -> bool {
-        self.parts.iter().any(|c| c.family.is_experimental())
+    fn caveat(&self) -> Option<Caveat> {
+        self.parts.iter().find_map(|c| c.family.caveat())
     }
 }
 
@@ -81,14 +81,14 @@ pub(crate) fn complements(field: &[(Plan, Entry)], networks: usize, goal: Goal) 
     // A network in which one of both has no result promises nothing.
     let known = |losses: Vec<Option<f64>>| losses.into_iter().take(networks).map(|loss| loss.unwrap_or(f64::INFINITY)).collect();
     let losses: Vec<Vec<f64>> = all.iter().map(|r| known(r.losses(&all, goal))).collect();
-    let established = |i: &usize| !field[*i].0.is_experimental();
+    let established = |i: &usize| field[*i].0.caveat().is_none();
     let singles = (0..losses.len()).filter(established).map(|i| (largest(&losses[i]), mean(&losses[i])));
     let Some(alone) = singles.reduce(|a, b| if (b.0, b.1) < (a.0, a.1) { b } else { a }) else { return Vec::new() };
     let mut out: Vec<(f64, f64, u32, Plan)> = Vec::new();
     for (i, (a, _)) in field.iter().enumerate() {
         for (j, (b, _)) in field.iter().enumerate().skip(i + 1) {
             let slots = |p: &Plan| p.parts.iter().map(|c| c.family.slot()).collect::<Vec<_>>();
-            if a.is_experimental() || b.is_experimental() || slots(a).iter().any(|s| slots(b).contains(s)) {
+            if a.caveat().is_some() || b.caveat().is_some() || slots(a).iter().any(|s| slots(b).contains(s)) {
                 continue;
             }
             let both: Vec<f64> = losses[i].iter().zip(&losses[j]).map(|(x, y)| x.min(*y)).collect();

@@ -3,6 +3,7 @@
 use crate::evidence::{MATERIAL, far_fewer, starves};
 use crate::install::Step;
 use crate::measure::ClassNumbers;
+use crate::options::Caveat;
 use crate::robust::Robust;
 use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
@@ -104,8 +105,8 @@ pub struct Entry {
     pub install: Vec<Step>,
     /// Effort of the installation, the sum over its parts.
     pub effort: u32,
-    /// True for a remedy of research: it is recommended only if no established change helps.
-    pub experimental: bool,
+    /// Reason to prefer another change: with one it is recommended only if no other change helps.
+    pub caveat: Option<Caveat>,
     /// Assessment.
     pub assessment: Assessment,
     /// Change of the objective.
@@ -192,7 +193,7 @@ pub(crate) struct About {
     pub(crate) sets: Vec<String>,
     pub(crate) install: Vec<Step>,
     pub(crate) effort: u32,
-    pub(crate) experimental: bool,
+    pub(crate) caveat: Option<Caveat>,
 }
 
 /// Compares a change with the present network, by runs with the same seeds.
@@ -243,7 +244,7 @@ pub(crate) fn compare(
         sets: about.sets,
         install: about.install,
         effort: about.effort,
-        experimental: about.experimental,
+        caveat: about.caveat,
         assessment,
         objective: change,
         others,

@@ -170,7 +170,7 @@ fn alternatives(a: &Advice, best: &Entry) -> Vec<String> {
     }
     let one = |(_, i, e): &(f64, usize, &Entry)| {
         let Some(r) = &e.robust else { return String::new() };
-        let name = if e.experimental { format!("{} (experimental)", e.name) } else { e.name.clone() };
+        let name = e.caveat.map_or_else(|| e.name.clone(), |caveat| format!("{} ({})", e.name, caveat.words()));
         format!(
             "Prefer {name} only if `{}` is certain: {} instead of {}{}.",
             a.variations[*i],

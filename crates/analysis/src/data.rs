@@ -59,6 +59,8 @@ pub struct Subject {
     pub values: Vec<Vec<f64>>,
     /// Maximum pacing rate of its connections, bit/s.
     pub max_pacing_bps: Option<f64>,
+    /// True if Nagle's algorithm holds the end of messages that its applications write by several calls.
+    pub nagle_holds: bool,
 }
 
 /// A variant of a directory.
@@ -106,6 +108,8 @@ pub struct Flow {
     pub run: usize,
     /// Payload, bytes; 0 for an endless flow.
     pub size: u64,
+    /// Number of its connection; `None` if unknown.
+    pub conn: Option<u64>,
     /// Start, ns.
     pub start_ns: i64,
     /// Time at which everything was acknowledged, ns; `None` if never.

@@ -1,5 +1,6 @@
 //! Results as tables of texts, for the terminal, the page and Python.
 
+use crate::application_limits::ApplicationLimit;
 use crate::cells::Cell;
 use crate::data::{Data, Port};
 use crate::dimension::Dimension;
@@ -63,7 +64,8 @@ pub fn workloads(data: &Data) -> Option<Grid> {
     heads.extend(limited.then_some("limited by"));
     let row = |(c, limits): (&WorkloadShare, &Option<Limits>)| {
         let mut cells = row(data, c);
-        cells.extend(limited.then(|| GridCell::text(limits.map_or_else(|| "–".into(), |l| l.cell(data)))));
+        let idle = || ApplicationLimit::of(data, c.subject, c.class).map_or_else(|| "–".into(), ApplicationLimit::cell);
+        cells.extend(limited.then(|| GridCell::text(limits.map_or_else(idle, |l| l.cell(data)))));
         cells
     };
     Some(Grid { heads: heads.into_iter().map(String::from).collect(), rows: all.iter().zip(&limits).map(row).collect() })

@@ -147,9 +147,21 @@ impl Late {
         let (are, each) = if self.late == 1 { ("is", "it") } else { ("are", "each") };
         let main = if causes.len() == 1 { "Main cause" } else { "Main causes" };
         format!(
-            "{prefix}{late} of {things} {are} late: a single cause delayed {each} by more than its unloaded completion time. {main}: {}.",
-            causes.join(", ")
+            "{prefix}{late} of {things} {are} late: a single cause delayed {each} by more than its unloaded completion time. {main}: {}.{}",
+            causes.join(", "),
+            self.nagle(data)
         )
+    }
+
+    /// Addition for messages of several writes whose last write Nagle's algorithm holds.
+    fn nagle(&self, data: &Data) -> &'static str {
+        let most = self.causes.iter().max_by_key(|(_, ports)| ports.values().sum::<usize>());
+        if data.subjects[self.subject].nagle_holds && most.is_some_and(|(cause, _)| *cause == Cause::DelayedAck) {
+            " Nagle's algorithm holds the end of a message until that ACK: applications write it by several calls. `nagle = false` (TCP_NODELAY), or \
+             one call for the whole message, avoids it."
+        } else {
+            ""
+        }
     }
 
     fn beside_others(&self, data: &Data) -> String {
@@ -262,6 +274,16 @@ mod tests {
             "**12** of 20 messages are late: a single cause delayed each by more than its unloaded completion time. Main causes: \
              **retransmission timeout** (75 %), bandwidth share of bottleneck (25 %)."
         );
+    }
+
+    #[test]
+    fn nagle_named_beside_delayed_ack() {
+        let mut d = with(vec![message(0, true, Some(Cause::DelayedAck)); 3], 1);
+        assert!(!sentence(&d).unwrap().contains("Nagle"));
+        d.subjects[0].nagle_holds = true;
+        assert!(sentence(&d).unwrap().contains("**delayed ACK** (100 %). Nagle's algorithm holds the end"), "{:?}", sentence(&d));
+        d.flows.iter_mut().for_each(|f| f.waited = Some(Cause::Timeout));
+        assert!(!sentence(&d).unwrap().contains("Nagle"));
     }
 
     #[test]

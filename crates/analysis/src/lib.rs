@@ -3,6 +3,7 @@
 //! The input is the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so that the terminal, the page, comparisons
 //! and Python show the same. The analysis is independent of the set of transports: names come from the tables.
 
+mod application_limits;
 mod cells;
 mod censored_quantiles;
 mod comparison;

@@ -20,6 +20,8 @@ const FULL: f64 = 0.8;
 /// Utilization from which on a link between switches has no capacity left, and below which it carries ACKs only. Our choice.
 const SATURATED: f64 = 0.95;
 const IDLE: f64 = 0.1;
+/// Maximum difference between the utilizations of two links that are equally full. Our choice.
+const EQUALLY_FULL: f64 = 0.01;
 
 /// Limits of the long flows of a workload of a subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -77,8 +79,13 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     out.draws = branches && data.runs.iter().filter(|r| r.network == network).nth(1).is_some();
     let hosts_bps = interfaces.iter().map(|p| data.ports[*p].rate_bps).sum();
     out.fabric = fabric(data, network, hosts_bps).filter(|_| branches);
+    // Behind a full interface a port that is busier is another bottleneck: the interface has capacity to spare.
+    let used = |p: &usize| data.ports[*p].utilization;
+    let interface = interfaces.into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).filter(|_| own_links);
+    let own = interface.filter(|i| out.busiest.is_some_and(|p| used(&p) <= used(i) + EQUALLY_FULL));
     (out.flows > 0 && time > 0.0).then(|| Limits {
-        own: own_links && out.busiest.is_some(),
+        own: own.is_some(),
+        busiest: own.or(out.busiest),
         rwnd: (out.rwnd / time).min(1.0),
         sndbuf: (out.sndbuf / time).min(1.0),
         paced: data.subjects[subject].max_pacing_bps.filter(|most| acked >= PACED * most * time),

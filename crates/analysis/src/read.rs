@@ -99,20 +99,33 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
         finder.subjects.insert((network, group.clone()), data.subjects.len());
         let variant = manifest.scenario.variants.iter().find(|v| v.variant == data.networks[network].variant);
         let max_pacing_bps = variant.and_then(|v| max_pacing_rate(v, &group));
-        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps });
+        let nagle_holds = variant.is_some_and(|v| nagle_holds(v, &group));
+        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps, nagle_holds });
     }
     Ok(finder)
 }
 
 /// `max-pacing-rate` of a transport group of a resolved scenario, bit/s.
 fn max_pacing_rate(variant: &VariantRecord, group: &str) -> Option<f64> {
+    let rate: forebay_types::Rate = setting(variant, group, "max-pacing-rate")?.parse().ok()?;
+    Some(rate.0 as f64)
+}
+
+/// True if a transport group of a resolved scenario has Nagle's algorithm, and applications write messages by several calls.
+fn nagle_holds(variant: &VariantRecord, group: &str) -> bool {
+    let workloads = variant.resolved["workload"].as_array();
+    let several = workloads.is_some_and(|all| all.iter().any(|w| w["writes"].as_u64().is_some_and(|n| n > 1)));
+    several && setting(variant, group, "nagle").as_deref() == Some("true")
+}
+
+/// Setting of a transport group of a resolved scenario, as text.
+fn setting(variant: &VariantRecord, group: &str, key: &str) -> Option<String> {
     let transport = &variant.resolved["transport"];
     let of = match transport["group"].as_array() {
         Some(groups) => groups.iter().find(|g| g["name"] == group)?,
         None => transport,
     };
-    let rate: forebay_types::Rate = of["max-pacing-rate"].as_str()?.parse().ok()?;
-    Some(rate.0 as f64)
+    of[key].as_str().map(str::to_owned).or_else(|| of[key].as_bool().map(|b| b.to_string()))
 }
 
 fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreError> {
@@ -339,6 +352,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 subject,
                 run,
                 size,
+                conn: conn.get(row).and_then(|c| u64::try_from(c).ok()),
                 start_ns,
                 acked_ns: acked.get(row),
                 fct: fct.get(row).map(|ns| ns as f64 * 1e-9),

@@ -9,6 +9,7 @@ use forebay_experiment::pattern::Pairs;
 use forebay_experiment::traffic::{
     Arrival, Datagram, Deadline, LastTrain, ReplayFlow, Request, ResponseSize, Workload, WorkloadKind,
 };
+use forebay_experiment::writes::Writes;
 use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, QueryId, Rate, SizeDist, Time, TimeDist, WorkloadId};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,7 @@ impl Fake {
 
     /// Runs a workload until it has finished, or to `end`.
     fn run(kind: WorkloadKind, end: Time) -> Vec<String> {
-        let workload = Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind };
+        let workload = Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, kind };
         let experiment = Experiment {
             seed: 1,
             duration: None,

@@ -206,6 +206,7 @@ mod tests {
     use super::*;
     use crate::assign::Assign;
     use crate::traffic::WorkloadKind;
+    use crate::writes::Writes;
 
     const MS: u64 = 1_000_000_000;
     const WORKLOAD: WorkloadId = WorkloadId::new(0);
@@ -214,7 +215,7 @@ mod tests {
 
     fn workload() -> IndexVec<WorkloadId, Workload> {
         let kind = WorkloadKind::Replay { flows: Vec::new(), after: Vec::new() };
-        vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), kind }].into()
+        vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, kind }].into()
     }
 
     /// Rows of a run of `ms` whose sums grow by 1 per millisecond.

@@ -8,6 +8,7 @@ pub mod dimension;
 pub mod faults;
 pub mod host_timing;
 pub mod ideal_time;
+pub mod idle_time;
 pub mod link_errors;
 pub mod network;
 pub mod numbering;
@@ -33,6 +34,7 @@ pub mod waits;
 pub mod workload;
 pub mod world;
 pub mod worlds;
+pub mod writes;
 
 use forebay_types::{GroupId, IndexVec, Time, WorkloadId};
 use network::Network;

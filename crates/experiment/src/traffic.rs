@@ -3,6 +3,7 @@
 use crate::assign::Assign;
 use crate::pattern::Pairs;
 use crate::rack_pairs::RackPairs;
+use crate::writes::Writes;
 use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
 
 /// Load definition of an open-loop workload.
@@ -23,6 +24,8 @@ pub struct Workload {
     pub class: String,
     /// Assignment of its connections to [`Experiment::groups`](crate::Experiment::groups).
     pub transport: Assign,
+    /// Calls with which applications write each of its messages.
+    pub writes: Writes,
     /// Kind, with its parameters.
     pub kind: WorkloadKind,
 }

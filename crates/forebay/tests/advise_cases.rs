@@ -225,3 +225,49 @@ fn stalls_of_a_shuffle_are_evidence() {
     let completion = advise(SHUFFLE, &["--seeds", "1", "--objective", "completion of parts"]);
     assert!(completion["today"]["objective"]["before"].as_f64().is_some_and(|s| s > 0.1 && s <= 0.4), "{}", completion["today"]);
 }
+
+/// Four backups fill the buffer of the port to a host that answers requests.
+const BACKUP: &str = r#"
+duration = "60ms"
+[advise]
+objective = "p99 of requests"
+[topology]
+kind = "many-to-one"
+senders = 6
+access     = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "300pkt" }
+[transport]
+stack = "linux"
+host = "bare"
+cc = "cubic"
+[[workload]]
+kind = "requests"
+class = "requests"
+clients = "s0"
+servers = "recv"
+request = "2KB"
+response = "1KB"
+think = { exponential = "200us" }
+[[workload]]
+kind = "long"
+class = "backup"
+from = "s1..s4"
+"#;
+
+/// A rate limit of the backups is among the changes: their sum is a half or a quarter of the link, so that no queue builds up. The step is what was
+/// simulated.
+#[test]
+fn bulk_can_be_limited() {
+    let all = advise(BACKUP, &["--seeds", "1"]);
+    let limits: Vec<&Json> = all["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|o| o["name"].as_str().unwrap().contains("for each connection of backup"))
+        .collect();
+    let half =
+        limits.iter().find(|o| o["name"].as_str().unwrap().starts_with("at most 125Mbps")).unwrap_or_else(|| panic!("{all:#}"));
+    assert!(half["objective"]["factor"].as_f64().unwrap() < 0.3, "{half}");
+    assert!(half["install"].to_string().contains("SO_MAX_PACING_RATE, ...) with 15625000 bytes per second"), "{half}");
+    assert!(half["sets"].to_string().contains("workload.1.transport"), "{half}");
+}

@@ -99,3 +99,27 @@ fn rerouted_message_explained_on_both_paths() {
     let output = printed("spray.toml");
     assert!(output.contains("each packet takes one of the shortest paths at random; this is one of them"), "{output}");
 }
+
+/// Trains of 100 KB with pauses of 10 ms: 1 ms of each 11 ms is busy. A server waits for the requests of its client.
+#[test]
+fn idle_connections_name_application_or_peer() {
+    let traffic = |workload: &str| {
+        format!(
+            "duration = \"200ms\"\n[topology]\nkind = \"dumbbell\"\nleft = 1\naccess = {{ rate = \"1Gbps\", delay = \"20us\" }}\n\
+             bottleneck = {{ rate = \"1Gbps\", delay = \"20us\", buffer = \"100pkt\" }}\n[transport]\ncc = \"cubic\"\n[[workload]]\n{workload}\n"
+        )
+    };
+    let scratch = Scratch::new("explain-idle");
+    for (name, workload, flow, why) in [
+        ("trains", "kind = \"on-off\"\nsizes = \"100KB\"\ngaps = \"10ms\"", "3", "its application wrote nothing"),
+        ("requests", "kind = \"requests\"\nresponse = \"20KB\"\nthink = \"5ms\"", "3", "its peer requested nothing"),
+    ] {
+        scratch.file(&format!("{name}.toml"), &traffic(workload));
+        assert!(forebay(&scratch.0, &["run", &format!("{name}.toml"), "--quiet", "--out", name]).status.success());
+        let explained = text(&forebay(&scratch.0, &["explain", name, "--flow", flow]).stdout);
+        let line = explained.lines().find(|l| l.contains("had nothing to send for")).unwrap_or_else(|| panic!("{explained}"));
+        assert!(line.ends_with(why), "{line}");
+        let part: f64 = line.split("for ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+        assert!((85.0..99.0).contains(&part), "{line}");
+    }
+}

@@ -40,8 +40,9 @@ void fb_want_open(const struct fb_open *open)
 		fb_connect(conn);
 }
 
-/* A message, or what an endless writer has written when it stops, begins at `begin` and ends here. */
-static void add_message(struct fb_conn *conn, u64 begin)
+/* A message, or what an endless writer has written when it stops, begins at `begin` and ends here. It is written by
+ * calls of `part` bytes. */
+static void add_message(struct fb_conn *conn, u64 begin, u64 part)
 {
 	struct fb_message *message = kmalloc(sizeof(*message), GFP_KERNEL);
 
@@ -49,6 +50,7 @@ static void add_message(struct fb_conn *conn, u64 begin)
 		fb_die("no memory for a message of connection %u: give the guest more (mem=)", conn->number);
 	message->begin = begin;
 	message->end = conn->goal;
+	message->part = part;
 	local_bh_disable();
 	list_add_tail(&message->list, &conn->messages);
 	if (!conn->unread)
@@ -68,7 +70,7 @@ void fb_want_write(const struct fb_write *write)
 	conn->endless = !write->bytes;
 	conn->goal += write->bytes;
 	if (write->bytes)
-		add_message(conn, conn->goal - write->bytes);
+		add_message(conn, conn->goal - write->bytes, write->part);
 	fb_tcp_message(conn, write);
 	fb_todo(conn, FB_TODO_WRITE);
 }
@@ -84,7 +86,7 @@ void fb_want_stop(const struct fb_stop *stop)
 	begin = conn->goal;
 	conn->goal = conn->written;
 	if (conn->goal)
-		add_message(conn, begin);
+		add_message(conn, begin, conn->goal - begin);
 	fb_tcp_report(conn);
 	fb_todo(conn, FB_TODO_WRITE);
 }

@@ -49,6 +49,7 @@ struct fb_message {
 	struct list_head list;
 	u64 begin;
 	u64 end;
+	u64 part; /* bytes of each call but the last that writes it */
 };
 
 /* The one behind it; NULL: none. */

@@ -337,7 +337,15 @@ static void read_conn(struct fb_conn *conn)
 	fb_tcp_report(conn);
 }
 
-/* As a process that writes one message after the other, each with one call, and waits while the socket has no room. */
+/* Bytes of a message that the call takes which writes its next byte. */
+static u64 rest_of_call(const struct fb_message *message, u64 written)
+{
+	u64 done = max(written, message->begin) - message->begin;
+
+	return min(message->end - written, message->part - done % message->part);
+}
+
+/* As a process that writes one message after the other, each with its number of calls, and waits while the socket has no room. */
 static void write_conn(struct fb_conn *conn)
 {
 	const u64 most = WRITE_PAGES * PAGE_SIZE;
@@ -354,7 +362,7 @@ static void write_conn(struct fb_conn *conn)
 		while (conn->unwritten && conn->unwritten->end <= conn->written)
 			conn->unwritten = fb_next_message(conn, conn->unwritten);
 		if (conn->unwritten)
-			size = min(conn->unwritten->end - conn->written, most);
+			size = min(rest_of_call(conn->unwritten, conn->written), most);
 		else if (!conn->endless)
 			break;
 		sent = fb_send_bytes(conn->sender, size);

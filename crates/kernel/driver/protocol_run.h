@@ -35,6 +35,7 @@ struct fb_write {
 	fb_u32 conn;
 	fb_u32 flags; /* FB_WRITE_* */
 	fb_u64 bytes; /* 0: without end, until FB_STOP */
+	fb_u64 part;  /* bytes of each call but the last */
 	fb_u64 deadline;
 };
 #define FB_WRITE_LAST 1 /* nothing follows */

@@ -14,7 +14,7 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_kernel::shims::has_shim;
-use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
+use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time, WorkloadId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -255,7 +255,9 @@ impl Host for Hosts<'_> {
         self.unfinished += u64::from(job.bytes.is_some());
         let last = matches!(c.spec.first, InitialData::Only(_));
         let (flags, deadline) = (if last { number::WRITE_LAST } else { 0 }, job.deadline.0);
-        self.frames.put(protocol::Write { conn, flags, bytes: job.bytes.unwrap_or(0), deadline });
+        let bytes = job.bytes.unwrap_or(0);
+        let part = self.experiment.workloads[WorkloadId::new(c.spec.app.get())].writes.part(bytes);
+        self.frames.put(protocol::Write { conn, flags, bytes, part, deadline });
     }
 
     fn stop(&mut self, slot: ConnSlot, _now: Time) {

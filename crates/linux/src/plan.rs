@@ -266,6 +266,7 @@ mod tests {
     use crate::testing::{experiment, group};
     use forebay_experiment::assign::Assign;
     use forebay_experiment::transport::Profile;
+    use forebay_experiment::writes::Writes;
 
     fn long(pairs: &[(u32, u32)], transport: Assign) -> Workload {
         let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();
@@ -273,6 +274,7 @@ mod tests {
         Workload {
             class: "long".into(),
             transport,
+            writes: Writes::ONE,
             kind: WorkloadKind::Long { pairs: pairs.into(), size: None, start, stagger, jitter, stop_after: None },
         }
     }

@@ -156,7 +156,7 @@ records! {
          rss_back: u32, deadline: u64, reverse_of: u32, pad: u32,
     }
     /// `struct fb_write`.
-    Write = 33, "fb_write" { conn: u32, flags: u32, bytes: u64, deadline: u64 }
+    Write = 33, "fb_write" { conn: u32, flags: u32, bytes: u64, part: u64, deadline: u64 }
     /// `struct fb_stop`.
     Stop = 34, "fb_stop" { conn: u32, pad: u32 }
     /// `struct fb_datagram`.

@@ -13,3 +13,4 @@ mod queues;
 mod receive_offload;
 mod rto_min;
 mod tags;
+mod writes;

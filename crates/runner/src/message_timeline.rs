@@ -1,6 +1,7 @@
 //! Timeline of one message as text: delays hop by hop, and the events of its sender.
 
 use crate::simulate::Simulated;
+use forebay_experiment::idle_time::idle_time;
 use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind, TimeoutRow};
 use forebay_store::RunInfo;
 use forebay_types::{PortId, TimeOrNever};
@@ -152,6 +153,7 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
         let _ = writeln!(out, "  {more} more events of loss recovery");
     }
     out += &limits(f, took).map_or_else(String::new, |line| format!("  {line}\n"));
+    out += &idle(f, run).map_or_else(String::new, |line| format!("  {line}\n"));
     if let Some(w) = f.waited {
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
         let _ = writeln!(out, "  main cause of delay: {}{at}, {} of {}", w.cause.text(), time(w.time_ps), time(took));
@@ -175,6 +177,24 @@ fn limits(f: &FlowRow, took: u64) -> Option<String> {
             percent(rwnd),
             percent(sndbuf),
             percent(rest)
+        )
+    })
+}
+
+/// Time in which the connection of a message had nothing to send, if it carried several messages and this is much of its time.
+fn idle(f: &FlowRow, run: &Simulated) -> Option<String> {
+    let end = run.report.end.0;
+    let own = run.report.flows.iter().filter(|m| m.conn_id == f.conn_id && m.size_bytes > 0);
+    let mut messages: Vec<(u64, u64)> = own.map(|m| (m.start.0, m.acked.ps().unwrap_or(end))).collect();
+    let (idle, whole) = idle_time(&mut messages);
+    let part = idle as f64 / whole.max(1) as f64;
+    let why = if f.query_id.is_some() && !f.request { "its peer requested nothing" } else { "its application wrote nothing" };
+    (part >= NAMED).then(|| {
+        format!(
+            "its connection had nothing to send for {:.1} % of {}, between {} messages: {why}",
+            part * 100.0,
+            time(whole),
+            messages.len()
         )
     })
 }

@@ -9,6 +9,7 @@ use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts, port_label};
 use forebay_experiment::world::{Unsupported, World};
+use forebay_experiment::writes::Writes;
 use forebay_kernel::congestion_controls::{GuestCc, guest_cc};
 use forebay_kernel::shims::{SHIM, shim};
 use forebay_linux::link::Link;
@@ -133,6 +134,13 @@ impl World for Testbed {
         }
         for (_, reason) in experiment.two_way_conflicts() {
             refuse("workload.two-way", reason);
+        }
+        if let Some(w) = experiment.workloads.iter().find(|w| w.writes != Writes::ONE) {
+            let reason = format!(
+                "the hosts of the testbed write each message of `{}` with one call; legal: `writes = 1`, or `world = \"linux\"`",
+                w.class
+            );
+            refuse("workload.writes", reason);
         }
         for group in &experiment.groups {
             let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);

@@ -86,7 +86,7 @@ fn open(frames: &mut Frames, conn: u32) {
         reverse_of: 0,
         pad: 0,
     });
-    frames.put(p::Write { conn, flags: 0, bytes: 0, deadline: p::NEVER });
+    frames.put(p::Write { conn, flags: 0, bytes: 0, part: 1, deadline: p::NEVER });
 }
 
 /// Payload delivered by the end, and packets dropped.

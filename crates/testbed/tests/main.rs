@@ -4,6 +4,7 @@ mod bulk;
 mod congestion_controls;
 mod datagrams;
 mod hosts;
+mod max_pacing_rate;
 mod shims;
 mod virtual_time;
 mod worlds;

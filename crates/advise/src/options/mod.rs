@@ -4,6 +4,7 @@
 //! * `queues` has dedicated queues and the switch's memory.
 //! * `hosts` has settings of hosts below or beside congestion control: timeouts, windows, interface queues.
 //! * `application` has changes of the application that sends.
+//! * `rate_limit` has a rate limit of the connections of another class.
 //!
 //! A change sets exactly the connections that its installation reaches. No change touches a fault of the network: loss, failures, damaged packets.
 
@@ -11,6 +12,7 @@ mod application;
 mod congestion;
 mod hosts;
 mod queues;
+mod rate_limit;
 
 use crate::install::Step;
 use crate::peers::Peers;
@@ -49,6 +51,27 @@ pub enum Family {
     Offload,
     /// Change of the application.
     Application,
+    /// Rate limit of other traffic.
+    RateLimit,
+}
+
+/// Reason to prefer other changes (our choice).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caveat {
+    /// A remedy of research that few networks run.
+    Experimental,
+    /// It takes rate from other traffic, also while the link is idle.
+    TakesRate,
+}
+
+impl Caveat {
+    /// Words behind the name of a change.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Caveat::Experimental => "experimental",
+            Caveat::TakesRate => "takes rate from other traffic",
+        }
+    }
 }
 
 impl Family {
@@ -62,12 +85,17 @@ impl Family {
             Family::Window => 4,
             Family::Offload => 5,
             Family::Application => 6,
+            Family::RateLimit => 7,
         }
     }
 
-    /// Returns true for a remedy of research that few networks run. An established one is preferred (our choice).
-    pub(crate) fn is_experimental(self) -> bool {
-        matches!(self, Family::Trim | Family::Proboscis)
+    /// Reason to prefer another change, if there is one.
+    pub(crate) fn caveat(self) -> Option<Caveat> {
+        match self {
+            Family::Trim | Family::Proboscis => Some(Caveat::Experimental),
+            Family::RateLimit => Some(Caveat::TakesRate),
+            _ => None,
+        }
     }
 
     /// Effort of the installation, for "the cheapest change" (our choice): one setting of some hosts is 1, of all hosts and switches 5.
@@ -75,7 +103,7 @@ impl Family {
         match self {
             Family::Timeout | Family::HostQueue | Family::Window | Family::Offload => 1,
             Family::Bbr => 2,
-            Family::Buffer | Family::Application => 3,
+            Family::Buffer | Family::Application | Family::RateLimit => 3,
             Family::Dctcp | Family::Ecn => 5,
             Family::Trim | Family::OwnQueue => 6,
             Family::Proboscis => 7,
@@ -135,6 +163,7 @@ pub(crate) fn choices(subject: &Subject) -> Vec<Choice> {
     queues::add(subject, &mut out);
     hosts::add(subject, &mut out);
     application::add(subject, &mut out);
+    rate_limit::add(subject, &mut out);
     out
 }
 

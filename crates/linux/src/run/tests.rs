@@ -9,6 +9,7 @@ use forebay_experiment::assign::Assign;
 use forebay_experiment::report::Cut;
 use forebay_experiment::traffic::{ReplayFlow, Request, Workload, WorkloadKind};
 use forebay_experiment::transport::Profile;
+use forebay_experiment::writes::Writes;
 use forebay_types::{GroupId, NodeId};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -18,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn with(kind: WorkloadKind) -> Experiment {
     let mut e = experiment(3);
     e.groups = vec![group(Profile::Ns2, "newreno")].into();
-    e.workloads = vec![Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind }].into();
+    e.workloads =
+        vec![Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, kind }].into();
     e
 }
 

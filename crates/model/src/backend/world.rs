@@ -5,6 +5,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
+use forebay_experiment::writes::Writes;
 use forebay_types::{GroupId, IndexVec, Time};
 use std::ops::ControlFlow;
 
@@ -26,6 +27,10 @@ impl World for Models {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
+        if let Some(w) = experiment.workloads.iter().find(|w| w.writes != Writes::ONE) {
+            let reason = format!("no model has messages of several writes, as `{}` has; legal: `writes = 1`", w.class);
+            return vec![Unsupported { key: "workload.writes", reason }];
+        }
         let answers = applicability(experiment);
         if answers.iter().flat_map(Applicability::lines).any(|l| l.predicts.is_some()) {
             return Vec::new();

@@ -7,6 +7,7 @@ use crate::schema::choice;
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::names;
+use crate::schema::value;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{alternatives, did_you_mean, grouped, short};
@@ -15,12 +16,15 @@ use forebay_experiment::network::Network;
 use forebay_experiment::traffic::{End, Workload, WorkloadKind};
 use forebay_experiment::transport::Group;
 use forebay_experiment::workload::{self, Context, WorkloadEntry};
-use forebay_types::param::{Entry, Values};
+use forebay_experiment::writes::Writes;
+use forebay_types::param::{Entry, Kind, Value, Values};
 use forebay_types::{GroupId, QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
 /// Maximum number of `[[workload]]` tables.
 const MAX_WORKLOADS: usize = 10_000;
+/// Maximum number of calls for a message.
+const MAX_WRITES: i64 = 1000;
 
 /// Kinds with their own names for the ends `from` and `to`; by default these are the groups `senders` and `receiver` of the topology.
 const ENDS: &[(&str, &str, &str)] =
@@ -32,6 +36,7 @@ pub(crate) struct Draft<'a> {
     values: Values,
     class: String,
     transport: Option<&'a Item>,
+    writes: Option<(Writes, At)>,
     table: TomlTable,
     kind_at: At,
     echo: Map<String, Json>,
@@ -84,6 +89,10 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
         }),
     };
     fields.get("transport");
+    let writes = match fields.get("writes") {
+        Some(i) => Some(writes(cx, &i.node)?),
+        None => None,
+    };
     let transport = written.get("transport");
     let checked = choice::params(cx, &mut fields, entry.params, &format!("the workload `{}`", entry.name), kind_at);
     fields.finish(&mut cx.sink);
@@ -94,8 +103,18 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
     if let Some(i) = transport {
         echo.insert("transport".into(), i.node.json());
     }
+    if let Some((writes, _)) = writes {
+        echo.insert("writes".into(), writes.get().into());
+    }
     echo.extend(params);
-    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table: table.clone(), kind_at, echo })
+    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, writes, table: table.clone(), kind_at, echo })
+}
+
+/// Reads `writes`.
+fn writes(cx: &mut Cx, node: &Node) -> Option<(Writes, At)> {
+    let (value, _) = value::read(cx, Kind::Int(1, MAX_WRITES), "`writes`", node)?;
+    let Value::Int(calls) = value else { return None };
+    Some((Writes::new(u32::try_from(calls).ok()?), node.at))
 }
 
 /// The table with the kind's own names for the keys `from` and `to`, which every workload accepts.
@@ -159,13 +178,33 @@ impl Draft<'_> {
                 self.check(cx, &kind, duration)?;
                 let names: Vec<&str> = transports.groups.iter().map(|g| g.name.as_str()).collect();
                 check_membership(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
-                Some(Workload { class: self.class.clone(), transport, kind })
+                let writes = self.writes.map_or(Writes::ONE, |(writes, _)| writes);
+                let workload = Workload { class: self.class.clone(), transport, writes, kind };
+                self.check_writes(cx, &workload, transports)?;
+                Some(workload)
             }
             Err(e) => {
                 build_error(cx, &e, &self.table, self.kind_at);
                 None
             }
         }
+    }
+
+    /// Checks that messages of the workload can be written by several calls.
+    fn check_writes(&self, cx: &mut Cx, workload: &Workload, transports: &Transports) -> Option<()> {
+        let Some((_, at)) = self.writes.filter(|(writes, _)| *writes != Writes::ONE) else { return Some(()) };
+        if matches!(workload.kind, WorkloadKind::Long { size: None, .. } | WorkloadKind::Udp { .. }) {
+            let message =
+                format!("the workload `{}` writes no messages of a size, so that `writes` cannot divide them", self.class);
+            cx.sink.error(at, message, "has no meaning", Some("remove `writes`, or give the flows a `size`".to_owned()));
+            return None;
+        }
+        let mut groups = transports.groups.enumerate();
+        let Some((_, group)) = groups.find(|(id, g)| workload.uses(*id) && !g.tcp.has_send_buffer()) else { return Some(()) };
+        let message = format!("`writes` needs a send buffer, which the transport `{}` does not model", group.name);
+        let help = Some("set `stack = \"linux\"`, or `snd-buf`, for that transport".to_owned());
+        cx.sink.error(at, message, "one call for each message only", help);
+        None
     }
 
     /// First transport of the workload, and its assignment rule.

@@ -21,6 +21,8 @@ const KEYS: &[(&[&str], &str)] = &[
         &["backlog", "listen-backlog", "accept-queue", "somaxconn"],
         "the accept queue of a listener is not simulated: no connection is refused for its backlog",
     ),
+    (&["nodelay", "tcp-nodelay", "no-delay"], "TCP_NODELAY is `nagle = false` of [transport] or of a [[transport.group]]"),
+    (&["write-size", "send-size", "sends", "write-count"], "`writes` of a workload is the number of `send` calls for a message"),
     (
         &["after", "depends-on", "dependencies", "wait-for"],
         "messages that wait for others are rows of the list of a `replay` workload, with the columns `id` and `after`",

@@ -14,6 +14,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::datagram::Datagram;
 use crate::tcp::sender::Sender;
 use forebay_apps::{Job, OpenSpec};
+use forebay_experiment::writes::Writes;
 use forebay_types::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
@@ -22,8 +23,8 @@ use std::num::NonZeroU64;
 pub(super) enum SenderCall {
     /// Open the connection.
     Open,
-    /// The application writes.
-    Write { bytes: u64, deadline: Option<Time>, last: bool },
+    /// The application writes a message with these calls.
+    Write { bytes: u64, writes: Writes, deadline: Option<Time>, last: bool },
     /// The application, which waited for space in the send buffer, continues.
     Resume,
     /// A packet left the queue of the host, and leaves the interface at `time`.
@@ -42,7 +43,7 @@ impl SenderCall {
     pub(super) fn make(self, sender: &mut Sender, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         match self {
             SenderCall::Open => sender.open(c, now, out),
-            SenderCall::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
+            SenderCall::Write { bytes, writes, deadline, last } => sender.write_by(c, now, (bytes, writes), deadline, last, out),
             SenderCall::Resume => sender.resume(c, now, out),
             SenderCall::Departure { seq, time } => sender.on_departure(now, seq, time, out),
             SenderCall::Stop => sender.stop(c, now, out),
@@ -75,8 +76,8 @@ impl SimState {
             // No byte of it arrives in this window.
             self.partition.defer(s.src, DeferredEffect::Expect { conn, end, query, start: now });
         }
-        let last = s.only;
-        self.with_sender(conn, now, SenderCall::Write { bytes: length, deadline: deadline.get(), last });
+        let (last, writes) = (s.only, self.writes[s.app]);
+        self.with_sender(conn, now, SenderCall::Write { bytes: length, writes, deadline: deadline.get(), last });
         if alone {
             let (out, sender) = self.connections.sending_half(conn);
             let window = sender.window_from(&self.tcp[sender.group()], begin);

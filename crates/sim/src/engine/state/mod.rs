@@ -43,7 +43,8 @@ use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::network::Network;
-use forebay_types::{GroupId, NodeId, PortId, Time, TimeOrNever};
+use forebay_experiment::writes::Writes;
+use forebay_types::{AppId, GroupId, IndexVec, NodeId, PortId, Time, TimeOrNever};
 use host_table::HostTable;
 use measurement::Measurement;
 use remote::Remote;
@@ -66,6 +67,8 @@ pub(crate) struct SimState {
     partition: PartitionState,
     recorder: Recorder,
     measurement: Measurement,
+    /// Calls with which each application writes a message.
+    writes: IndexVec<AppId, Writes>,
     failures: Option<Box<Failures>>,
     /// Division of the run among processes.
     remote: Remote,
@@ -132,6 +135,7 @@ impl SimState {
             window_shims: WindowShims::new(&tcp),
             connections: ConnectionTable::new(seed, tcp.len()),
             measurement: Measurement::new(config, tcp.len(), partition.calendar.length()),
+            writes: config.workloads.iter().map(|w| w.writes).collect(),
             tcp: Arena::new(tcp),
             network: Arc::new(network.clone()),
             metrics: Arc::default(),

@@ -74,6 +74,7 @@ impl SimState {
                 endpoint_shims: self.endpoint_shims.share(),
                 metrics: self.metrics.clone(),
                 measurement: self.measurement.for_partition(),
+                writes: self.writes.clone(),
                 window_shims: self.window_shims.share(),
                 failures: None,
                 remote: self.remote.clone(),

@@ -126,6 +126,16 @@ impl SendBuffer {
         }
     }
 
+    /// Takes the bytes from `begin` to `end` as calls of `part` bytes, the last of which may be shorter.
+    #[cold]
+    pub(in crate::tcp) fn write_parts(&mut self, (begin, end): (u64, u64), part: u64) {
+        let mut at = begin;
+        while at < end {
+            at = (at + part).min(end);
+            self.write(at);
+        }
+    }
+
     /// Ends the data at `end`.
     pub(in crate::tcp) fn stop(&mut self, end: u64) {
         (self.taken, self.resumes) = (self.taken.min(end), 0);

@@ -9,6 +9,7 @@ use crate::tcp::common::send_buffer::{SendBuffer, SenderView};
 use crate::tcp::common::small_queue::memory;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Recovery};
+use forebay_experiment::writes::Writes;
 use forebay_types::Time;
 
 impl Sender {
@@ -37,6 +38,19 @@ impl Sender {
 
     /// Takes a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind it.
     pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
+        self.write_by(c, now, (bytes, Writes::ONE), deadline, last, out);
+    }
+
+    /// As [`Sender::write`], with several calls for the message. Transports without a send buffer have one call.
+    pub fn write_by(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        (bytes, writes): (u64, Writes),
+        deadline: Option<Time>,
+        last: bool,
+        out: &mut impl Wire,
+    ) {
         let begin = self.stream.written();
         let starved = if self.cc.hooks().records() { self.check_app_limited(c, now) } else { None };
         self.stream.write(bytes);
@@ -50,7 +64,12 @@ impl Sender {
         if c.has_send_buffer() {
             // Our choice: tagged packets and stacks without a scoreboard have buffers of one segment.
             let bursts = c.tso.is_some() && c.is_linux() && self.loss.uses_scoreboard() && self.cold.tag.is_none();
-            self.tx.send_buffer.get_or_insert_with(|| Box::new(SendBuffer::new(c, begin, bursts))).write(self.stream.written());
+            let buffer = self.tx.send_buffer.get_or_insert_with(|| Box::new(SendBuffer::new(c, begin, bursts)));
+            if writes == Writes::ONE {
+                buffer.write(self.stream.written());
+            } else {
+                buffer.write_parts((begin, self.stream.written()), writes.part(bytes));
+            }
             self.stream.set_closing(last && c.fin);
             if self.stream.phase() == Phase::Established {
                 self.fill_and_transmit(c, now, out);
