@@ -66,6 +66,7 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
         let (end_ns, measured_from_ns) = (ns(r.end_ns), ns(r.measured_from_ns));
         data.runs.push(Run { network, number: r.run, seed: r.seed, end_ns, measured_from_ns });
     }
+    data.known.extend(manifest.known.iter().cloned());
     let batches = dir.table("summary")?;
     if batches.iter().all(|b| b.num_rows() == 0) {
         let message = "it has no summary: an older version wrote it, or nothing was run".into();

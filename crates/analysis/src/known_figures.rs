@@ -1,0 +1,142 @@
+//! Sentences about the figures of `[stop]`: the value with its interval and noise floor, and when it was known or why it is not.
+
+use crate::dimension::Dimension;
+use crate::format::{bold, count, number, prefix, quantity};
+use forebay_store::KnownFigure;
+
+/// One sentence for each figure.
+pub(crate) fn sentences(figures: &[KnownFigure]) -> Vec<String> {
+    let variants = figures.iter().any(|f| f.variant != figures[0].variant);
+    figures.iter().map(|f| sentence(f, variants)).collect()
+}
+
+fn sentence(f: &KnownFigure, variants: bool) -> String {
+    let whose = match (variants, f.groups > 1) {
+        (false, false) => String::new(),
+        (true, false) => format!("{}: ", bold(&f.variant)),
+        (false, true) => format!("{}: ", bold(&f.transport)),
+        (true, true) => format!("{}, {}: ", bold(&f.variant), bold(&f.transport)),
+    };
+    let seeds = if f.runs > 1 { format!(" in {}", count(f.runs, "run")) } else { String::new() };
+    let (end, duration) = (time(f.end_ns), time(f.duration_ns));
+    let within = percent(f.within);
+    let Some(value) = f.value else {
+        return format!("{whose}{} is {}: {}{}.", f.phrase, bold("not known"), f.why_not, unseen(f));
+    };
+    let estimate = format!("{whose}{} {}", f.phrase, estimate(f, value));
+    let text = if f.known {
+        format!("{estimate}, known after {end} of {duration}{seeds}")
+    } else if f.below_floor {
+        let floor = f.floor.unwrap_or_default();
+        let part = percent((floor / value).abs());
+        format!(
+            "{estimate}, {} within {within}: that is below the noise floor, as link delays that are 1 % longer change the figure by {part}; ask for \
+             at least {}",
+            bold("refused"),
+            percent(((floor / value).abs() * 100.0).ceil() / 100.0)
+        )
+    } else if f.by_budget {
+        format!(
+            "{estimate}, {} within {within} after {end} of {duration}{seeds}: the budget of {} of wall time was over; on another machine the run \
+             ends at another time",
+            bold("not known"),
+            quantity(f.budget_s.unwrap_or_default(), Dimension::Seconds)
+        )
+    } else {
+        format!("{estimate}, {} within {within} after {end}{seeds}: increase `duration` or `runs`", bold("not known"))
+    };
+    format!("{text}{}.", unseen(f))
+}
+
+/// `27.4 (26.1 to 28.8; floor 1.1)`, all in the unit of the value.
+fn estimate(f: &KnownFigure, value: f64) -> String {
+    let (factor, unit) = if f.ratio { (1.0, "") } else { prefix(value, Dimension::Seconds) };
+    let scaled = |x: f64| number(x / factor);
+    let low = f.low.map_or_else(|| "?".to_owned(), scaled);
+    let floor = f.floor.map(|floor| format!("; floor {}", number(round(floor / factor)))).unwrap_or_default();
+    let range = match f.high {
+        Some(high) => format!("{low} to {}", scaled(high)),
+        None => format!("{low} or more"),
+    };
+    format!("{} ({range}{floor})", bold(&format!("{}{unit}", scaled(value))))
+}
+
+/// Rounds to two digits.
+fn round(x: f64) -> f64 {
+    if x == 0.0 {
+        return 0.0;
+    }
+    let scale = 10_f64.powf(1.0 - x.abs().log10().floor());
+    (x * scale).round() / scale
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{} %", number(round(fraction * 100.0)))
+}
+
+fn time(ns: u64) -> String {
+    quantity(ns as f64 * 1e-9, Dimension::Seconds)
+}
+
+fn unseen(f: &KnownFigure) -> String {
+    f.unseen.as_ref().map_or_else(String::new, |(class, size)| {
+        format!("; the largest size of {class}, {}, has not occurred", quantity(*size as f64, Dimension::Bytes))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure() -> KnownFigure {
+        KnownFigure {
+            variant: "dctcp".into(),
+            groups: 1,
+            phrase: "p99 slowdown of small messages".into(),
+            ratio: true,
+            within: 0.05,
+            value: Some(27.4),
+            low: Some(26.1),
+            high: Some(28.8),
+            floor: Some(1.1),
+            known: true,
+            runs: 1,
+            end_ns: 212_000_000,
+            duration_ns: 5_000_000_000,
+            ..KnownFigure::default()
+        }
+    }
+
+    #[test]
+    fn known_figure_sentence() {
+        let text = "p99 slowdown of small messages **27.4** (26.1 to 28.8; floor 1.1), known after 212 ms of 5 s.";
+        assert_eq!(sentences(&[figure()]), [text]);
+        let two = sentences(&[figure(), KnownFigure { variant: "cubic".into(), runs: 3, ..figure() }]);
+        assert!(two[0].starts_with("**dctcp**: p99") && two[1].ends_with("of 5 s in 3 runs."), "{two:?}");
+        let times =
+            KnownFigure { ratio: false, value: Some(1.52e-3), low: Some(1.4e-3), high: Some(1.6e-3), floor: None, ..figure() };
+        assert!(sentences(&[times])[0].contains("**1.52 ms** (1.4 to 1.6), known"));
+    }
+
+    #[test]
+    fn reasons_of_unknown_figures() {
+        let unknown = KnownFigure { known: false, ..figure() };
+        let refused = sentences(&[KnownFigure { below_floor: true, floor: Some(2.1), ..unknown.clone() }]);
+        assert!(
+            refused[0].contains("below the noise floor") && refused[0].contains("7.7 %; ask for at least 8 %"),
+            "{refused:?}"
+        );
+        let budget = KnownFigure { by_budget: true, budget_s: Some(60.0), high: None, ..unknown.clone() };
+        let budget = sentences(&[budget]);
+        assert!(budget[0].contains("26.1 or more") && budget[0].contains("budget of 60 s of wall time"), "{budget:?}");
+        assert!(sentences(std::slice::from_ref(&unknown))[0].contains("increase `duration`"));
+        let none =
+            KnownFigure { value: None, why_not: "none has started".into(), unseen: Some(("bulk".into(), 30_000_000)), ..unknown };
+        assert_eq!(
+            sentences(&[none]),
+            [
+                "p99 slowdown of small messages is **not known**: none has started; the largest size of bulk, 30 MB, has not occurred."
+            ]
+        );
+    }
+}
