@@ -55,13 +55,13 @@ fn families() -> Vec<Family> {
         family("median, dctcp", ("p50 of small fct", "5%"), "1s", &[LEAF_SPINE, MARKING, dctcp, &poisson("0.4", web)]),
         family("mean, dctcp", ("mean of small slowdown", "5%"), "1s", &[LEAF_SPINE, MARKING, dctcp, &poisson("0.4", web)]),
         family(
-            "many to one, load 0.5",
+            "many to one",
             p99,
             "2s",
             &[
                 many,
                 dctcp,
-                "[[workload]]\nkind = \"poisson\"\nclass = \"web\"\nload = 0.5\nfrom = \"senders\"\nto = \"receiver\"\nsizes = { log-uniform = [\"1KB\", \"1MB\"] }\n",
+                "[[workload]]\nkind = \"poisson\"\nclass = \"web\"\nload = 0.06\nfrom = \"senders\"\nto = \"receiver\"\nsizes = { log-uniform = [\"1KB\", \"1MB\"] }\n",
             ],
         ),
         family(

@@ -13,7 +13,7 @@ pub const MAX_CORRELATION: f64 = 0.1;
 
 /// Least number of observations expected on either side of a quantile. Ours: fewer are those of a few bursts, whose number varies more than the batches
 /// show.
-const MIN_TAIL: f64 = 25.0;
+pub const MIN_TAIL: f64 = 25.0;
 
 /// 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;

@@ -1,7 +1,7 @@
 //! From the messages of a run to the batches of a figure, and from the batches of several runs to its interval.
 
 use crate::figure::{Figure, Statistic};
-use crate::interval::{Batch, Interval, NoInterval, Observation, of_mean, of_quantile};
+use crate::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
 use crate::warmup;
 use forebay_experiment::decisions::WorkItem;
 use forebay_types::{GroupId, Time, quantile};
@@ -13,8 +13,6 @@ const STARTS: u64 = 50;
 const ROUND_TRIPS: u64 = 20;
 /// Fraction of messages that must have ended before the last batch counts. The others count with their time so far.
 const ENDED: f64 = 0.999;
-/// Least number of batches from which a warm-up is read.
-const MIN_BATCHES: usize = 10;
 
 /// Properties of the run that are independent of the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +39,10 @@ pub enum NotKnown {
     Nothing,
     /// Too few have started.
     Few {
-        /// Messages so far.
+        /// Messages so far that count.
         started: u64,
+        /// Number from which on an interval is possible.
+        needed: u64,
     },
     /// Too many of the early ones have not ended.
     Running {
@@ -61,7 +61,7 @@ impl fmt::Display for NotKnown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotKnown::Nothing => f.write_str("none has started"),
-            NotKnown::Few { started } => write!(f, "only {started} have started"),
+            NotKnown::Few { started, needed } => write!(f, "it needs at least {needed}, and {started} have started"),
             NotKnown::Running { started, ended } => {
                 write!(f, "of {started} that have started, {ended} have ended: the network may be overloaded, or some starve")
             }
@@ -71,6 +71,15 @@ impl fmt::Display for NotKnown {
             NotKnown::Correlated => f.write_str("successive intervals of the run depend on each other, so that it is too short"),
         }
     }
+}
+
+/// Least number of messages of an interval.
+fn needed(figure: &Figure) -> u64 {
+    let tail = match figure.statistic {
+        Statistic::Mean => 0.0,
+        Statistic::Quantile(p) => MIN_TAIL / p.min(1.0 - p),
+    };
+    (MIN_BATCHES as u64 * STARTS).max(tail.ceil() as u64)
 }
 
 impl Measured {
@@ -93,7 +102,7 @@ impl Measured {
             let ended = own.iter().filter(|i| i.end.is_due(span.now)).count() as u64;
             let batches = span.now.saturating_sub(begin) / length;
             return Err(if batches as usize <= MIN_BATCHES + 1 {
-                NotKnown::Few { started }
+                NotKnown::Few { started, needed: needed(figure) }
             } else {
                 NotKnown::Running { started, ended }
             });
@@ -144,7 +153,7 @@ pub fn interval(figure: &Figure, runs: &[&Measured]) -> Result<Interval, NotKnow
         Statistic::Quantile(p) => of_quantile(&batches, p),
     };
     found.map_err(|why| match why {
-        NoInterval::Few => NotKnown::Few { started: runs.iter().map(|m| m.messages()).sum() },
+        NoInterval::Few => NotKnown::Few { started: runs.iter().map(|m| m.messages()).sum(), needed: needed(figure) },
         NoInterval::Correlated => NotKnown::Correlated,
     })
 }
@@ -253,7 +262,7 @@ mod tests {
     #[test]
     fn unsuitable_runs_are_named() {
         assert_eq!(measured(&[]), Err(NotKnown::Nothing));
-        assert_eq!(measured(&work(300, |_| 0)), Err(NotKnown::Few { started: 300 }));
+        assert_eq!(measured(&work(300, |_| 0)), Err(NotKnown::Few { started: 300, needed: 500 }));
         assert_eq!(measured(&work(5_000, |i| i)), Err(NotKnown::Unsteady), "the queue grows");
         let starved: Vec<WorkItem> =
             (0..5_000).map(|i| item(Time::from_us(10 * i), (i % 2 == 0).then(|| Time::from_us(5)))).collect();

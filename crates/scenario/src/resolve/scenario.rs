@@ -236,8 +236,11 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     }
     let named: Vec<(&str, &Experiment)> = variants.iter().map(|v| (v.label.as_str(), &v.config)).collect();
     crate::resolve::world::supported(cx, &scenario.root, world, &named);
-    if let Some((_, _, at)) = &stopping {
+    if let Some((stop, _, at)) = &stopping {
         stop::supported(cx, *at, world, &named);
+        if stop.budget.is_some() && scenario.point.is_some() {
+            stop::refuse_budget_of_sweep(cx, *at);
+        }
     }
     Some(Resolved {
         name: name?,
