@@ -4,10 +4,34 @@ use crate::dimension::Dimension;
 use crate::format::{bold, count, number, prefix, quantity};
 use forebay_store::KnownFigure;
 
-/// One sentence for each figure.
+/// One sentence for each figure, and the ratios between variants.
 pub(crate) fn sentences(figures: &[KnownFigure]) -> Vec<String> {
     let variants = figures.iter().any(|f| f.variant != figures[0].variant);
-    figures.iter().map(|f| sentence(f, variants)).collect()
+    figures.iter().map(|f| sentence(f, variants)).chain(figures.iter().filter_map(|f| ratio(f, figures))).collect()
+}
+
+/// Ratio of a figure to that of the first variant, where both are known.
+///
+/// The bounds are those of independent estimates. Variants have the same arrivals, which makes their ratio more accurate than that, never less.
+fn ratio(f: &KnownFigure, figures: &[KnownFigure]) -> Option<String> {
+    let first = figures.iter().find(|first| first.of == f.of)?;
+    if first.variant == f.variant || f.groups > 1 || !(first.known && f.known) {
+        return None;
+    }
+    let (value, base) = (f.value?, first.value?);
+    // Of two independent errors the squares of the logarithms add up.
+    let error = |a: f64, b: f64| (a.ln().powi(2) + b.ln().powi(2)).sqrt().exp();
+    let (up, down) = (error(f.high? / value, base / first.low?), error(value / f.low?, first.high? / base));
+    let ratio = value / base;
+    Some(format!(
+        "{} of {} over that of {}: {} ({} to {}).",
+        f.phrase,
+        bold(&f.variant),
+        first.variant,
+        bold(&number(ratio)),
+        number(ratio / down),
+        number(ratio * up)
+    ))
 }
 
 fn sentence(f: &KnownFigure, variants: bool) -> String {
@@ -111,7 +135,11 @@ mod tests {
     fn known_figure_sentence() {
         let text = "p99 slowdown of small messages **27.4** (26.1 to 28.8; floor 1.1), known after 212 ms of 5 s.";
         assert_eq!(sentences(&[figure()]), [text]);
-        let two = sentences(&[figure(), KnownFigure { variant: "cubic".into(), runs: 3, ..figure() }]);
+        let other =
+            KnownFigure { variant: "cubic".into(), runs: 3, value: Some(54.8), low: Some(52.2), high: Some(57.6), ..figure() };
+        let two = sentences(&[figure(), other]);
+        // Both bounds are 5 % away: sqrt(2) times that.
+        assert_eq!(two[2], "p99 slowdown of small messages of **cubic** over that of dctcp: **2** (1.87 to 2.14).");
         assert!(two[0].starts_with("**dctcp**: p99") && two[1].ends_with("of 5 s in 3 runs."), "{two:?}");
         let times =
             KnownFigure { ratio: false, value: Some(1.52e-3), low: Some(1.4e-3), high: Some(1.6e-3), floor: None, ..figure() };

@@ -28,5 +28,6 @@ mod outputs;
 mod report;
 mod repro;
 mod scratch;
+mod stopping;
 mod sweep;
 mod terminal;

@@ -12,7 +12,7 @@ use forebay_types::{GroupId, Time};
 use std::ops::ControlFlow;
 
 /// Seeds of the long runs, which no run with the rule has.
-const LONG_SEEDS: std::ops::Range<u64> = 900_001..900_004;
+const LONG_SEEDS: std::ops::Range<u64> = 900_001..900_009;
 
 /// Network of most families: two racks of four hosts at 10 Gbps.
 const LEAF_SPINE: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 4\n";

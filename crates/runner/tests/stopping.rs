@@ -78,6 +78,21 @@ fn runs_stop_together_at_less_time() {
     assert_eq!(one.known[0].of, "p99 of small fct", "the figure of the first line");
 }
 
+/// The long run has other seeds. Of 20 intervals with a coverage of 95 %, fewer than 17 contain the value in 1 of 60 cases.
+#[test]
+fn intervals_cover_long_run() {
+    let text = [NETWORK, WEB, "[stop]\nknown = [{ of = \"p90 of small slowdown\", within = \"10%\" }]\n"].concat();
+    let long = manifest(&resolve(&text, &["seed=900001", "runs=3", "stop.known.0.within=0.1%"]).unwrap(), 2);
+    let truth = long.known[0].value.unwrap();
+    let inside = |seed: &u64| {
+        let one = manifest(&resolve(&text, &[&format!("seed={seed}")]).unwrap(), 1);
+        assert!(one.known[0].known, "seed {seed}: {:?}", one.known);
+        one.known[0].low.unwrap() <= truth && truth <= one.known[0].high.unwrap()
+    };
+    let covered = (1..=20).filter(inside).count();
+    assert!(covered >= 17, "{covered} of 20 intervals contain {truth}");
+}
+
 #[test]
 fn thread_count_changes_nothing() {
     let text = [NETWORK, WEB, MEDIAN].concat();

@@ -69,7 +69,12 @@ pub(crate) fn supported(cx: &mut Cx, at: At, world: &dyn World, variants: &[(&st
 /// Refuses the budget of a sweep.
 pub(crate) fn refuse_budget_of_sweep(cx: &mut Cx, at: At) {
     let message = "`budget` ends runs by wall time, and the results of a sweep are stored for other machines";
-    cx.sink.error(at, message, "remove `budget`", Some("`duration` limits the runs of a sweep, and --max-time the whole command".into()));
+    cx.sink.error(
+        at,
+        message,
+        "remove `budget`",
+        Some("`duration` limits the runs of a sweep, and --max-time the whole command".into()),
+    );
 }
 
 fn percent(fraction: f64) -> String {

@@ -45,7 +45,8 @@ fn prepare(args: &Args, kind: ProgressFormat, scenario: &Scenario) -> Result<Rea
     let resolved = scenario.resolve()?;
     let divided = mpi_run::processes().is_some();
     if divided && resolved.stop.is_some() {
-        let text = "[stop] and --within end runs of one process, and mpirun divides them; start it without mpirun, or without [stop]";
+        let text =
+            "[stop] and --within end runs of one process, and mpirun divides them; start it without mpirun, or without [stop]";
         return Err(Failure::Usage(text.into()));
     }
     // Runs that are divided among processes run one after the other.
