@@ -29,19 +29,19 @@ const STOP: &str = "[stop]\nknown = [{ of = \"p50 of web slowdown\", within = \"
 fn first_line_has_known_figure() {
     let s = Scratch::new("known");
     s.file("web.toml", &format!("{WEB}{STOP}"));
-    let out = text(&s.ok(&["run", "web.toml", "--out", "r", "--no-report"]).stdout);
+    let out = s.ok(&["run", "web.toml", "--out", "r", "--no-report"]);
     let first = out.lines().next().unwrap();
     assert!(first.starts_with("p50 slowdown of messages of web ") && first.contains("; floor "), "{first}");
     assert!(first.contains(", known after ") && first.ends_with(" of 2 s."), "{first}");
     // The recorded end is part of what `explain` repeats.
-    assert!(text(&s.ok(&["explain", "r", "--flow", "0"]).stdout).contains("same fingerprint"));
+    assert!(s.ok(&["explain", "r", "--flow", "0"]).contains("same fingerprint"));
 }
 
 #[test]
 fn within_applies_to_first_line() {
     let s = Scratch::new("within");
     s.file("web.toml", WEB);
-    let out = text(&s.ok(&["run", "web.toml", "--within", "30%", "--out", "r", "--no-report"]).stdout);
+    let out = s.ok(&["run", "web.toml", "--within", "30%", "--out", "r", "--no-report"]);
     assert!(out.starts_with("p99 completion time of small messages "), "{out}");
     let manifest = RunDir::open(&s.0.join("r")).unwrap().manifest().clone();
     assert_eq!((manifest.known[0].of.as_str(), manifest.known[0].within), ("p99 of small fct", 0.3));
@@ -53,10 +53,10 @@ fn sweep_units_stop_when_known() {
     let s = Scratch::new("known-sweep");
     s.file("web.toml", &format!("{WEB}{STOP}"));
     let sweep = ["run", "web.toml", "--sweep", "workload.0.load=[0.2, 0.4]", "--out", "r", "--no-report"];
-    let first = text(&s.ok(&sweep).stdout);
-    let goodput = |out: &str| out.lines().filter(|l| l.starts_with("0.")).map(str::to_owned).collect::<Vec<_>>();
+    let first = s.ok(&sweep);
+    let goodput = |out: &str| out.lines().filter(|l| l.trim_start().starts_with("0.")).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(goodput(&first).len(), 2, "{first}");
-    assert_eq!(goodput(&text(&s.ok(&sweep).stdout)), goodput(&first), "from the store");
+    assert_eq!(goodput(&s.ok(&sweep)), goodput(&first), "from the store");
     let budget = s.run(&[&sweep[..], &["--budget", "1s"]].concat());
     assert_eq!(budget.status.code(), Some(2));
     assert!(text(&budget.stderr).contains("`budget` ends runs by wall time"), "{}", text(&budget.stderr));
