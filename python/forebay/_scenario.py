@@ -172,7 +172,15 @@ class Scenario:
         """
         return self._native.explain()
 
-    def run(self, *, world: str | None = None, threads: int | None = None, progress: Progress = None) -> Result:
+    def run(
+        self,
+        *,
+        world: str | None = None,
+        threads: int | None = None,
+        progress: Progress = None,
+        within: str | float | None = None,
+        budget: str | None = None,
+    ) -> Result:
         """Run all variants and seeds on all cores.
 
         Other Python threads continue meanwhile. Ctrl-C stops it within a third of a second and leaves no files behind.
@@ -185,13 +193,20 @@ class Scenario:
             Threads, for runs at the same time and inside busy runs where there are fewer; one for each processor by default.
         progress : bool or callable, optional
             True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
+        within : str or float, optional
+            Accuracy, such as ``"5%"``: runs end when the figures of ``[stop]`` are known this accurately, or without them that of the
+            first sentence. The figures are in ``manifest["known"]``.
+        budget : str, optional
+            Wall time after which the runs end in any case, such as ``"60s"``.
 
         Raises
         ------
         ScenarioError
             If the scenario is wrong, or the world cannot run it.
         """
-        scenario = self if world is None else self.with_({"world": world})
+        changes = {"world": world, "stop.within": within, "stop.budget": budget}
+        chosen = {key: value for key, value in changes.items() if value is not None}
+        scenario = self.with_(chosen) if chosen else self
         return run_all([scenario._native], threads, progress)[0]
 
     def sweep(

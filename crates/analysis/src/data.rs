@@ -1,6 +1,7 @@
 //! Data of all compared runs, for sentences and figures. Rows refer to subjects, runs and networks by index.
 
 use forebay_experiment::waits::Cause;
+use forebay_store::KnownFigure;
 use forebay_store::summary::{Dimension, GROUP_METRICS, LowerBound, NETWORK_METRICS, ValueRange};
 
 /// All data read.
@@ -40,6 +41,8 @@ pub struct Data {
     pub events: Vec<String>,
     /// Links that lose packets, with their packets over all seeds, most first.
     pub losing_links: Vec<(String, u64)>,
+    /// Figures that `[stop]` made known, or not.
+    pub known: Vec<KnownFigure>,
     /// Notes on omitted data.
     pub notes: Vec<String>,
     /// Notes for the headline: one for each directory whose messages were not read.

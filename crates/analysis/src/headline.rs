@@ -15,6 +15,7 @@ use crate::headline_metrics::{
     BY_TRAFFIC, FAIRNESS, GOODPUT, HeadlineMetric, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS,
 };
 use crate::incomplete_workloads;
+use crate::known_figures;
 use crate::late_messages;
 use crate::loads::loads;
 use crate::long_flow_limits;
@@ -102,6 +103,7 @@ pub fn headline(data: &Data) -> Headline {
     }
     // Network events come with their consequences.
     sentences.extend(events(data));
+    sentences.splice(0..0, known_figures::sentences(&data.known));
     // First, because without messages the most important sentence may be missing.
     sentences.splice(0..0, data.unread.iter().cloned());
     Headline { sentences, charts: charts(data, &judged) }

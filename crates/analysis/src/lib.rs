@@ -18,6 +18,7 @@ mod headline_metrics;
 mod hops;
 mod ideal_query_time;
 mod incomplete_workloads;
+mod known_figures;
 mod late_messages;
 mod loads;
 mod long_flow_limits;

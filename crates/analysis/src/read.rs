@@ -7,7 +7,7 @@ use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbe
 use crate::time_series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
-use forebay_store::{RunDir, StoreError, VariantRecord, event_lines, losing_links};
+use forebay_store::{KnownFigure, RunDir, StoreError, VariantRecord, event_lines, losing_links};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,9 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
     names::assign(&mut data, &labels);
     for ((dir, finder), label) in dirs.iter().zip(&finders).zip(&labels) {
         let of = if dirs.len() > 1 { format!(" of {label}") } else { String::new() };
+        // Variants of several directories may have the same name.
+        let named = |f: &KnownFigure| if dirs.len() > 1 { format!("{label} {}", f.variant) } else { f.variant.clone() };
+        data.known.extend(dir.manifest().known.iter().map(|f| KnownFigure { variant: named(f), ..f.clone() }));
         ports(&mut data, dir, finder)?;
         queues(&mut data, dir, finder, &of)?;
         let first = data.senders.len();

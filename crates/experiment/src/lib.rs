@@ -3,6 +3,7 @@
 pub mod assign;
 mod bit_errors;
 pub mod check;
+pub mod decisions;
 pub mod deliveries;
 pub mod dimension;
 pub mod faults;
@@ -24,6 +25,7 @@ mod sample_rows;
 pub mod series;
 pub mod series_file;
 pub mod shim_row;
+pub mod size_bin;
 pub mod skb;
 pub mod streams;
 pub mod timeouts;

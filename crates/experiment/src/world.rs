@@ -3,6 +3,7 @@
 
 use crate::Experiment;
 use crate::check::CheckedExperiment;
+use crate::decisions::Decisions;
 use crate::registry::{CcEntry, ShimEntry};
 use crate::report::{Cut, Progress, Report, RunError};
 use crate::topology::BuildError;
@@ -103,6 +104,28 @@ pub trait World: fmt::Debug + Send + Sync {
     ) -> Result<Report, RunError> {
         let _ = cores;
         self.run(experiment, seed, progress)
+    }
+
+    /// Returns true if runs can end by a rule of the scenario (`[stop]`): [`World::run_with_decisions`] uses its decisions.
+    fn decides(&self) -> bool {
+        false
+    }
+
+    /// Same as [`World::run_on`], but `decisions` may end the run before its duration is over. The report is that of a run with this duration. A
+    /// backend that does not decide ([`World::decides`]) runs to the end.
+    ///
+    /// # Errors
+    /// As of [`World::run`].
+    fn run_with_decisions(
+        &self,
+        cores: usize,
+        experiment: CheckedExperiment<'_>,
+        seed: u64,
+        decisions: &mut dyn Decisions,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        let _ = decisions;
+        self.run_on(cores, experiment, seed, progress)
     }
 }
 

@@ -28,6 +28,7 @@ mod outputs;
 mod report;
 mod repro;
 mod scratch;
+mod stopping;
 mod sweep;
 mod terminal;
 mod trains;

@@ -74,10 +74,14 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -
     };
     let wanted = chosen(dir, which, &variant)?;
     let mut config = configured(worlds, manifest, &variant)?;
+    if let Some(ps) = record.stopped_ps {
+        config.1.duration = Some(Time(ps));
+    }
     let routes = observe(&mut config.1, record, &wanted);
-    let again =
-        simulate(config.0, &variant, which.run, &config.1, &Job::new(0, which.run, record.seed), &|| ControlFlow::Continue(()))
-            .map_err(ExplainError::Run)?;
+    let again = simulate(config.0, &variant, which.run, &config.1, &Job::new(0, which.run, record.seed), None, &|| {
+        ControlFlow::Continue(())
+    })
+    .map_err(ExplainError::Run)?;
     let fingerprint = format!("{:016x}", again.report.fingerprint);
     if fingerprint != record.fingerprint {
         let text = format!(

@@ -15,6 +15,7 @@ mod record;
 mod routes;
 mod runs;
 mod simulate;
+mod stopping;
 pub mod sweep;
 pub mod trace_diff;
 
@@ -25,3 +26,4 @@ pub use job::{Job, State};
 pub use record::Record;
 pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};
 pub use simulate::{Simulated, simulate};
+pub use stopping::{StopRequest, Stopped};

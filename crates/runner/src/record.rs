@@ -2,8 +2,10 @@
 
 use crate::job::Job;
 use crate::runs::Outcome;
+use crate::stopping::{StoppedRun, VariantNames, known_figures};
 use forebay_experiment::transport::Group;
 use forebay_scenario::Resolved;
+use forebay_stopping::rule::Stop;
 use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, built, combined_fingerprint, utc};
 use std::time::{Duration, SystemTime};
 
@@ -19,6 +21,9 @@ pub struct Record {
     runs: Vec<RunRecord>,
     fingerprints: Vec<u64>,
     partial: String,
+    stop: Option<Stop>,
+    names: Vec<VariantNames>,
+    stopped: Vec<StoppedRun>,
 }
 
 impl Record {
@@ -42,6 +47,9 @@ impl Record {
             runs: Vec::new(),
             fingerprints: Vec::new(),
             partial: String::new(),
+            stop: resolved.stop.clone(),
+            names: resolved.variants.iter().map(VariantNames::of).collect(),
+            stopped: Vec::new(),
         }
     }
 
@@ -59,10 +67,16 @@ impl Record {
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),
+            stopped_by: outcome.stopped.as_ref().map(|s| s.reason().to_owned()).unwrap_or_default(),
+            stopped_ps: outcome.stopped.as_ref().filter(|s| s.is_by_rule()).map(|_| report.end.0),
             truncated: report.cut,
             remark: report.remark.clone(),
         });
         self.fingerprints.push(report.fingerprint);
+        if let Some(stopped) = &outcome.stopped {
+            let variant = outcome.info.variant().to_owned();
+            self.stopped.push(StoppedRun { variant, end: report.end, stopped: stopped.clone() });
+        }
     }
 
     /// Number of jobs added.
@@ -102,6 +116,7 @@ impl Record {
             packet_hops,
             packet_hops_per_s: packet_hops as f64 / wall_s.max(1e-9),
             tables: Vec::new(),
+            known: self.stop.map(|stop| known_figures(&stop, &self.names, &self.stopped)).unwrap_or_default(),
             partial: self.partial,
             built: built().into(),
         }

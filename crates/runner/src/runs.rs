@@ -3,6 +3,7 @@
 use crate::job::Job;
 use crate::pool::{Event, Stop, Work, run};
 use crate::simulate::{Simulated, simulate};
+use crate::stopping::{StopRequest, Stopped};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::world::World;
@@ -27,6 +28,8 @@ pub struct Prepared {
     pub world: &'static dyn World,
     /// The configuration, with the job's seed.
     pub config: Experiment,
+    /// Rule of `[stop]`, if any.
+    pub stop: Option<StopRequest>,
 }
 
 /// Source of the configurations of jobs. The thread that runs a job prepares it, so that a large plan needs little memory.
@@ -40,7 +43,8 @@ impl Jobs for Resolved {
         let variant = &self.variants[job.variant];
         let mut config = variant.config.clone();
         config.set_seed(job.seed);
-        Prepared { variant: variant.label.clone(), world: self.world, config }
+        let stop = self.stop.as_ref().map(|stop| StopRequest { stop: stop.clone(), runs: self.repetitions() });
+        Prepared { variant: variant.label.clone(), world: self.world, config, stop }
     }
 }
 
@@ -57,6 +61,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// Wall time it took.
     pub wall: Duration,
+    /// End by the rule of `[stop]`, if the scenario has one.
+    pub stopped: Option<Stopped>,
 }
 
 /// Callbacks to the caller while jobs run.
@@ -116,6 +122,7 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
         jobs,
         cut,
         cores,
+        budget_share: threads as f64 / jobs.len().max(1) as f64,
         next: AtomicUsize::new(0),
         delivered: AtomicUsize::new(0),
         clock: Instant::now(),
@@ -146,6 +153,8 @@ struct Ordered<'a, S: ?Sized> {
     cut: &'a AtomicBool,
     /// Cores that each job may use.
     cores: usize,
+    /// Part of a budget of wall time that each job may use, so that all of them together take the budget.
+    budget_share: f64,
     next: AtomicUsize,
     /// Number of delivered outcomes.
     delivered: AtomicUsize,
@@ -173,16 +182,17 @@ impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
         let job = &self.jobs[number];
         job.start(self.clock.elapsed());
         job.allow(self.cores);
-        let Prepared { variant, world, config } = self.source.prepare(number, job);
+        let Prepared { variant, world, config, stop: request } = self.source.prepare(number, job);
+        let rule = request.as_ref().map(|s| (s, s.stop.budget.map(|b| b.mul_f64(self.budget_share))));
         let begin = Instant::now();
-        let Simulated { info, report, summary } = simulate(world, &variant, job.run, &config, job, &|| {
+        let Simulated { info, report, summary, stopped } = simulate(world, &variant, job.run, &config, job, rule, &|| {
             if stop.is_set() {
                 return ControlFlow::Break(Cut::Abandon);
             }
             if self.cut.load(Relaxed) { ControlFlow::Break(Cut::Keep) } else { ControlFlow::Continue(()) }
         })?;
         job.finish(report.packet_hops);
-        Ok(Outcome { job: number, info, report, summary, wall: begin.elapsed() })
+        Ok(Outcome { job: number, info, report, summary, wall: begin.elapsed(), stopped })
     }
 }
 

@@ -2,4 +2,5 @@
 
 mod forecast;
 mod source_hashes;
+mod stopping;
 mod sweep;

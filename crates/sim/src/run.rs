@@ -6,6 +6,7 @@ pub use forebay_experiment::report::{Cut, Progress, Report, RunError};
 
 use crate::engine::simulation::Simulation;
 use crate::exchange::Exchange;
+use forebay_experiment::decisions::Decisions;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -42,6 +43,19 @@ pub fn run_seeded(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
 ) -> Result<Report, RunError> {
     whole(finish(Simulation::new(config, seed)?, cores, progress))
+}
+
+/// As [`run_seeded`]; `decisions` may end the run before its duration is over.
+pub fn run_with_decisions(
+    config: CheckedExperiment<'_>,
+    seed: u64,
+    cores: Cores,
+    decisions: &mut dyn Decisions,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+) -> Result<Report, RunError> {
+    let mut simulation = Simulation::new(config, seed)?;
+    simulation.decide_with(decisions);
+    whole(finish(simulation, cores, progress))
 }
 
 /// As [`run`], with the nodes of every window in reverse order; tests verify with it that the order does not matter. Debug builds only.
@@ -84,7 +98,7 @@ fn whole(report: Result<Option<Report>, RunError>) -> Result<Report, RunError> {
 }
 
 fn finish(
-    mut simulation: Simulation,
+    mut simulation: Simulation<'_>,
     cores: Cores,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
 ) -> Result<Option<Report>, RunError> {

@@ -7,6 +7,7 @@ use crate::shim;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
+use forebay_experiment::decisions::Decisions;
 use forebay_experiment::registry::{CcEntry, ShimEntry};
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
@@ -127,5 +128,20 @@ impl World for Simulator {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
         crate::run::run_seeded(experiment, seed, Cores::up_to(cores), progress)
+    }
+
+    fn decides(&self) -> bool {
+        true
+    }
+
+    fn run_with_decisions(
+        &self,
+        cores: usize,
+        experiment: CheckedExperiment<'_>,
+        seed: u64,
+        decisions: &mut dyn Decisions,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        crate::run::run_with_decisions(experiment, seed, Cores::up_to(cores), decisions, progress)
     }
 }

@@ -20,6 +20,7 @@ mod docs;
 mod error;
 mod events;
 mod file;
+mod known_figure;
 mod manifest;
 mod parquet_bytes;
 mod parquet_file;
@@ -48,6 +49,7 @@ pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
 pub use events::{event_lines, losing_links};
 pub use file::{replaceable, write_atomic, write_atomic_unsynced};
+pub use known_figure::KnownFigure;
 pub use manifest::{
     Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,
 };

@@ -1,5 +1,6 @@
 //! `manifest.json`: scenario, machine and results of a run. It is written last, so a directory with a manifest is complete.
 
+use crate::known_figure::KnownFigure;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -44,6 +45,9 @@ pub struct Manifest {
     pub packet_hops_per_s: f64,
     /// The tables beside this file.
     pub tables: Vec<TableRecord>,
+    /// Figures that the rule of `[stop]` made known, or not. Empty without the rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownFigure>,
     /// Reason why results are incomplete; empty when they are complete. Truncated runs are marked, others may be missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub partial: String,
@@ -120,6 +124,12 @@ pub struct RunRecord {
     pub peak_connections: u64,
     /// Wall time, seconds.
     pub wall_s: f64,
+    /// Reason why the rule of `[stop]` ended the run before its duration was over: `known`, `noise floor`, or `budget of wall time`; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stopped_by: String,
+    /// End of a run that the rule ended by its results, ps: a run with this duration has the same results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_ps: Option<u64>,
     /// True if the run was ended early; `end_ns` is the time that it reached.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,

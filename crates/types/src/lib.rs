@@ -14,7 +14,9 @@ mod units;
 
 pub use loss::{GilbertElliott, ListedLoss, LossModel};
 #[cfg(feature = "std")]
-pub use sampling::{Estimate, Mixture, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, split};
+pub use sampling::{
+    Estimate, Mixture, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, quantile, split, student_t_975,
+};
 pub use sampling::{Rng, math, mix};
 pub use units::{
     AppId, Bytes, ConnSlot, GroupId, Id, IndexVec, NodeId, PortId, QuantityError, QueryId, QueueLen, Rate, SumId, Time,

@@ -5,6 +5,7 @@ use super::plan::{Plan, Unit};
 use crate::job::{Job, State};
 use crate::pool::Stop;
 use crate::simulate::simulate;
+use crate::stopping::StopRequest;
 use forebay_experiment::report::Cut;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::unit::{UnitRecord, UnitStore};
@@ -132,9 +133,11 @@ pub(super) fn run_unit<'a>(
 ) -> Result<(UnitRecord, Tables<'a>), SweepError> {
     plan.unchanged(&resolved.files)?;
     let world = resolved.world;
+    // A stored unit reaches the accuracy alone.
+    let stop = resolved.stop.clone().map(|stop| StopRequest { stop, runs: 1 });
     let variant = &mut resolved.variants[unit.variant as usize];
     variant.config.set_seed(unit.seed);
-    let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, &|| {
+    let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, stop.as_ref().map(|s| (s, None)), &|| {
         if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
     });
     let s = simulated.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;

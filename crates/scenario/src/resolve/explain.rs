@@ -27,6 +27,10 @@ impl Resolved {
         }
         let end = v.config.duration.map_or("until all work is done".to_owned(), |d| format!("for {d}"));
         let _ = writeln!(out, "runs {end}");
+        for request in self.stop.iter().flat_map(|stop| &stop.known) {
+            let figure = request.figure.as_ref().map_or("the figure of the first line".to_owned(), |f| f.phrase());
+            let _ = writeln!(out, "or until known: {figure}, within {} %", (request.within * 1e8).round() / 1e6);
+        }
         let network = &v.config.network;
         let hosts = network.nodes.iter().filter(|n| n.host).count();
         let (hosts, switches) = (count(hosts, "host"), count(network.nodes.len() - hosts, "switch"));

@@ -9,6 +9,7 @@ pub(crate) mod members;
 pub(crate) mod observe;
 pub(crate) mod scenario;
 pub(crate) mod shim;
+pub(crate) mod stop;
 pub(crate) mod sweep;
 pub(crate) mod topology;
 pub(crate) mod transport;

@@ -4,6 +4,7 @@ use crate::resolve::advise::{Objective, advise};
 use crate::resolve::faults::{default_host_queue, faults};
 use crate::resolve::observe::{Ports, observe};
 use crate::resolve::shim;
+use crate::resolve::stop;
 use crate::resolve::topology::{BuiltNetwork, port_names, topology};
 use crate::resolve::transport::{Transports, transports};
 use crate::resolve::workload;
@@ -22,6 +23,7 @@ use forebay_experiment::registry::Place;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
+use forebay_stopping::rule::Stop;
 use forebay_types::{QueueLen, Rate, Time};
 use serde_json::{Map, Value as Json};
 
@@ -42,6 +44,8 @@ pub struct Resolved {
     pub variants: Vec<Variant>,
     /// Objective of `[advise]`.
     pub objective: Option<Objective>,
+    /// The rule of `[stop]`, which ends runs before `duration` is over.
+    pub stop: Option<Stop>,
     /// Notes for the user.
     pub notes: Vec<String>,
     /// Files that the scenario names, such as size tables and flow lists. With the echo of a variant and a seed, they determine a run.
@@ -123,6 +127,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let sections = ["topology", "transport", "observe"].map(|key| section(cx, &mut fields, key));
     let [topology_section, transport_section, observe_section] = sections;
     let advise_section = section(cx, &mut fields, "advise");
+    let stop_section = section(cx, &mut fields, "stop");
     let workloads = fields.get("workload");
     if let Some(sweep) = scenario.root.get("sweep") {
         let help = Some("`forebay run` runs a sweep, `forebay check` explains it; the rest needs one scenario".to_owned());
@@ -149,6 +154,10 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let drafts = workload::drafts(cx, workloads);
     let classes: Vec<&str> = drafts.iter().flatten().map(workload::Draft::class).collect();
     let objective = advise(cx, advise_section, &classes);
+    let stopping = stop::stop(cx, stop_section, &classes);
+    if stop_section.is_some() && stopping.is_none() {
+        return None;
+    }
     let limit = duration.flatten();
     let observed = built.as_ref().and_then(|b| {
         let ports = port_names(&b.network);
@@ -205,6 +214,9 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         echo.insert("transport".into(), t.echo.clone());
         echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
         echo.insert("observe".into(), observe_echo);
+        if let Some((_, stop_echo, _)) = &stopping {
+            echo.insert("stop".into(), stop_echo.clone());
+        }
         variants.push(Variant {
             label: t.label.clone(),
             transports: groups.iter().map(|g| g.name.clone()).collect(),
@@ -224,6 +236,12 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     }
     let named: Vec<(&str, &Experiment)> = variants.iter().map(|v| (v.label.as_str(), &v.config)).collect();
     crate::resolve::world::supported(cx, &scenario.root, world, &named);
+    if let Some((stop, _, at)) = &stopping {
+        stop::supported(cx, *at, world, &named);
+        if stop.budget.is_some() && scenario.point.is_some() {
+            stop::refuse_budget_of_sweep(cx, *at);
+        }
+    }
     Some(Resolved {
         name: name?,
         seed: seed?,
@@ -232,6 +250,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         is_default_world: world.name() == cx.worlds.default().name(),
         variants,
         objective,
+        stop: stopping.map(|(stop, _, _)| stop),
         notes: std::mem::take(&mut cx.notes),
         files: std::mem::take(&mut cx.files),
     })

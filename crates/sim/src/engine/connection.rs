@@ -166,6 +166,11 @@ impl OutgoingMessages {
         self.first.is_none()
     }
 
+    /// The messages, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Message> {
+        self.front().into_iter().chain(self.rest.iter().flat_map(|rest| &rest.behind))
+    }
+
     /// The oldest message.
     pub(super) fn front(&self) -> Option<&Message> {
         self.first.as_ref().map(|first| &first.0)

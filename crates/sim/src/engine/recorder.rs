@@ -6,12 +6,13 @@ mod flow_rows;
 use self::flow_rows::FlowRows;
 use crate::net::packet::{Codepoint, Packet, flag};
 use forebay_apps::QueryStart;
+use forebay_experiment::decisions::{BegunQuery, WorkItem, WorkList};
 use forebay_experiment::observe::Observe;
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::waits::Stalls;
-use forebay_types::{GroupId, Time};
+use forebay_types::{GroupId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// The place of a message's row, its stalls, and its mean RTT, ps, less the delay of delayed ACKs.
@@ -31,6 +32,8 @@ pub(super) struct Recorder {
     records_timeouts: bool,
     /// Packets that reached their hosts, if they are recorded; and the sequence number of each connection's SYN, from which numbers count.
     packets: Option<Series<PacketRow>>,
+    /// True if the rows of partitions are merged after each window, because decisions need them.
+    merges_each_window: bool,
     begins: BTreeMap<u64, u32>,
 }
 
@@ -49,6 +52,17 @@ impl Recorder {
             packets: self.packets.as_ref().map(|_| Series::default()),
             ..Recorder::default()
         }
+    }
+
+    /// Requests that the rows of partitions are merged after each window.
+    pub(super) fn merge_each_window(&mut self) {
+        self.merges_each_window = true;
+    }
+
+    /// See [`Recorder::merge_each_window`].
+    #[inline]
+    pub(super) fn merges_each_window(&self) -> bool {
+        self.merges_each_window
     }
 
     /// Takes the records of a partition. Returns the offset of its rows of messages in the merged list.
@@ -162,6 +176,23 @@ impl Recorder {
     /// Records the expiry of a retransmission timer.
     pub(super) fn timeout(&mut self, row: TimeoutRow) {
         self.timeouts.push(row);
+    }
+
+    /// The messages that ended so far, and the queries that began, as decisions about the end of the run need them.
+    pub(super) fn ended_work(&self) -> WorkList {
+        let begun = self.queries.iter().map(|q| BegunQuery {
+            id: q.query,
+            workload: WorkloadId::new(q.app.get()),
+            start: q.start,
+            parts: q.parts,
+        });
+        let mut list = WorkList::new(begun);
+        self.flows.each(|row| {
+            if let Some(item) = WorkItem::of_row(&row) {
+                list.add(item, row.query_id);
+            }
+        });
+        list
     }
 
     /// Returns the messages.

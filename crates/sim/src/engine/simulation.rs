@@ -19,6 +19,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_apps::{App, QueryIds};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
+use forebay_experiment::decisions::Decisions;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -43,7 +44,7 @@ const BUSY_HOPS: u64 = 200;
 const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// A simulation ready to run.
-pub(crate) struct Simulation {
+pub(crate) struct Simulation<'a> {
     /// Everything but the applications.
     state: SimState,
     apps: Arc<Apps>,
@@ -73,13 +74,16 @@ pub(crate) struct Simulation {
     requested_cut: Option<Cut>,
     /// Tiers of a network so large that its nodes run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
+    /// Decisions about the end, and the time of the next one, a multiple of the length of a window; [`Time::NEVER`] without decisions.
+    decisions: Option<&'a mut dyn Decisions>,
+    next_decision: Time,
     #[cfg(debug_assertions)]
     backwards: bool,
 }
 
-impl Simulation {
+impl<'a> Simulation<'a> {
     /// Builds the network and starts the applications.
-    pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64) -> Result<Simulation, RunError> {
+    pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64) -> Result<Simulation<'a>, RunError> {
         let network = &config.network;
         let fib = Fib::with_seed(network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
@@ -130,6 +134,8 @@ impl Simulation {
             processes: None,
             requested_cut: None,
             tiers: state.tiers(),
+            decisions: None,
+            next_decision: Time::NEVER,
             #[cfg(debug_assertions)]
             backwards: false,
             state,
@@ -137,6 +143,38 @@ impl Simulation {
         simulation.injection = simulation.next_injection();
         simulation.update_due();
         Ok(simulation)
+    }
+
+    /// Lets `decisions` end the run.
+    pub(crate) fn decide_with(&mut self, decisions: &'a mut dyn Decisions) {
+        self.decisions = Some(decisions);
+        self.state.merge_rows_each_window();
+        self.update_decision();
+    }
+
+    /// Sets the time of the next decision. Windows begin at multiples of their length, so the state at this time is complete when the first window
+    /// from there on begins, whichever windows have events.
+    fn update_decision(&mut self) {
+        let length = self.state.calendar().length();
+        let next = self.decisions.as_ref().and_then(|d| d.next().get());
+        self.next_decision = next.map_or(Time::NEVER, |t| t.round_up(length));
+    }
+
+    /// Makes the decisions that are due at the start of the current window. Returns true if one ends the run, whose duration then ends there.
+    #[cold]
+    #[inline(never)]
+    fn decides_to_end(&mut self) -> bool {
+        while self.state.now() >= self.next_decision {
+            let now = self.next_decision;
+            let work = self.state.work_so_far();
+            let Some(decisions) = &mut self.decisions else { return false };
+            if decisions.ends(now, work) {
+                self.duration = Some(now);
+                return true;
+            }
+            self.update_decision();
+        }
+        false
     }
 
     /// Makes this one of several processes that run the simulation together.
@@ -212,7 +250,7 @@ impl Simulation {
             }
             let _end = partitions.stop_guard();
             let mut next = TimeOrNever::NEVER;
-            let run = |simulation: &mut Simulation, together: bool| {
+            let run = |simulation: &mut Simulation<'a>, together: bool| {
                 // SAFETY: as above.
                 unsafe { partitions.follow(&mut simulation.state) };
                 partitions.distribute_marks(&mut simulation.state);
@@ -224,7 +262,7 @@ impl Simulation {
                 let together = tuning.together();
                 // Sums over the parts of the window.
                 let (mut open, mut done) = (0, 0);
-                let mut part = |simulation: &mut Simulation| {
+                let mut part = |simulation: &mut Simulation<'a>| {
                     let own = run(simulation, together);
                     (open, done) = (open + own.open, done + own.done);
                 };
@@ -268,11 +306,15 @@ impl Simulation {
     /// Moves to the next window; false if there is none. `others` is the time of the next event outside the calendar. If events are scheduled inside
     /// the window, `run` runs it up to the last of them.
     #[inline(always)]
-    fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
+    fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation<'a>)) -> bool {
         let calendar = self.state.calendar();
         if !calendar.advance(self.next_stop.min(others)) {
             return false;
         }
+        if calendar.start >= self.next_decision && self.decides_to_end() {
+            self.next_decision = Time::NEVER;
+        }
+        let calendar = self.state.calendar();
         if let Some(d) = self.duration {
             if calendar.start >= d {
                 calendar.start = d;
@@ -293,7 +335,7 @@ impl Simulation {
     /// are no other events and the run has no duration: it ended with the previous window.
     #[cold]
     #[inline(never)]
-    fn handle_due_events(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
+    fn handle_due_events(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation<'a>)) -> bool {
         let calendar = self.state.calendar();
         let end = calendar.end;
         if self.duration.is_none() && self.injection.min(others).min(calendar.next()).is_never() {

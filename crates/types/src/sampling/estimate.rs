@@ -23,7 +23,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = values.iter().sum::<f64>() / n as f64;
     let half_width = (n > 1).then(|| {
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-        let half = t_975(n - 1) * (variance / n as f64).sqrt();
+        let half = student_t_975(n - 1) * (variance / n as f64).sqrt();
         // Equal values differ from their mean by rounding only.
         if half > ROUNDING * mean.abs() { half } else { 0.0 }
     });
@@ -42,6 +42,16 @@ pub fn ends(values: &[f64], least: f64, most: f64) -> Option<(f64, f64)> {
     Some(((e.mean - half).max(least), (e.mean + half).min(most)))
 }
 
+/// The `p`-quantile, `p` in 0..=1, of `sorted` (ascending). It is linear between order statistics at index `p * (n - 1)`, the default of numpy,
+/// pandas and R (type 7). `None` without data.
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let position = p.clamp(0.0, 1.0) * last as f64;
+    let low = (position as usize).min(last);
+    let high = (low + 1).min(last);
+    Some(sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64))
+}
+
 /// 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
 const T_975: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
@@ -50,7 +60,7 @@ const T_975: [f64; 30] = [
 
 /// 97.5 % quantile of Student's t. Above 30 degrees of freedom: the first terms of its expansion in 1/df around the normal quantile, correct to three
 /// decimals there (Abramowitz and Stegun 26.7.5).
-fn t_975(df: usize) -> f64 {
+pub fn student_t_975(df: usize) -> f64 {
     const Z: f64 = 1.959_964;
     match T_975.get(df.saturating_sub(1)) {
         Some(t) => *t,
@@ -91,9 +101,19 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_as_numpy() {
+        let v = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(quantile(&v, 0.5), Some(2.5));
+        assert!((quantile(&v, 0.99).unwrap() - 3.97).abs() < 1e-12);
+        assert_eq!(quantile(&v, 1.0), Some(4.0));
+        assert_eq!(quantile(&v[..1], 0.99), Some(1.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
     fn student_t_beyond_the_table() {
         for (df, t) in [(31, 2.040), (40, 2.021), (60, 2.000), (120, 1.980)] {
-            assert!((t_975(df) - t).abs() < 1e-3, "{df}: {}", t_975(df));
+            assert!((student_t_975(df) - t).abs() < 1e-3, "{df}: {}", student_t_975(df));
         }
     }
 }

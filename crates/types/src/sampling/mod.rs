@@ -18,7 +18,7 @@ mod split;
 #[cfg(feature = "std")]
 pub use dist::{SizeDist, TimeDist};
 #[cfg(feature = "std")]
-pub use estimate::{Estimate, ends, estimate};
+pub use estimate::{Estimate, ends, estimate, quantile, student_t_975};
 #[cfg(feature = "std")]
 pub use mixture::Mixture;
 pub use rng::{Rng, mix};

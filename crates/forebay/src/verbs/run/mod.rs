@@ -53,6 +53,13 @@ pub(crate) struct Args {
     /// Of a sweep: run on the workers of this Dask scheduler, such as tcp://head:8786, which have the Python package installed
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "shard"])]
     dask: Option<String>,
+    /// End the runs when figures are known this accurately, such as 5%. These are the figures of [stop] without their own accuracy; if there
+    /// is no [stop], that of the first line of the output
+    #[arg(long, value_name = "PERCENT")]
+    within: Option<String>,
+    /// With --within or [stop]: end the runs after this much wall time in any case, such as 60s
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
     #[command(flatten)]
     limits: Limits,
     /// Do not write a report beside the results

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 
 /// The scenario with all that the command line changes in it, and its overrides.
 pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> {
-    let (mut scenario, overrides) = args.input.load()?;
+    let stop = [("within", &args.within), ("budget", &args.budget)];
+    let stop: Vec<String> = stop.iter().filter_map(|(key, value)| Some(format!("stop.{key}={}", value.as_ref()?))).collect();
+    let (mut scenario, overrides) = args.input.load(&stop)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     Ok((scenario, overrides))
 }

@@ -44,6 +44,11 @@ struct Ready {
 fn prepare(args: &Args, kind: ProgressFormat, scenario: &Scenario) -> Result<Ready, Failure> {
     let resolved = scenario.resolve()?;
     let divided = mpi_run::processes().is_some();
+    if divided && resolved.stop.is_some() {
+        let text =
+            "[stop] and --within end runs of one process, and mpirun divides them; start it without mpirun, or without [stop]";
+        return Err(Failure::Usage(text.into()));
+    }
     // Runs that are divided among processes run one after the other.
     let threads = if divided { 1 } else { args.threads.map_or(Host::here().cpus, usize::from) };
     let grace = if resolved.world.name() == "sim" { interrupt::GRACE } else { TEARDOWN };

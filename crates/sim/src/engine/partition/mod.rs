@@ -273,7 +273,7 @@ impl<'a> Partitions<'a> {
             all.done += done;
             all.worked = all.worked.max(worked);
             all.has_effects |= has_effects;
-            if has_effects {
+            if has_effects || sim.merges_rows_each_window() {
                 sim.merge(&mut part.state);
             }
         }

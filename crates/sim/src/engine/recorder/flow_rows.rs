@@ -87,6 +87,16 @@ impl FlowRows {
         other.pieces.iter_mut().for_each(Vec::clear);
     }
 
+    /// Unpacks each row and passes it to `see`. Shim columns are left out.
+    pub(super) fn each(&self, mut see: impl FnMut(FlowRow)) {
+        for piece in &self.pieces {
+            let mut rest = piece.as_slice();
+            while !rest.is_empty() {
+                see(read(&mut rest));
+            }
+        }
+    }
+
     /// Unpacks and returns all rows.
     pub(super) fn take(&mut self) -> Vec<FlowRow> {
         let FlowRows { pieces, rows, shims } = std::mem::take(self);

@@ -5,6 +5,7 @@ use crate::engine::connection::{Connection, ReceivedRanges};
 use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
+use forebay_experiment::decisions::WorkItem;
 use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
@@ -132,6 +133,29 @@ impl SimState {
     }
 
     /// Transfer time of `size` bytes on the empty path.
+    /// The finite messages and the queries so far, between two windows.
+    pub(in crate::engine) fn work_so_far(&self) -> Vec<WorkItem> {
+        let mut list = self.recorder.ended_work();
+        for (conn, s) in self.connections.live() {
+            let group = self.connections.sender(conn).group();
+            for m in self.connections.outgoing(conn).iter() {
+                let Some(size) = m.end().map(|end| end - m.begin).filter(|size| *size > 0) else { continue };
+                let item = WorkItem {
+                    query: false,
+                    in_query: m.query.is_some(),
+                    workload: WorkloadId::new(s.app.get()),
+                    group,
+                    size_bytes: size,
+                    start: m.start,
+                    end: m.delivered,
+                    ideal: self.ideal(s.src, s.dst, s.hash, size, group),
+                };
+                list.add(item, m.query);
+            }
+        }
+        list.finish()
+    }
+
     fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> Time {
         let c = &self.tcp[group];
         let mut ideal = IdealTime::new(size, c.mss, c.header);

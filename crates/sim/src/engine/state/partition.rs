@@ -152,6 +152,17 @@ impl SimState {
         self.fabric.make_room(halves, words)
     }
 
+    /// Requests that the rows of partitions are merged after each window, not only after those with effects on other hosts.
+    pub(in crate::engine) fn merge_rows_each_window(&mut self) {
+        self.recorder.merge_each_window();
+    }
+
+    /// See [`SimState::merge_rows_each_window`].
+    #[inline]
+    pub(in crate::engine) fn merges_rows_each_window(&self) -> bool {
+        self.recorder.merges_each_window()
+    }
+
     /// Merges the output of a partition's window. Its effects have not been applied yet.
     pub(in crate::engine) fn merge(&mut self, part: &mut SimState) {
         let rows = self.recorder.merge(&mut part.recorder);

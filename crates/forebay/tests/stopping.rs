@@ -1,0 +1,81 @@
+//! `forebay run --within`: runs end when a figure is known, and the first line says so.
+
+use crate::scratch::{Scratch, text};
+use forebay_store::RunDir;
+
+/// Two racks with short and long messages.
+const WEB: &str = r#"
+name = "web"
+duration = "2s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 4
+host   = { rate = "10Gbps", delay = "2us", queue = { kind = "dctcp-step", k = "65pkt" } }
+fabric = { rate = "20Gbps", delay = "2us", queue = { kind = "dctcp-step", k = "130pkt" } }
+[transport]
+cc = "dctcp"
+[[workload]]
+kind = "poisson"
+class = "web"
+load = 0.4
+sizes = { log-uniform = ["1KB", "1MB"] }
+"#;
+
+const STOP: &str = "[stop]\nknown = [{ of = \"p50 of web slowdown\", within = \"20%\" }]\n";
+
+#[test]
+fn first_line_has_known_figure() {
+    let s = Scratch::new("known");
+    s.file("web.toml", &format!("{WEB}{STOP}"));
+    let out = s.ok(&["run", "web.toml", "--out", "r", "--no-report"]);
+    let first = out.lines().next().unwrap();
+    assert!(first.starts_with("p50 slowdown of messages of web ") && first.contains("; floor "), "{first}");
+    assert!(first.contains(", known after ") && first.ends_with(" of 2 s."), "{first}");
+    // The recorded end is part of what `explain` repeats.
+    assert!(s.ok(&["explain", "r", "--flow", "0"]).contains("same fingerprint"));
+}
+
+#[test]
+fn within_applies_to_first_line() {
+    let s = Scratch::new("within");
+    s.file("web.toml", WEB);
+    let out = s.ok(&["run", "web.toml", "--within", "30%", "--out", "r", "--no-report"]);
+    assert!(out.starts_with("p99 completion time of small messages "), "{out}");
+    let manifest = RunDir::open(&s.0.join("r")).unwrap().manifest().clone();
+    assert_eq!((manifest.known[0].of.as_str(), manifest.known[0].within), ("p99 of small fct", 0.3));
+    assert!(manifest.scenario.overrides.contains(&"stop.within=30%".to_owned()), "{:?}", manifest.scenario.overrides);
+}
+
+#[test]
+fn sweep_units_stop_when_known() {
+    let s = Scratch::new("known-sweep");
+    s.file("web.toml", &format!("{WEB}{STOP}"));
+    let sweep = ["run", "web.toml", "--sweep", "workload.0.load=[0.2, 0.4]", "--out", "r", "--no-report"];
+    let first = s.ok(&sweep);
+    let goodput = |out: &str| out.lines().filter(|l| l.trim_start().starts_with("0.")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(goodput(&first).len(), 2, "{first}");
+    assert_eq!(goodput(&s.ok(&sweep)), goodput(&first), "from the store");
+    let budget = s.run(&[&sweep[..], &["--budget", "1s"]].concat());
+    assert_eq!(budget.status.code(), Some(2));
+    assert!(text(&budget.stderr).contains("`budget` ends runs by wall time"), "{}", text(&budget.stderr));
+}
+
+#[test]
+fn wrong_rules_name_legal_values() {
+    let s = Scratch::new("rules");
+    for (rule, part) in [
+        ("[stop]\n", "names no figure"),
+        ("[stop]\nwithin = \"0.01%\"\n", "0.1% to 100%"),
+        ("[stop]\nknown = [{ of = \"p99 of small slowdown\" }]\n", "needs the key `within`"),
+        ("[stop]\nknown = [{ of = \"p99 of reads fct\", within = \"5%\" }]\n", "classes here: web"),
+        ("[stop]\nwithin = \"5%\"\nbudget = \"0s\"\n", "`budget` is zero"),
+        ("[stop]\nwithni = \"5%\"\n", "did you mean `within`"),
+    ] {
+        s.file("web.toml", &format!("{WEB}{rule}"));
+        let out = s.run(&["check", "web.toml"]);
+        assert_eq!(out.status.code(), Some(2), "{rule}");
+        assert!(text(&out.stderr).contains(part), "{rule}: {}", text(&out.stderr));
+    }
+}

@@ -1,0 +1,256 @@
+//! Confidence intervals of a quantile or a mean from batches of dependent values.
+//!
+//! A batch quantile is biased where a batch has few values beyond the quantile. So the batches give the variance of another number: the fraction of
+//! values at or below the quantile. The bounds are the quantiles at p plus and minus the half width for this fraction (Woodruff 1952).
+
+use forebay_types::{quantile, student_t_975};
+
+/// Least number of batches of an interval, over all runs together. Ours: with fewer the variance itself is uncertain.
+pub const MIN_BATCHES: usize = 10;
+
+/// Batches are merged in pairs while their autocorrelation at lag 1 is at or above this.
+pub const MAX_CORRELATION: f64 = 0.1;
+
+/// Least number of observations expected on either side of a quantile. Ours: fewer are those of a few bursts, whose number varies more than the batches
+/// show.
+pub const MIN_TAIL: f64 = 25.0;
+
+/// 97.5 % quantile of the normal distribution.
+const Z: f64 = 1.959_964;
+
+/// Duration of a message or query, in the unit of the figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observation {
+    /// Its value; if it is still running, that so far.
+    pub value: f64,
+    /// True if it is still running: the value is a lower bound.
+    pub running: bool,
+}
+
+/// Observations that began in one interval of time.
+pub type Batch = Vec<Observation>;
+
+/// Estimate with a 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound; infinite if there are too few observations for one.
+    pub high: f64,
+}
+
+impl Interval {
+    /// The larger distance of a bound from the estimate.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.value).max(self.value - self.low)
+    }
+
+    /// Returns true if both bounds are within this fraction of the estimate.
+    pub fn is_within(&self, fraction: f64) -> bool {
+        self.half_width() <= fraction * self.value.abs()
+    }
+}
+
+/// Reason why batches give no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoInterval {
+    /// There are too few batches.
+    Few,
+    /// Merged batches are still correlated when there are too few of them.
+    Correlated,
+}
+
+/// Interval of the `p`-quantile of all observations of several independent runs, each with its batches in order.
+///
+/// # Errors
+/// The reason why there is none.
+pub fn of_quantile(runs: &[Vec<Batch>], p: f64) -> Result<Interval, NoInterval> {
+    let all = || runs.iter().flatten().flatten();
+    let sorted = |value: fn(&Observation) -> f64| {
+        let mut values: Vec<f64> = all().map(value).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let shown = sorted(|o| o.value);
+    let Some(value) = quantile(&shown, p) else { return Err(NoInterval::Few) };
+    let beyond = |batch: &Batch| batch.iter().map(|o| f64::from(u8::from(o.value <= value)) - p).sum();
+    let n = shown.len() as f64;
+    if n * p.min(1.0 - p) < MIN_TAIL {
+        return Err(NoInterval::Few);
+    }
+    // Independent values would have this error. Batches that vary less do so by chance.
+    let half = half_width_of_sum(runs, beyond)?.max(Z * (n * p * (1.0 - p)).sqrt()) / n;
+    // Running observations may become as long as they like.
+    let never = sorted(|o| if o.running { f64::INFINITY } else { o.value });
+    let high = if p + half < 1.0 { upper(&never, p + half) } else { f64::INFINITY };
+    let low = quantile(&shown, (p - half).max(0.0)).unwrap_or(value);
+    Ok(Interval { value, low, high })
+}
+
+/// The quantile of sorted values, of which the largest may be infinite: the next larger value instead of one between two.
+fn upper(sorted: &[f64], p: f64) -> f64 {
+    let last = sorted.len().saturating_sub(1);
+    let place = (p * last as f64).ceil() as usize;
+    sorted.get(place.min(last)).copied().unwrap_or(f64::INFINITY)
+}
+
+/// Interval of the mean, as [`of_quantile`]. Running observations count with their value so far.
+///
+/// # Errors
+/// The reason why there is none.
+pub fn of_mean(runs: &[Vec<Batch>]) -> Result<Interval, NoInterval> {
+    let all = || runs.iter().flatten().flatten().map(|o| o.value);
+    let n = all().count();
+    if n == 0 {
+        return Err(NoInterval::Few);
+    }
+    let n = n as f64;
+    let value = all().sum::<f64>() / n;
+    let half = half_width_of_sum(runs, |batch| batch.iter().map(|o| o.value - value).sum())? / n;
+    Ok(Interval { value, low: value - half, high: value + half })
+}
+
+/// Half width of the 95 % interval of the sum of all deviations. `deviation` gives that of a batch; those of all batches add up to about 0.
+fn half_width_of_sum(runs: &[Vec<Batch>], deviation: impl Fn(&Batch) -> f64) -> Result<f64, NoInterval> {
+    let least = MIN_BATCHES.div_ceil(runs.len().max(1)).max(2);
+    let (mut count, mut squares) = (0, 0.0);
+    for run in runs {
+        let deviations: Vec<f64> = run.iter().map(&deviation).collect();
+        let (merged, correlation) = merge_until_uncorrelated(deviations, least)?;
+        // The remaining correlation widens the interval as that of a first-order autoregressive process.
+        let rest = correlation.max(0.0);
+        squares += merged.iter().map(|d| d * d).sum::<f64>() * (1.0 + rest) / (1.0 - rest);
+        count += merged.len();
+    }
+    if count < MIN_BATCHES {
+        return Err(NoInterval::Few);
+    }
+    let n = count as f64;
+    Ok(student_t_975(count - 1) * (squares * n / (n - 1.0)).sqrt())
+}
+
+/// Adds neighbours in pairs until the autocorrelation is below [`MAX_CORRELATION`]; returns it too.
+fn merge_until_uncorrelated(mut sums: Vec<f64>, least: usize) -> Result<(Vec<f64>, f64), NoInterval> {
+    if sums.len() < least {
+        return Err(NoInterval::Few);
+    }
+    while sums.len() >= least {
+        let correlation = autocorrelation(&sums);
+        if correlation < MAX_CORRELATION {
+            return Ok((sums, correlation));
+        }
+        // The batch without a partner is part of the last pair.
+        let mut merged: Vec<f64> = sums.chunks_exact(2).map(|pair| pair.iter().sum()).collect();
+        if let (Some(last), Some(rest)) = (merged.last_mut(), sums.chunks_exact(2).remainder().first()) {
+            *last += rest;
+        }
+        sums = merged;
+    }
+    Err(NoInterval::Correlated)
+}
+
+/// Autocorrelation at lag 1; 0 for equal values.
+fn autocorrelation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let products: f64 = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum();
+    if squares > 0.0 { products / squares } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_types::Rng;
+
+    fn done(value: f64) -> Observation {
+        Observation { value, running: false }
+    }
+
+    /// Batches of values of a first-order autoregressive process with exponential marginals (Gaver and Lewis 1980, EAR(1)): mean 1, correlation
+    /// `rho` at lag 1.
+    fn exponential(seed: u64, rho: f64, batches: usize, each: usize) -> Vec<Batch> {
+        let mut rng = Rng::stream(seed, &[7]);
+        let mut x = rng.exponential();
+        let mut next = || {
+            let fresh = if rng.unit() < rho { 0.0 } else { rng.exponential() };
+            x = rho * x + fresh;
+            done(x)
+        };
+        (0..batches).map(|_| (0..each).map(|_| next()).collect()).collect()
+    }
+
+    #[test]
+    fn autocorrelation_of_known_series() {
+        assert_eq!(autocorrelation(&[2.0; 9]), 0.0);
+        // Deviations -1.5, -0.5, 0.5, 1.5: products 0.75 - 0.25 + 0.75, squares 5.
+        assert!((autocorrelation(&[1.0, 2.0, 3.0, 4.0]) - 0.25).abs() < 1e-12);
+        assert!(autocorrelation(&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]) < -0.8);
+    }
+
+    #[test]
+    fn mean_of_ten_batches() {
+        // Ten batches of one value, 1 to 10 in an order without correlation: the interval of ten independent values.
+        let values = [5.0, 8.0, 1.0, 10.0, 3.0, 7.0, 2.0, 9.0, 4.0, 6.0];
+        let batches: Vec<Batch> = values.iter().map(|v| vec![done(*v)]).collect();
+        let i = of_mean(&[batches]).unwrap();
+        // Student's t 2.262 for 9 degrees of freedom, sample deviation 3.0277.
+        assert_eq!(i.value, 5.5);
+        assert!((i.half_width() - 2.262 * 3.0277 / 10_f64.sqrt()).abs() < 2e-3, "{i:?}");
+    }
+
+    #[test]
+    fn few_and_correlated_batches() {
+        let nine: Vec<Batch> = (0..9).map(|i| vec![done(f64::from(i % 2))]).collect();
+        assert_eq!(of_mean(&[nine]), Err(NoInterval::Few));
+        let rising: Vec<Batch> = (0..40).map(|i| vec![done(f64::from(i))]).collect();
+        assert_eq!(of_mean(&[rising]), Err(NoInterval::Correlated));
+        assert_eq!(of_quantile(&[Vec::new()], 0.5), Err(NoInterval::Few));
+    }
+
+    #[test]
+    fn few_tail_values_give_no_interval() {
+        assert_eq!(of_quantile(&[exponential(1, 0.0, 49, 50)], 0.99), Err(NoInterval::Few));
+        assert!(of_quantile(&[exponential(1, 0.0, 51, 50)], 0.99).is_ok());
+        assert_eq!(of_quantile(&[exponential(1, 0.0, 49, 50)], 0.01), Err(NoInterval::Few));
+    }
+
+    #[test]
+    fn running_messages_raise_upper_bound_only() {
+        let mut batches = exponential(1, 0.0, 40, 50);
+        let before = of_quantile(&[batches.clone()], 0.9).unwrap();
+        batches.iter_mut().step_by(2).for_each(|b| b[0].running = true);
+        let after = of_quantile(&[batches.clone()], 0.9).unwrap();
+        assert_eq!((after.value, after.low), (before.value, before.low));
+        assert!(after.high > before.high && after.high.is_finite());
+        batches.iter_mut().for_each(|b| b[..8].iter_mut().for_each(|o| o.running = true));
+        assert!(of_quantile(&[batches], 0.9).unwrap().high.is_infinite());
+    }
+
+    /// Of 400 runs, the fraction whose interval contains the true value among those that have an interval. 0.95 is expected, with a standard
+    /// deviation of 0.011.
+    fn coverage(truth: f64, interval: impl Fn(u64) -> Result<Interval, NoInterval>) -> f64 {
+        let all: Vec<Interval> = (0..400).filter_map(|seed| interval(seed).ok()).collect();
+        assert!(all.len() >= 320, "only {} of 400 have an interval", all.len());
+        all.iter().filter(|i| i.low <= truth && truth <= i.high).count() as f64 / all.len() as f64
+    }
+
+    #[test]
+    fn intervals_cover_true_quantile() {
+        let p99 = -(0.01_f64).ln();
+        for rho in [0.0, 0.5, 0.9] {
+            let part = coverage(p99, |seed| of_quantile(&[exponential(seed, rho, 100, 100)], 0.99));
+            assert!(part >= 0.925, "rho {rho}: {part}");
+        }
+        let two = |seed| of_quantile(&[seed, seed + 1000].map(|s| exponential(s, 0.5, 50, 100)), 0.99);
+        let part = coverage(p99, two);
+        assert!(part >= 0.925, "two runs: {part}");
+    }
+
+    #[test]
+    fn intervals_cover_true_mean() {
+        let part = coverage(1.0, |seed| of_mean(&[exponential(seed, 0.8, 100, 50)]));
+        assert!((0.925..=0.99).contains(&part), "{part}");
+    }
+}

@@ -1,0 +1,264 @@
+//! The rule of the table `[stop]`: when a run ends, and the noise floor below which no accuracy is granted.
+
+use crate::figure::Figure;
+use crate::interval::Interval;
+use crate::measure::{Measured, NotKnown, Span, interval, value_at};
+use forebay_experiment::Experiment;
+use forebay_experiment::decisions::{Decisions, WorkItem};
+use forebay_experiment::topology::{Fib, hosts};
+use forebay_types::{GroupId, Time, TimeOrNever};
+use std::time::Duration;
+
+/// The table `[stop]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    /// Figures to know; at least one.
+    pub known: Vec<Request>,
+    /// Wall time after which runs end in any case.
+    pub budget: Option<Duration>,
+}
+
+/// A figure to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The figure; `None` for that of the first sentence about the run ([`Figure::headline`]).
+    pub figure: Option<Figure>,
+    /// Largest half width of the 95 % confidence interval, as a fraction of the value.
+    pub within: f64,
+}
+
+/// Reason why a run ended before its duration was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All figures are known.
+    Known,
+    /// A noise floor is above the accuracy that is asked for.
+    Floor,
+}
+
+/// Factor between successive times of decisions. Ours: a run ends at most a quarter later than necessary, and few decisions are made, each of which may
+/// be wrong by chance.
+const STEP: f64 = 0.8;
+/// Number of decisions before the end of the duration: the first one is at about a thousandth.
+const DECISIONS: i32 = 30;
+/// Part of the time so far that the twin run takes.
+const TWIN: u64 = 10;
+/// Factor by which the delays of all links are longer in the twin run.
+const LONGER: (u64, u64) = (101, 100);
+
+/// The experiment of the twin run until `until`: all link delays are 1 % longer.
+pub fn twin(config: &Experiment, until: Time) -> Experiment {
+    let mut twin = config.clone();
+    twin.network.ports.iter_mut().for_each(|p| p.delay = Time(p.delay.0 / LONGER.1 * LONGER.0));
+    twin.duration = Some(until);
+    twin.observe.warmup = Time::ZERO;
+    (twin.observe.queue_series, twin.observe.tcp_series) = (Vec::new(), Vec::new());
+    twin
+}
+
+/// Values of a figure in the run and in its twin, over the time of the twin.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    until: Time,
+    change: f64,
+}
+
+impl Change {
+    /// The noise floor of the whole run until `now`, whose interval has this half width.
+    ///
+    /// The change is due to chance as far as the figure is uncertain over the shorter time of the twin: it shrinks with the square root of the time.
+    /// A larger change is a property of the network, and stays.
+    fn floor(self, half_width: f64, now: Time) -> f64 {
+        let part = (self.until.0 as f64 / now.0.max(1) as f64).min(1.0).sqrt();
+        let by_chance = std::f64::consts::SQRT_2 * half_width / part;
+        if self.change <= by_chance { self.change * part } else { self.change }
+    }
+}
+
+/// A figure of one transport group, at the end of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Place of the request in [`Stop::known`].
+    pub request: usize,
+    /// The figure.
+    pub figure: Figure,
+    /// The group.
+    pub group: GroupId,
+    /// Its batches, or the reason why it is not known.
+    pub measured: Result<Measured, NotKnown>,
+    /// Noise floor of the run in the unit of the figure, if it was measured.
+    pub floor: Option<f64>,
+}
+
+/// Runs the twin until a time. `None` if it was interrupted.
+pub type RunTwin<'a> = dyn FnMut(Time) -> Option<Vec<WorkItem>> + 'a;
+
+/// Decisions about one run.
+pub struct Rule<'a> {
+    stop: &'a Stop,
+    groups: Vec<GroupId>,
+    warmup: Option<Time>,
+    round_trip: Time,
+    /// Factor for the accuracy of one of several runs.
+    share: f64,
+    /// Times of the decisions that are left, latest first.
+    times: Vec<Time>,
+    run_twin: Box<RunTwin<'a>>,
+    /// Changes by request and group, once the twin has run.
+    changes: Vec<(usize, GroupId, Change)>,
+    twin_ran: bool,
+    /// True if all intervals were narrow enough at the last decision. Some are so by chance, because their batches vary little. So a run ends at the
+    /// second of two such decisions.
+    narrow_before: bool,
+    ended: Option<Ended>,
+}
+
+impl<'a> Rule<'a> {
+    /// Decisions for one of `runs` runs of `config` with different seeds. Together they are more accurate than one by the square root of their number.
+    pub fn new(stop: &'a Stop, config: &Experiment, runs: u32, run_twin: Box<RunTwin<'a>>) -> Rule<'a> {
+        let duration = config.duration.map_or(0.0, |d| d.0 as f64);
+        let mut times: Vec<Time> = (1..=DECISIONS).map(|n| Time((duration * STEP.powi(n)) as u64)).collect();
+        times.dedup();
+        times.retain(|t| *t > config.observe.warmup);
+        Rule {
+            stop,
+            groups: config.groups.ids().filter(|g| config.workloads.iter().any(|w| w.uses(*g))).collect(),
+            warmup: Some(config.observe.warmup).filter(|w| *w > Time::ZERO),
+            round_trip: round_trip(config),
+            share: f64::from(runs.max(1)).sqrt(),
+            times,
+            run_twin,
+            changes: Vec::new(),
+            twin_ran: false,
+            narrow_before: false,
+            ended: None,
+        }
+    }
+
+    /// Reason of the end, if the rule ended the run.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// The figures of a run that ended at `now`.
+    pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
+        let span = Span { now, warmup: self.warmup, round_trip: self.round_trip };
+        let mut all = Vec::new();
+        for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
+            let of = |group: &GroupId| {
+                let own = || work.iter().filter(|i| i.group == *group);
+                let figure = match figure {
+                    Some(figure) => figure.clone(),
+                    None => Figure::headline(&own().copied().collect::<Vec<_>>())?,
+                };
+                own().any(|i| figure.counts(i)).then_some((figure, *group))
+            };
+            let mut found: Vec<(Figure, GroupId)> = self.groups.iter().filter_map(of).collect();
+            // A figure without messages is reported too.
+            if let (true, Some(figure), Some(group)) = (found.is_empty(), figure, self.groups.first()) {
+                found.push((figure.clone(), *group));
+            }
+            for (figure, group) in found {
+                let measured = Measured::new(&figure, group, work, &span);
+                let change = self.changes.iter().find(|(r, g, _)| (*r, *g) == (request, group)).map(|c| c.2);
+                let half_width = measured.as_ref().ok().and_then(|m| interval(&figure, &[m]).ok()).map(|i| i.half_width());
+                let floor = change.zip(half_width).map(|(c, half)| c.floor(half, now));
+                all.push(Outcome { request, figure, group, measured, floor });
+            }
+        }
+        all
+    }
+
+    /// Interval of an outcome, if it is accurate enough.
+    fn accurate(&self, outcome: &Outcome) -> Option<Interval> {
+        let within = self.stop.known[outcome.request].within * self.share;
+        let m = outcome.measured.as_ref().ok()?;
+        interval(&outcome.figure, &[m]).ok().filter(|i| i.is_within(within))
+    }
+
+    /// Runs the twin for a tenth of the time so far, and notes by how much the figures change. Returns false if it was interrupted.
+    fn measure_changes(&mut self, outcomes: &[Outcome], work: &[WorkItem], now: Time) -> bool {
+        let until = now / TWIN;
+        let Some(other) = (self.run_twin)(until) else { return false };
+        self.twin_ran = true;
+        for o in outcomes {
+            // The same messages in both runs; early ones are left out where enough others remain.
+            let from = o.measured.as_ref().map_or(Time::ZERO, Measured::warmup);
+            let from = if from * 2 <= until { from } else { Time::ZERO };
+            let value = |work: &[WorkItem]| value_at(&o.figure, o.group, work, from, until);
+            if let (Some(own), Some(other)) = (value(work), value(&other)) {
+                self.changes.push((o.request, o.group, Change { until, change: (own - other).abs() }));
+            }
+        }
+        true
+    }
+}
+
+impl Decisions for Rule<'_> {
+    fn next(&self) -> TimeOrNever {
+        self.times.last().copied().into()
+    }
+
+    fn ends(&mut self, now: Time, work: Vec<WorkItem>) -> bool {
+        while self.times.last().is_some_and(|t| *t <= now) {
+            self.times.pop();
+        }
+        let outcomes = self.outcomes(&work, now);
+        let narrow = !outcomes.is_empty() && outcomes.iter().all(|o| self.accurate(o).is_some());
+        if !std::mem::replace(&mut self.narrow_before, narrow) || !narrow {
+            return false;
+        }
+        if !self.twin_ran && !self.measure_changes(&outcomes, &work, now) {
+            return false;
+        }
+        // Floors that are due to chance shrink while the run goes on.
+        let mut all = true;
+        for o in &outcomes {
+            let Some(i) = self.accurate(o) else { continue };
+            let Some((.., change)) = self.changes.iter().find(|(r, g, _)| (*r, *g) == (o.request, o.group)) else { continue };
+            let (floor, limit) =
+                (change.floor(i.half_width(), now), self.stop.known[o.request].within * self.share * i.value.abs());
+            if floor > limit {
+                all = false;
+                if floor >= change.change {
+                    self.ended = Some(Ended::Floor);
+                    return true;
+                }
+            }
+        }
+        if all {
+            self.ended = Some(Ended::Known);
+        }
+        all
+    }
+}
+
+impl std::fmt::Debug for Rule<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule").field("stop", &self.stop).field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+/// Round-trip time between the first host and the last one, of a full segment and its ACK, on the empty network.
+fn round_trip(config: &Experiment) -> Time {
+    let network = &config.network;
+    let all = hosts(network);
+    let (Some(&from), Some(&to), Ok(fib)) = (all.first(), all.last(), Fib::new(network)) else { return Time::ZERO };
+    let stack = config.groups.iter().next().map(|g| (u64::from(g.tcp.mss + g.tcp.header), u64::from(g.tcp.ack_size)));
+    let (segment, ack) = stack.unwrap_or((1_500, 40));
+    Time(fib.path_time(network, (from, to), 0, segment) + fib.path_time(network, (to, from), 0, ack))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_part_of_floor_shrinks() {
+        let change = Change { until: Time(100), change: 2.0 };
+        // Over the tenth the figure is uncertain by 1.0 * sqrt(10): 2.0 may be chance, and is 2.0 / sqrt(10) for the whole time.
+        assert!((change.floor(1.0, Time(1_000)) - 0.632).abs() < 1e-3);
+        assert_eq!(change.floor(0.1, Time(1_000)), 2.0);
+        assert!((change.floor(1.0, Time(100_000)) - 0.063).abs() < 1e-3);
+    }
+}
