@@ -5,6 +5,7 @@ use crate::engine::connection::{Connection, ReceivedRanges};
 use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
@@ -147,6 +148,8 @@ impl SimState {
             return;
         }
         let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
+        let mut cc = CcState::default();
+        sender.cc().state(self.tcp[sender.group()].mss, &mut cc);
         self.recorder.sample(TcpRow {
             time_ps: now.0,
             conn_id: s.conn_id,
@@ -159,6 +162,7 @@ impl SimState {
             bytes_acked: sender.snd_una().min(sender.written()),
             retrans: sender.cold.retransmitted,
             ca_state: sender.ca_state() as u8,
+            cc,
         });
     }
 }
