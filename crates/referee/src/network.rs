@@ -123,11 +123,12 @@ impl Case {
             "\n[topology]\nkind = \"dumbbell\"\nleft = {pairs}\naccess     = {{ rate = \"10Gbps\", delay = \"{}us\" }}",
             ACCESS_MS * 1e3
         );
-        let delay = (rtt_ms / 2.0 - 2.0 * ACCESS_MS) * 1e3;
-        let (kbps, buffer) = (mbps * 1e3, self.path.buffer());
+        // Whole nanoseconds.
+        let delay = ((rtt_ms / 2.0 - 2.0 * ACCESS_MS) * 1e6).round() / 1e3;
+        let buffer = self.path.buffer();
         let _ = writeln!(
             out,
-            "bottleneck = {{ rate = \"{kbps}kbps\", delay = \"{delay}us\", buffer = \"{buffer}pkt\", queue = {queue} }}"
+            "bottleneck = {{ rate = \"{mbps}Mbps\", delay = \"{delay}us\", buffer = \"{buffer}pkt\", queue = {queue} }}"
         );
         if let Some(delays) = self.extra_delay {
             let _ = writeln!(out, "extra-delay = \"{delays}\"");
