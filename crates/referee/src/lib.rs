@@ -61,9 +61,21 @@ pub fn referee(request: &Request, stop: &AtomicBool, progress: &(dyn Fn(usize, u
         }
     });
     let results = results.into_inner().unwrap_or_default();
-    let mut findings = Vec::new();
-    for found in results.into_iter().flatten() {
-        findings.extend(found?);
-    }
+    let findings = results.into_iter().flatten().collect::<Result<Vec<Finding>, RefereeError>>()?;
+    let findings = merge_groups(findings);
     Ok(Report { cc: request.cc.clone(), world: request.world.clone(), findings, scenarios: shared.scenarios() })
+}
+
+/// Replaces a group that is not about the congestion control by one finding.
+fn merge_groups(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut merged = Vec::new();
+    for group in findings.chunk_by(|a, b| a.group == b.group) {
+        match group {
+            [first, ..] if group.len() > 1 && group.iter().all(|f| f.verdict == Verdict::NotApplicable) => {
+                merged.push(Finding { row: "all rows", scenarios: Vec::new(), ..first.clone() });
+            }
+            _ => merged.extend_from_slice(group),
+        }
+    }
+    merged
 }

@@ -79,6 +79,8 @@ pub(crate) struct Case {
     pub(crate) samples: Option<&'static str>,
     /// Hosts with longer links, as `extra-delay` of a scenario.
     pub(crate) extra_delay: Option<&'static str>,
+    /// Further keys of `[transport]`.
+    pub(crate) transport: Option<&'static str>,
 }
 
 impl Case {
@@ -86,7 +88,17 @@ impl Case {
     pub(crate) fn new(row: &str, path: PathSpec, seconds: f64, traffic: Vec<Traffic>) -> Case {
         let ccs: Vec<&str> = traffic.iter().filter_map(|t| t.cc.as_deref()).collect();
         let name = format!("{row}-{}", ccs.join("-"));
-        Case { name, path, seconds, warmup: seconds / 5.0, traffic, changes: Vec::new(), samples: None, extra_delay: None }
+        Case {
+            name,
+            path,
+            seconds,
+            warmup: seconds / 5.0,
+            traffic,
+            changes: Vec::new(),
+            samples: None,
+            extra_delay: None,
+            transport: None,
+        }
     }
 
     /// Adds a change of the bottleneck at `seconds`.
@@ -137,6 +149,9 @@ impl Case {
             let _ = writeln!(out, "\n[[topology.change]]\nport = \"bottleneck\"\nat = \"{}ns\"\n{}", c.at_ns, c.keys);
         }
         let _ = writeln!(out, "\n[transport]\nstack = \"linux\"");
+        if let Some(keys) = self.transport {
+            let _ = writeln!(out, "{keys}");
+        }
         let mut ccs: Vec<(usize, &str)> = Vec::new();
         for (i, t) in self.traffic.iter().enumerate() {
             if let Some(cc) = t.cc.as_deref() {

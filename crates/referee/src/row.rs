@@ -103,8 +103,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Judges `cc` in this row; `None` if nothing of the group applies.
-    pub(crate) fn judge(&self, bench: &Bench<'_>, cc: &str) -> Result<Option<Finding>, RefereeError> {
+    /// Judges `cc` in this row.
+    pub(crate) fn judge(&self, bench: &Bench<'_>, cc: &str) -> Result<Finding, RefereeError> {
         let (value, band, verdict) = match &self.measure {
             Measure::Number(measure, unit, band) => number(bench, cc, *measure, *unit, *band)?,
             Measure::Case(case) => match case(bench, cc)? {
@@ -121,7 +121,7 @@ impl Row {
             },
         };
         let scenarios = bench.scenarios();
-        Ok(Some(Finding { group: self.group, row: self.name, value, band, source: self.source, verdict, scenarios }))
+        Ok(Finding { group: self.group, row: self.name, value, band, source: self.source, verdict, scenarios })
     }
 }
 

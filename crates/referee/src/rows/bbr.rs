@@ -15,10 +15,11 @@ type Decision = Result<Result<Decided, Absent>, RefereeError>;
 const NO_BBR: Absent = Absent::NotApplicable("has no states of BBR");
 const NOT_BBR3: Absent = Absent::NotApplicable("has no such state");
 const REORDERING: Absent = Absent::Unknown("needs a link that reorders packets");
-const BATCHES: Absent = Absent::Unknown("needs a link that releases packets in batches");
 
 /// 20 Mbit/s, 40 ms, 12 BDP of buffer: no packet is lost.
 const PATH: PathSpec = PathSpec { mbps: 20.0, rtt_ms: 40.0, buffer: 12.0, queue: "\"drop-tail\"" };
+/// The same with 20 ms, so that ProbeBW_UP follows after 34 rounds.
+const SHORT: PathSpec = PathSpec { rtt_ms: 20.0, ..PATH };
 /// Payload of a full segment and its bytes on the wire of the bottleneck.
 const PAYLOAD: f64 = 1448.0;
 const WIRE: f64 = 1538.0;
@@ -35,7 +36,7 @@ macro_rules! row {
 pub(crate) const ROWS: &[Row] = &[
     row!("1 Startup: max_bw / payload rate of the link", full_pipe_bw),
     row!("1 Startup: rounds without growth before Drain", full_pipe_rounds),
-    row!("2 Startup, limited application, 10 % loss: next state", |b, cc| loss_ends_startup(b, cc)),
+    row!("2 Startup, limited application, 10 % loss: end of Startup", |b, cc| loss_ends_startup(b, cc)),
     row!("3 Drain: pacing rate / bw", drain_gain),
     row!("3 Drain: data in flight at its end / BDP", drain_end),
     row!("4 Drain, rate - 10 % on entry: rounds", drain_rounds),
@@ -47,17 +48,17 @@ pub(crate) const ROWS: &[Row] = &[
     row!("10 ProbeRTT: duration", probe_rtt_duration),
     row!("10 ProbeRTT: smallest window / BDP", probe_rtt_window),
     row!("11 pauses of 6 s: ProbeRTT within 300 ms after one", idle_restart),
-    row!("12 Startup, ACKs in batches", |_, _| Ok(Err(BATCHES))),
-    row!("13 ProbeBW_CRUISE, batches begin", |_, _| Ok(Err(BATCHES))),
+    row!("12 Startup, ACKs in batches of 20 ms", batches_in_startup),
+    row!("13 ProbeBW, ACKs in batches of 20 ms: goodput / link", batches_in_cruise),
     row!("14 BDP below one packet: smallest window", small_bdp),
     row!("15 10 to 100 Mbit/s: rounds in ProbeBW_UP to 90 %", rate_up),
     row!("16 100 to 10 Mbit/s: max_bw / link after 2 cycles", rate_down),
     row!("17 policer of 10 Mbit/s: goodput / token rate", policer),
-    row!("18 reordering, needless recovery", |_, _| Ok(Err(REORDERING))),
-    row!("19 reordering, needless timeout", |_, _| Ok(Err(REORDERING))),
+    row!("18 reordering, needless recovery", |b, cc| missing(b, cc, REORDERING)),
+    row!("19 reordering, needless timeout", |b, cc| missing(b, cc, REORDERING)),
     row!("20 ProbeRTT before the pipe is full: next state", probe_rtt_in_startup),
     row!("21 ProbeBW_UP, 10 % loss: inflight_longterm / before", loss_bounds),
-    row!("22 ProbeBW_REFILL, the application pauses", |_, _| Ok(Err(Absent::Unknown("needs a pause at a given time")))),
+    row!("22 ProbeBW_REFILL, the application pauses: max_bw / before", pause_in_refill),
 ];
 
 fn bulk(row: &str, path: PathSpec, seconds: f64, cc: &str) -> Case {
@@ -187,12 +188,17 @@ fn lossy_startup(cc: &str) -> Case {
 
 fn loss_ends_startup(bench: &Bench<'_>, cc: &str) -> Decision {
     let of = |seen: &Seen| {
-        // Startup lasts until the losses.
-        let startup = seen.find("Startup", 0)?;
-        let next = seen.next(startup)?;
-        (seen.samples.seconds(next.first) >= 1.0).then(|| state(next.state, "Drain"))
+        let next = seen.next(seen.find("Startup", 0)?)?;
+        let at = seen.samples.seconds(next.first);
+        // A limited application has less than a BDP in flight, so that Drain ends with the ACK that begins it.
+        let holds = (1.0..3.0).contains(&at) && seen.samples.int(next.first, "full_bw_reached") == Some(1.0);
+        Some(Decided {
+            value: format!("{at:.2} s, {}", next.state),
+            band: "by the losses at 1 to 2 s".into(),
+            holds: Some(holds),
+        })
     };
-    decide(bench, &lossy_startup(cc), of, Absent::Unknown("Startup did not last until the losses"))
+    decide(bench, &lossy_startup(cc), of, Absent::Unknown("Startup did not end"))
 }
 
 fn drain_gain(bench: &Bench<'_>, cc: &str) -> Decision {
@@ -256,9 +262,11 @@ fn down_gain(bench: &Bench<'_>, cc: &str) -> Decision {
 }
 
 fn down_to_refill(bench: &Bench<'_>, cc: &str) -> Decision {
+    // The time to the next probe is below that to ProbeRTT.
+    let case = bulk("bbr-short", SHORT, 15.0, cc);
     let second_down = |seen: &Seen| seen.find("ProbeBW_DOWN", seen.up()?);
     let of = |seen: &Seen, down: usize| Some(state(seen.next(down)?.state, "ProbeBW_REFILL"));
-    decide_at(bench, &steady(cc), second_down, |c, at| named(slower(c, at), "bbr-down-slower"), of)
+    decide_at(bench, &case, second_down, |c, at| named(slower(c, at), "bbr-down-slower"), of)
 }
 
 fn probe_rtt_duration(bench: &Bench<'_>, cc: &str) -> Decision {
@@ -361,30 +369,80 @@ fn probe_rtt_in_startup(bench: &Bench<'_>, cc: &str) -> Decision {
 }
 
 fn loss_bounds(bench: &Bench<'_>, cc: &str) -> Decision {
-    // A first loss sets the bound; the loss at the entry of a later ProbeBW_UP lowers it.
-    let case = named(steady(cc).change(2.0, "loss = \"5%\"").change(2.5, "loss = \"0%\""), "bbr-bounded");
+    let burst =
+        |case: Case, at, row| named(case.change_at(at, "loss = \"10%\"").change_at(at + 200_000_000, "loss = \"0%\""), row);
+    let case = bulk("bbr-short", SHORT, 15.0, cc);
+    let Some(first) = see(bench, &case)? else { return Ok(Err(NO_BBR)) };
+    let Some(up) = first.up() else { return Ok(Err(NOT_BBR3)) };
+    // Losses in one ProbeBW_UP set the bound; those at the entry of a later one lower it.
+    let bounded = burst(case, first.entry_ns(up), "bbr-bounded");
     let bounded_up = |seen: &Seen| {
-        let up = |i: &usize| {
-            let first = seen.stays[*i].first;
-            seen.stays[*i].state == "ProbeBW_UP" && seen.samples.int(first, "inflight_longterm_bytes").is_some()
-        };
-        (0..seen.stays.len()).find(up)
-    };
-    let change = |case: Case, at| {
-        named(case.change_at(at, "loss = \"10%\"").change_at(at + 1_000_000_000, "loss = \"0%\""), "bbr-up-loss")
+        let has_bound = |s: &Stay| seen.samples.int(s.first, "inflight_longterm_bytes").is_some();
+        (up + 1..seen.stays.len()).find(|i| seen.stays[*i].state == "ProbeBW_UP" && has_bound(&seen.stays[*i]))
     };
     let of = |seen: &Seen, up: usize| {
         let before = seen.samples.int(seen.stays[up].first, "inflight_longterm_bytes")?;
         let next = seen.next(up)?;
-        let after = seen.samples.int(next.first, "inflight_longterm_bytes")?;
-        // BBR.Beta = 0.7; the bound may have grown in between.
-        let ratio = after / before;
-        let holds = next.state == "ProbeBW_DOWN" && (0.69..1.0).contains(&ratio);
-        Some(Decided {
-            value: format!("{ratio:.2}, then {}", next.state),
-            band: "0.7 (Beta) to 1, then ProbeBW_DOWN".into(),
-            holds: Some(holds),
-        })
+        let ratio = seen.samples.int(next.first, "inflight_longterm_bytes")? / before;
+        // BBR.Beta is 0.7; the bound may have grown before the loss.
+        let holds = next.state == "ProbeBW_DOWN" && (0.69..1.1).contains(&ratio);
+        let value = format!("{ratio:.2}, then {}", next.state);
+        Some(Decided { value, band: "0.7 (Beta) to 1.1, then ProbeBW_DOWN".into(), holds: Some(holds) })
     };
-    decide_at(bench, &case, bounded_up, change, of)
+    decide_at(bench, &bounded, bounded_up, |case, at| burst(case, at, "bbr-up-loss"), of)
+}
+
+/// A case whose stimulus scenarios lack.
+fn missing(bench: &Bench<'_>, cc: &str, absent: Absent) -> Decision {
+    Ok(Err(if see(bench, &steady(cc))?.is_some() { absent } else { NO_BBR }))
+}
+
+/// The network cards of hosts collect packets for 20 ms.
+fn batched(cc: &str) -> Case {
+    let mut case = named(steady(cc), "bbr-batches");
+    case.transport = Some("gro = \"20ms\"");
+    case
+}
+
+fn batches_in_startup(bench: &Bench<'_>, cc: &str) -> Decision {
+    let link = PATH.mbps * 1e6 * PAYLOAD / WIRE;
+    let of = |seen: &Seen| {
+        let end = seen.next(seen.find("Startup", 0)?)?.first;
+        let extra = (0..end).filter_map(|i| seen.samples.int(i, "extra_acked_bytes")).fold(0.0, f64::max);
+        let window = seen.samples.rows()[..end].iter().map(|r| r.cwnd).fold(0.0, f64::max) * PAYLOAD / seen.bdp(end)?;
+        let bw = seen.samples.int(end, "max_bw_bps")? / link;
+        let value = format!("extra_acked {:.0} KB, window {window:.1} BDP, max_bw {bw:.2} of the link", extra / 1e3);
+        let holds = extra > 0.0 && window > 2.0 && bw >= 0.9;
+        Some(Decided { value, band: "extra_acked > 0, window > 2 BDP, max_bw near 1".into(), holds: Some(holds) })
+    };
+    decide(bench, &batched(cc), of, Absent::Unknown("no extra_acked in the state"))
+}
+
+fn batches_in_cruise(bench: &Bench<'_>, cc: &str) -> Decision {
+    let link = PATH.mbps * 1e6 * PAYLOAD / WIRE;
+    let of = |seen: &Seen| {
+        let value = format!("{:.2}", seen.samples.rate(1.0, 4.5)? / link);
+        Some(Decided { value, band: "report (batches from the start)".into(), holds: None })
+    };
+    decide(bench, &batched(cc), of, Absent::Unknown("nothing arrived"))
+}
+
+fn pause_in_refill(bench: &Bench<'_>, cc: &str) -> Decision {
+    let train = |row: &str, bytes: u64| {
+        let keys = format!("kind = \"on-off\"\nsizes = \"{bytes}B\"\ngaps = \"40ms\"");
+        Case::new(row, PATH, 12.0, vec![Traffic::of(cc, 1, &keys)]).sampled("ack").whole()
+    };
+    let Some(first) = see(bench, &train("bbr-trains", 1_000_000_000))? else { return Ok(Err(NO_BBR)) };
+    let Some(refill) = first.find("ProbeBW_REFILL", 0) else { return Ok(Err(NOT_BBR3)) };
+    // The train ends a third of a BDP after the entry.
+    let row = first.samples.rows()[first.stays[refill].first];
+    let bytes = row.bytes_acked + row.unacked_bytes + (PATH.bdp() * PAYLOAD / 3.0) as u64;
+    let of = |seen: &Seen| {
+        let (at, next) = (seen.stays.get(refill)?, seen.next(refill)?);
+        let ratio = seen.samples.int(next.first, "max_bw_bps")? / seen.samples.int(at.first, "max_bw_bps")?;
+        let value = format!("{ratio:.2}, then {}", next.state);
+        let holds = ratio >= 0.99 && next.state == "ProbeBW_UP";
+        Some(Decided { value, band: "at least 1, then ProbeBW_UP".into(), holds: Some(holds) })
+    };
+    decide(bench, &train("bbr-refill-pause", bytes), of, Absent::Unknown("ProbeBW_REFILL did not end"))
 }
