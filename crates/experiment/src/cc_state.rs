@@ -48,7 +48,7 @@ pub const COLUMNS: &[CcColumn; COUNT] = &[
     ),
     column("inflight_longterm_bytes", "B", CcValue::Whole, "BBR.inflight_longterm: bbr3; null without a bound"),
     column("inflight_shortterm_bytes", "B", CcValue::Whole, "BBR.inflight_shortterm: bbr3; null without a bound"),
-    column("extra_acked_bytes", "B", CcValue::Whole, "BBR.extra_acked, the volume of aggregated ACKs: bbr3"),
+    column("extra_acked_bytes", "B", CcValue::Whole, "BBR.extra_acked, the volume of aggregated ACKs: bbr, bbr3"),
     column("full_bw_bps", "bit/s", CcValue::Whole, "BBR.full_bw, the baseline of the search for a full pipe: bbr, bbr3"),
     column("full_bw_count", "1", CcValue::Whole, "BBR.full_bw_count, rounds without growth by a quarter: bbr, bbr3"),
     column("full_bw_reached", "1", CcValue::Whole, "BBR.full_bw_reached, 1 once the pipe was full: bbr, bbr3"),

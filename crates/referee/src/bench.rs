@@ -30,6 +30,10 @@ pub struct Request {
 impl Request {
     /// Checks that the congestion control exists.
     pub(crate) fn check(&self) -> Result<(), RefereeError> {
+        let worlds: Vec<&str> = self.worlds.list().iter().map(|w| w.name()).collect();
+        if !worlds.contains(&self.world.as_str()) {
+            return Err(RefereeError::Usage(format!("there is no backend `{}`; legal: {}", self.world, worlds.join(", "))));
+        }
         let names: Vec<&str> = self.worlds.congestion_controls().iter().map(|e| e.entry.name).collect();
         if names.contains(&self.cc.as_str()) {
             return Ok(());

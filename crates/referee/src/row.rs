@@ -105,7 +105,22 @@ pub(crate) struct Row {
 impl Row {
     /// Judges `cc` in this row.
     pub(crate) fn judge(&self, bench: &Bench<'_>, cc: &str) -> Result<Finding, RefereeError> {
-        let (value, band, verdict) = match &self.measure {
+        let (value, band, verdict) = match self.decide(bench, cc) {
+            Ok(decided) => decided,
+            // Other rows may have scenarios that the backend accepts.
+            Err(RefereeError::Scenario(_, errors)) => {
+                let reason = errors.list().first().map_or("refused", |e| e.message());
+                ("-".into(), format!("refused: {reason}"), Verdict::Unknown)
+            }
+            Err(other) => return Err(other),
+        };
+        let scenarios = bench.scenarios();
+        Ok(Finding { group: self.group, row: self.name, value, band, source: self.source, verdict, scenarios })
+    }
+
+    /// Value, band and verdict.
+    fn decide(&self, bench: &Bench<'_>, cc: &str) -> Result<(String, String, Verdict), RefereeError> {
+        Ok(match &self.measure {
             Measure::Number(measure, unit, band) => number(bench, cc, *measure, *unit, *band)?,
             Measure::Case(case) => match case(bench, cc)? {
                 Ok(d) => {
@@ -119,9 +134,7 @@ impl Row {
                 Err(Absent::NotApplicable(reason)) => ("-".into(), reason.to_owned(), Verdict::NotApplicable),
                 Err(Absent::Unknown(reason)) => ("-".into(), reason.to_owned(), Verdict::Unknown),
             },
-        };
-        let scenarios = bench.scenarios();
-        Ok(Finding { group: self.group, row: self.name, value, band, source: self.source, verdict, scenarios })
+        })
     }
 }
 

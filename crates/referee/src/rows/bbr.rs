@@ -14,7 +14,6 @@ type Decision = Result<Result<Decided, Absent>, RefereeError>;
 
 const NO_BBR: Absent = Absent::NotApplicable("has no states of BBR");
 const NOT_BBR3: Absent = Absent::NotApplicable("has no such state");
-const REORDERING: Absent = Absent::Unknown("needs a link that reorders packets");
 
 /// 20 Mbit/s, 40 ms, 12 BDP of buffer: no packet is lost.
 const PATH: PathSpec = PathSpec { mbps: 20.0, rtt_ms: 40.0, buffer: 12.0, queue: "\"drop-tail\"" };
@@ -54,8 +53,8 @@ pub(crate) const ROWS: &[Row] = &[
     row!("15 10 to 100 Mbit/s: rounds in ProbeBW_UP to 90 %", rate_up),
     row!("16 100 to 10 Mbit/s: max_bw / link after 2 cycles", rate_down),
     row!("17 policer of 10 Mbit/s: goodput / token rate", policer),
-    row!("18 reordering, needless recovery", |b, cc| missing(b, cc, REORDERING)),
-    row!("19 reordering, needless timeout", |b, cc| missing(b, cc, REORDERING)),
+    row!("18 reordering, needless recoveries: bounds afterwards", reordering),
+    row!("19 delay of 500 ms, needless timeout: bounds afterwards", needless_timeout),
     row!("20 ProbeRTT before the pipe is full: next state", probe_rtt_in_startup),
     row!("21 ProbeBW_UP, 10 % loss: inflight_longterm / before", loss_bounds),
     row!("22 ProbeBW_REFILL, the application pauses: max_bw / before", pause_in_refill),
@@ -392,9 +391,42 @@ fn loss_bounds(bench: &Bench<'_>, cc: &str) -> Decision {
     decide_at(bench, &bounded, bounded_up, |case, at| burst(case, at, "bbr-up-loss"), of)
 }
 
-/// A case whose stimulus scenarios lack.
-fn missing(bench: &Bench<'_>, cc: &str, absent: Absent) -> Decision {
-    Ok(Err(if see(bench, &steady(cc))?.is_some() { absent } else { NO_BBR }))
+/// Bounds of the model in a sample.
+fn bounds(seen: &Seen, place: usize) -> String {
+    let columns = ["bw_shortterm_bps", "inflight_shortterm_bytes", "inflight_longterm_bytes"];
+    let set: Vec<&str> = columns.into_iter().filter(|c| seen.samples.int(place, c).is_some()).collect();
+    if set.is_empty() { "none".into() } else { set.join(", ") }
+}
+
+fn reordering(bench: &Bench<'_>, cc: &str) -> Decision {
+    let mut case = named(steady(cc), "bbr-reordering");
+    case.reordering_ms = Some(8.0);
+    let of = |seen: &Seen| {
+        let rows = seen.samples.rows();
+        let recoveries = rows.windows(2).filter(|pair| pair[0].ca_state < 3 && pair[1].ca_state == 3).count();
+        // A second after the end of the last one.
+        let last = rows.iter().rposition(|r| r.ca_state >= 3)?;
+        let after = seen.samples.before(seen.samples.seconds(last) + 1.0)?;
+        let found = bounds(seen, after);
+        let holds = found == "none" && rows[after].time_ps > rows[last].time_ps;
+        let value = format!("{found}, after {recoveries} recoveries without a loss");
+        Some(Decided { value, band: "none: the state is restored".into(), holds: Some(holds) })
+    };
+    decide(bench, &case, of, Absent::Unknown("no recovery began"))
+}
+
+fn needless_timeout(bench: &Bench<'_>, cc: &str) -> Decision {
+    let case = named(steady(cc), "bbr-delay").change(3.0, "delay = \"500ms\"").change(3.1, "delay = \"19.8ms\"");
+    let of = |seen: &Seen| {
+        let rows = seen.samples.rows();
+        let last = rows.iter().rposition(|r| r.ca_state == 4)?;
+        let after = seen.samples.before(seen.samples.seconds(last) + 1.0)?;
+        let found = bounds(seen, after);
+        let holds = found == "none" && rows[after].time_ps > rows[last].time_ps;
+        let value = format!("{found}, {}", rows[after].cc.text("cc_state")?);
+        Some(Decided { value, band: "none: the state is restored".into(), holds: Some(holds) })
+    };
+    decide(bench, &case, of, Absent::Unknown("no timeout occurred"))
 }
 
 /// The network cards of hosts collect packets for 20 ms.

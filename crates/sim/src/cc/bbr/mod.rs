@@ -341,6 +341,7 @@ impl CongestionControl for Bbr {
         s.whole("pacing_rate_bps", 8 * Bbr::bytes_per_sec(self.pacing, mss.into()));
         s.whole("max_bw_bps", bits(self.bw.get()));
         s.whole("bw_bps", bits(self.bandwidth()));
+        s.whole("extra_acked_bytes", self.extra_acked[0].max(self.extra_acked[1]) * u64::from(mss));
         s.whole("full_bw_bps", bits(self.full_bw));
         s.whole("full_bw_count", self.full_bw_count.into());
         s.whole("full_bw_reached", self.full_bw_reached.into());
