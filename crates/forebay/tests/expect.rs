@@ -13,7 +13,11 @@ fn values_are_judged() {
     for (entry, code, line) in [
         ("metric = \"goodput_bps\"\nbetween = [\"1Mbps\", \"1Gbps\"]\nsource = \"RFC 1\"", 0, "(RFC 1): within"),
         ("metric = \"utilization\"\nbetween = [0, \"1%\"]", 1, "expected at most 1 %: outside"),
-        ("metric = \"fct_small_p99_s\"\nbetween = [\"1ms\", \"2ms\"]", 1, "no value, expected 1 ms to 2 ms: unknown (not measured)"),
+        (
+            "metric = \"fct_small_p99_s\"\nbetween = [\"1ms\", \"2ms\"]",
+            1,
+            "no value, expected 1 ms to 2 ms: unknown (not measured)",
+        ),
         ("metric = \"drops\"\nbetween = [0, inf]", 0, "expected at least 0: within"),
     ] {
         scratch.file("s.toml", &expecting(&[entry]));

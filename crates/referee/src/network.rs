@@ -102,7 +102,8 @@ impl Case {
             changes: Vec::new(),
             samples: None,
             extra_delay: None,
-            transport: None, reordering_ms: None,
+            transport: None,
+            reordering_ms: None,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::bench::{Bench, RefereeError};
 use crate::network::{Case, PathSpec, Traffic};
 use crate::row::{Absent, Decided, Measure, Row};
 use crate::samples::{Samples, Stay};
+use forebay_experiment::rows::TimeoutKind;
 
 const GROUP: &str = "BBR (draft-ietf-ccwg-bbr, test cases)";
 const SOURCE: &str = "ccwg-bbr";
@@ -78,6 +79,8 @@ fn limited(row: &str, seconds: f64, cc: &str) -> Case {
 struct Seen {
     samples: Samples,
     stays: Vec<Stay>,
+    /// Times of retransmission timeouts, s.
+    timeouts: Vec<f64>,
 }
 
 impl Seen {
@@ -120,9 +123,12 @@ impl Seen {
 }
 
 fn see(bench: &Bench<'_>, case: &Case) -> Result<Option<Seen>, RefereeError> {
-    let samples = Samples::of(&*bench.run(case)?);
+    let run = bench.run(case)?;
+    let samples = Samples::of(&run);
     let stays = samples.stays();
-    Ok((!stays.is_empty()).then_some(Seen { samples, stays }))
+    let expired = run.report.timeouts.iter().filter(|t| !matches!(t.kind, TimeoutKind::Probe | TimeoutKind::Syn));
+    let timeouts = expired.map(|t| t.time_ps as f64 * 1e-12).collect();
+    Ok((!stays.is_empty()).then_some(Seen { samples, stays, timeouts }))
 }
 
 fn within(value: f64, low: f64, high: f64) -> Decided {
@@ -419,10 +425,11 @@ fn needless_timeout(bench: &Bench<'_>, cc: &str) -> Decision {
     let case = named(steady(cc), "bbr-delay").change(3.0, "delay = \"500ms\"").change(3.1, "delay = \"19.8ms\"");
     let of = |seen: &Seen| {
         let rows = seen.samples.rows();
-        let last = rows.iter().rposition(|r| r.ca_state == 4)?;
-        let after = seen.samples.before(seen.samples.seconds(last) + 1.0)?;
+        // The ACK that follows shows that nothing was lost (F-RTO, Eifel). The path is as before half a second later.
+        let timeout = *seen.timeouts.first()?;
+        let after = seen.samples.before(timeout + 2.0)?;
         let found = bounds(seen, after);
-        let holds = found == "none" && rows[after].time_ps > rows[last].time_ps;
+        let holds = found == "none" && seen.samples.seconds(after) > timeout + 1.0;
         let value = format!("{found}, {}", rows[after].cc.text("cc_state")?);
         Some(Decided { value, band: "none: the state is restored".into(), holds: Some(holds) })
     };
