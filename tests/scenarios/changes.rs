@@ -67,7 +67,7 @@ fn rate_applies_to_waiting_packets() {
 
 #[test]
 fn equal_values_keep_the_trajectory() {
-    for queue in ["drop-tail", "red", "fq-codel", "pie"] {
+    for queue in ["drop-tail", "fq-codel", "pie"] {
         let sets = [format!("topology.bottleneck.queue={queue}")];
         let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
         let still = with(FLOW, &[], &sets);

@@ -16,7 +16,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         group: GROUP,
         name: "goodput of one flow, buffer of 1 BDP",
-        source: "RFC 9743 5.1 (relative)",
+        source: "RFC 9743 6.1 (relative)",
         measure: Measure::Number(goodput, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {

@@ -1,4 +1,4 @@
-//! Paths that change, lose packets, or are long (RFC 9743 sections 5.3 and 6.1).
+//! Paths that change, lose packets, or are long (RFC 9743 sections 6.4, 7.2, 7.4, 7.6 and 7.7.1).
 
 use crate::bench::{Bench, RefereeError};
 use crate::network::{COMMON, Case, PathSpec, Traffic};
@@ -17,40 +17,53 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         group: GROUP,
         name: "rate 10 to 50 Mbit/s: time to 80 %",
-        source: "RFC 9743 6.1 (path changes)",
+        source: "RFC 9743 7.7.1 (relative)",
         measure: Measure::Number(rise, Dimension::Seconds, Band::AtMost { factor: 1.5, plus: 0.5 }),
     },
     Row {
         group: GROUP,
         name: "rate 50 to 10 Mbit/s: loss rate in 15 s",
-        source: "RFC 9743 6.1 (path changes)",
+        source: "RFC 9743 7.7.1 (relative)",
         measure: Measure::Number(fall, Dimension::Fraction, Band::AtMost { factor: 3.0, plus: 0.0 }),
     },
     Row {
         group: GROUP,
         name: "RTT 40 to 140 ms: goodput afterwards",
-        source: "RFC 9743 6.1 (varying delay)",
+        source: "RFC 9743 7.2 (relative)",
         measure: Measure::Number(longer, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {
         group: GROUP,
         name: "RTT 140 to 40 ms: goodput afterwards",
-        source: "RFC 9743 6.1 (varying delay)",
+        source: "RFC 9743 7.2 (relative)",
         measure: Measure::Number(shorter, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {
         group: GROUP,
         name: "random loss of 1 %: goodput",
-        source: "RFC 9743 5.3 (wireless)",
+        source: "RFC 9743 6.4 (relative)",
         measure: Measure::Number(lossy, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {
         group: GROUP,
         name: "RTT of 600 ms at 10 Mbit/s: goodput",
-        source: "RFC 9743 6.1 (high delay)",
+        source: "RFC 9743 7.4 (relative)",
         measure: Measure::Number(satellite, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
+    Row {
+        group: GROUP,
+        name: "one packet in ten 8 ms late: goodput",
+        source: "RFC 9743 7.6 (relative)",
+        measure: Measure::Number(reordered, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
 ];
+
+fn reordered(bench: &Bench<'_>, cc: &str) -> Number {
+    let mut case = Case::new("reordering", COMMON, 20.0, one(cc));
+    case.reordering_ms = Some(8.0);
+    let run = bench.run(&case)?;
+    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+}
 
 fn one(cc: &str) -> Vec<Traffic> {
     vec![Traffic::long(cc, 1)]

@@ -1,4 +1,4 @@
-//! Active queue management (RFC 9743 section 6.1): one flow behind it, and two beside cubic.
+//! Active queue management (RFC 9743 section 7.1): one flow behind it, and two beside cubic.
 
 use crate::bench::{Bench, RefereeError};
 use crate::network::{COMMON, Case, PathSpec, Traffic};
@@ -6,7 +6,7 @@ use crate::row::{Band, Measure, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "active queue management";
-const SOURCE: &str = "RFC 9743 6.1 (relative)";
+const SOURCE: &str = "RFC 9743 7.1 (relative)";
 
 type Number = Result<Option<f64>, RefereeError>;
 
