@@ -20,8 +20,7 @@ impl Port {
         let (first, tail) = (self.departed, self.ring.tail());
         let old_delay = self.delay;
         // After a decrease no packet may leave before this time, so that it arrives behind those on the wire.
-        let earliest =
-            on_wire.filter(|_| delay < old_delay).map_or(Time::ZERO, |last| (last + Time(1)).saturating_sub(delay));
+        let earliest = on_wire.filter(|_| delay < old_delay).map_or(Time::ZERO, |last| (last + Time(1)).saturating_sub(delay));
         if first == tail {
             self.busy_until = self.busy_until.max(earliest);
         } else {
