@@ -29,10 +29,17 @@ pub struct Expectation {
     pub high: Bound,
     /// Source of the range, such as a section of a standard; empty without one.
     pub source: String,
-    metric_at: At,
-    transport_at: At,
-    workload_at: At,
-    between_at: At,
+    /// Positions of its keys, for errors.
+    pub places: Places,
+}
+
+/// Positions of the keys of an expectation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Places {
+    metric: At,
+    transport: At,
+    workload: At,
+    between: At,
 }
 
 /// End of a range.
@@ -62,10 +69,10 @@ impl Scenario {
     pub fn expectation_error(&self, of: &Expectation, key: ExpectKey, message: String, legal: &[&str], help: String) -> Errors {
         let mut sink = Sink::new(self.sources.clone());
         let (at, text) = match key {
-            ExpectKey::Metric => (of.metric_at, of.metric.as_str()),
-            ExpectKey::Transport => (of.transport_at, of.transport.as_deref().unwrap_or_default()),
-            ExpectKey::Workload => (of.workload_at, of.workload.as_deref().unwrap_or_default()),
-            ExpectKey::Between => (of.between_at, ""),
+            ExpectKey::Metric => (of.places.metric, of.metric.as_str()),
+            ExpectKey::Transport => (of.places.transport, of.transport.as_deref().unwrap_or_default()),
+            ExpectKey::Workload => (of.places.workload, of.workload.as_deref().unwrap_or_default()),
+            ExpectKey::Between => (of.places.between, ""),
         };
         let label = did_you_mean(text, legal.iter().copied()).unwrap_or_else(|| "not possible here".into());
         sink.error(at, message, label, Some(help));
@@ -130,10 +137,7 @@ fn one(cx: &mut Cx, node: &Node) -> Option<Expectation> {
         low,
         high,
         source: source.unwrap_or_default(),
-        metric_at,
-        transport_at,
-        workload_at,
-        between_at,
+        places: Places { metric: metric_at, transport: transport_at, workload: workload_at, between: between_at },
     })
 }
 

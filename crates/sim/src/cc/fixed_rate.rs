@@ -49,7 +49,9 @@ impl CongestionControl for FixedRate {
     const CONTROL: Option<fn(&mut FixedRate, &mut Window, &Ack, &Outcome)> = Some(|cc, w, _, _| w.cwnd = cc.window);
     const PACING_RATE: Option<fn(&FixedRate, u32) -> Rate> = Some(|cc, _| cc.rate);
 
-    fn cong_avoid(&mut self, _w: &mut Window, _ack: &Ack) {}
+    fn cong_avoid(&mut self, w: &mut Window, _ack: &Ack) {
+        w.cwnd = self.window;
+    }
 
     fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> Threshold {
         w.ssthresh
