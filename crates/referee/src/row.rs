@@ -83,6 +83,9 @@ pub(crate) enum Absent {
     Unknown(&'static str),
 }
 
+/// Result of a case, or the reason why there is none.
+pub(crate) type Decision = Result<Result<Decided, Absent>, RefereeError>;
+
 /// Congestion controls that bands are relative to: Reno, as NewReno with SACK, and CUBIC.
 pub(crate) const REFERENCES: [&str; 2] = ["newreno", "cubic"];
 
@@ -91,7 +94,7 @@ pub(crate) enum Measure {
     /// A number, in a unit, of any congestion control. `None`: it could not be measured.
     Number(fn(&Bench<'_>, &str) -> Result<Option<f64>, RefereeError>, Dimension, Band),
     /// A case that decides itself.
-    Case(fn(&Bench<'_>, &str) -> Result<Result<Decided, Absent>, RefereeError>),
+    Case(fn(&Bench<'_>, &str) -> Decision),
 }
 
 /// A criterion.

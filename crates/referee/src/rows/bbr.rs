@@ -4,14 +4,12 @@
 
 use crate::bench::{Bench, RefereeError};
 use crate::network::{Case, PathSpec, Traffic};
-use crate::row::{Absent, Decided, Measure, Row};
+use crate::row::{Absent, Decided, Decision, Measure, Row};
 use crate::samples::{Samples, Stay};
 use forebay_experiment::rows::TimeoutKind;
 
 const GROUP: &str = "BBR (draft-ietf-ccwg-bbr, test cases)";
 const SOURCE: &str = "ccwg-bbr";
-
-type Decision = Result<Result<Decided, Absent>, RefereeError>;
 
 const NO_BBR: Absent = Absent::NotApplicable("has no states of BBR");
 const NOT_BBR3: Absent = Absent::NotApplicable("has no such state");
@@ -36,7 +34,7 @@ macro_rules! row {
 pub(crate) const ROWS: &[Row] = &[
     row!("1 Startup: max_bw / payload rate of the link", full_pipe_bw),
     row!("1 Startup: rounds without growth before Drain", full_pipe_rounds),
-    row!("2 Startup, limited application, 10 % loss: end of Startup", |b, cc| loss_ends_startup(b, cc)),
+    row!("2 Startup, limited application, 10 % loss: end of Startup", loss_ends_startup),
     row!("3 Drain: pacing rate / bw", drain_gain),
     row!("3 Drain: data in flight at its end / BDP", drain_end),
     row!("4 Drain, rate - 10 % on entry: rounds", drain_rounds),
@@ -134,7 +132,7 @@ fn see(bench: &Bench<'_>, case: &Case) -> Result<Option<Seen>, RefereeError> {
 fn within(value: f64, low: f64, high: f64) -> Decided {
     let band = match (low, high) {
         (low, high) if low == high => format!("{low}"),
-        (low, high) if low == 0.0 => format!("at most {high}"),
+        (0.0, high) => format!("at most {high}"),
         (low, f64::INFINITY) => format!("at least {low}"),
         (low, high) => format!("{low} to {high}"),
     };

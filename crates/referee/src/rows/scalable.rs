@@ -2,11 +2,9 @@
 
 use crate::bench::{Bench, RefereeError};
 use crate::network::{Case, PathSpec, Traffic};
-use crate::row::{Absent, Decided, Measure, REFERENCES, Row};
+use crate::row::{Absent, Decided, Decision, Measure, REFERENCES, Row};
 
 const GROUP: &str = "scalable (RFC 9331 4.3)";
-
-type Decision = Result<Result<Decided, Absent>, RefereeError>;
 
 const CLASSIC: Absent = Absent::NotApplicable("not a scalable congestion control");
 
