@@ -163,3 +163,22 @@ fn beside_cubic() {
 fn bbr_without_sack_is_refused() {
     one(PATH, &["transport.recovery=newreno"]);
 }
+
+/// The first states are those of the draft, with the bandwidth of the link in the table when the pipe is full.
+#[test]
+fn states_are_in_the_tcp_table() {
+    let o = one(&PATH.replace("\"bbr\"", "\"bbr3\"").replace("every = \"10ms\"", "every = \"ack\""), &["duration=5s"]);
+    let mut states: Vec<&str> = o.report.tcp.iter().filter_map(|r| r.cc.text("cc_state")).collect();
+    states.dedup();
+    assert_eq!(states[..2], ["Startup", "Drain"], "{states:?}");
+    for state in ["ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP", "ProbeBW_DOWN"] {
+        assert!(states.contains(&state), "{state}: {states:?}");
+    }
+    let drain = o.report.tcp.iter().find(|r| r.cc.text("cc_state") == Some("Drain")).unwrap();
+    let bw = drain.cc.int("max_bw_bps").unwrap() as f64;
+    // Payload of full segments on 100 Mbps.
+    assert!((bw / (100e6 * 1448.0 / 1538.0) - 1.0).abs() < 0.02, "{bw}");
+    assert_eq!((drain.cc.int("full_bw_reached"), drain.cc.int("full_bw_count")), (Some(1), Some(3)));
+    assert!((40_000_000..42_000_000).contains(&drain.cc.int("min_rtt_ns").unwrap()));
+    assert_eq!(drain.cc.float("w_max"), None);
+}

@@ -10,6 +10,7 @@ mod comparison;
 mod data;
 mod deadlines;
 mod dimension;
+mod expectations;
 mod format;
 mod grid;
 mod head_of_line;
@@ -41,6 +42,7 @@ pub use data::{
     Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
 };
 pub use dimension::{Dimension, by_name};
+pub use expectations::{Judged, Verdict, check_expectations, judge_expectations};
 pub use format::{bold, count, factor, list, number, quantity};
 pub use grid::{Grid, GridCell, ports, workloads};
 pub use headline::{Headline, HeadlineChart, headline};

@@ -1,6 +1,6 @@
 //! Link failures, bit errors, packet loss and load balancing.
 
-use forebay_types::{LossModel, PortId, Time, TimeOrNever};
+use forebay_types::{LossModel, PortId, Rate, Time, TimeOrNever};
 
 /// A link that is down for a while, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +34,22 @@ pub struct LinkLoss {
     pub model: LossModel,
 }
 
+/// Change of one direction of a link at a time. Values without a change keep what they were.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// Time of the change.
+    pub at: Time,
+    /// Transmitting port, of a switch.
+    pub port: PortId,
+    /// Rate from then on. The packet in service is completed at the old rate.
+    pub rate: Option<Rate>,
+    /// Delay from then on, of packets whose last bit leaves after the change. Packets do not overtake each other: after a decrease the port pauses
+    /// until the next packet arrives behind those on the wire.
+    pub delay: Option<Time>,
+    /// Loss probability of each packet from then on, 0 to 1.
+    pub loss: Option<f64>,
+}
+
 /// Load balancing over equal-cost paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Balance {
@@ -53,6 +69,8 @@ pub struct Faults {
     pub corruption: Vec<Corruption>,
     /// Directions of links that lose packets.
     pub loss: Vec<LinkLoss>,
+    /// Changes of links.
+    pub changes: Vec<Change>,
     /// Load balancing over equal-cost paths.
     pub balance: Balance,
 }
@@ -67,17 +85,19 @@ pub const MIN_LOSS: f64 = 1e-12;
 pub const LATEST: Time = Time::from_secs(200 * 86_400);
 
 impl Faults {
-    /// Transmitting ports of links that damage or lose packets.
+    /// Transmitting ports of links that damage or lose packets, or change.
     pub fn lossy_ports(&self) -> Vec<PortId> {
-        let mut ports: Vec<PortId> = self.corruption.iter().map(|c| c.port).chain(self.loss.iter().map(|l| l.port)).collect();
+        let changed = self.changes.iter().map(|c| c.port);
+        let mut ports: Vec<PortId> =
+            self.corruption.iter().map(|c| c.port).chain(self.loss.iter().map(|l| l.port)).chain(changed).collect();
         ports.sort_unstable();
         ports.dedup();
         ports
     }
 
-    /// Returns true if all links deliver all packets intact, except while they fail.
+    /// Returns true if all links deliver all packets intact, except while they fail, and never change.
     pub fn links_are_perfect(&self) -> bool {
-        self.corruption.is_empty() && self.loss.is_empty()
+        self.corruption.is_empty() && self.loss.is_empty() && self.changes.is_empty()
     }
 
     /// Returns true if there are no faults and load balancing is by flow hash.

@@ -20,6 +20,8 @@ pub struct LinkErrors {
     bits: Option<BitErrors>,
     loss: Option<Loss>,
     lost: u64,
+    /// Random numbers of a loss that begins during the run.
+    changed: Rng,
 }
 
 #[derive(Debug, Clone)]
@@ -47,10 +49,12 @@ impl LinkErrors {
         let stream = |which: RngStream| which.stream(seed, &[port.index() as u64]);
         let bits = faults.corruption.iter().find(|c| c.port == port);
         let loss = faults.loss.iter().find(|l| l.port == port);
-        (bits.is_some() || loss.is_some()).then(|| LinkErrors {
+        let changes = faults.changes.iter().any(|c| c.port == port);
+        (bits.is_some() || loss.is_some() || changes).then(|| LinkErrors {
             bits: bits.map(|c| BitErrors::new(c.bit_errors, stream(RngStream::BitErrors))),
             loss: loss.map(|l| Loss::new(&l.model, stream(RngStream::LinkLoss))),
             lost: 0,
+            changed: RngStream::LinkLoss.stream(seed, &[port.index() as u64, 1]),
         })
     }
 
@@ -64,6 +68,15 @@ impl LinkErrors {
                 c.key = None;
             }
         }
+    }
+
+    /// Loses each packet with probability `p` from now on, independently of all others. It replaces the loss so far.
+    pub fn set_loss(&mut self, p: f64) {
+        let rng = match self.loss.take() {
+            Some(Loss::Random { rng, .. } | Loss::Bursts { rng, .. }) => rng,
+            Some(Loss::Listed(_)) | None => self.changed.clone(),
+        };
+        self.loss = Some(Loss::Random { p, rng });
     }
 
     /// Returns true if the next packet on the link does not reach its end.

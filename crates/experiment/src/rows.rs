@@ -211,6 +211,8 @@ pub enum EventKind {
     LinkDown,
     /// It came back.
     LinkUp,
+    /// Rate, delay or loss of a link changed.
+    LinkChange,
 }
 
 impl EventKind {
@@ -223,6 +225,7 @@ impl EventKind {
             EventKind::LinkLoss => "link-loss",
             EventKind::LinkDown => "link-down",
             EventKind::LinkUp => "link-up",
+            EventKind::LinkChange => "link-change",
         }
     }
 }

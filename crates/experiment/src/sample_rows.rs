@@ -1,5 +1,6 @@
 //! Rows that a run may produce by millions, with their storage in words of 64 bits (`series.rs`): samples of queues and senders, packets, timeouts.
 
+use crate::cc_state::CcState;
 use crate::series::SeriesRow;
 use forebay_types::{GroupId, NodeId, PortId, WorkloadId};
 
@@ -45,6 +46,8 @@ pub struct TcpRow {
     pub retrans: u64,
     /// Recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering).
     pub ca_state: u8,
+    /// State of the congestion control.
+    pub cc: CcState,
 }
 
 impl SeriesRow for QueueRow {
@@ -66,7 +69,7 @@ impl SeriesRow for QueueRow {
 }
 
 impl SeriesRow for TcpRow {
-    const WORDS: usize = 11;
+    const WORDS: usize = 11 + CcState::WORDS;
 
     fn key(&self) -> (u64, u64) {
         (self.time_ps, self.conn_id)
@@ -74,7 +77,9 @@ impl SeriesRow for TcpRow {
 
     /// Stores absent values as impossible ones: an infinite threshold, an RTT of 0, a NaN alpha.
     fn store(&self, words: &mut [u64]) {
-        words.copy_from_slice(&[
+        let (own, cc) = words.split_at_mut(11);
+        cc.copy_from_slice(self.cc.words());
+        own.copy_from_slice(&[
             self.time_ps,
             self.conn_id,
             self.cwnd.to_bits(),
@@ -102,6 +107,7 @@ impl SeriesRow for TcpRow {
             bytes_acked: words[8],
             retrans: words[9],
             ca_state: words[10] as u8,
+            cc: CcState::of_words(&words[11..]),
         }
     }
 }

@@ -15,11 +15,11 @@ const MIN_ROWS: usize = 1 << 5;
 /// Rows of a run that are read at once.
 const READ_ROWS: usize = 1 << 10;
 /// Maximum number of words of a row.
-const MAX_WORDS: usize = 16;
+const MAX_WORDS: usize = 32;
 
 /// Row of a series, stored as words.
 pub trait SeriesRow: Copy {
-    /// Number of words, at most 16.
+    /// Number of words, at most 32.
     const WORDS: usize;
 
     /// Sort key: the time, then the number of the port or connection.

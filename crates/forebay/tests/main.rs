@@ -9,6 +9,7 @@ mod commands;
 mod doctored;
 #[cfg(target_os = "linux")]
 mod early_ends;
+mod expect;
 mod explain;
 mod explained;
 #[cfg(target_os = "linux")]

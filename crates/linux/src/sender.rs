@@ -167,6 +167,7 @@ pub(crate) fn row(t: &Tcp, conn_id: u64) -> TcpRow {
         bytes_acked: t.acked,
         retrans: u64::from(t.total_retrans),
         ca_state: t.ca_state,
+        cc: Default::default(),
     }
 }
 

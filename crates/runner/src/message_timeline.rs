@@ -2,7 +2,7 @@
 
 use crate::simulate::Simulated;
 use forebay_experiment::idle_time::idle_time;
-use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_store::RunInfo;
 use forebay_types::{PortId, TimeOrNever};
 use std::fmt::Write as _;
@@ -216,6 +216,8 @@ enum Priority {
     Loss,
     /// Retransmissions.
     Resent,
+    /// States of the congestion control.
+    State,
 }
 
 /// The events in order of time, without the latest of the least important ones where there are too many, and the number of those.
@@ -256,7 +258,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     let (mut before, mut seen) = (f.start.0, None);
     // Retransmissions: first and last time, and number of segments.
     let mut resent: Vec<(u64, u64, u64)> = Vec::new();
-    let mut state = 0;
+    let (mut state, mut cc_state) = (0, None);
     let mut timers = timers.iter().filter(|t| t.kind != TimeoutKind::Syn).map(|t| t.time_ps).peekable();
     for s in run.report.tcp.iter().filter(|s| s.conn_id == f.conn_id) {
         if !own(s.time_ps) {
@@ -289,7 +291,11 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
             let what = format!("loss detected: fast recovery, cwnd {:.1} segments", s.cwnd);
             events.push(event(s.time_ps, Priority::Loss, what));
         }
-        (before, seen, state) = (s.time_ps, Some(s.retrans), s.ca_state);
+        let cc = s.cc.text("cc_state");
+        if let (Some(name), true) = (cc, cc != cc_state) {
+            events.push(event(s.time_ps, Priority::State, congestion_control(name, &s)));
+        }
+        (before, seen, state, cc_state) = (s.time_ps, Some(s.retrans), s.ca_state, cc);
     }
     // Retransmissions without other events in between are one event.
     let happened: Vec<u64> = events.iter().map(|e| e.at).collect();
@@ -308,6 +314,18 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     events.extend(f.end.ps().map(|end| event(end, Priority::Always, "last byte delivered".to_owned())));
     events.extend(f.acked.ps().map(|acked| event(acked, Priority::Always, "last byte acknowledged".to_owned())));
     events
+}
+
+/// State that a congestion control enters, with its estimates of the path.
+fn congestion_control(name: &str, s: &TcpRow) -> String {
+    let mut text = format!("congestion control enters {name}");
+    if let Some(bw) = s.cc.int("max_bw_bps") {
+        text += &format!("; max_bw {:.1} Mbit/s", bw as f64 / 1e6);
+    }
+    if let Some(rtt) = s.cc.int("min_rtt_ns") {
+        text += &format!(", min_rtt {}", time(rtt.unsigned_abs() * 1_000));
+    }
+    text
 }
 
 /// Time of an event relative to the start of the message, with one digit more than a duration, so that the order is visible.

@@ -132,6 +132,7 @@ mod tests {
             bytes_acked: time_ps,
             retrans: 0,
             ca_state: 0,
+            cc: Default::default(),
         };
         let tcp: Series<TcpRow> = [1_000, 6_000].map(state).into_iter().collect();
         Report { packets: packets.iter().copied().collect(), tcp, end: Time(u64::MAX), ..Report::default() }

@@ -13,6 +13,7 @@ mod schema;
 mod text;
 
 pub use resolve::advise::{Goal, Objective};
+pub use resolve::expect::{Bound, ExpectKey, Expectation, Places};
 pub use resolve::scenario::{Resolved, Variant};
 pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
 pub use schema::bounds::bounds;

@@ -134,6 +134,26 @@ fn one_change_one_error() {
         ("senders = 8", "senders = 8\nfailures = []", &["unknown key `failures`", "did you mean `failure`"], 8),
         ("senders = 8", "senders = 8\nfailure = { down = \"1ms\" }", &["[[topology.failure]] needs the key `link`"], 8),
         ("senders = 8", "senders = 8\nfailure = { link = \"bottleneck\" }", &["needs the key `down`", "write down = \"5ms\""], 8),
+        ("senders = 8", "senders = 8\nchange = { port = \"bottleneck\", rate = \"1Gbps\" }", &["needs the key `at`"], 8),
+        (
+            "senders = 8",
+            "senders = 8\nchange = { port = \"bottleneck\", at = \"1ms\" }",
+            &["changes nothing", "loss = \"1%\""],
+            8,
+        ),
+        (
+            "senders = 8",
+            "senders = 8\nchange = { port = \"s0->sw\", at = \"1ms\", rate = \"1Gbps\" }",
+            &["the interface of a host", "port of a switch"],
+            8,
+        ),
+        ("senders = 8", "senders = 8\nchange = { port = \"bottleneck\", at = \"1ms\", delay = \"0s\" }", &["`delay` is zero"], 8),
+        (
+            "senders = 8",
+            "senders = 8\nchange = { port = \"bottleneck\", at = \"1ms\", loss = \"200%\" }",
+            &["`loss` is", "up to \"100%\""],
+            8,
+        ),
         (
             "senders = 8",
             "senders = 8\nfailure = { link = \"sw->rec\", down = \"1ms\" }",

@@ -9,6 +9,7 @@ use crate::summary::Summary;
 use crate::{schema, summary_table};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use forebay_experiment::cc_state::CcValue;
 use forebay_experiment::report::Report;
 use forebay_experiment::series::{Series, SeriesRow};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
@@ -141,12 +142,12 @@ pub fn arrow_schema<R>(table: &TableSchema<R>) -> SchemaRef {
         .iter()
         .map(|c| {
             let (data_type, nullable) = match c.get {
-                Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) => (DataType::Int64, true),
+                Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) | Get::Cc(_, CcValue::Whole) => (DataType::Int64, true),
                 Get::Unsigned(_) => (DataType::UInt64, false),
-                Get::Float(_) => (DataType::Float64, true),
+                Get::Float(_) | Get::Cc(_, CcValue::Real) => (DataType::Float64, true),
                 Get::Bool(_) => (DataType::Boolean, true),
                 Get::Text(_) | Get::Shim(_, ShimValue::Text(_)) => (text_type(), false),
-                Get::Name(_) => (text_type(), true),
+                Get::Name(_) | Get::Cc(_, CcValue::State) => (text_type(), true),
             };
             field(c.name, data_type, nullable, c.unit, c.doc)
         })
@@ -171,6 +172,9 @@ fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, 
         Get::Bool(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<BooleanArray>()),
         Get::Text(get) => texts(rows.iter().map(|r| get(r, info)))?,
         Get::Name(get) => optional_texts(rows.iter().map(|r| get(r, info)))?,
+        Get::Cc(of, CcValue::Whole) => Arc::new(rows.iter().map(|r| of(r).int(column.name)).collect::<Int64Array>()),
+        Get::Cc(of, CcValue::Real) => Arc::new(rows.iter().map(|r| of(r).float(column.name)).collect::<Float64Array>()),
+        Get::Cc(of, CcValue::State) => optional_texts(rows.iter().map(|r| of(r).text(column.name)))?,
         Get::Shim(of, ShimValue::Int(otherwise)) => {
             let value = |r| match of(r).and_then(|s: &ShimRow| s.get(column.name)) {
                 Some(ShimValue::Int(value)) => value,

@@ -1,6 +1,7 @@
 //! Definition of result tables: named, typed, documented columns, each with the function that reads it from a row.
 
 use crate::run_info::RunInfo;
+use forebay_experiment::cc_state::{CcState, CcValue};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
 
 /// Function that reads a column's value from a row `R` and its run. The variant is the column's type.
@@ -20,6 +21,8 @@ pub enum Get<R> {
     Name(for<'a> fn(&'a R, &'a RunInfo) -> Option<&'a str>),
     /// Value that a shim sets in the column of this name. The second field is the default, which also defines the type.
     Shim(for<'a> fn(&'a R) -> Option<&'a ShimRow>, ShimValue),
+    /// Value that a congestion control sets in the column of this name, with its type.
+    Cc(for<'a> fn(&'a R) -> &'a CcState, CcValue),
 }
 
 /// One column of a table.
@@ -39,11 +42,11 @@ impl<R> Column<R> {
     /// Name of the type in the documentation.
     pub fn type_name(&self) -> &'static str {
         match self.get {
-            Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) => "int64",
+            Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) | Get::Cc(_, CcValue::Whole) => "int64",
             Get::Unsigned(_) => "uint64",
-            Get::Float(_) => "float64",
+            Get::Float(_) | Get::Cc(_, CcValue::Real) => "float64",
             Get::Bool(_) => "bool",
-            Get::Text(_) | Get::Name(_) | Get::Shim(_, ShimValue::Text(_)) => "utf8",
+            Get::Text(_) | Get::Name(_) | Get::Shim(_, ShimValue::Text(_)) | Get::Cc(_, CcValue::State) => "utf8",
         }
     }
 }

@@ -96,6 +96,7 @@ fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
         "corruption" => format!("link {link} damages packets: {}", packets("dropped at its end because of the checksum")?),
         "link-loss" => format!("link {link} loses packets: {}", packets("lost on it")?),
         "random-loss" => format!("link {link} loses packets at random: {}", packets("lost")?),
+        "link-change" => format!("link {link} changed at {}", spaced(*time)),
         "spraying" => "packets are sprayed: each packet is routed independently of its flow".to_owned(),
         _ => format!("{kind} {link} at {}", spaced(*time)),
     })

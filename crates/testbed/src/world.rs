@@ -128,6 +128,11 @@ impl World for Testbed {
                 format!("port `{port}` damages packets too, and the testbed counts them together; legal: either"),
             );
         }
+        if !network.faults.changes.is_empty() {
+            let reason =
+                "the testbed keeps the rate, delay and loss of its links; legal: topology.change left out, or `world = \"sim\"`";
+            refuse("topology.change", reason.into());
+        }
         let count = hosts(network).len();
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));

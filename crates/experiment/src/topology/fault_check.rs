@@ -2,8 +2,8 @@
 
 use super::reverse;
 use crate::faults::{BIT_ERRORS, Failure, LATEST, MIN_LOSS};
-use crate::network::Network;
-use forebay_types::LossModel;
+use crate::network::{Network, PortConfig};
+use forebay_types::{LossModel, Rate, Time};
 
 /// Checks the faults. The error is the field and the reason.
 pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
@@ -48,6 +48,27 @@ pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
         }
         if network.faults.loss[..i].iter().any(|m| m.port == l.port) {
             return mistake(field("port"), "the port is in the list already".into());
+        }
+    }
+    for (i, c) in network.faults.changes.iter().enumerate() {
+        let field = |key: &str| format!("network.faults.changes[{i}].{key}");
+        let Some(port) = network.ports.get(c.port) else {
+            return mistake(field("port"), format!("there is no port {}; the network has {ports}", c.port));
+        };
+        if network.nodes[port.from].host {
+            return mistake(field("port"), "legal: ports of switches".into());
+        }
+        if c.at > LATEST {
+            return mistake(field("at"), "legal: at most 200 days".into());
+        }
+        if c.rate.is_some_and(|r| r < Rate::MIN || r > Rate::MAX) {
+            return mistake(field("rate"), format!("legal: {} to {}", Rate::MIN, Rate::MAX));
+        }
+        if c.delay.is_some_and(|d| d == Time::ZERO || d > PortConfig::MAX_DELAY) {
+            return mistake(field("delay"), format!("legal: above 0, at most {}", PortConfig::MAX_DELAY));
+        }
+        if c.loss.is_some_and(|p| !(0.0..=1.0).contains(&p)) {
+            return mistake(field("loss"), "legal: 0 to 1".into());
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::limits;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style;
+use forebay_analysis::check_expectations;
 use forebay_runner::sweep::explain;
 use forebay_runner::{Forecast, Outlook, RealTime, outlook};
 use forebay_scenario::{Resolved, Scenario};
@@ -128,6 +129,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     let threads = Host::here().cpus;
     let (resolved, text) = explain(&scenario, threads, interrupt::flag())?;
+    check_expectations(&scenario, &resolved)?;
     if !args.resolved {
         let cost = if args.no_forecast { None } else { Some(cost(&scenario, &resolved, threads)?) };
         if args.format == TextFormat::Json {

@@ -17,6 +17,7 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod record;
+pub(crate) mod referee;
 mod reference;
 pub(crate) mod report;
 pub(crate) mod repro;

@@ -10,8 +10,8 @@ use crate::schema::loss;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
-use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure, LinkLoss};
-use forebay_experiment::network::{HashFunction, Hashing, Network, Ties};
+use forebay_experiment::faults::{BIT_ERRORS, Balance, Change, Corruption, Failure, LinkLoss};
+use forebay_experiment::network::{HashFunction, Hashing, Network, PortConfig, Ties};
 use forebay_experiment::registry::Place;
 use forebay_experiment::topology::reverse;
 use forebay_experiment::transport::{Chosen, Group, HostProfile};
@@ -82,6 +82,12 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             None => ok = false,
         }
     }
+    if let Some(item) = table.get("change") {
+        match list(cx, item, MAX_FAILURES, |cx, node| change(cx, node, &ports, duration)) {
+            Some(list) => faults.changes = list.into_iter().map(|(c, _)| c).collect(),
+            None => ok = false,
+        }
+    }
     let queue = match table.get("host-queue") {
         None => None,
         Some(item) => {
@@ -92,7 +98,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     };
     (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties.unwrap_or_default());
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss"] {
+        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss", "change"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }
@@ -258,6 +264,53 @@ fn corruption(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<Corruption>
         .and_then(|i| quantity::float(cx, "`bit-errors`", &i.node, BIT_ERRORS.0, BIT_ERRORS.1));
     fields.finish(&mut cx.sink);
     Some(Corruption { port: port?, bit_errors: rate? })
+}
+
+fn change(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) -> Option<Change> {
+    let mut fields = Fields::of_node("[[topology.change]]", node, &mut cx.sink)?;
+    let port = port(cx, &mut fields, "port", ports);
+    let at_item = required(cx, &mut fields, "at", "write {} = \"10ms\"");
+    let at = at_item.and_then(|i| quantity::time(cx, "`at`", &i.node, MAX_DURATION));
+    let [rate, delay, loss] = ["rate", "delay", "loss"].map(|key| fields.get(key));
+    fields.finish(&mut cx.sink);
+    if rate.is_none() && delay.is_none() && loss.is_none() {
+        let help =
+            Some("write at least one of rate = \"50Mbps\", delay = \"10ms\", loss = \"1%\" (\"0%\": no more losses)".to_owned());
+        cx.sink.error(node.at, "[[topology.change]] changes nothing", "no `rate`, `delay` or `loss`", help);
+        return None;
+    }
+    let mut ok = true;
+    if let Some(id) = port
+        && ports.network.nodes[ports.network.ports[id].from].host
+    {
+        let help = Some(
+            "name the port of a switch, such as the one towards the receiver; the interface of a host keeps its rate".to_owned(),
+        );
+        cx.sink.error(node.at, "[[topology.change]] names the interface of a host", "not a port of a switch", help);
+        ok = false;
+    }
+    let rate = rate.map(|i| quantity::rate(cx, "`rate`", &i.node));
+    let delay = delay.map(|i| {
+        let delay = quantity::time(cx, "`delay`", &i.node, PortConfig::MAX_DELAY)?;
+        if delay == Time::ZERO {
+            cx.sink.error(i.node.at, "`delay` is zero", format!("legal: above 0, at most {}", PortConfig::MAX_DELAY), None);
+            return None;
+        }
+        Some(delay)
+    });
+    let loss = loss.map(|i| loss::probability(cx, "`loss`", &i.node, 0.0));
+    if let (Some(at), Some(end)) = (at, duration)
+        && at >= end
+    {
+        cx.note(format!("a link changes at {}, after the end of the run", quantity::time_text(at)));
+    }
+    // The outer `Option` is the presence of the key, the inner one that of a legal value.
+    let [rate_ok, delay_ok, loss_ok] =
+        [rate.is_none_or(|v| v.is_some()), delay.is_none_or(|v| v.is_some()), loss.is_none_or(|v| v.is_some())];
+    if !(ok && rate_ok && delay_ok && loss_ok) {
+        return None;
+    }
+    Some(Change { at: at?, port: port?, rate: rate.flatten(), delay: delay.flatten(), loss: loss.flatten() })
 }
 
 fn link_loss(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<LinkLoss> {

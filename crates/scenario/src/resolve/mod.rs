@@ -2,6 +2,7 @@
 //! with all defaults, an explanation in words, and the points of a sweep.
 
 pub(crate) mod advise;
+pub(crate) mod expect;
 pub(crate) mod explain;
 pub(crate) mod faults;
 pub(crate) mod hosts;

@@ -1,6 +1,7 @@
 //! From the document to experiments: checks everything and fills in all defaults.
 
 use crate::resolve::advise::{Objective, advise};
+use crate::resolve::expect::{Expectation, expect};
 use crate::resolve::faults::{default_host_queue, faults};
 use crate::resolve::observe::{Ports, observe};
 use crate::resolve::shim;
@@ -46,6 +47,8 @@ pub struct Resolved {
     pub objective: Option<Objective>,
     /// The rule of `[stop]`, which ends runs before `duration` is over.
     pub stop: Option<Stop>,
+    /// Expected ranges of metrics.
+    pub expectations: Vec<Expectation>,
     /// Notes for the user.
     pub notes: Vec<String>,
     /// Files that the scenario names, such as size tables and flow lists. With the echo of a variant and a seed, they determine a run.
@@ -128,6 +131,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let [topology_section, transport_section, observe_section] = sections;
     let advise_section = section(cx, &mut fields, "advise");
     let stop_section = section(cx, &mut fields, "stop");
+    let expected = fields.get("expect");
+    let expectations = expect(cx, expected);
     let workloads = fields.get("workload");
     if let Some(sweep) = scenario.root.get("sweep") {
         let help = Some("`forebay run` runs a sweep, `forebay check` explains it; the rest needs one scenario".to_owned());
@@ -251,6 +256,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         variants,
         objective,
         stop: stopping.map(|(stop, _, _)| stop),
+        expectations: expectations?,
         notes: std::mem::take(&mut cx.notes),
         files: std::mem::take(&mut cx.files),
     })

@@ -88,8 +88,8 @@ pub(crate) fn model(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<LossModel> {
     Some(LossModel::Bursts(model))
 }
 
-/// Reads a probability as a number or a percentage.
-fn probability(cx: &mut Cx, what: &str, node: &Node, least: f64) -> Option<f64> {
+/// Reads a probability of at least `least`, as a number or a percentage.
+pub(crate) fn probability(cx: &mut Cx, what: &str, node: &Node, least: f64) -> Option<f64> {
     let Raw::Text(text) = &node.raw else { return quantity::float(cx, what, node, least, 1.0) };
     let percent = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok()).map(|n| n / 100.0);
     if percent.is_none_or(|p| !(least..=1.0).contains(&p)) {

@@ -11,6 +11,7 @@
 //! * For those with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use super::threshold::Threshold;
+use forebay_experiment::cc_state::CcState;
 use forebay_types::{Rate, Rng, Time, TimeOrNever};
 use std::fmt::Debug;
 
@@ -391,4 +392,7 @@ pub trait CongestionControl: Sized {
     fn alpha(&self) -> Option<f64> {
         None
     }
+
+    /// Sets the columns of the table `tcp` that show its state ([`forebay_experiment::cc_state::COLUMNS`]). Called for samples only.
+    fn state(&self, _mss: u32, _state: &mut CcState) {}
 }

@@ -12,6 +12,8 @@ mod cubic;
 mod d2tcp;
 mod dctcp;
 mod fixed_point;
+mod fixed_rate;
+mod halving;
 mod l2dct;
 mod newreno;
 mod pfabric;
@@ -34,6 +36,7 @@ pub use round_trip::Round;
 pub use threshold::Threshold;
 
 use dispatch::OptionalHooks;
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
 use forebay_types::{Rate, TimeOrNever};
@@ -58,6 +61,10 @@ congestion_controls! {
     bbr::Bbr in WithSentRecords [bbr],
     /// BBR version 3.
     bbr3::Bbr3 in WithSentRecords [bbr3],
+    /// Null congestion control with a fixed rate.
+    fixed_rate::FixedRate [fixed_rate],
+    /// Null congestion control that halves its window for ever.
+    halving::Halving [halving],
 }
 
 /// An entry of the registry.
@@ -137,6 +144,9 @@ impl Cc {
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())
+    }
+    pub fn state(&self, mss: u32, state: &mut CcState) {
+        each!(self, l => l.state(mss, state));
     }
     pub fn path(&mut self, path: Path) {
         each!(self, l => l.path(path));

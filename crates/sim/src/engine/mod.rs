@@ -15,6 +15,7 @@ mod endpoint_shim;
 mod fabric;
 mod failures;
 mod host;
+mod link_changes;
 mod metrics_cache;
 mod nic;
 mod node_set;

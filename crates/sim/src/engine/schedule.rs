@@ -13,7 +13,7 @@ pub(super) enum Scheduled {
     EndOfWarmup,
     /// Deliveries are added up.
     NoteDeliveries,
-    /// A link goes down or comes up, or forwarding tables change.
+    /// A link goes down, comes up or changes, or forwarding tables change.
     ChangeLinks,
 }
 

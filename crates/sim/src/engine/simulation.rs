@@ -115,7 +115,7 @@ impl<'a> Simulation<'a> {
             schedule.set(Scheduled::EndOfWarmup, config.observe.warmup.into());
         }
         schedule.set(Scheduled::NoteDeliveries, state.deliveries_due().into());
-        schedule.set(Scheduled::ChangeLinks, state.next_failure());
+        schedule.set(Scheduled::ChangeLinks, state.next_link_event());
         let mut simulation = Simulation {
             apps: Arc::new(apps),
             duration,
@@ -384,7 +384,7 @@ impl<'a> Simulation<'a> {
             }
             Scheduled::ChangeLinks => {
                 self.state.change_links(now);
-                self.state.next_failure()
+                self.state.next_link_event()
             }
         };
         self.schedule.set(event, next);
@@ -522,7 +522,8 @@ fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
     let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());
     let smallest = segments.chain(datagrams).min().unwrap_or(40);
     let link = |p: &PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)) } else { p.delay };
-    let links = config.network.ports.iter().map(link).min();
+    let changed = config.network.faults.changes.iter().filter_map(|c| c.delay);
+    let links = config.network.ports.iter().map(link).chain(changed).min();
     let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency()).min();
     let gap = config.workloads.iter().filter_map(|w| w.kind.arrival_gap()).fold(f64::INFINITY, f64::min);
     let arrivals = Time((gap * ARRIVALS_PER_WINDOW) as u64);

@@ -24,6 +24,11 @@ impl LinkErrors {
         LinkErrors { draws, places: VecDeque::new() }
     }
 
+    /// Sets the loss probability of the next packets.
+    pub fn set_loss(&mut self, p: f64) {
+        self.draws.set_loss(p);
+    }
+
     /// Connection `number` opens, in this slot.
     pub fn open(&mut self, number: u64, slot: ConnSlot, generation: u8) {
         self.draws.open(number, key(slot, generation));

@@ -83,6 +83,13 @@ impl Ring {
         unsafe { &*self.place(position) }
     }
 
+    /// Sets the arrival of the packet at `position`, which must be in `head..tail`.
+    pub fn set_arrival(&mut self, position: u32, arrival: Time) {
+        let place = self.slot(position & self.mask).cast::<Packet>();
+        // SAFETY: as in `packet`; the ring is borrowed mutably.
+        unsafe { (*place).arrival = arrival };
+    }
+
     /// Position of the packet behind the one at `position`.
     #[inline]
     pub fn next(&self, position: u32) -> u32 {

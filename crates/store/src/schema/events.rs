@@ -9,7 +9,7 @@ use forebay_experiment::rows::EventRow;
 pub const EVENTS: TableSchema<EventRow> = TableSchema {
     name: "events",
     version: 2,
-    doc: "Timeline of the network, in order of time: one row for each link failure or repair, and, from the start of the run, for spraying and \
+    doc: "Timeline of the network, in order of time: one row for each link failure, repair or change, and, from the start of the run, for spraying and \
           for links that lose or damage packets. Empty in a network without such events.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
@@ -21,7 +21,7 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
             "kind",
             "",
             Text(|r, _| r.kind.name()),
-            "`link-down`, `link-up`; `corruption`: the link damages packets; `link-loss`: it loses packets (`loss`); `random-loss`: its queue loses them (`lossy`); `spraying`: each \
+            "`link-down`, `link-up`; `link-change`: its rate, delay or loss changed; `corruption`: the link damages packets; `link-loss`: it loses packets (`loss`); `random-loss`: its queue loses them (`lossy`); `spraying`: each \
              packet is routed independently",
         ),
         col(

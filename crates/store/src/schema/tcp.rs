@@ -2,15 +2,25 @@
 
 use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Text, Unsigned};
-use crate::column::TableSchema;
+use crate::column::{Column, Get, TableSchema};
+use forebay_experiment::cc_state;
 use forebay_experiment::rows::TcpRow;
+use std::sync::LazyLock;
 
-/// Sender samples.
-pub const TCP: TableSchema<TcpRow> = TableSchema {
+/// Sender samples: columns of every sender, followed by the state of its congestion control.
+pub static TCP: LazyLock<TableSchema<TcpRow>> = LazyLock::new(|| TableSchema {
     name: "tcp",
     version: 1,
     doc: "Time series of the senders named in `[observe] tcp`. Columns that `ss -ti` also prints have its names.",
-    columns: &[
+    columns: Vec::leak(own().into_iter().chain(of_congestion_controls()).collect()),
+});
+
+fn of_congestion_controls() -> impl Iterator<Item = Column<TcpRow>> {
+    cc_state::COLUMNS.iter().map(|c| col(c.name, c.unit, Get::Cc(|r: &TcpRow| &r.cc, c.value), c.doc))
+}
+
+fn own() -> Vec<Column<TcpRow>> {
+    vec![
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
@@ -31,5 +41,5 @@ pub const TCP: TableSchema<TcpRow> = TableSchema {
             Int(|r, _| Some(r.ca_state.into())),
             "recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering)",
         ),
-    ],
-};
+    ]
+}

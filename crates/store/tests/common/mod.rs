@@ -94,6 +94,7 @@ pub(crate) fn report(n: u64) -> Report {
             bytes_acked: 0,
             retrans: 0,
             ca_state: 0,
+            cc: Default::default(),
         }]
         .into(),
         queries: vec![query, QueryRow { query_id: QueryId::new(1), end: TimeOrNever::NEVER, ..query }],

@@ -94,6 +94,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
                 Some(_) if mpi_run::processes().is_some() => {
                     "mpirun divides single runs among its processes; divide a sweep with `forebay run FILE --shard I/N`, or with Dask"
                 }
+                Some(_) if scenario.document().get("expect").is_some() => {
+                    "[[expect]] judges single scenarios, and this one is a sweep; remove [sweep] and --sweep, or [[expect]]"
+                }
                 None if args.dry_run || args.shard.is_some() || args.dask.is_some() || !args.metrics.is_empty() => {
                     "--metrics, --dry-run, --shard and --dask are for sweeps, and the scenario has no [sweep]; add one, or --sweep \
                      'topology.senders=[8, 16]'"

@@ -13,7 +13,7 @@ use crate::terminal::progress::{Display, ProgressFormat, as_event, event};
 use crate::terminal::summary_table::{self, scaled};
 use crate::terminal::wrap;
 use crate::terminal::{grid, sentences, style};
-use forebay_analysis::{Grid, list};
+use forebay_analysis::{Grid, Judged, Verdict, check_expectations, judge_expectations, list};
 use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
@@ -43,6 +43,7 @@ struct Ready {
 /// Does all checks before the first run.
 fn prepare(args: &Args, kind: ProgressFormat, scenario: &Scenario) -> Result<Ready, Failure> {
     let resolved = scenario.resolve()?;
+    check_expectations(scenario, &resolved)?;
     let divided = mpi_run::processes().is_some();
     if divided && resolved.stop.is_some() {
         let text =
@@ -106,6 +107,7 @@ pub(super) fn run(
         stuck: 0,
         unwritten: BTreeMap::new(),
         closed_forms: (resolved.world.name() == "model").then(|| ClosedForms::of(&resolved)),
+        resolved: &resolved,
     };
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
@@ -172,10 +174,29 @@ fn announce(args: &Args, kind: ProgressFormat, resolved: &Resolved, runs: usize,
     }
 }
 
+/// Numbers of all runs.
+#[derive(Clone, Copy)]
+struct Numbers<'a> {
+    variants: &'a [summary_table::Variant],
+    /// Values of the closed forms, if these run the scenario.
+    closed_forms: Option<&'a ClosedForms>,
+    /// Judged expectations.
+    judged: &'a [Judged],
+}
+
+/// An expectation for programs.
+fn expectation(j: &Judged) -> Value {
+    let bound = |v: f64| v.is_finite().then_some(v);
+    json!({
+        "metric": j.metric, "subject": j.subject, "value": j.value, "at_least": j.at_least, "low": bound(j.range.0),
+        "high": bound(j.range.1), "source": j.source, "verdict": j.verdict.name(), "reason": j.reason,
+    })
+}
+
 /// The results for programs: the numbers of the table `summary`, by variant, run and transport group.
 fn document(
     sentences: &[String],
-    (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
+    &Numbers { variants, closed_forms, judged }: &Numbers<'_>,
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
@@ -200,7 +221,7 @@ fn document(
     json!({
         "name": manifest.name, "world": manifest.world, "dir": dir, "report": report, "fingerprint": manifest.fingerprint,
         "partial": manifest.partial, "answer": sentences.iter().map(|s| s.replace("**", "")).collect::<Vec<_>>(), "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
-        "variants": variants,
+        "variants": variants, "expectations": judged.iter().map(expectation).collect::<Vec<_>>(),
     })
 }
 
@@ -208,14 +229,15 @@ fn document(
 fn conclude(
     args: &Args,
     (sentences, workloads): &(Vec<String>, Option<Grid>),
-    (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
+    numbers: &Numbers<'_>,
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
-        return print_data(&format!("{:#}\n", document(sentences, (variants, closed_forms), manifest, dir, report)));
+        return print_data(&format!("{:#}\n", document(sentences, numbers, manifest, dir, report)));
     }
+    let &Numbers { variants, closed_forms, judged } = numbers;
     let mut out = String::new();
     if !manifest.partial.is_empty() {
         let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &manifest.partial));
@@ -239,6 +261,15 @@ fn conclude(
             let _ = writeln!(out, "{}", style::paint(style::stdout(), style::NAME, &variant.label));
             out.push_str(&closed_forms.table(number, false, style::stdout()));
         }
+    }
+    // Expectations that hold are left out of the shortest output.
+    for j in judged.iter().filter(|j| !args.quiet || j.verdict != Verdict::Within) {
+        let line = j.line();
+        let _ = writeln!(
+            out,
+            "{}",
+            if j.verdict == Verdict::Within { line } else { style::paint(style::stdout(), style::WARNING, &line) }
+        );
     }
     out.push_str(&format!("results: {}\n", dir.display()));
     if !args.quiet {
@@ -282,6 +313,7 @@ struct Collector<'a> {
     unwritten: BTreeMap<&'static str, (u64, u64)>,
     /// Values of the closed forms, where these run the scenario.
     closed_forms: Option<ClosedForms>,
+    resolved: &'a Resolved,
 }
 
 impl Collector<'_> {
@@ -346,9 +378,13 @@ impl Collector<'_> {
                 "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
             }));
         }
-        conclude(args, &answer, (&self.variants, self.closed_forms.as_ref()), &manifest, &dir, report.as_deref())?;
+        let seeds: Vec<&[Summary]> = self.variants.iter().map(|v| v.seeds.as_slice()).collect();
+        let judged = judge_expectations(self.resolved, &seeds, !manifest.partial.is_empty());
+        let numbers = Numbers { variants: &self.variants, closed_forms: self.closed_forms.as_ref(), judged: &judged };
+        conclude(args, &answer, &numbers, &manifest, &dir, report.as_deref())?;
         match &args.out {
             Some(wanted) if *wanted != dir => warn_of_other_name(wanted, &dir, kind),
+            _ if judged.iter().any(|j| j.verdict != Verdict::Within) => Err(Failure::Reported(1)),
             _ => Ok(()),
         }
     }

@@ -15,6 +15,7 @@ use super::{
     Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
     Window,
 };
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
 use forebay_types::param::Entry;
@@ -325,6 +326,29 @@ impl CongestionControl for Bbr {
                 self.sample_policer(1, false);
             }
             Event::TxStart { .. } | Event::Recovery | Event::Counted { .. } | Event::Restart | Event::Complete => {}
+        }
+    }
+
+    fn state(&self, mss: u32, s: &mut CcState) {
+        // Segments a microsecond in units of 2^-24 (BW_UNIT).
+        let bits = |bw: u64| (u128::from(bw) * u128::from(mss) * 8_000_000 / u128::from(BW_UNIT)) as u64;
+        s.state(match self.mode {
+            Mode::Startup => "Startup",
+            Mode::Drain => "Drain",
+            Mode::ProbeBw => "ProbeBW",
+            Mode::ProbeRtt => "ProbeRTT",
+        });
+        s.whole("pacing_rate_bps", 8 * Bbr::bytes_per_sec(self.pacing, mss.into()));
+        s.whole("max_bw_bps", bits(self.bw.get()));
+        s.whole("bw_bps", bits(self.bandwidth()));
+        s.whole("extra_acked_bytes", self.extra_acked[0].max(self.extra_acked[1]) * u64::from(mss));
+        s.whole("full_bw_bps", bits(self.full_bw));
+        s.whole("full_bw_count", self.full_bw_count.into());
+        s.whole("full_bw_reached", self.full_bw_reached.into());
+        s.whole("round_count", self.rounds);
+        s.whole("idle_restart", self.idle_restart.into());
+        if let Some(us) = self.min_rtt_us {
+            s.whole("min_rtt_ns", us * 1_000);
         }
     }
 

@@ -3,6 +3,7 @@
 //! `model` holds the model of the path, `cycle` probes for bandwidth, `startup` leaves STARTUP and DRAIN, `min_rtt` probes for the minimum round-trip
 //! time, `loss` handles losses. ECN is left out, as in the draft.
 
+mod columns;
 mod cycle;
 mod loss;
 mod min_rtt;
@@ -18,6 +19,7 @@ use super::{
     Window,
 };
 use cycle::Cycle;
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
 use forebay_types::param::Entry;
@@ -355,6 +357,10 @@ impl CongestionControl for Bbr3 {
             Event::Timeout { .. } => self.repair = Repair::Timeout,
             Event::TxStart { .. } | Event::Recovery | Event::Counted { .. } | Event::Restart | Event::Complete => {}
         }
+    }
+
+    fn state(&self, mss: u32, state: &mut CcState) {
+        self.columns(mss, state);
     }
 
     fn undo_cwnd(&mut self, w: &Window, _prior: f64) -> f64 {

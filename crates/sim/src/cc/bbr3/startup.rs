@@ -19,7 +19,8 @@ pub(super) struct FullPipe {
     pub(crate) now: bool,
     /// BBR.full_bw, bytes per second.
     pub(crate) bw: u64,
-    rounds: u32,
+    /// BBR.full_bw_count.
+    pub(crate) rounds: u32,
     /// BBR.drain_start_round.
     drain_start: u64,
     /// BBR.round_count at the start of the current fast recovery.

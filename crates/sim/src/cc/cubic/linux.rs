@@ -3,6 +3,7 @@
 use super::Config;
 use crate::cc::fixed_point::{Arithmetic, CwndGrowth, cube_root, segments};
 use crate::cc::{Ack, Event, Window};
+use forebay_experiment::cc_state::CcState;
 use forebay_types::Time;
 use forebay_types::math::cbrt;
 
@@ -170,6 +171,17 @@ impl Cubic {
         // An epoch of days exceeds 64 bits; the kernel's product does so after minutes.
         let delta = u64::try_from((u128::from(self.c) * off * off * off) >> 40).unwrap_or(u64::MAX);
         if t < self.k { u64::from(self.origin).saturating_sub(delta) } else { u64::from(self.origin).saturating_add(delta) }
+    }
+
+    /// Sets the columns of the table `tcp`: `last_max_cwnd`, `bic_K` and `tcp_cwnd`.
+    pub(super) fn columns(&self, state: &mut CcState) {
+        if self.w_max > 0 {
+            state.real("w_max", self.w_max.into());
+        }
+        if self.epoch.is_some() {
+            state.real("k_s", self.k as f64 / 1024.0);
+            state.real("w_est", self.reno.into());
+        }
     }
 
     /// `cubictcp_recalc_ssthresh`: from the window, regardless of the flight.

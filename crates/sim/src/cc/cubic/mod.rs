@@ -5,6 +5,7 @@ mod rfc;
 
 use super::fixed_point::{self, Arithmetic};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window, slow_start};
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
@@ -117,6 +118,13 @@ impl CongestionControl for Cubic {
         match self {
             Cubic::Rfc(cc) => cc.event(event),
             Cubic::Linux(cc) => cc.event(event),
+        }
+    }
+
+    fn state(&self, _mss: u32, state: &mut CcState) {
+        match self {
+            Cubic::Rfc(cc) => cc.columns(state),
+            Cubic::Linux(cc) => cc.columns(state),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Config;
 use crate::cc::{Ack, Event, Reduction, Window};
+use forebay_experiment::cc_state::CcState;
 use forebay_types::Time;
 use forebay_types::math::cbrt;
 
@@ -102,6 +103,18 @@ impl Cubic {
         // Sections 4.4 and 4.5: aim at W_cubic one RTT ahead, between the window and 1.5 times the window.
         let target = self.w_cubic(t + rtt).clamp(w.cwnd, 1.5 * w.cwnd);
         w.cwnd += grow * (target - w.cwnd) / w.cwnd;
+    }
+
+    /// Sets the columns of the table `tcp`.
+    pub(super) fn columns(&self, state: &mut CcState) {
+        let curve = &self.curve;
+        if curve.w_max > 0.0 {
+            state.real("w_max", curve.w_max);
+        }
+        if curve.epoch.is_some() {
+            state.real("k_s", curve.k);
+            state.real("w_est", curve.w_est);
+        }
     }
 
     pub(super) fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {

@@ -16,6 +16,7 @@ use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Round, Threshold, Trigger, Window};
 use config::{MinRttSource, ReductionMode, Ssthresh};
 use fixed_point::FixedPoint;
+use forebay_experiment::cc_state::CcState;
 use forebay_types::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
 use threshold::threshold;
@@ -272,6 +273,15 @@ impl CongestionControl for Trim {
             | Event::TxStart { .. }
             | Event::Counted { .. }
             | Event::Restart => {}
+        }
+    }
+
+    fn state(&self, _mss: u32, state: &mut CcState) {
+        if let Some(min) = self.min_rtt.get() {
+            state.whole("min_rtt_ns", min.0 / 1_000);
+        }
+        if self.k.is_finite() {
+            state.whole("k_ns", (self.k / 1e3) as u64);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::net::link_errors::LinkErrors;
 use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
-use forebay_experiment::faults::Faults;
+use forebay_experiment::faults::{Change, Faults};
 use forebay_experiment::link_errors::LinkErrors as Draws;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::streams::RngStream;
@@ -239,6 +239,20 @@ impl Fabric {
         p.take_departures(&mut partition.departures);
         if p.ring.is_empty() {
             self.busy[p.input / WORD] &= !(1 << (p.input % WORD));
+        }
+    }
+
+    /// Changes one direction of a link.
+    pub(super) fn change(&mut self, partition: &mut PartitionState, change: &Change) {
+        let p = &mut self.ports[change.port];
+        if let (Some(loss), Some(errors)) = (change.loss, p.errors_mut()) {
+            errors.set_loss(loss);
+        }
+        if change.rate.is_none() && change.delay.is_none() {
+            return;
+        }
+        if let Some(arrival) = p.change(change.at, change.rate, change.delay) {
+            self.announce(partition, change.port, arrival);
         }
     }
 

@@ -6,6 +6,7 @@ use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
 use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
@@ -171,6 +172,8 @@ impl SimState {
             return;
         }
         let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
+        let mut cc = CcState::default();
+        sender.cc().state(self.tcp[sender.group()].mss, &mut cc);
         self.recorder.sample(TcpRow {
             time_ps: now.0,
             conn_id: s.conn_id,
@@ -183,6 +186,7 @@ impl SimState {
             bytes_acked: sender.snd_una().min(sender.written()),
             retrans: sender.cold.retransmitted,
             ca_state: sender.ca_state() as u8,
+            cc,
         });
     }
 }

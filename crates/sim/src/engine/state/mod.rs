@@ -30,6 +30,7 @@ use super::calendar::Calendar;
 use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
 use super::failures::Failures;
+use super::link_changes::LinkChanges;
 use super::metrics_cache::MetricsCache;
 use super::partition_state::PartitionState;
 use super::recorder::Recorder;
@@ -70,6 +71,7 @@ pub(crate) struct SimState {
     /// Calls with which each application writes a message.
     writes: IndexVec<AppId, Writes>,
     failures: Option<Box<Failures>>,
+    link_changes: LinkChanges,
     /// Division of the run among processes.
     remote: Remote,
     seed: u64,
@@ -129,6 +131,7 @@ impl SimState {
         }
         SimState {
             failures: Failures::new(network, fabric.fib(), seed),
+            link_changes: LinkChanges::new(&network.faults),
             fabric,
             hosts,
             endpoint_shims: EndpointShims::new(network, &tcp, seed),
@@ -200,13 +203,14 @@ impl SimState {
         self.end = Some(self.worked().max(self.measurement.since));
     }
 
-    /// Time of the next failure, repair, or change of forwarding tables.
-    pub(super) fn next_failure(&self) -> TimeOrNever {
-        self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())
+    /// Time of the next failure, repair, or change of a link or of forwarding tables.
+    pub(super) fn next_link_event(&self) -> TimeOrNever {
+        self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next()).min(self.link_changes.next())
     }
 
-    /// Applies the failures and repairs at `now`, after all earlier events and before all later ones.
+    /// Applies the failures, repairs and changes at `now`, after all earlier events and before all later ones.
     pub(super) fn change_links(&mut self, now: Time) {
+        self.link_changes.advance(&mut self.fabric, &mut self.partition, now);
         let Some(failures) = &mut self.failures else { return };
         if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.partition, now)
             && self.network.faults.balance != Balance::Packet

@@ -1,9 +1,11 @@
 //! Sharing of the state with the partitions of a run on several cores, and merging of their results between windows (`engine/partition/mod.rs`).
 
 use super::SimState;
+use crate::engine::link_changes::LinkChanges;
 use crate::engine::partition_state::PartitionState;
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
+use forebay_experiment::faults::Faults;
 use forebay_experiment::network::Network;
 use forebay_types::{NodeId, PortId, Time, TimeOrNever};
 
@@ -77,6 +79,7 @@ impl SimState {
                 writes: self.writes.clone(),
                 window_shims: self.window_shims.share(),
                 failures: None,
+                link_changes: LinkChanges::new(&Faults::default()),
                 remote: self.remote.clone(),
                 changed: false,
             }

@@ -187,6 +187,7 @@ impl SimState {
         if let Some(failures) = &mut self.failures {
             rows.extend(failures.rows(&self.fabric, end));
         }
+        rows.extend(self.link_changes.rows(end));
         rows.sort_by_key(|r| (r.time_ps, r.kind, r.port));
         rows
     }

@@ -5,6 +5,7 @@
 //! separates the two.
 
 mod buffered_queue;
+mod change;
 mod counters;
 mod failure;
 mod fifo;

@@ -1,0 +1,77 @@
+//! `forebay referee`: judges a congestion control by published criteria.
+
+use super::check::TextFormat;
+use crate::interrupt::{self, Forced};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::{print, print_data};
+use forebay_referee::{RefereeError, Report, Request, Verdict, json, referee, table};
+use forebay_store::{Host, write_atomic};
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Judge a congestion control by RFC 9743, the test cases of the BBR draft, and RFC 9331
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The congestion control: see `forebay list`
+    cc: String,
+    /// Directory for the scenarios of all rows, each of which runs with `forebay run`
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Backend of the runs: see `forebay list worlds`
+    #[arg(long, value_name = "NAME", default_value = "sim")]
+    world: String,
+    /// Number of rows that are judged in parallel [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
+}
+
+/// Judges it and prints the rows. A violated or unknown row makes the exit code 1.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: false })?;
+    let request = Request {
+        worlds: forebay_backends::all(),
+        cc: args.cc.clone(),
+        world: args.world.clone(),
+        threads: args.threads.map_or(Host::here().cpus, usize::from),
+    };
+    let shown = std::io::stderr().is_terminal();
+    let progress = |done: usize, all: usize| {
+        if shown {
+            // A closed standard error leaves no place to print.
+            let _ = write!(std::io::stderr(), "\r{done} of {all} rows{}", if done == all { "\r\x1b[K" } else { "" });
+        }
+    };
+    let report = referee(&request, interrupt::flag(), &progress).map_err(failure)?;
+    if let Some(dir) = &args.out {
+        write_scenarios(dir, &report)?;
+    }
+    match args.format {
+        TextFormat::Text => print(&table(&report))?,
+        TextFormat::Json => print_data(&format!("{:#}\n", json(&report)))?,
+    }
+    match report.findings.iter().any(|f| matches!(f.verdict, Verdict::Violated | Verdict::Unknown)) {
+        true => Err(Failure::Reported(1)),
+        false => Ok(()),
+    }
+}
+
+fn write_scenarios(dir: &Path, report: &Report) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|e| Failure::Machine(format!("{}: {e}", dir.display())))?;
+    for (name, text) in &report.scenarios {
+        write_atomic(&dir.join(format!("{name}.toml")), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn failure(e: RefereeError) -> Failure {
+    match e {
+        RefereeError::Interrupted => Failure::Interrupted,
+        RefereeError::Scenario(_, errors) => Failure::Scenario(errors),
+        RefereeError::Usage(text) => Failure::Usage(text),
+        RefereeError::Run(..) => Failure::Engine(e.to_string()),
+    }
+}

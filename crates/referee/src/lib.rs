@@ -1,0 +1,81 @@
+//! Judges a congestion control by published criteria: RFC 9743, the test cases of draft-ietf-ccwg-bbr, and RFC 9331 section 4.3.
+//!
+//! A row is one criterion: scenarios, the value that is measured in them, and the band in which the value is expected. A band is that of a text, or it
+//! is relative to the values of Reno and CUBIC in the same scenarios. Without either the value is reported and not judged.
+//!
+//! `rows` has the rows, one file a group. `network` writes scenarios, `bench` runs them, `samples` reads time series, and `format` prints the report.
+
+mod bench;
+mod format;
+mod network;
+mod row;
+mod rows;
+mod samples;
+
+pub use bench::{RefereeError, Request};
+pub use format::{json, table};
+pub use row::{Finding, Verdict};
+
+use bench::{Bench, Shared};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+/// Judgement of a congestion control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Congestion control.
+    pub cc: String,
+    /// Backend.
+    pub world: String,
+    /// Rows in the order of their groups.
+    pub findings: Vec<Finding>,
+    /// Texts of all scenarios, by name. Each runs by itself with `forebay run`.
+    pub scenarios: BTreeMap<String, String>,
+}
+
+/// Judges a congestion control. `progress` is called with the number of finished rows and of all rows.
+///
+/// # Errors
+/// A congestion control that does not exist or that a backend refuses, a run that fails, or an interruption by `stop`.
+pub fn referee(request: &Request, stop: &AtomicBool, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Report, RefereeError> {
+    request.check()?;
+    let shared = Shared::new(request, stop);
+    let rows: Vec<&row::Row> = rows::all().collect();
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let results = Mutex::new(vec![None; rows.len()]);
+    thread::scope(|scope| {
+        for _ in 0..request.threads.clamp(1, rows.len()) {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Relaxed);
+                    let Some(row) = rows.get(place) else { return };
+                    let found = row.judge(&Bench::new(&shared), &request.cc);
+                    if let Ok(mut results) = results.lock() {
+                        results[place] = Some(found);
+                    }
+                    progress(done.fetch_add(1, Relaxed) + 1, rows.len());
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_default();
+    let findings = results.into_iter().flatten().collect::<Result<Vec<Finding>, RefereeError>>()?;
+    let findings = merge_groups(findings);
+    Ok(Report { cc: request.cc.clone(), world: request.world.clone(), findings, scenarios: shared.scenarios() })
+}
+
+/// Replaces a group that is not about the congestion control by one finding.
+fn merge_groups(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut merged = Vec::new();
+    for group in findings.chunk_by(|a, b| a.group == b.group) {
+        match group {
+            [first, ..] if group.len() > 1 && group.iter().all(|f| f.verdict == Verdict::NotApplicable) => {
+                merged.push(Finding { row: "all rows", scenarios: Vec::new(), ..first.clone() });
+            }
+            _ => merged.extend_from_slice(group),
+        }
+    }
+    merged
+}

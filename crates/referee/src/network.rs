@@ -1,0 +1,219 @@
+//! Scenarios as text: one bottleneck between pairs of hosts, the transports that share it, their traffic, and changes of the link.
+
+use std::fmt::Write as _;
+
+/// A path with one bottleneck.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathSpec {
+    /// Rate of the bottleneck, Mbit/s.
+    pub(crate) mbps: f64,
+    /// Round-trip time of the empty path without serialization, ms.
+    pub(crate) rtt_ms: f64,
+    /// Buffer in bandwidth-delay products; at least 4 packets.
+    pub(crate) buffer: f64,
+    /// Queue discipline, as in a scenario.
+    pub(crate) queue: &'static str,
+}
+
+/// 50 Mbit/s and 40 ms, a buffer of one bandwidth-delay product: 167 packets.
+pub(crate) const COMMON: PathSpec = PathSpec { mbps: 50.0, rtt_ms: 40.0, buffer: 1.0, queue: "\"drop-tail\"" };
+
+/// Parallel links behind the bottleneck, one of which is slower.
+const PARALLEL: usize = 10;
+
+/// Delay of the links of hosts in one direction, ms.
+const ACCESS_MS: f64 = 0.1;
+
+impl PathSpec {
+    /// Bandwidth-delay product in packets of 1500 bytes.
+    pub(crate) fn bdp(&self) -> f64 {
+        self.mbps * self.rtt_ms * 1e3 / 8.0 / 1500.0
+    }
+
+    fn buffer(&self) -> u64 {
+        (self.bdp() * self.buffer).round().max(4.0) as u64
+    }
+}
+
+/// One flow or several of a transport.
+#[derive(Debug, Clone)]
+pub(crate) struct Traffic {
+    /// Congestion control; `None` for datagrams.
+    pub(crate) cc: Option<String>,
+    /// Number of pairs of hosts.
+    pub(crate) pairs: u32,
+    /// `kind` and its keys, one a line.
+    pub(crate) keys: String,
+}
+
+impl Traffic {
+    /// `flows` endless flows.
+    pub(crate) fn long(cc: &str, flows: u32) -> Traffic {
+        Traffic { cc: Some(cc.to_owned()), pairs: flows, keys: "kind = \"long\"\njitter = \"100ms\"".into() }
+    }
+
+    /// Traffic of another kind.
+    pub(crate) fn of(cc: &str, pairs: u32, keys: &str) -> Traffic {
+        Traffic { cc: Some(cc.to_owned()), pairs, keys: keys.to_owned() }
+    }
+}
+
+/// A change of the bottleneck.
+#[derive(Debug, Clone)]
+pub(crate) struct LinkChange {
+    /// Time in nanoseconds.
+    pub(crate) at_ns: u64,
+    /// `rate`, `delay` or `loss` with its value.
+    pub(crate) keys: String,
+}
+
+/// A scenario of a row.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) path: PathSpec,
+    pub(crate) seconds: f64,
+    /// Start of the statistics, s.
+    pub(crate) warmup: f64,
+    /// Traffic; the first entry is that of the judged congestion control.
+    pub(crate) traffic: Vec<Traffic>,
+    pub(crate) changes: Vec<LinkChange>,
+    /// Interval of the samples of the first sender, or `ack`.
+    pub(crate) samples: Option<&'static str>,
+    /// Hosts with longer links, as `extra-delay` of a scenario.
+    pub(crate) extra_delay: Option<&'static str>,
+    /// Further keys of `[transport]`.
+    pub(crate) transport: Option<&'static str>,
+    /// Delay, ms, of one of the parallel links behind the bottleneck; `None`: there is one path. For one pair of hosts.
+    pub(crate) reordering_ms: Option<f64>,
+}
+
+impl Case {
+    /// A scenario of `seconds`, whose first fifth is the warm-up. The names of row and congestion controls are its name.
+    pub(crate) fn new(row: &str, path: PathSpec, seconds: f64, traffic: Vec<Traffic>) -> Case {
+        let ccs: Vec<&str> = traffic.iter().filter_map(|t| t.cc.as_deref()).collect();
+        let name = format!("{row}-{}", ccs.join("-"));
+        Case {
+            name,
+            path,
+            seconds,
+            warmup: seconds / 5.0,
+            traffic,
+            changes: Vec::new(),
+            samples: None,
+            extra_delay: None,
+            transport: None,
+            reordering_ms: None,
+        }
+    }
+
+    /// Adds a change of the bottleneck at `seconds`.
+    pub(crate) fn change(self, seconds: f64, keys: &str) -> Case {
+        self.change_at((seconds * 1e9) as u64, keys)
+    }
+
+    /// Adds a change of the bottleneck.
+    pub(crate) fn change_at(mut self, at_ns: u64, keys: &str) -> Case {
+        self.changes.push(LinkChange { at_ns, keys: keys.to_owned() });
+        self
+    }
+
+    /// Samples the first sender.
+    pub(crate) fn sampled(mut self, every: &'static str) -> Case {
+        self.samples = Some(every);
+        self
+    }
+
+    /// Statistics from the start.
+    pub(crate) fn whole(mut self) -> Case {
+        self.warmup = 0.0;
+        self
+    }
+
+    /// The scenario file.
+    pub(crate) fn text(&self, world: &str) -> String {
+        let pairs: u32 = self.traffic.iter().map(|t| t.pairs).sum();
+        let mut out = String::new();
+        let _ = writeln!(out, "name = \"{}\"\nworld = \"{world}\"\nduration = \"{}ms\"", self.name, self.seconds * 1e3);
+        self.topology(&mut out, pairs);
+        for c in &self.changes {
+            let _ = writeln!(out, "\n[[topology.change]]\nport = \"bottleneck\"\nat = \"{}ns\"\n{}", c.at_ns, c.keys);
+        }
+        let _ = writeln!(out, "\n[transport]\nstack = \"linux\"");
+        if let Some(keys) = self.transport {
+            let _ = writeln!(out, "{keys}");
+        }
+        let mut ccs: Vec<(usize, &str)> = Vec::new();
+        for (i, t) in self.traffic.iter().enumerate() {
+            if let Some(cc) = t.cc.as_deref() {
+                ccs.push((i, cc));
+            }
+        }
+        let several = ccs.len() > 1;
+        match ccs.as_slice() {
+            [(_, cc)] => _ = writeln!(out, "cc = \"{cc}\""),
+            _ => {
+                for (i, cc) in &ccs {
+                    let _ = writeln!(out, "\n[[transport.group]]\nname = \"{}\"\ncc = \"{cc}\"", group(*i));
+                }
+            }
+        }
+        let mut first = 0;
+        for (i, t) in self.traffic.iter().enumerate() {
+            let last = first + t.pairs - 1;
+            let _ = writeln!(out, "\n[[workload]]\n{}\nfrom = \"l{first}..l{last}\"\nto = \"r{first}..r{last}\"", t.keys);
+            if several && t.cc.is_some() {
+                let _ = writeln!(out, "transport = \"{}\"", group(i));
+            }
+            first = last + 1;
+        }
+        let _ = writeln!(out, "\n[observe]\nwarmup = \"{}ms\"", self.warmup * 1e3);
+        if let Some(every) = self.samples {
+            let _ = writeln!(out, "tcp = {{ flows = [0], every = \"{every}\" }}");
+        }
+        out
+    }
+}
+
+impl Case {
+    /// Writes the network: one bottleneck, or behind it links of different delays, over which packets are sprayed.
+    fn topology(&self, out: &mut String, pairs: u32) {
+        let PathSpec { mbps, rtt_ms, queue, .. } = self.path;
+        // Whole nanoseconds.
+        let delay = ((rtt_ms / 2.0 - 2.0 * ACCESS_MS) * 1e6).round() / 1e3;
+        let (buffer, access) = (self.path.buffer(), ACCESS_MS * 1e3);
+        let bottleneck = format!("rate = \"{mbps}Mbps\", delay = \"{delay}us\", buffer = \"{buffer}pkt\", queue = {queue}");
+        let Some(late_ms) = self.reordering_ms else {
+            let _ = writeln!(
+                out,
+                "\n[topology]\nkind = \"dumbbell\"\nleft = {pairs}\naccess     = {{ rate = \"10Gbps\", delay = \"{access}us\" }}\n\
+                 bottleneck = {{ {bottleneck} }}"
+            );
+            if let Some(delays) = self.extra_delay {
+                let _ = writeln!(out, "extra-delay = \"{delays}\"");
+            }
+            return;
+        };
+        let _ = writeln!(
+            out,
+            "\n[topology]\nkind = \"custom\"\nbalance = \"packet\"\nhosts = [\"l0\", \"r0\"]\nswitches = [\"left\", \"middle\", \"right\"]\n\
+             bottleneck = \"left->middle\"\nlinks = [\n    {{ from = \"l0\", to = \"left\", rate = \"10Gbps\", delay = \"{access}us\" }},\n    \
+             {{ from = \"r0\", to = \"right\", rate = \"10Gbps\", delay = \"{access}us\" }},\n    \
+             {{ from = \"left\", to = \"middle\", {bottleneck} }},\n    \
+             {{ from = \"right\", to = \"middle\", both = false, rate = \"10Gbps\", delay = \"{access}us\" }},"
+        );
+        for link in 0..PARALLEL {
+            let delay = if link == 0 { late_ms * 1e3 } else { access };
+            let _ = writeln!(
+                out,
+                "    {{ from = \"middle\", to = \"right\", both = false, rate = \"10Gbps\", delay = \"{delay}us\" }},"
+            );
+        }
+        let _ = writeln!(out, "]");
+    }
+}
+
+/// Name of the transport group of traffic `i`.
+fn group(i: usize) -> String {
+    if i == 0 { "judged".into() } else { format!("other{i}") }
+}

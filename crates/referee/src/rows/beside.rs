@@ -1,0 +1,107 @@
+//! Flows beside those of other congestion controls (RFC 9743 section 5.2).
+
+use crate::bench::{Bench, RefereeError};
+use crate::network::{COMMON, Case, PathSpec, Traffic};
+use crate::row::{Band, Measure, Row};
+use forebay_analysis::Dimension;
+
+const GROUP: &str = "beside others";
+
+type Number = Result<Option<f64>, RefereeError>;
+
+/// Harm that a tolerance adds, as a fraction of the goodput. Our choice.
+const TOLERANCE: f64 = 0.1;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        group: GROUP,
+        name: "harm to newreno, buffer of 1 BDP",
+        source: "RFC 9743 5.2.1 (relative)",
+        measure: Measure::Number(
+            |b, cc| harm(b, cc, "newreno", 1.0),
+            Dimension::Fraction,
+            Band::AtMost { factor: 1.0, plus: TOLERANCE },
+        ),
+    },
+    Row {
+        group: GROUP,
+        name: "harm to newreno, buffer of 0.25 BDP",
+        source: "RFC 9743 5.2.1 (relative)",
+        measure: Measure::Number(
+            |b, cc| harm(b, cc, "newreno", 0.25),
+            Dimension::Fraction,
+            Band::AtMost { factor: 1.0, plus: TOLERANCE },
+        ),
+    },
+    Row {
+        group: GROUP,
+        name: "harm to cubic, buffer of 1 BDP",
+        source: "RFC 9743 5.2.1 (relative)",
+        measure: Measure::Number(
+            |b, cc| harm(b, cc, "cubic", 1.0),
+            Dimension::Fraction,
+            Band::AtMost { factor: 1.0, plus: TOLERANCE },
+        ),
+    },
+    Row {
+        group: GROUP,
+        name: "harm to cubic, buffer of 0.25 BDP",
+        source: "RFC 9743 5.2.1 (relative)",
+        measure: Measure::Number(
+            |b, cc| harm(b, cc, "cubic", 0.25),
+            Dimension::Fraction,
+            Band::AtMost { factor: 1.0, plus: TOLERANCE },
+        ),
+    },
+    Row {
+        group: GROUP,
+        name: "own share beside 2 cubic, buffer of 1 BDP",
+        source: "RFC 9743 5.2.1",
+        measure: Measure::Number(|b, cc| share(b, cc, "cubic"), Dimension::Fraction, Band::Report),
+    },
+    Row {
+        group: GROUP,
+        name: "harm to short cubic flows: p99 of 20 KB",
+        source: "RFC 9743 5.2.3 (relative)",
+        measure: Measure::Number(short_beside, Dimension::Seconds, Band::AtMost { factor: 1.25, plus: 0.0 }),
+    },
+    Row {
+        group: GROUP,
+        name: "real-time traffic: lost datagrams of 1 Mbit/s",
+        source: "RFC 9743 5.2.2 (relative)",
+        measure: Measure::Number(datagrams, Dimension::Fraction, Band::AtMost { factor: 3.0, plus: 0.005 }),
+    },
+];
+
+/// Fraction of its goodput that `other` loses to `cc`: two flows of each, against four of `other`.
+fn harm(bench: &Bench<'_>, cc: &str, other: &str, buffer: f64) -> Number {
+    let path = PathSpec { buffer, ..COMMON };
+    let row = if buffer < 1.0 { "harm-shallow" } else { "harm" };
+    let two = |cc: &str| Traffic::long(cc, 2);
+    let mixed = bench.run(&Case::new(row, path, 40.0, vec![two(cc), two(other)]))?;
+    let own = bench.run(&Case::new(row, path, 40.0, vec![two(other), two(other)]))?;
+    let second = |run: &crate::bench::Outcome| run.summary.groups.iter().nth(1).and_then(|g| g.goodput_bps);
+    let (Some(mixed), Some(own)) = (second(&mixed), second(&own)) else { return Ok(None) };
+    Ok(Some((1.0 - mixed / own).max(0.0)))
+}
+
+fn share(bench: &Bench<'_>, cc: &str, other: &str) -> Number {
+    let two = |cc: &str| Traffic::long(cc, 2);
+    let run = bench.run(&Case::new("harm", COMMON, 40.0, vec![two(cc), two(other)]))?;
+    let goodput: Vec<f64> = run.summary.groups.iter().filter_map(|g| g.goodput_bps).collect();
+    Ok(goodput.first().map(|own| own / goodput.iter().sum::<f64>()))
+}
+
+fn short_beside(bench: &Bench<'_>, cc: &str) -> Number {
+    let keys = "kind = \"poisson\"\nsizes = \"20KB\"\nload = 0.05\nload-at = \"bottleneck\"";
+    let traffic = vec![Traffic::long(cc, 2), Traffic::of("cubic", 2, keys)];
+    let run = bench.run(&Case::new("short-beside", COMMON, 40.0, traffic))?;
+    Ok(run.summary.groups.iter().nth(1).and_then(|g| g.fct[0]).map(|f| f.p99))
+}
+
+fn datagrams(bench: &Bench<'_>, cc: &str) -> Number {
+    let keys = "kind = \"udp\"\nrate = \"1Mbps\"\npacket = \"200B\"\npacket-jitter = \"1ms\"\nstop = \"39s\"";
+    let udp = Traffic { cc: None, pairs: 1, keys: keys.into() };
+    let run = bench.run(&Case::new("real-time", COMMON, 40.0, vec![Traffic::long(cc, 2), udp]))?;
+    Ok(run.summary.groups.iter().find_map(|g| g.datagrams_lost))
+}

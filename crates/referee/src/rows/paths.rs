@@ -1,0 +1,122 @@
+//! Paths that change, lose packets, or are long (RFC 9743 sections 6.4, 7.2, 7.4, 7.6 and 7.7.1).
+
+use crate::bench::{Bench, RefereeError};
+use crate::network::{COMMON, Case, PathSpec, Traffic};
+use crate::row::{Band, Measure, Row};
+use crate::samples::Samples;
+use forebay_analysis::Dimension;
+
+const GROUP: &str = "paths";
+
+type Number = Result<Option<f64>, RefereeError>;
+
+/// Time of a change, and of its end, s.
+const CHANGE: (f64, f64) = (10.0, 25.0);
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        group: GROUP,
+        name: "rate 10 to 50 Mbit/s: time to 80 %",
+        source: "RFC 9743 7.7.1 (relative)",
+        measure: Measure::Number(rise, Dimension::Seconds, Band::AtMost { factor: 1.5, plus: 0.5 }),
+    },
+    Row {
+        group: GROUP,
+        name: "rate 50 to 10 Mbit/s: loss rate in 15 s",
+        source: "RFC 9743 7.7.1 (relative)",
+        measure: Measure::Number(fall, Dimension::Fraction, Band::AtMost { factor: 3.0, plus: 0.0 }),
+    },
+    Row {
+        group: GROUP,
+        name: "RTT 40 to 140 ms: goodput afterwards",
+        source: "RFC 9743 7.2 (relative)",
+        measure: Measure::Number(longer, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
+    Row {
+        group: GROUP,
+        name: "RTT 140 to 40 ms: goodput afterwards",
+        source: "RFC 9743 7.2 (relative)",
+        measure: Measure::Number(shorter, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
+    Row {
+        group: GROUP,
+        name: "random loss of 1 %: goodput",
+        source: "RFC 9743 6.4 (relative)",
+        measure: Measure::Number(lossy, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
+    Row {
+        group: GROUP,
+        name: "RTT of 600 ms at 10 Mbit/s: goodput",
+        source: "RFC 9743 7.4 (relative)",
+        measure: Measure::Number(satellite, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
+    Row {
+        group: GROUP,
+        name: "one packet in ten 8 ms late: goodput",
+        source: "RFC 9743 7.6 (relative)",
+        measure: Measure::Number(reordered, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
+];
+
+fn reordered(bench: &Bench<'_>, cc: &str) -> Number {
+    let mut case = Case::new("reordering", COMMON, 20.0, one(cc));
+    case.reordering_ms = Some(8.0);
+    let run = bench.run(&case)?;
+    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+}
+
+fn one(cc: &str) -> Vec<Traffic> {
+    vec![Traffic::long(cc, 1)]
+}
+
+/// Time from the change until half a second is at 80 % of the new rate; the rest of the run if it never is.
+fn rise(bench: &Bench<'_>, cc: &str) -> Number {
+    const STEP: f64 = 0.1;
+    let slow = PathSpec { mbps: 10.0, buffer: 5.0, ..COMMON };
+    let run = bench.run(&Case::new("rate-up", slow, CHANGE.1, one(cc)).change(CHANGE.0, "rate = \"50Mbps\"").sampled("20ms"))?;
+    let samples = Samples::of(&run);
+    let steps = ((CHANGE.1 - CHANGE.0 - 0.5) / STEP) as usize;
+    let reached =
+        (0..steps).map(|i| CHANGE.0 + i as f64 * STEP).find(|t| samples.rate(*t, t + 0.5).is_some_and(|r| r >= 0.8 * 50e6));
+    Ok(Some(reached.unwrap_or(CHANGE.1) + 0.5 - CHANGE.0))
+}
+
+fn fall(bench: &Bench<'_>, cc: &str) -> Number {
+    let run =
+        bench.run(&Case::new("rate-down", COMMON, CHANGE.1, one(cc)).change(CHANGE.0, "rate = \"10Mbps\"").sampled("20ms"))?;
+    let samples = Samples::of(&run);
+    let (Some(from), Some(last)) = (samples.before(CHANGE.0), samples.rows().last()) else { return Ok(None) };
+    let first = samples.rows()[from];
+    let segments = (last.bytes_acked - first.bytes_acked) as f64 / 1448.0;
+    let lost = (last.retrans - first.retrans) as f64;
+    Ok(Some(lost / (segments + lost).max(1.0)))
+}
+
+/// Goodput from five seconds after the change on.
+fn after(bench: &Bench<'_>, case: &Case) -> Number {
+    let run = bench.run(case)?;
+    Ok(Samples::of(&run).rate(CHANGE.0 + 5.0, CHANGE.1 - 0.1))
+}
+
+fn longer(bench: &Bench<'_>, cc: &str) -> Number {
+    after(bench, &Case::new("rtt-up", COMMON, CHANGE.1, one(cc)).change(CHANGE.0, "delay = \"119.8ms\"").sampled("20ms"))
+}
+
+fn shorter(bench: &Bench<'_>, cc: &str) -> Number {
+    // The way back keeps its 19.8 ms, so that a delay of 119.8 ms makes the round trip 140 ms.
+    let case = Case::new("rtt-down", COMMON, CHANGE.1, one(cc))
+        .change(0.0, "delay = \"119.8ms\"")
+        .change(CHANGE.0, "delay = \"19.8ms\"");
+    after(bench, &case.sampled("20ms"))
+}
+
+fn lossy(bench: &Bench<'_>, cc: &str) -> Number {
+    let run = bench.run(&Case::new("random-loss", COMMON, 20.0, one(cc)).change(0.0, "loss = \"1%\""))?;
+    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+}
+
+fn satellite(bench: &Bench<'_>, cc: &str) -> Number {
+    let path = PathSpec { mbps: 10.0, rtt_ms: 600.0, ..COMMON };
+    let run = bench.run(&Case::new("satellite", path, 60.0, one(cc)))?;
+    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+}

@@ -1,0 +1,78 @@
+//! Active queue management (RFC 9743 section 7.1): one flow behind it, and two beside cubic.
+
+use crate::bench::{Bench, RefereeError};
+use crate::network::{COMMON, Case, PathSpec, Traffic};
+use crate::row::{Band, Measure, Row};
+use forebay_analysis::Dimension;
+
+const GROUP: &str = "active queue management";
+const SOURCE: &str = "RFC 9743 7.1 (relative)";
+
+type Number = Result<Option<f64>, RefereeError>;
+
+const fn with(queue: &'static str) -> PathSpec {
+    PathSpec { queue, buffer: 4.0, ..COMMON }
+}
+
+const FQ_CODEL: PathSpec = with("\"fq-codel\"");
+const PIE: PathSpec = with("\"pie\"");
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        group: GROUP,
+        name: "FQ-CoDel: goodput of one flow",
+        source: SOURCE,
+        measure: Measure::Number(
+            |b, cc| goodput(b, cc, "fq-codel", FQ_CODEL),
+            Dimension::BitsPerSecond,
+            Band::AtLeast { factor: 0.9 },
+        ),
+    },
+    Row {
+        group: GROUP,
+        name: "FQ-CoDel: mean queue",
+        source: SOURCE,
+        measure: Measure::Number(
+            |b, cc| queue(b, cc, "fq-codel", FQ_CODEL),
+            Dimension::Packets,
+            Band::AtMost { factor: 2.0, plus: 1.0 },
+        ),
+    },
+    Row {
+        group: GROUP,
+        name: "PIE: goodput of one flow",
+        source: SOURCE,
+        measure: Measure::Number(|b, cc| goodput(b, cc, "pie", PIE), Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
+    },
+    Row {
+        group: GROUP,
+        name: "PIE: mean queue",
+        source: SOURCE,
+        measure: Measure::Number(|b, cc| queue(b, cc, "pie", PIE), Dimension::Packets, Band::AtMost { factor: 2.0, plus: 1.0 }),
+    },
+    Row {
+        group: GROUP,
+        name: "PIE: harm to cubic",
+        source: SOURCE,
+        measure: Measure::Number(harm, Dimension::Fraction, Band::AtMost { factor: 1.0, plus: 0.1 }),
+    },
+];
+
+fn goodput(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {
+    let run = bench.run(&Case::new(row, path, 20.0, vec![Traffic::long(cc, 1)]))?;
+    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+}
+
+fn queue(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {
+    let run = bench.run(&Case::new(row, path, 20.0, vec![Traffic::long(cc, 1)]))?;
+    Ok(run.summary.network.queue_mean)
+}
+
+fn harm(bench: &Bench<'_>, cc: &str) -> Number {
+    let two = |cc: &str| Traffic::long(cc, 2);
+    let run = |first: &str| bench.run(&Case::new("pie-harm", PIE, 40.0, vec![two(first), two("cubic")]));
+    let (mixed, own) = (run(cc)?, run("cubic")?);
+    let second = |run: &crate::bench::Outcome| run.summary.groups.iter().nth(1).and_then(|g| g.goodput_bps);
+    let (Some(mixed), Some(own)) = (second(&mixed), second(&own)) else { return Ok(None) };
+    Ok(Some((1.0 - mixed / own).max(0.0)))
+}

@@ -1,0 +1,104 @@
+//! Verdicts about congestion controls whose faults are known, and about those that bands are relative to.
+
+use forebay_referee::{Finding, Report, Request, Verdict, json, referee, table};
+use forebay_scenario::Scenario;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+
+fn judge(cc: &str, threads: usize) -> Report {
+    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), world: "sim".into(), threads };
+    referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
+}
+
+/// Report of a congestion control, which several tests read.
+fn judged(cc: &str) -> Arc<Report> {
+    static REPORTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Report>>>>> = Mutex::new(BTreeMap::new());
+    let slot = REPORTS.lock().unwrap().entry(cc.to_owned()).or_default().clone();
+    slot.get_or_init(|| Arc::new(judge(cc, 2))).clone()
+}
+
+fn violated(report: &Report) -> Vec<&str> {
+    report.findings.iter().filter(|f| f.verdict == Verdict::Violated).map(|f| f.row).collect()
+}
+
+fn row<'a>(report: &'a Report, name: &str) -> &'a Finding {
+    report.findings.iter().find(|f| f.row.starts_with(name)).unwrap_or_else(|| panic!("no row {name}"))
+}
+
+#[test]
+fn fixed_rate_is_convicted() {
+    let report = judged("fixed-rate");
+    let rows = violated(&report);
+    for name in ["collapse", "loss rate of 16 flows", "harm to newreno", "harm to cubic", "real-time traffic"] {
+        assert!(rows.iter().any(|r| r.starts_with(name)), "{name}: {rows:?}");
+    }
+}
+
+#[test]
+fn halving_is_convicted() {
+    let report = judged("halving");
+    let rows = violated(&report);
+    for name in ["goodput of one flow", "RTT of 600 ms", "two flows, marks"] {
+        assert!(rows.iter().any(|r| r.starts_with(name)), "{name}: {rows:?}");
+    }
+    assert_eq!(row(&report, "harm to cubic").verdict, Verdict::Holds);
+}
+
+#[test]
+fn references_hold_and_repeat() {
+    let report = judged("cubic");
+    assert_eq!(violated(&report), [""; 0]);
+    assert_eq!(*report, judge("cubic", 1), "the number of threads changes nothing");
+    let text = table(&report);
+    assert!(text.starts_with("cubic in sim: ") && text.contains("harm to newreno"), "{text}");
+    assert!(!text.to_lowercase().contains("pass"), "every verdict has its band");
+    assert_eq!(json(&report)["rows"].as_array().unwrap().len(), report.findings.len());
+    // Each scenario is complete.
+    for (name, text) in &report.scenarios {
+        let scenario = Scenario::from_text(forebay_backends::all(), text, name, Path::new("."), &[], None).unwrap();
+        scenario.resolve().unwrap_or_else(|e| panic!("{}", e.render()));
+    }
+    for f in &report.findings {
+        assert!(f.scenarios.iter().all(|s| report.scenarios.contains_key(s)), "{f:?}");
+    }
+}
+
+#[test]
+fn bbr3_follows_the_draft() {
+    let report = judged("bbr3");
+    let cases: Vec<&Finding> = report.findings.iter().filter(|f| f.source == "ccwg-bbr").collect();
+    assert_eq!(cases.len(), 25);
+    for f in cases {
+        assert!(matches!(f.verdict, Verdict::Holds | Verdict::Reported), "{f:?}");
+    }
+}
+
+/// `docs/reference/referee.md`; `FOREBAY_UPDATE=1` renews it.
+#[test]
+fn the_page_is_current() {
+    const MARKS: [&str; 2] = ["<!-- generated: begin -->\n", "<!-- generated: end -->"];
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/referee.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (head, rest) = page.split_once(MARKS[0]).unwrap();
+    let (_, tail) = rest.split_once(MARKS[1]).unwrap();
+    let section = |cc: &str| format!("\n## `{cc}`\n\n```text\n{}```\n", table(&judged(cc)));
+    let sections: String = ["newreno", "cubic", "dctcp", "bbr", "bbr3"].map(section).concat();
+    let current = [head, MARKS[0], &sections, "\n", MARKS[1], tail].concat();
+    if std::env::var_os("FOREBAY_UPDATE").is_some() {
+        return fs::write(&path, &current).unwrap();
+    }
+    for (old, new) in page.lines().zip(current.lines()) {
+        assert_eq!(old, new, "renew the page: FOREBAY_UPDATE=1");
+    }
+    assert_eq!(page.lines().count(), current.lines().count(), "renew the page: FOREBAY_UPDATE=1");
+}
+
+#[test]
+fn unknown_names_are_refused() {
+    let request = Request { worlds: forebay_backends::all(), cc: "cubik".into(), world: "sim".into(), threads: 1 };
+    let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
+    assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
+}
