@@ -40,7 +40,9 @@ pub(super) fn have_reasons(kind: Kind, config: &Experiment, r: &Report, work: &m
     if extended.saturating_sub(duration) < more {
         return Ok(());
     }
-    let longer = Experiment { duration: Some(extended), ..config.clone() };
+    let mut longer = Experiment { duration: Some(extended), ..config.clone() };
+    // Samples of idle time would fill the memory.
+    (longer.observe.queue_series, longer.observe.tcp_series) = (Vec::new(), Vec::new());
     let Ran::Report(later) = run(&longer, Cores::ONE, kind, work) else { return Ok(()) };
     let still = attempts(&later);
     for (conn, before) in open {

@@ -27,7 +27,7 @@ pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {
     network(r, warm)?;
     for q in &r.queries {
         let ended = q.end.ps().is_none_or(|end| end >= q.start.0 && end <= r.end.0);
-        if !ended || q.senders_with_rto > q.fan_in.saturating_mul(2) || q.rtos_max > q.rtos {
+        if !ended || q.rtos_max > q.rtos || (q.rtos == 0) != (q.senders_with_rto == 0) {
             return broken("counters of a query contradict each other", q);
         }
     }

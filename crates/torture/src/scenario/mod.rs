@@ -12,7 +12,7 @@ mod values;
 pub(crate) use repair::{Legal, legal, resolve};
 
 use self::values::Dice;
-use forebay_types::Rng;
+use forebay_types::{Rng, Time};
 use serde_json::{Map, Value as Json, json};
 
 /// Drafts for one scenario. About one of two is legal after its repair.
@@ -37,12 +37,9 @@ fn draft_of(rng: Rng) -> Option<Legal> {
     dice.ports.clone_from(&variant.port_names);
     let mut scenario = Map::new();
     scenario.insert("seed".into(), dice.rng.below(1 << 32).into());
-    if dice.chance(50) {
-        let duration = match dice.rng.below(8) {
-            0 => dice.time(),
-            _ => forebay_types::Time(dice.between(1_000_000, 2_000_000_000_000)).to_string().into(),
-        };
-        scenario.insert("duration".into(), duration);
+    let duration = dice.chance(50).then(|| Time(dice.between(1_000_000, 2_000_000_000_000)));
+    if let Some(duration) = duration {
+        scenario.insert("duration".into(), duration.to_string().into());
     }
     let mut topology = probe.document.get_mut("topology")?.take();
     network::faults(&mut dice, topology.as_object_mut()?);
@@ -50,7 +47,7 @@ fn draft_of(rng: Rng) -> Option<Legal> {
     let (transport, groups) = traffic::transport(&mut dice);
     scenario.insert("transport".into(), transport);
     scenario.insert("workload".into(), traffic::workloads(&mut dice, &groups));
-    if let Some(observe) = traffic::observe(&mut dice) {
+    if let Some(observe) = traffic::observe(&mut dice, duration) {
         scenario.insert("observe".into(), observe);
     }
     legal(Json::Object(scenario))

@@ -81,7 +81,7 @@ fn workload(dice: &mut Dice, groups: &[String]) -> Json {
 }
 
 /// `[observe]`, or nothing. Checks observe more of their own accord.
-pub(super) fn observe(dice: &mut Dice) -> Option<Json> {
+pub(super) fn observe(dice: &mut Dice, duration: Option<Time>) -> Option<Json> {
     if dice.chance(60) {
         return None;
     }
@@ -90,8 +90,10 @@ pub(super) fn observe(dice: &mut Dice) -> Option<Json> {
         table.insert("warmup".into(), Time(dice.between(1, 1_000_000_000_000)).to_string().into());
     }
     if dice.chance(50) {
-        let every = Time(dice.between(1_000_000, 10_000_000_000)).to_string();
-        table.insert("queue".into(), json!({ "port": dice.one(&["all", "switches"]), "every": every }));
+        // Idle time has samples too, and the time of a run without a duration is not known.
+        let samples = dice.between(10, 1000);
+        let every = duration.map_or(Time::from_ms(100), |d| (d / samples).max(Time::from_ns(1)));
+        table.insert("queue".into(), json!({ "port": dice.one(&["all", "switches"]), "every": every.to_string() }));
     }
     if dice.chance(50) {
         table.insert("occupancy".into(), dice.one(&["all", "none", "switches"]).into());
