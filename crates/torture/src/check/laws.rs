@@ -25,6 +25,9 @@ pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {
         port_row(r, p, port, warm)?;
     }
     network(r, warm)?;
+    if config.observe.timeouts {
+        timeouts(config, r)?;
+    }
     for q in &r.queries {
         let ended = q.end.ps().is_none_or(|end| end >= q.start.0 && end <= r.end.0);
         if !ended || q.rtos_max > q.rtos || (q.rtos == 0) != (q.senders_with_rto == 0) {
@@ -97,6 +100,19 @@ fn port_row(r: &Report, p: &PortRow, port: &PortConfig, warm: bool) -> Result<()
         return broken("a link carries more than its rate", p);
     }
     Ok(())
+}
+
+/// Each timeout and probe has a row, and is counted by a message.
+fn timeouts(config: &Experiment, r: &Report) -> Result<(), String> {
+    // A FIN in its own packet, as in Linux, belongs to no message: all of it has been acknowledged.
+    let alone = config.groups.iter().any(|g| g.tcp.fin && g.tcp.quickack);
+    let counted: usize = r.flows.iter().map(|f| (f.rtos + f.syn_rtos + f.tlps) as usize).sum();
+    let rows = r.timeouts.len();
+    if rows == counted || (alone && rows > counted) {
+        Ok(())
+    } else {
+        Err(format!("timeouts have other rows than counters: {rows} and {counted}"))
+    }
 }
 
 /// Sums over flows, deliveries and events.

@@ -115,8 +115,10 @@ impl Port {
         if self.occupancy.is_on() {
             return self.settle_counted(now);
         }
-        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
-            self.record(self.ring.packet(self.departed).arrival - self.delay);
+        // A host may delay packets behind its queue. From an idle interface all packets have left.
+        let idle = self.busy_until < now;
+        while self.departed != self.ring.tail() && (idle || self.ring.packet(self.departed).arrival < now + self.delay) {
+            self.record((self.ring.packet(self.departed).arrival - self.delay).min(self.busy_until));
             self.depart();
         }
     }
