@@ -25,7 +25,8 @@ pub(crate) fn draw(seed: u64, number: u64) -> Json {
         "topology": topology,
         "transport": transport(rng),
         "workload": [{
-            "kind": "on-off", "connections": "per-train", "gap-from": one(rng, &["start", "completion"]), "sizes": sizes,
+            "kind": "on-off", "from": if senders == 1 { "s0".to_owned() } else { format!("s0..s{}", senders - 1) }, "to": "recv",
+            "connections": "per-train", "gap-from": one(rng, &["start", "completion"]), "sizes": sizes,
             "gaps": { "exponential": Time(gap.max(1)).to_string() }, "trains": CONNECTIONS / senders,
         }],
         "observe": { "occupancy": "none", "timeouts": false },

@@ -82,7 +82,7 @@ enum Stop {
 fn whole(case: &Case, work: &mut Work) -> Result<(), Stop> {
     let resolved = resolve(&case.text()).map_err(|e| Stop::Refused(e.render()))?;
     for variant in &resolved.variants {
-        experiment(case.kind(), &variant.config, work)?;
+        experiment(case.kind(), &run::within_limits(&variant.config), work)?;
     }
     Ok(())
 }

@@ -18,6 +18,20 @@ const LONGEST: Duration = Duration::from_secs(4);
 /// Reports of progress, at least 50 ms of a run or 100 000 activations apart, during which simulated time must advance.
 const LONGEST_MOMENT: u32 = 400;
 
+/// Samples of all queues of a run.
+const MOST_SAMPLES: u64 = 100_000;
+
+/// `config` without the series of queues if their samples are too many, or in a number that is not known: idle time has samples too.
+pub(super) fn within_limits(config: &Experiment) -> Experiment {
+    let mut config = config.clone();
+    let series = &mut config.observe.queue_series;
+    let samples = |duration: Time| series.iter().map(|(_, every)| duration / *every).fold(0, u64::saturating_add);
+    if config.duration.is_none_or(|duration| samples(duration) > MOST_SAMPLES) {
+        series.clear();
+    }
+    config
+}
+
 /// Outcome of a run.
 pub(super) enum Ran {
     Report(Box<Report>),
