@@ -352,7 +352,7 @@ mod tests {
     }
     /// Calls in windows in which nothing happens, as of runs on several threads, change nothing.
     #[test]
-    fn points_do_not_depend_on_idle_calls() {
+    fn idle_calls_change_no_points() {
         for (duration, connections) in [(None, 1), (None, 3_000), (Some(Time(40 * MS)), 1), (Some(Time(40 * MS)), 3_000)] {
             let run = |idle_calls: bool| {
                 let mut d = Deliveries::new(&workload(), 1, duration, FIRST);

@@ -248,6 +248,7 @@ fn arguments() {
         "explain",
         "repro",
         "conform",
+        "torture",
         "completions",
         "licenses",
         "man",

@@ -134,7 +134,7 @@ mod tests {
 
     /// A failure that needs two of many keys.
     #[test]
-    fn only_what_a_failure_needs_is_left() {
+    fn unneeded_parts_are_removed() {
         let text = "seed = 7\nduration = \"3ms\"\n[topology]\nkind = \"dumbbell\"\naccess = { rate = \"1234bps\", delay = \"9us\" }\n\
                     [transport]\nmss = 700\nack-every = 9\n[[workload]]\nkind = \"long\"\n[[workload]]\nkind = \"udp\"\n";
         let case = Case::read(text).unwrap();

@@ -80,7 +80,7 @@ fn workload(dice: &mut Dice, groups: &[String]) -> Json {
     Json::Object(table)
 }
 
-/// `[observe]`, or nothing. Checks observe more of their own accord.
+/// `[observe]`, or nothing. Checks add to it.
 pub(super) fn observe(dice: &mut Dice, duration: Option<Time>) -> Option<Json> {
     if dice.chance(60) {
         return None;

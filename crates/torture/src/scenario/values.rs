@@ -71,7 +71,7 @@ impl Dice {
     pub(super) fn rate(&mut self) -> Json {
         let (least, most) = self.rates;
         let rate = if self.chance(70) {
-            // Those that hardware has.
+            // Rates of hardware.
             let known = [
                 1_000_000,
                 10_000_000,
