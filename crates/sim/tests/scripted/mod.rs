@@ -1,7 +1,7 @@
 //! Test support: TCP endpoints driven by scripts, in the packetdrill style, and whole connections over a tiny pipe. Time is explicit.
 
 // Each test crate uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 pub(crate) mod receiver;
 pub(crate) mod sender;
@@ -9,16 +9,11 @@ pub(crate) mod sender;
 pub(crate) use forebay_torture::pipe::{self, Alarms, Capture, MS, US, addresses, path};
 
 use forebay_experiment::transport::Profile;
-use forebay_sim::cc::{self, Path};
-use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{Extra, Packet, Wire};
+use forebay_sim::cc;
 use forebay_sim::shim::{self, ShimConfig, Shims};
-use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use forebay_types::param::{Kind, Param, Value, Values};
-use forebay_types::{ConnSlot, Rng, Time};
-use std::collections::BTreeSet;
 
 /// Every congestion control in the registry.
 pub(crate) fn congestion_controls() -> impl Iterator<Item = &'static str> {

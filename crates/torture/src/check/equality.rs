@@ -6,6 +6,7 @@ use super::run::{Ran, run};
 use crate::case::Kind;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
+use forebay_experiment::rows::PortRow;
 use forebay_sim::run::Cores;
 
 /// Text of all rows and numbers.
@@ -17,8 +18,7 @@ fn rows(r: &Report) -> String {
 
 /// Text of the rows that observation does not add to.
 fn unobserved(r: &Report) -> String {
-    let ports: Vec<_> =
-        r.ports.iter().cloned().map(|p| forebay_experiment::rows::PortRow { queue_percentiles: None, ..p }).collect();
+    let ports: Vec<_> = r.ports.iter().map(|p| PortRow { queue_percentiles: None, ..p.clone() }).collect();
     format!(
         "{:?} {:?}",
         (&r.flows, ports, &r.queries, &r.deliveries),

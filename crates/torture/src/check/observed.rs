@@ -58,7 +58,7 @@ fn senders(config: &Experiment, r: &Report) -> Result<(), String> {
             return broken("samples of senders are out of order", &t);
         }
         clock = t.time_ps;
-        if !(t.cwnd.is_finite() && t.cwnd > 0.0) || t.ssthresh.is_some_and(|s| !(s > 0.0)) {
+        if !(t.cwnd.is_finite() && t.cwnd > 0.0) || t.ssthresh.is_some_and(|s| s.is_nan() || s <= 0.0) {
             return broken("a window or threshold is outside of its range", &t);
         }
         if t.alpha.is_some_and(|a| !(0.0..=1.0).contains(&a)) || t.ca_state > 4 {

@@ -77,6 +77,7 @@ pub struct Point {
 }
 
 /// A ProBoSCIS shim below each endpoint, whose timers tick at whole milliseconds.
+#[expect(clippy::partial_pub_fields, reason = "tests read both ends, and only the pipe runs the clock")]
 pub struct Shims {
     /// Their parameters.
     pub rules: Rules,
@@ -97,6 +98,7 @@ pub const MS: u64 = 1_000_000_000;
 type Flying = (u64, u64, bool, usize);
 
 /// The connection and the pipe.
+#[expect(clippy::partial_pub_fields, reason = "tests read both ends, and only the pipe knows the packets on the way")]
 pub struct Pipe<J> {
     /// Transport of both ends.
     pub c: TcpConfig,

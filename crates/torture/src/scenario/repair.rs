@@ -45,11 +45,12 @@ pub(crate) fn legal(mut document: Json) -> Option<Legal> {
 fn repair(document: &mut Json, text: &str, errors: &Errors) -> bool {
     let Some(error) = errors.list().first() else { return false };
     // Work without an end needs a duration.
-    if error.render().contains("`duration`") && document.get("duration").is_none() {
-        if let Some(root) = document.as_object_mut() {
-            root.insert("duration".into(), "20ms".into());
-            return true;
-        }
+    if error.render().contains("`duration`")
+        && document.get("duration").is_none()
+        && let Some(root) = document.as_object_mut()
+    {
+        root.insert("duration".into(), "20ms".into());
+        return true;
     }
     let named = error.message().split('`').skip(1).step_by(2).flat_map(|word| word.rsplit('.').next());
     let line = error.line_column().and_then(|(line, _)| text.lines().nth(line.saturating_sub(1)));

@@ -71,10 +71,9 @@ fn workload(dice: &mut Dice, groups: &[String]) -> Json {
         let often = ["size", "trains", "rounds", "count", "flows", "block", "response"].contains(&p.key);
         // Of a load and a rate one is needed.
         let needed = matches!((w.entry.name, p.key), ("poisson", "load") | ("udp", "stop"));
-        if p.default.is_none() || needed || dice.chance(if often { 85 } else { 15 }) {
-            if let Some(value) = dice.value(p) {
-                table.insert(p.key.to_owned(), value);
-            }
+        let wanted = p.default.is_none() || needed || dice.chance(if often { 85 } else { 15 });
+        if let Some(value) = wanted.then(|| dice.value(p)).flatten() {
+            table.insert(p.key.to_owned(), value);
         }
     }
     Json::Object(table)

@@ -229,10 +229,9 @@ impl Dice {
     /// Adds the required parameters, and each of the others by chance.
     pub(super) fn fill(&mut self, table: &mut Map<String, Json>, params: &[Param], percent: u64) {
         for p in params {
-            if p.default.is_none() || self.chance(percent) {
-                if let Some(value) = self.value(p) {
-                    table.insert(p.key.to_owned(), value);
-                }
+            let wanted = p.default.is_none() || self.chance(percent);
+            if let Some(value) = wanted.then(|| self.value(p)).flatten() {
+                table.insert(p.key.to_owned(), value);
             }
         }
     }
