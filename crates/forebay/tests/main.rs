@@ -30,3 +30,4 @@ mod repro;
 mod scratch;
 mod sweep;
 mod terminal;
+mod torture;

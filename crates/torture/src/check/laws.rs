@@ -19,13 +19,22 @@ pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {
     let faults = &config.network.faults;
     let one_path = faults.balance != Balance::Packet && faults.failures.is_empty();
     let warm = r.measured_from > Time::ZERO;
+    // A run that ends before its warm-up is measured as a whole.
+    if warm && r.measured_from != config.observe.warmup {
+        return Err(format!(
+            "measuring begins at another time than the warm-up ends: {} and {}",
+            r.measured_from, config.observe.warmup
+        ));
+    }
     // Clocks of hosts may be fast, in parts per million of the sending and the receiving one.
     let fast = config.groups.iter().map(|g| u64::from(g.tcp.host_clock)).max().unwrap_or(0);
     for f in &r.flows {
         flow(r, f, one_path.then_some(fast), warm)?;
     }
     for (p, port) in r.ports.iter().zip(config.network.ports.iter()) {
-        port_row(r, p, port, warm)?;
+        // The last window of a run without duration may reach beyond the measured time; a host delays packets behind its queue.
+        let exact = config.duration.is_some() && !config.network.nodes[port.from].host;
+        port_row(r, p, port, (warm, exact))?;
     }
     network(r, warm)?;
     // A run of datagrams alone ends with the last one that is sent, before a link can fail under it.
@@ -82,7 +91,7 @@ fn flow(r: &Report, f: &FlowRow, one_path: Option<u64>, warm: bool) -> Result<()
     Ok(())
 }
 
-fn port_row(r: &Report, p: &PortRow, port: &PortConfig, warm: bool) -> Result<(), String> {
+fn port_row(r: &Report, p: &PortRow, port: &PortConfig, (warm, exact): (bool, bool)) -> Result<(), String> {
     let asked = p.sent_pkts + p.dropped_overflow + p.dropped_shared + p.dropped_early + p.cut_waiting;
     if !warm && p.arrived_pkts != asked {
         return broken("a port loses or invents packets", p);
@@ -98,6 +107,15 @@ fn port_row(r: &Report, p: &PortRow, port: &PortConfig, warm: bool) -> Result<()
     }
     if p.queue_percentiles.is_some_and(|q| q[0] > q[1] || q[1] > q[2] || q[2] > p.queue_max_pkts) {
         return broken("percentiles of a queue are out of order", p);
+    }
+    if let Some(q) = p.queue_percentiles.filter(|_| exact) {
+        // The queue is at most as long as the first percentile in half of the time, and as the second in 95 %.
+        let [p50, p95, p99] = q.map(f64::from);
+        let least = 0.5 * p50 + 0.05 * (p95 - p50) + 0.01 * (p99 - p95);
+        let most = 0.5 * p50 + 0.45 * p95 + 0.04 * p99 + 0.01 * f64::from(p.queue_max_pkts);
+        if p.queue_mean_pkts < least * (1.0 - 1e-6) - 1e-9 || p.queue_mean_pkts > most * (1.0 + 1e-6) + 1e-9 {
+            return broken("the mean of a queue contradicts its percentiles", p);
+        }
     }
     if p.marked > p.arrived_pkts {
         return broken("more packets are marked than arrived", p);

@@ -169,8 +169,9 @@ impl Running {
     fn start() -> io::Result<Running> {
         let own = env::current_exe()?;
         let mut command = Command::new(&own);
-        // In the Python package this program is the interpreter.
+        // In the Python package this program is an interpreter, which finds the package by the path of its environment.
         if own.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("python")) {
+            command = Command::new(env::args_os().next().unwrap_or(own.into()));
             command.args(["-m", "forebay"]);
         }
         command.args(["torture", "--worker"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
