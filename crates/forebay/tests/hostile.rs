@@ -248,7 +248,6 @@ fn arguments() {
         "explain",
         "repro",
         "conform",
-        "torture",
         "completions",
         "licenses",
         "man",

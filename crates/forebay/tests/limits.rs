@@ -342,7 +342,7 @@ fn samples_of_idle_hours_are_refused() {
          [observe]\nqueue = { port = \"bottleneck\", every = \"1us\" }\n",
     );
     let check = forebay(&s.0, &["check", "idle.toml"]);
-    assert!(check.status.success() && text(&check.stdout).contains("7.2 G samples"), "{}", text(&check.stdout));
+    assert!(check.status.success() && text(&check.stdout).contains("7.20 G samples"), "{}", text(&check.stdout));
     let run = forebay(&s.0, &["run", "idle.toml"]);
     assert_eq!(run.status.code(), Some(2));
     assert!(
