@@ -70,6 +70,11 @@ impl Case {
         Case { kind, document }
     }
 
+    /// The same document as another sort of case: the sort decides about the checks, and their limits.
+    pub fn of_kind(self, kind: Kind) -> Case {
+        Case { kind, ..self }
+    }
+
     /// Its sort.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -1,7 +1,7 @@
 //! A process that checks cases for another one. A panic, a hang, or a lack of memory ends the worker only, and is a failure of its case.
 
 use crate::terminal::failure::Failure;
-use forebay_torture::{Case, Verdict, Work, check};
+use forebay_torture::{Case, Kind, Verdict, Work, check};
 use serde_json::{Value as Json, json};
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longest time of a case. The simulator ends runs that are too long by itself; this one no longer reports progress.
-const LONGEST: Duration = Duration::from_secs(240);
+const LONGEST: Duration = Duration::from_secs(900);
 /// Most memory of a case, bytes.
 const MOST_MEMORY: u64 = 3 << 30;
 /// Time between two looks at the memory of a worker.
@@ -65,12 +65,12 @@ impl Outcome {
     }
 }
 
-/// Reads cases from standard input, one a line as a JSON text, and writes their outcomes, until the input ends.
+/// Reads cases from standard input, one a line as its sort and text in JSON, and writes their outcomes, until the input ends.
 pub(super) fn serve() -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { return Ok(()) };
-        let outcome = match serde_json::from_str::<String>(&line).map_err(|e| e.to_string()).and_then(|text| Case::read(&text)) {
+        let outcome = match requested(&line) {
             Ok(case) => check(&case).into(),
             Err(why) => Outcome::Refused(why),
         };
@@ -79,6 +79,13 @@ pub(super) fn serve() -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The case of a line.
+fn requested(line: &str) -> Result<Case, String> {
+    let (kind, text): (String, String) = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    let case = Case::read(&text)?;
+    Ok(Kind::NAMES.iter().find(|(name, _)| *name == kind).map_or(case.clone(), |(_, kind)| case.of_kind(*kind)))
 }
 
 /// A worker process, started when it is needed.
@@ -124,7 +131,7 @@ impl Worker {
     /// Checks a case.
     pub(super) fn check(&mut self, case: &Case) -> Result<Outcome, Failure> {
         let running = self.start()?;
-        let request = Json::from(case.text()).to_string();
+        let request = json!([case.kind().name(), case.text()]).to_string();
         // A worker that cannot read has ended, and so gives no answer.
         let _ = writeln!(running.requests, "{request}").and_then(|()| running.requests.flush());
         let begin = Instant::now();
