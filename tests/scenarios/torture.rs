@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Cases of [`random_cases_hold`].
-const CASES: u64 = 240;
+const CASES: u64 = 96;
 
 /// Checks a case; the error names it.
 fn outcome(name: &str, case: &Case) -> Result<Work, String> {
@@ -47,7 +47,7 @@ fn random_cases_hold() {
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
     // A quarter of the cases has hundreds of connections, and another one tens of thousands.
-    assert!(total.connections > 500_000 && total.runs > CASES, "{total:?}");
+    assert!(total.connections > 300_000 && total.runs > CASES, "{total:?}");
 }
 
 /// Seed and number determine a case, whatever was drawn before.

@@ -14,7 +14,7 @@ fn cases_of_each_sort_hold() {
 }
 
 #[test]
-fn shown_case_is_a_file_for_it() {
+fn shown_case_runs_as_a_file() {
     let scratch = Scratch::new("torture-show");
     for case in ["2", "5"] {
         let shown = text(&forebay(&scratch.0, &["torture", "--case", case, "--show"]).stdout);

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Number of the first case
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u64,
-    /// End after this many cases
+    /// End after this many cases; with --kind those of other sorts count, and are left out
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
     /// End after this many hours
