@@ -15,7 +15,7 @@ use worker::Outcome;
 /// Run random legal scenarios and connections, and check that every invariant holds
 ///
 /// A case is a whole scenario drawn from the registries, a set of single connections over a bad path, or a crowd of short connections. Seed and number
-/// determine it. Each case runs in a process of its own, with limits on packets, time and memory. A case that fails is made as small as possible, and
+/// determine it. Cases run in another process, with limits on packets, time and memory. A case that fails is made as small as possible, and
 /// written to a file that repeats the failure. Exit code 0: no case failed; 1: some did. docs/internals/torture.md lists the invariants.
 #[derive(Debug, clap::Args)]
 #[command(
