@@ -11,11 +11,13 @@ pub mod draw;
 pub mod ordinary;
 mod scenario;
 mod shrink;
+mod work;
 
 pub use case::{Case, Kind};
-pub use check::{Verdict, Work, check};
+pub use check::{Verdict, check};
 pub use connection::pipe;
 pub use shrink::shrink;
+pub use work::Work;
 
 use forebay_experiment::worlds::Worlds;
 use std::sync::OnceLock;

@@ -1,8 +1,8 @@
 //! Every message ends, or has a reason not to: the run ended first, and its connection still tries.
 
-use super::Work;
 use super::run::{Ran, run};
 use crate::case::Kind;
+use crate::work::Work;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_sim::run::Cores;

@@ -1,9 +1,9 @@
 //! The same results on any number of threads, with and without observation, and again.
 
-use super::Work;
 use super::observed;
 use super::run::{Ran, run};
 use crate::case::Kind;
+use crate::work::Work;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;

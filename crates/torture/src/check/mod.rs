@@ -9,29 +9,10 @@ mod run;
 use crate::case::{Case, Kind};
 use crate::connection;
 use crate::scenario::resolve;
+use crate::work::Work;
 use forebay_experiment::Experiment;
 use forebay_sim::run::Cores;
 use run::{Ran, run};
-use std::ops::AddAssign;
-
-/// Amount of work of cases.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Simulated connections, once for each case, however often it ran.
-    pub connections: u64,
-    /// Runs.
-    pub runs: u64,
-    /// Packet transmissions of all runs.
-    pub transmissions: u64,
-}
-
-impl AddAssign for Work {
-    fn add_assign(&mut self, other: Work) {
-        self.connections += other.connections;
-        self.runs += other.runs;
-        self.transmissions += other.transmissions;
-    }
-}
 
 /// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]

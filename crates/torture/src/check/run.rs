@@ -1,7 +1,7 @@
 //! One run, within the limits of a case.
 
-use super::Work;
 use crate::case::Kind;
+use crate::work::Work;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_sim::run::{Cores, run_seeded};

@@ -4,9 +4,9 @@
 pub mod pipe;
 mod wire;
 
-use crate::check::Work;
 use crate::draw::{by_chance, log_uniform, one};
 use crate::scenario::resolve;
+use crate::work::Work;
 use forebay_experiment::profile::PROFILES;
 use forebay_scenario::toml;
 use forebay_sim::tcp::config::TcpConfig;

@@ -1,7 +1,7 @@
 //! A whole connection: two endpoints, a fixed delay, and a judge that decides the fate of each packet. Every step is compared with an independent
 //! model of the byte stream, and checked for stalls.
 
-pub use super::wire::{Alarms, Capture, addresses, path};
+pub use super::wire::{Alarms, Capture, MS, US, addresses, path};
 use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
@@ -89,11 +89,6 @@ pub struct Shims {
     pub hosts: [Host; 2],
     tick: u64,
 }
-
-/// A microsecond in ps.
-pub const US: u64 = 1_000_000;
-/// A millisecond in ps.
-pub const MS: u64 = 1_000_000_000;
 
 type Flying = (u64, u64, bool, usize);
 

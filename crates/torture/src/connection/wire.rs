@@ -1,12 +1,16 @@
 //! Both ends of a connection without a network: addresses, the path that a congestion control knows, and packets as they are emitted.
 
-use super::pipe::US;
 use forebay_sim::cc::Path;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Extra, Packet, Wire};
 use forebay_sim::tcp::Address;
 use forebay_types::{ConnSlot, Rng, Time};
 use std::collections::BTreeSet;
+
+/// A microsecond in ps.
+pub const US: u64 = 1_000_000;
+/// A millisecond in ps.
+pub const MS: u64 = 1_000_000_000;
 
 /// Addresses of the two endpoints of one connection.
 pub fn addresses(isn: u32) -> (Address, Address) {
