@@ -43,7 +43,7 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build fast demo test fmt lint words notices tests kernel unit test-hosts doc scenarios readme style python repro report guard bench bench-hosts soak \
+.PHONY: help setup build fast demo test fmt lint words notices tests kernel unit test-hosts doc scenarios torture readme style python repro report guard bench bench-hosts soak \
 	emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
 	stubs clean
 
@@ -118,6 +118,11 @@ doc: setup
 scenarios: $(BUILT) ## check every file in scenarios/ and run it for a short time
 	$(UNCHANGED) scenarios $(FOREBAY) $(if $(filter $(VENV)/%,$(FOREBAY)),$(PACKAGE)) scenarios benches/scenarios data tools/check-scenarios.sh -- \
 	  tools/check-scenarios.sh $(FOREBAY)
+
+# TORTURE="--seconds 3600 --jobs 2 --seed 5" runs other cases for longer.
+TORTURE ?= --seconds 30 --out $(TARGET)/torture
+torture: $(BUILT) ## run random scenarios and connections for half a minute, and check their invariants
+	$(FOREBAY) torture $(TORTURE)
 
 readme: $(BUILT) ## run the commands and scenarios of README.md and docs/
 	tools/check-readme.sh $(FOREBAY)

@@ -31,7 +31,8 @@ installed: | package
 # Its counts do not depend on other processes.
 guard: | installed
 scenarios: | guard
-readme: | scenarios
+torture: | scenarios
+readme: | torture
 docs: | readme
 python: | docs
 repro: | python

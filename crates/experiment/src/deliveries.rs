@@ -39,6 +39,12 @@ pub struct Deliveries {
     points: Vec<(Time, IndexVec<SumId, u64>)>,
     /// Connections read so far.
     reads: u64,
+    /// Packet transmissions before the last time at which points were due.
+    transmissions: Option<u64>,
+    /// True if the sums were taken at that time.
+    recorded: bool,
+    /// True if nothing was transmitted since then.
+    idle: bool,
 }
 
 /// Sums of a workload and transport.
@@ -98,26 +104,42 @@ impl Deliveries {
 
     /// Advances to `now`, which is not before [`Deliveries::due`]. Returns true if the sums should be taken now, which reads `connections`
     /// connections, after this many packet transmissions. Returns false if the interval is too short for so many connections: it then doubles.
+    ///
+    /// The points do not depend on calls between which nothing happens: runs on several threads have windows without events that others have not.
     pub fn should_sample(&mut self, now: Time, connections: usize, transmissions: u64) -> bool {
+        self.idle = self.transmissions == Some(transmissions);
+        if self.idle {
+            // Packets on the wire may have arrived.
+            if !self.recorded {
+                self.due = self.next_multiple(now);
+            }
+            return self.recorded;
+        }
+        if self.points.len() >= MAX_POINTS {
+            self.thin();
+            if self.due > now {
+                return false;
+            }
+        }
         let reads = self.reads + connections as u64;
-        let affordable = reads <= FREE_READS + transmissions / TRANSMISSIONS_PER_READ;
-        if affordable {
+        self.transmissions = Some(transmissions);
+        self.recorded = reads <= FREE_READS + transmissions / TRANSMISSIONS_PER_READ;
+        if self.recorded {
             self.reads = reads;
         } else {
             self.every = Time(self.every.0.saturating_mul(2));
             self.due = self.next_multiple(now);
         }
-        affordable
+        self.recorded
     }
 
     /// Records `totals`, the sums since [`Deliveries::due`]. Nothing is delivered before `now`.
     pub fn record(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
-        self.push(self.due, totals);
-        self.due = self.next_multiple(self.due);
-        self.fill(now, totals);
-        if self.points.len() >= MAX_POINTS {
-            self.thin();
+        if !(self.idle && self.points.last().is_some_and(|(_, before)| before == totals)) {
+            self.push(self.due, totals);
+            self.due = self.next_multiple(self.due);
         }
+        self.fill(now, totals);
     }
 
     /// Adds the points up to `now`; nothing is delivered before.
@@ -163,6 +185,9 @@ impl Deliveries {
     /// Rows: one for each interval, workload, transport that it can use, and port. `totals` are the sums at `end`. A path counts for its port with
     /// the highest delivered bytes per rate; of equal ports the first, where a queue forms.
     pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>, rate: &dyn Fn(PortId) -> Rate) -> Vec<DeliveryRow> {
+        if self.points.len() >= MAX_POINTS {
+            self.thin();
+        }
         if self.duration.is_some() {
             self.fill(end, totals);
         }
@@ -224,8 +249,10 @@ mod tests {
         d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
         for i in 1..ms {
             while Time(i * MS) >= d.due() {
-                assert!(d.should_sample(Time(i * MS), 1, u64::MAX));
-                d.record(Time(i * MS), &vec![i].into());
+                // False where the points are thinned out.
+                if d.should_sample(Time(i * MS), 1, i << 20) {
+                    d.record(Time(i * MS), &vec![i].into());
+                }
             }
         }
         d.rows(Time(ms * MS), &vec![ms].into(), &|_| RATE)
@@ -323,5 +350,29 @@ mod tests {
         assert!(d.should_sample(Time(10 * MS), 1_000_000, 32_000_000));
         d.record(Time(10 * MS), &vec![1].into());
         assert_eq!(d.due(), Time(20 * MS), "intervals of 10 ms now");
+    }
+    /// Calls in windows in which nothing happens, as of runs on several threads, change nothing.
+    #[test]
+    fn idle_calls_change_no_points() {
+        for (duration, connections) in [(None, 1), (None, 3_000), (Some(Time(40 * MS)), 1), (Some(Time(40 * MS)), 3_000)] {
+            let run = |idle_calls: bool| {
+                let mut d = Deliveries::new(&workload(), 1, duration, FIRST);
+                d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
+                // A packet every 37 to 100 us.
+                let mut now = Time::ZERO;
+                for i in 1..600 {
+                    let next = now + Time::from_us(37 + i * 41 % 64);
+                    let idle = [now + Time::from_us(11), now + Time::from_us(30)];
+                    for at in idle.into_iter().filter(|_| idle_calls).chain([next]) {
+                        if at >= d.due() && d.should_sample(at, connections, i) {
+                            d.record(at, &vec![i].into());
+                        }
+                    }
+                    now = next;
+                }
+                d.rows(Time(41 * MS), &vec![600].into(), &|_| RATE)
+            };
+            assert_eq!(run(true), run(false), "{duration:?}, {connections} connections");
+        }
     }
 }

@@ -78,11 +78,19 @@ impl Limits {
         if self.yes || needs_no_forecast(resolved) && (held.is_none() || !observes(resolved)) {
             return Ok(());
         }
-        let Some(limit) = self.limit() else { return Ok(()) };
         // A backend that cannot start reports it when it runs.
         let outlook = outlook(resolved, threads)?;
         trim_heap();
         let Outlook::Cost(f) = outlook else { return Ok(()) };
+        let samples = f.samples / f.runs.max(1) as f64;
+        if samples > MOST_SAMPLES {
+            return Err(Failure::Usage(format!(
+                "a run would take about {}, idle time included; at most {} are taken. Set `duration`, a longer `every` in [observe], or pass --yes",
+                counted(samples.round(), "sample"),
+                counted(MOST_SAMPLES, "sample"),
+            )));
+        }
+        let Some(limit) = self.limit() else { return Ok(()) };
         // A limit on address space does not count files, which are not mapped.
         let files_take = if held.is_none() || limit.mapped { 0.0 } else { files.bytes(&f) };
         let all = f.memory as f64 + files_take;
@@ -123,6 +131,9 @@ impl Limits {
         Watch { limit: self.limit(), max_time: self.max_time, began, explicit, folder: None, why: None }
     }
 }
+
+/// Most samples of a run, as of a scenario with a duration: 10 GB.
+const MOST_SAMPLES: f64 = 200e6;
 
 /// True if samples are taken; a small scenario may have many.
 fn observes(resolved: &Resolved) -> bool {

@@ -330,3 +330,26 @@ fn huge_sweeps_checked_by_sample() {
     let out = forebay(&s.0, &["check", "base.toml", "--sweep", &format!("workload.0.load=[{loads}, -1]")]);
     assert!(out.status.code() == Some(2) && text(&out.stderr).contains("`load` is -1"), "{}", text(&out.stderr));
 }
+
+/// Idle time has samples too: they would fill the disk before the first look at a limit, also while the forecast is made.
+#[test]
+fn samples_of_idle_hours_are_refused() {
+    let s = Scratch::new("idle-samples");
+    s.file(
+        "idle.toml",
+        "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"1Gbps\", delay = \"1us\" }\n\
+         bottleneck = { rate = \"1Gbps\", delay = \"1us\" }\n[[workload]]\nkind = \"on-off\"\nsizes = \"1KB\"\ngaps = \"1h\"\ntrains = 2\n\
+         [observe]\nqueue = { port = \"bottleneck\", every = \"1us\" }\n",
+    );
+    let check = forebay(&s.0, &["check", "idle.toml"]);
+    assert!(check.status.success() && text(&check.stdout).contains("7.20 G samples"), "{}", text(&check.stdout));
+    let run = forebay(&s.0, &["run", "idle.toml"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        text(&run.stderr).contains("idle time included") && text(&run.stderr).contains("`duration`"),
+        "{}",
+        text(&run.stderr)
+    );
+    let often = ["run", "idle.toml", "--set", "observe.queue.every=1s", "--quiet"];
+    assert!(forebay(&s.0, &often).status.success());
+}

@@ -32,4 +32,5 @@ mod scratch;
 mod stopping;
 mod sweep;
 mod terminal;
+mod torture;
 mod trains;

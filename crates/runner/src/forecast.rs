@@ -58,6 +58,8 @@ const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
 const LINKS: f64 = 2.0;
 /// Memory per message that stalled, until the run is over: a row of 64 bytes, in a list that doubles, with the old list beside the new one.
 const STALLED: f64 = 128.0;
+/// Queues that are sampled as often fill a disk in hours of idle time.
+const OFTEN: Time = Time::from_us(100);
 /// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on compression.
 const DISK: [f64; 4] = [50.0, 6.0, 22.0, 14.0];
 /// Processor seconds to write a row of messages, to write a sample, and to read a row of messages for the page. Measured; one thread does it.
@@ -205,7 +207,7 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize, program: u64) -> 
     let (wanted, late) = (wanted(config), PATIENCE.max(PATIENCE_LATE / among.max(1) as u32));
     let clock = Stopwatch::start();
     let mut first = None;
-    let report = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
+    let report = resolved.world.run(unsampled(config).check()?, resolved.seed, &mut |p| {
         let spent = clock.spent();
         first.get_or_insert((spent, p.packet_hops));
         let mut busy = PATIENCE;
@@ -228,6 +230,13 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize, program: u64) -> 
     pilot.timeouts = timeouts(resolved, config, &report, &pilot.ends, among)?;
     (pilot.speed, pilot.start) = speed(report.packet_hops, spent, first);
     Ok(Pilot { spent, ..pilot })
+}
+
+/// `config` without samples of queues, which are computed from the simulated time: those of idle hours fill a disk before the first progress report.
+fn unsampled(config: &Experiment) -> Experiment {
+    let mut config = config.clone();
+    config.observe.queue_series.clear();
+    config
 }
 
 /// Minimum simulated time of the pilot run. It includes some time of all traffic that starts late.
@@ -384,6 +393,9 @@ pub fn needs_no_forecast(resolved: &Resolved) -> bool {
         let planned: Option<f64> = v.config.workloads.iter().map(|w| planned_bytes(&w.kind, None)).sum();
         let connections: usize = v.config.workloads.iter().map(|w| connections(&w.kind)).sum();
         let runs = f64::from(resolved.repetitions()) * resolved.variants.len() as f64;
-        bytes.min(planned.unwrap_or(f64::INFINITY)) * runs < 20e9 && connections < 20_000 && network.ports.len() < 20_000
+        // Without a duration the number of samples is not known: idle time has samples too.
+        let sampled = v.config.duration.is_none() && v.config.observe.queue_series.iter().any(|(_, every)| *every < OFTEN);
+        let bytes = bytes.min(planned.unwrap_or(f64::INFINITY)) * runs;
+        !sampled && bytes < 20e9 && connections < 20_000 && network.ports.len() < 20_000
     })
 }

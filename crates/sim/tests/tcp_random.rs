@@ -52,7 +52,7 @@ fn judge(w: Impairments) -> impl FnMut(&PipePacket) -> Fate {
         let roll = dice(w.seed, p).to_le_bytes();
         let lose = if p.data { w.lose_data } else { w.lose_acks };
         let late = if roll[3] < w.late { u64::from(roll[5]) * w.most * US / 256 } else { 0 };
-        Fate { lost: roll[0] < lose, marked: roll[1] < w.mark, twice: roll[2] < w.twice, late }
+        Fate { lost: roll[0] < lose, marked: roll[1] < w.mark, twice: roll[2] < w.twice, late, ..PASS }
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod torture;
 pub(crate) mod trains;
 pub(crate) mod tune;
 pub(crate) mod watch;

@@ -4,6 +4,7 @@
 use super::backlog::fills;
 use super::clock::Stopwatch;
 use super::plan::begins;
+use super::unsampled;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::{PortRow, TimeoutKind};
@@ -57,7 +58,7 @@ pub(super) fn timeouts(
         return Ok(extrapolated(config, first, ends));
     }
     let (clock, part) = (Stopwatch::start(), among.max(1) as u32);
-    let longer = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
+    let longer = resolved.world.run(unsampled(config).check()?, resolved.seed, &mut |p| {
         let spent = clock.spent();
         let reached = p.now.as_secs_f64() >= wanted && spent.busy >= ENOUGH / part;
         if reached || spent.busy >= PATIENCE / part || spent.wall >= PATIENCE_WALL / part {

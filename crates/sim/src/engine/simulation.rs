@@ -342,13 +342,17 @@ impl<'a> Simulation<'a> {
             (calendar.start, calendar.end) = (self.last_end, self.last_end);
             return false;
         }
+        let mut reached = self.state.now();
+        // Deliveries that were due in idle time are added up before this window opens connections: in which window that happens has no effect.
+        if let Some((_, event @ Scheduled::NoteDeliveries)) = self.schedule.before(Time(reached.0 + 1)) {
+            self.apply_event(event, reached);
+        }
         if self.injection < end.into() {
             for app in self.apps.iter() {
                 lock_app(app).inject(&mut self.state, end);
             }
             self.injection = self.next_injection();
         }
-        let mut reached = self.state.now();
         while let Some((time, event)) = self.schedule.before(end) {
             if time > reached {
                 self.state.calendar().shorten_window(time);

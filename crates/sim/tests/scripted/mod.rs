@@ -1,28 +1,19 @@
 //! Test support: TCP endpoints driven by scripts, in the packetdrill style, and whole connections over a tiny pipe. Time is explicit.
 
 // Each test crate uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
-pub(crate) mod pipe;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 
+pub(crate) use forebay_torture::pipe::{self, Alarms, Capture, MS, US, addresses, path};
+
 use forebay_experiment::transport::Profile;
-use forebay_sim::cc::{self, Path};
-use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{Extra, Packet, Wire};
+use forebay_sim::cc;
 use forebay_sim::shim::{self, ShimConfig, Shims};
-use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use forebay_types::param::{Kind, Param, Value, Values};
-use forebay_types::{ConnSlot, Rng, Time};
-use std::collections::BTreeSet;
-
-/// A microsecond in ps, the unit of the scripts.
-pub(crate) const US: u64 = 1_000_000;
-/// A millisecond in ps.
-pub(crate) const MS: u64 = 1_000_000_000;
 
 /// Congestion controls in the registry.
 pub(crate) fn congestion_controls() -> impl Iterator<Item = &'static str> {
@@ -100,39 +91,4 @@ fn default(p: &Param) -> Value {
 
 fn overridden(key: &str, values: &[(&'static str, Value)]) -> Option<Value> {
     values.iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone())
-}
-
-/// Addresses of the two endpoints of one connection.
-pub(crate) fn addresses(isn: u32) -> (Address, Address) {
-    let forward = Address { conn: ConnSlot::new(0), isn, dst: 1, hash: 17, generation: Generation::new(5) };
-    (forward, Address { dst: 0, ..forward })
-}
-
-/// The path of the scripted peers: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
-pub(crate) fn path() -> Path {
-    Path {
-        idle_rtt: Time(100 * US),
-        handshake_deficit: Time::ZERO,
-        packet: 1040.0,
-        packets_per_s: 1e9 / 8.0 / 1040.0,
-        buffer: 100.0,
-        rng: Rng::stream(1, &[2]),
-    }
-}
-
-/// A wire that captures packets.
-#[derive(Default)]
-pub(crate) struct Capture(pub Vec<(Packet, Option<Extra>)>, pub Alarms);
-
-/// Alarms of congestion controls, ps.
-pub(crate) type Alarms = BTreeSet<Time>;
-
-impl Wire for Capture {
-    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
-        self.0.push((packet, extra.copied()));
-    }
-
-    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {
-        self.1.insert(time);
-    }
 }

@@ -233,6 +233,7 @@ fn survives_everything() {
                         marked: draw() < 30,
                         twice: draw() < 3,
                         late: if draw() < 5 { draw() * US } else { 0 },
+                        ..PASS
                     };
                     let mut p = Pipe::new(shimmed(stack, cc, own), judge);
                     p.transfer(60_000, 1_000_000 * MS);

@@ -3,7 +3,6 @@
 mod connections;
 mod measure;
 mod random;
-mod random_choice;
 mod scenarios;
 mod table;
 

@@ -4,6 +4,7 @@ use super::Port;
 use crate::net::backlog::Backlog;
 use crate::net::packet::Codepoint;
 use forebay_types::Time;
+use std::iter;
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,11 +81,20 @@ impl Port {
             let waited = backlog.settle(now);
             self.set_sojourn(self.sojourn() + waited);
         }
+        let waiting = || {
+            let first = Some(self.departed).filter(|first| *first != self.ring.tail());
+            iter::successors(first, |position| Some(self.ring.next(*position)).filter(|next| *next != self.ring.tail()))
+        };
+        if !self.host {
+            return waiting().map(|at| u128::from((self.ring.packet(at).arrival - self.delay - now).0)).sum();
+        }
+        // A host may delay packets behind its queue, so that their arrivals do not tell when they leave. They leave one after the other.
+        let tx = |at| self.tx(u64::from(self.ring.packet(at).wire));
+        let mut departure = self.busy_until.saturating_sub(waiting().map(tx).sum());
         let mut future = 0;
-        let mut position = self.departed;
-        while position != self.ring.tail() {
-            future += u128::from((self.ring.packet(position).arrival - self.delay - now).0);
-            position = self.ring.next(position);
+        for at in waiting() {
+            departure += tx(at);
+            future += u128::from(departure.saturating_sub(now).0);
         }
         future
     }

@@ -27,8 +27,9 @@ impl Port {
         if self.observer.is_some() {
             return self.settle_observed(now);
         }
-        let horizon = now + self.delay;
-        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
+        // A host may delay packets behind its queue. From an idle interface all packets have left.
+        let (idle, horizon) = (self.busy_until < now, now + self.delay);
+        while self.departed != self.ring.tail() && (idle || self.ring.packet(self.departed).arrival < horizon) {
             self.depart();
         }
     }
@@ -115,8 +116,10 @@ impl Port {
         if self.occupancy.is_on() {
             return self.settle_counted(now);
         }
-        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
-            self.record(self.ring.packet(self.departed).arrival - self.delay);
+        // As in `settle_inline`.
+        let idle = self.busy_until < now;
+        while self.departed != self.ring.tail() && (idle || self.ring.packet(self.departed).arrival < now + self.delay) {
+            self.record((self.ring.packet(self.departed).arrival - self.delay).min(self.busy_until));
             self.depart();
         }
     }

@@ -1,9 +1,9 @@
 //! The path between the endpoint and its peer. It is impaired for a number of packets each way and perfect afterwards, so that every connection ends.
 //! The fate of a packet depends on the number of packets before it, and on the seed.
 
-use super::super::random_choice::{by_chance, per_mille};
 use crate::Observation;
 use crate::script::{EcnField, flag};
+use forebay_torture::draw::{by_chance, per_mille};
 use forebay_types::Rng;
 
 /// A microsecond, in ns: the resolution of times in scripts.

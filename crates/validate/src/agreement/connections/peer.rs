@@ -1,11 +1,11 @@
 //! The peer: the ACKs that it sends for arrived segments, and their arrival at the endpoint.
 
-use super::super::random_choice::by_chance;
 use super::echo::Echo;
 use super::path::{Arrival, MS, Sent};
 use super::random_connection::{RandomConnection, Stream};
 use super::receiver::{Range, Receiver};
 use super::window::{Window, first};
+use forebay_torture::draw::by_chance;
 use forebay_types::Rng;
 
 /// An ACK of the peer, as it arrives at the endpoint.

@@ -1,9 +1,9 @@
 //! A drawn connection: both ends, the application, the path and the peer. Everything follows from kind and seed.
 
-use super::super::random_choice::{by_chance, one};
 use super::kind::Kind;
 use super::path::{MS, Path, US};
 use super::window::Behaviour;
+use forebay_torture::draw::{by_chance, one};
 use forebay_types::Rng;
 
 /// A drawn connection. Times are ns.

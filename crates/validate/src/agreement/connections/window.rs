@@ -1,6 +1,6 @@
 //! The window that the peer offers with each ACK.
 
-use super::super::random_choice::by_chance;
+use forebay_torture::draw::by_chance;
 use forebay_types::Rng;
 
 /// The shift of the window field (RFC 7323 section 2).

@@ -1,7 +1,7 @@
 //! A whole connection: two endpoints, a fixed delay, and a judge that decides the fate of each packet. Every step is compared with an independent
 //! model of the byte stream, and checked for stalls.
 
-use super::{Alarms, Capture, addresses};
+pub use super::wire::{Alarms, Capture, MS, US, addresses, path};
 use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 
 /// Facts about a packet for the judge.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PipePacket {
+pub struct PipePacket {
     /// True if it is from the sender.
     pub data: bool,
     /// Running number among the packets of its direction, SYN and SYN-ACK included.
@@ -37,65 +37,84 @@ pub(crate) struct PipePacket {
 
 /// Fate of a packet.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Fate {
+pub struct Fate {
+    /// It does not arrive.
     pub lost: bool,
     /// Marked, if it is ECN-capable.
     pub marked: bool,
+    /// It arrives twice.
     pub twice: bool,
     /// Extra delay, ps.
     pub late: u64,
+    /// An ACK announces no window, whatever the receiver has.
+    pub shut: bool,
 }
 
 /// Delivered unchanged.
-pub(crate) const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0 };
+pub const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0, shut: false };
 /// Lost.
-pub(crate) const LOSE: Fate = Fate { lost: true, ..PASS };
+pub const LOSE: Fate = Fate { lost: true, ..PASS };
 /// Marked.
-pub(crate) const MARK: Fate = Fate { marked: true, ..PASS };
+pub const MARK: Fate = Fate { marked: true, ..PASS };
 
 /// A sample of the sender's state.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Point {
+pub struct Point {
+    /// ps.
     pub now: u64,
+    /// Congestion window, segments.
     pub cwnd: f64,
+    /// Slow start threshold, segments.
     pub ssthresh: f64,
     /// NaN for congestion controls without alpha.
     pub alpha: f64,
+    /// Acknowledged bytes.
     pub una: u64,
     /// Next offset to send, before the step.
     pub nxt: u64,
+    /// State of the recovery.
     pub ca: CaState,
 }
 
 /// A ProBoSCIS shim below each endpoint, whose timers tick at whole milliseconds.
-pub(crate) struct Shims {
-    pub(crate) rules: Rules,
-    pub(crate) sender: SenderShim,
-    pub(crate) receiver: ReceiverShim,
+#[expect(clippy::partial_pub_fields, reason = "tests read both ends, and only the pipe runs the clock")]
+pub struct Shims {
+    /// Their parameters.
+    pub rules: Rules,
+    /// Below the sender.
+    pub sender: SenderShim,
+    /// Below the receiver.
+    pub receiver: ReceiverShim,
     /// State of the sending and the receiving host.
-    pub(crate) hosts: [Host; 2],
+    pub hosts: [Host; 2],
     tick: u64,
 }
 
 type Flying = (u64, u64, bool, usize);
 
 /// The connection and the pipe.
-pub(crate) struct Pipe<J> {
-    pub(crate) c: TcpConfig,
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    pub(crate) now: u64,
+#[expect(clippy::partial_pub_fields, reason = "tests read both ends, and only the pipe knows the packets on the way")]
+pub struct Pipe<J> {
+    /// Transport of both ends.
+    pub c: TcpConfig,
+    /// The sending end.
+    pub sender: Sender,
+    /// The receiving end.
+    pub receiver: Receiver,
+    /// Simulated time, ps.
+    pub now: u64,
     /// One-way delay, ps.
-    pub(crate) delay: u64,
+    pub delay: u64,
     judge: J,
     isn: u32,
     nxt: u64,
     /// Time at which the connection was closed, ps.
-    pub(crate) done: u64,
+    pub done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
     alarms: Alarms,
     packets: Vec<(Packet, Option<Extra>)>,
-    pub(crate) counts: [usize; 2],
+    /// Packets of the receiver, and of the sender.
+    pub counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
     /// Last departure of the data at each offset.
     left: BTreeMap<i64, u64>,
@@ -107,12 +126,13 @@ pub(crate) struct Pipe<J> {
     recent: Option<Time>,
     acked: u64,
     /// Segments that were too old.
-    pub(crate) rejected: usize,
+    pub rejected: usize,
     /// The sender after every step that changed its window, threshold or alpha.
-    pub(crate) trace: Vec<Point>,
+    pub trace: Vec<Point>,
     /// Every packet of the sender.
-    pub(crate) log: Vec<PipePacket>,
-    pub(crate) shims: Option<Shims>,
+    pub log: Vec<PipePacket>,
+    /// Shims below TCP, if the transport has them.
+    pub shims: Option<Shims>,
 }
 
 impl Shims {
@@ -127,10 +147,10 @@ impl Shims {
 
     /// The next tick, if there is one: at a whole millisecond that has not ticked yet.
     fn next(&self, now: u64) -> u64 {
-        let this = now.next_multiple_of(super::MS);
+        let this = now.next_multiple_of(MS);
         match self.sender.waiting() || self.receiver.waiting() {
             false => u64::MAX,
-            true if this == self.tick => this + super::MS,
+            true if this == self.tick => this + MS,
             true => this,
         }
     }
@@ -138,12 +158,12 @@ impl Shims {
 
 impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
     /// A closed connection with a one-way delay of 50 us.
-    pub(crate) fn new(c: TcpConfig, judge: J) -> Pipe<J> {
+    pub fn new(c: TcpConfig, judge: J) -> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
         if c.cc.hooks().path() {
-            sender.enter_path(super::path());
+            sender.enter_path(path());
         }
         Pipe {
             shims: Shims::of(&c),
@@ -151,7 +171,7 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
             sender,
             receiver,
             now: 0,
-            delay: 50 * super::US,
+            delay: 50 * US,
             judge,
             isn,
             nxt: 0,
@@ -173,7 +193,7 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
     }
 
     /// Opens, writes `bytes`, closes, and runs to the end. Panics on a stall, or when it takes longer than `limit` ps.
-    pub(crate) fn transfer(&mut self, bytes: u64, limit: u64) {
+    pub fn transfer(&mut self, bytes: u64, limit: u64) {
         self.open();
         self.write(bytes, true);
         self.run(limit);
@@ -182,13 +202,15 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
         assert!(self.receiver.finished());
     }
 
-    pub(crate) fn open(&mut self) {
+    /// Opens the connection.
+    pub fn open(&mut self) {
         let mut capture = Capture::default();
         self.sender.open(&self.c, Time(self.now), &mut capture);
         self.launch(capture);
     }
 
-    pub(crate) fn write(&mut self, bytes: u64, last: bool) {
+    /// Writes `bytes`, the last ones if `last` is set: the connection closes behind them.
+    pub fn write(&mut self, bytes: u64, last: bool) {
         let mut capture = Capture::default();
         let begin = self.sender.written();
         let first = begin + (self.sender.window().cwnd * f64::from(self.c.mss)) as u64;
@@ -199,7 +221,7 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
     }
 
     /// Runs until nothing is left to do, or until `end`.
-    pub(crate) fn run(&mut self, end: u64) {
+    pub fn run(&mut self, end: u64) {
         let mut steps = 0;
         loop {
             let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);
@@ -322,6 +344,9 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
             if fate.marked && p.ecn() == Codepoint::Ect0 {
                 p.meta.set_ecn(Codepoint::Ce);
             }
+            if fate.shut && !data && !p.has(flag::SYN) {
+                p.win = 0;
+            }
             for copy in 0..1 + u64::from(fate.twice) {
                 let index = self.packets.len();
                 self.packets.push((p, extra));
@@ -335,13 +360,14 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
     fn check_timer(&self, packet: bool) {
         let s = &self.sender;
         let late = self.owed.map_or(0, |since| self.now - since);
-        assert!(late <= super::MS * 500, "an ACK is {late} ps late");
+        assert!(late <= MS * 500, "an ACK is {late} ps late");
         // Partial acknowledgements after the first do not move it (RFC 6582 section 4).
         let held = s.ca_state() == CaState::Recovery && !self.sack();
         let due = s.timer() == Timer::Rto && s.timer_due() == Time(self.now).into();
         let expires = !packet && due && s.phase() == Phase::Established && !held;
         if expires && let Some((_, left)) = self.left.range(..=s.snd_una() as i64).next_back() {
-            assert!(self.now - left >= self.c.rto_min.0, "timeout after {} ps: {s:?}", self.now - left);
+            // The second copy of an ACK arrives a picosecond after the first, and may repeat data without restarting the timer.
+            assert!(self.now - left + 1 >= self.c.rto_min.0, "timeout after {} ps: {s:?}", self.now - left);
         }
     }
 

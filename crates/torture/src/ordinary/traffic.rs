@@ -1,6 +1,6 @@
 //! Workloads of drawn scenarios.
 
-use super::super::random_choice::{by_chance, one};
+use crate::draw::{by_chance, one};
 use forebay_types::Rng;
 
 /// A group of hosts, with the first of them.

@@ -1,0 +1,80 @@
+//! One run, within the limits of a case.
+
+use crate::case::Kind;
+use crate::work::Work;
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_sim::run::{Cores, run_seeded};
+use forebay_types::Time;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Transmissions of one run.
+const MOST_HOPS: u64 = 150_000;
+/// The same of a crowd of connections.
+const MOST_HOPS_OF_CROWDS: u64 = 20_000_000;
+/// Wall time of one run.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Reports of progress, at least 50 ms of a run or 100 000 activations apart, during which simulated time must advance.
+const LONGEST_MOMENT: u32 = 400;
+
+/// Samples of all queues of a run.
+const MOST_SAMPLES: u64 = 100_000;
+
+/// `config` without the series of queues if their samples are too many, or in a number that is not known: idle time has samples too.
+pub(super) fn within_limits(config: &Experiment) -> Experiment {
+    let mut config = config.clone();
+    let series = &mut config.observe.queue_series;
+    let samples = |duration: Time| series.iter().map(|(_, every)| duration / *every).fold(0, u64::saturating_add);
+    if config.duration.is_none_or(|duration| samples(duration) > MOST_SAMPLES) {
+        series.clear();
+    }
+    config
+}
+
+/// Outcome of a run.
+pub(super) enum Ran {
+    Report(Box<Report>),
+    /// It reached a limit.
+    Cut,
+    Refused(String),
+    Failed(String),
+}
+
+/// Runs `config` on `cores`.
+pub(super) fn run(config: &Experiment, cores: Cores, kind: Kind, work: &mut Work) -> Ran {
+    let checked = match config.check() {
+        Ok(checked) => checked,
+        Err(why) => return Ran::Refused(why.to_string()),
+    };
+    let most = if kind == Kind::Crowds { MOST_HOPS_OF_CROWDS } else { MOST_HOPS };
+    let begin = Instant::now();
+    let (mut clock, mut still, mut fault) = (Time::ZERO, 0, None);
+    let mut progress = |p: Progress| {
+        if p.now < clock {
+            fault = Some(format!("time goes back: from {clock} to {}", p.now));
+            return ControlFlow::Break(Cut::Abandon);
+        }
+        still = if p.now > clock { 0 } else { still + 1 };
+        clock = p.now;
+        if still > LONGEST_MOMENT {
+            fault = Some(format!("time stands still: at {clock}, {} transmissions so far", p.packet_hops));
+            return ControlFlow::Break(Cut::Abandon);
+        }
+        let over = p.packet_hops > most || (begin.elapsed() > LONGEST && still < LONGEST_MOMENT / 4);
+        if over { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
+    };
+    let outcome = run_seeded(checked, config.seed, cores, &mut progress);
+    if let Some(fault) = fault {
+        return Ran::Failed(fault);
+    }
+    work.runs += 1;
+    match outcome {
+        Ok(report) => {
+            work.transmissions += report.packet_hops;
+            Ran::Report(Box::new(report))
+        }
+        Err(RunError::Interrupted) => Ran::Cut,
+        Err(e) => Ran::Refused(e.to_string()),
+    }
+}
