@@ -2,6 +2,7 @@
 
 pub mod assign;
 mod bit_errors;
+pub mod capture;
 pub mod check;
 pub mod deliveries;
 pub mod dimension;
