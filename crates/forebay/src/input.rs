@@ -45,13 +45,15 @@ impl Input {
         self.set.iter().cloned().chain(world).collect()
     }
 
-    /// The scenario, and the overrides that were applied to it. `--runs` is one of them, so that a stored scenario has the number of runs.
+    /// The scenario, and the overrides that were applied to it: those of the command line, with one `more`. `--runs` is one of them, so that a stored
+    /// scenario has the number of runs.
     ///
     /// # Errors
     /// The file cannot be read, or an override is invalid.
-    pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
+    pub(crate) fn load(&self, more: Option<String>) -> Result<(Scenario, Vec<String>), Failure> {
         forebay_backends::choose_kernel(self.kernel.clone());
         let mut overrides = self.overrides();
+        overrides.extend(more);
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
         Ok((forebay_scenario::load(forebay_backends::all(), &resolve_path(&self.file), &overrides, self.seed)?, overrides))
     }

@@ -4,6 +4,7 @@
 //! [`run_all`] runs the numbered jobs of a scenario on threads and delivers the outcomes in the order of their numbers. [`sweep`] runs many
 //! scenarios and stores their results by key. Both use one thread pool (`pool.rs`).
 
+mod capture_file;
 mod defect;
 mod explain;
 mod forecast;
@@ -18,6 +19,7 @@ mod simulate;
 pub mod sweep;
 pub mod trace_diff;
 
+pub use capture_file::{capture_name, write_capture};
 pub use defect::catch_panic;
 pub use explain::{ExplainError, MessageSelector, explain};
 pub use forecast::{Forecast, Outlook, RealTime, needs_no_forecast, outlook};

@@ -18,9 +18,18 @@ use std::time::{Duration, Instant};
 
 /// The scenario with all that the command line changes in it, and its overrides.
 pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> {
-    let (mut scenario, overrides) = args.input.load()?;
+    let (mut scenario, overrides) = args.input.load(capture(&args.capture))?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     Ok((scenario, overrides))
+}
+
+/// The override for `--capture`.
+fn capture(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        [set] if ["all", "hosts", "switches"].contains(&set.as_str()) => Some(format!("observe.capture={}", json!(set))),
+        names => Some(format!("observe.capture={}", json!(names))),
+    }
 }
 
 /// Does `work` with the requested kind of progress, and reports its failure in that form.

@@ -14,7 +14,7 @@ use crate::terminal::summary_table::{self, scaled};
 use crate::terminal::wrap;
 use crate::terminal::{grid, sentences, style};
 use forebay_analysis::{Grid, list};
-use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_until};
+use forebay_runner::{Job, Outcome, Record, Watcher, capture_name, jobs, run_until, write_capture};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use forebay_store::{Format, Host, Manifest, Pace, RunDir, RunWriter, Target, file_name};
@@ -100,6 +100,8 @@ pub(super) fn run(
         ended: 0,
         stuck: 0,
         unwritten: BTreeMap::new(),
+        resolved: &resolved,
+        captures: Vec::new(),
         closed_forms: (resolved.world.name() == "model").then(|| ClosedForms::of(&resolved)),
     };
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
@@ -205,8 +207,7 @@ fn conclude(
     (sentences, workloads): &(Vec<String>, Option<Grid>),
     (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
     manifest: &Manifest,
-    dir: &Path,
-    report: Option<&Path>,
+    (dir, report, captures): (&Path, Option<&Path>, &[String]),
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
         return print_data(&format!("{:#}\n", document(sentences, (variants, closed_forms), manifest, dir, report)));
@@ -236,6 +237,9 @@ fn conclude(
         }
     }
     out.push_str(&format!("results: {}\n", dir.display()));
+    for name in captures {
+        let _ = writeln!(out, "packets: {}", dir.join(name).display());
+    }
     if !args.quiet {
         let (hops, rate) = (scaled(manifest.packet_hops as f64, "packet transmissions"), scaled(manifest.packet_hops_per_s, ""));
         let threads = if manifest.threads == 1 { "1 thread".into() } else { format!("{} threads", manifest.threads) };
@@ -275,6 +279,9 @@ struct Collector<'a> {
     stuck: usize,
     /// For each incomplete table, rows written and rows in total.
     unwritten: BTreeMap<&'static str, (u64, u64)>,
+    resolved: &'a Resolved,
+    /// Files with captured packets.
+    captures: Vec<String>,
     /// Values of the closed forms, where these run the scenario.
     closed_forms: Option<ClosedForms>,
 }
@@ -341,7 +348,8 @@ impl Collector<'_> {
                 "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
             }));
         }
-        conclude(args, &answer, (&self.variants, self.closed_forms.as_ref()), &manifest, &dir, report.as_deref())?;
+        let files = (dir.as_path(), report.as_deref(), self.captures.as_slice());
+        conclude(args, &answer, (&self.variants, self.closed_forms.as_ref()), &manifest, files)?;
         match &args.out {
             Some(wanted) if *wanted != dir => warn_of_other_name(wanted, &dir, kind),
             _ => Ok(()),
@@ -397,6 +405,12 @@ impl Watcher for Collector<'_> {
         for table in writer.add_paced((&outcome.info, report, &outcome.summary), &mut pace)? {
             let sum = self.unwritten.entry(table.table.name()).or_default();
             *sum = (sum.0 + table.written, sum.1 + table.rows);
+        }
+        let config = &self.resolved.variants[job.variant()].config;
+        if !config.observe.capture.is_off() {
+            let name = capture_name(outcome.info.variant(), job.run());
+            writer.add_file(&name, |file| write_capture(file, &outcome.info, config, report))?;
+            self.captures.push(name);
         }
         self.display.run_done(job, &outcome);
         record.add(job, &outcome);
