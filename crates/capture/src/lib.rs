@@ -3,10 +3,12 @@
 //! Backends record packets with their header fields (`forebay_experiment::capture`); this crate gives hosts their addresses and encodes the frames.
 
 mod addresses;
+mod flow;
 mod frame;
 mod pcapng;
 pub mod qlog;
 
 pub use addresses::{Address, Endpoints, host};
+pub use flow::{FlowEvent, FlowEventKind, FlowTrace};
 pub use frame::Frame;
 pub use pcapng::{Interface, PacketFile};

@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::series::SeriesRow;
+use crate::world::Unsupported;
 use forebay_types::{NodeId, PortId};
 
 /// Interface of a capture.
@@ -46,6 +47,12 @@ pub struct PortInterfaces {
 }
 
 impl Capture {
+    /// The reason why a backend that captures no packets does not support this; `None` if no packet is captured.
+    pub fn unsupported(&self) -> Option<Unsupported> {
+        let reason = || "this backend captures no packets; legal: `world = \"sim\"`, or no `capture`".to_owned();
+        (!self.is_off()).then(|| Unsupported { key: "observe.capture", reason: reason() })
+    }
+
     /// Returns true if no packet is captured.
     pub fn is_off(&self) -> bool {
         self.points.is_empty()
@@ -74,7 +81,7 @@ impl Capture {
     }
 }
 
-/// What happened to a captured packet at its interface.
+/// Fate of a captured packet at its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketEvent {
     /// It passed the interface.
@@ -194,7 +201,7 @@ pub struct CapturedPacket {
     pub interface: u32,
     /// True if it came in to a host.
     pub inbound: bool,
-    /// What happened to it.
+    /// Its fate at the interface.
     pub event: PacketEvent,
     /// Number of the connection; of two connections that are one in both directions, the one of the host that opens.
     pub conn_id: u64,

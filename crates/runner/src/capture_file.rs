@@ -1,8 +1,9 @@
 //! Captured packets of a run as a pcapng file.
 
+use crate::trace::Trace;
 use forebay_capture::{Interface, PacketFile, host};
 use forebay_experiment::Experiment;
-use forebay_experiment::capture::{CapturePlace, CapturePoint, HEADER_BYTES};
+use forebay_experiment::capture::{CapturePlace, CapturePoint, CapturedPacket, HEADER_BYTES};
 use forebay_experiment::report::Report;
 use forebay_store::RunInfo;
 use std::io::{self, BufWriter, Write};
@@ -20,17 +21,35 @@ pub fn capture_name(variant: &str, run: u32) -> String {
 /// # Errors
 /// Errors of `out`, and of the temporary file of the packets.
 pub fn write_capture(out: impl Write, info: &RunInfo, config: &Experiment, report: &Report) -> io::Result<()> {
-    let capture = &config.observe.capture;
-    let interfaces: Vec<Interface> = capture.points.iter().map(|p| interface(p, config)).collect();
+    write(out, (info, config, report), &config.observe.capture.points, |_| true)
+}
+
+/// Writes the packets of a trace at the sender's host.
+///
+/// # Errors
+/// As [`write_capture`].
+pub fn write_flow(out: impl Write, trace: &Trace) -> io::Result<()> {
+    let Trace { again, config, .. } = trace;
+    write(out, (&again.info, config, &again.report), &config.observe.capture.points[..1], |p| p.interface == Trace::SENDER)
+}
+
+/// Writes the packets that `includes` chooses, which have passed the interfaces `points`.
+fn write(
+    out: impl Write,
+    (info, config, report): (&RunInfo, &Experiment, &Report),
+    points: &[CapturePoint],
+    includes: impl Fn(&CapturedPacket) -> bool,
+) -> io::Result<()> {
+    let interfaces: Vec<Interface> = points.iter().map(|p| interface(p, config)).collect();
     let comment = format!(
         "forebay: packets of variant {}, seed {}; fingerprint {:016x}; time 0 is the start of the run",
         info.variant(),
         info.seed(),
         report.fingerprint
     );
-    let snap = capture.frame_bytes.unwrap_or(HEADER_BYTES);
+    let snap = config.observe.capture.frame_bytes.unwrap_or(HEADER_BYTES);
     let mut file = PacketFile::create(BufWriter::new(out), &comment, &interfaces, snap)?;
-    report.captured.pieces(PIECE, &mut |rows| rows.iter().try_for_each(|p| file.write(p)))?;
+    report.captured.pieces(PIECE, &mut |rows| rows.iter().filter(|p| includes(p)).try_for_each(|p| file.write(p)))?;
     file.finish()?.flush()
 }
 

@@ -22,5 +22,6 @@ pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod trace;
 pub(crate) mod tune;
 pub(crate) mod watch;

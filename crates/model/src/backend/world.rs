@@ -26,6 +26,9 @@ impl World for Models {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
+        if let Some(capture) = experiment.observe.capture.unsupported() {
+            return vec![capture];
+        }
         let answers = applicability(experiment);
         if answers.iter().flat_map(Applicability::lines).any(|l| l.predicts.is_some()) {
             return Vec::new();

@@ -117,6 +117,7 @@ impl SimState {
         let first = spec.reverse_of.map(|other| (other, self.connections.get(other)));
         let connection = CapturedConnection {
             number: first.map_or(new.conn_id, |(_, first)| first.conn_id),
+            own: new.conn_id,
             reversed: first.is_some(),
             reverse_of: first.map(|(other, first)| (other, first.generation)),
             hosts: (spec.src, spec.dst),

@@ -17,6 +17,8 @@ const NO_DATA_WINDOW: u16 = u16::MAX;
 pub(crate) struct CapturedConnection {
     /// Its number; of the second of two connections that are one in both directions, that of the first.
     pub number: u64,
+    /// Its number in the tables.
+    pub own: u64,
     /// True for the second one: its data flows to the host that has opened the connection.
     pub reversed: bool,
     /// Slot and generation of the first one, which gets the initial sequence number of the second.
@@ -95,7 +97,11 @@ impl CaptureLog {
     pub(super) fn add(&mut self, interfaces: &[u32], inbound: bool, seen: &Seen<'_>) {
         let p = seen.packet;
         let key = (p.conn, p.generation());
-        let Some(known) = self.connections.get(&key).filter(|k| self.capture.includes(k.c.number)) else { return };
+        let Some(known) =
+            self.connections.get(&key).filter(|k| self.capture.includes(k.c.number) || self.capture.includes(k.c.own))
+        else {
+            return;
+        };
         let back = p.has(flag::ACK);
         let (src, dst) = if back { (known.c.hosts.1, known.c.hosts.0) } else { known.c.hosts };
         let payload = if back || p.has(flag::PROBE) || (p.has(flag::SYN) && !p.has(flag::DATAGRAM)) { 0 } else { p.len };

@@ -173,7 +173,7 @@ impl Port {
         }
     }
 
-    /// Forgets the packets from `first` on, which a failure of the link at `at` has taken.
+    /// Discards the packets from `first` on, which a failure of the link at `at` has taken.
     pub(super) fn cut_link(&mut self, at: Time, first: u32) {
         let (ring, delay): (&Ring, Time) = (&self.ring, self.delay);
         let Some(hooks) = &mut self.hooks else { return };
