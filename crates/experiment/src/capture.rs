@@ -2,7 +2,6 @@
 
 use crate::network::Network;
 use crate::series::SeriesRow;
-use crate::world::Unsupported;
 use forebay_types::{NodeId, PortId};
 
 /// Interface of a capture.
@@ -47,12 +46,6 @@ pub struct PortInterfaces {
 }
 
 impl Capture {
-    /// The reason why a backend that captures no packets does not support this; `None` if no packet is captured.
-    pub fn unsupported(&self) -> Option<Unsupported> {
-        let reason = || "this backend captures no packets; legal: `world = \"sim\"`, or no `capture`".to_owned();
-        (!self.is_off()).then(|| Unsupported { key: "observe.capture", reason: reason() })
-    }
-
     /// Returns true if no packet is captured.
     pub fn is_off(&self) -> bool {
         self.points.is_empty()

@@ -10,10 +10,10 @@ use forebay_experiment::rows::TcpRow;
 
 /// Maximum number of packets in a picture. Our choice: browsers draw them without delay.
 const MAX_PACKETS: usize = 20_000;
-/// Time between the ends of a vertical stroke, s: below a pixel at any zoom.
+/// Time between strokes at the same instant, s: below a pixel at any zoom.
 const STROKE: f64 = 1e-12;
-/// States of loss recovery by their number in Linux.
-const STATES: [&str; 5] = ["open", "disorder", "CWR", "recovery", "loss"];
+/// States of loss recovery by their number in Linux, with the subjects whose colours they have.
+const STATES: [(&str, usize); 5] = [("open", DATA), ("disorder", SACK), ("CWR", ACK), ("recovery", AGAIN), ("loss", STATE)];
 
 /// Subjects of the page. Each has a colour.
 const SUBJECTS: [&str; 6] = ["data", "ACK", "retransmission", "SACK block", "window edge", "loss recovery"];
@@ -31,6 +31,8 @@ pub struct TimeSequence<'a> {
     pub title: String,
     /// One line about the flow.
     pub summary: String,
+    /// Losses, marks and retransmissions, a sentence each.
+    pub sentences: Vec<String>,
     /// Origin of the picture.
     pub facts: Vec<Fact>,
     /// Packets.
@@ -48,6 +50,8 @@ pub struct TimeSequence<'a> {
 struct Points {
     at: Vec<f64>,
     y: Vec<Option<f64>>,
+    /// Lower ends of strokes.
+    low: Vec<Option<f64>>,
 }
 
 impl Points {
@@ -60,9 +64,8 @@ impl Points {
 
     /// A vertical stroke from `low` to `high`.
     fn stroke(&mut self, time: f64, low: u64, high: u64) {
-        self.push(time, Some(low as f64));
         self.push(time, Some(high as f64));
-        self.push(time, None);
+        self.low.push(Some(low as f64));
     }
 
     /// A step to `y`.
@@ -84,8 +87,9 @@ impl Points {
     }
 
     fn line(self, subject: usize, label: &str) -> Option<TimeLine> {
-        let (at, y) = (Times::List(self.at), self.y);
-        (!y.is_empty()).then(|| TimeLine { subject: Some(subject), label: label.into(), at, y, low: Vec::new() })
+        let (at, y, low) = (Times::List(self.at), self.y, self.low);
+        let strokes = !low.is_empty();
+        (!y.is_empty()).then(|| TimeLine { subject: Some(subject), label: label.into(), at, y, low, strokes })
     }
 }
 
@@ -125,7 +129,7 @@ pub fn time_sequence(of: &TimeSequence<'_>) -> Page {
         summary: of.summary.clone(),
         facts: of.facts.clone(),
         subjects: SUBJECTS.map(|name| Subject { name: name.into() }).into(),
-        headline: Headline::default(),
+        headline: Headline { sentences: of.sentences.clone(), charts: Vec::new() },
         sections: vec![Section {
             id: "flow".into(),
             title: "Time-sequence graph".into(),
@@ -195,6 +199,7 @@ impl Sequence {
             lines: lines.into_iter().flatten().collect(),
             events: events.collect(),
             thresholds: Vec::new(),
+            tall: true,
         }
     }
 }
@@ -214,15 +219,16 @@ fn windows(states: &[&TcpRow], until: f64) -> Vec<Panel> {
         if let Some(band) = bands.get_mut(usize::from(row.ca_state)).filter(|_| begins) {
             let level = f64::from(row.ca_state);
             band.push(time, Some(level));
-            band.push(next.map_or(until, |next| seconds(next.time_ps)), Some(level));
-            band.push(until, None);
+            let end = next.map_or(until, |next| seconds(next.time_ps));
+            band.push(end, Some(level));
+            band.push(end, None);
         }
     }
     cwnd.end(until);
     ssthresh.end(until);
     let windows = [cwnd.line(ACK, "cwnd"), ssthresh.line(EDGE, "ssthresh")];
     let panel = |title: &str, unit, lines| Panel { title: title.into(), unit, lines, ..Panel::default() };
-    let bands = bands.into_iter().zip(STATES).filter_map(|(band, name)| band.line(STATE, name));
+    let bands = bands.into_iter().zip(STATES).filter_map(|(band, (name, subject))| band.line(subject, name));
     vec![
         panel("Congestion window", Dimension::Segments, windows.into_iter().flatten().collect()),
         panel("State of loss recovery (0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss)", Dimension::Count, bands.collect()),
@@ -252,7 +258,7 @@ mod tests {
         points.stroke(1.0, 0, 10);
         points.stroke(1.0, 10, 20);
         assert!(points.at.windows(2).all(|w| w[0] < w[1]), "{:?}", points.at);
-        assert_eq!(points.y, [Some(0.0), Some(10.0), None, Some(10.0), Some(20.0), None]);
+        assert_eq!((points.y, points.low), ([10.0, 20.0].map(Some).to_vec(), [0.0, 10.0].map(Some).to_vec()));
     }
 
     #[test]

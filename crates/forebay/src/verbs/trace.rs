@@ -12,6 +12,7 @@ use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, file_name};
 use forebay_types::Time;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -88,6 +89,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         t.again.report.fingerprint,
         of_flow.summary()
     );
+    for sentence in of_flow.sentences() {
+        let _ = writeln!(out, "{}", sentence.replace("**", ""));
+    }
     for (what, path) in &files {
         let _ = writeln!(out, "{what}: {}", path.display());
     }
@@ -113,11 +117,18 @@ impl Flow<'_> {
         format!("{}, flow {}", self.name, self.trace.flow.flow_id)
     }
 
-    /// Hosts and numbers of the flow, in one line.
+    /// Hosts of the flow, in one line.
     fn summary(&self) -> String {
-        let (t, f) = (self.trace, &self.trace.flow);
-        let (mut sent, mut again, mut acks, mut duplicates, mut lost, mut marked) = (0, 0, 0, 0, 0, 0);
-        for e in t.packets.events() {
+        let (info, f) = (&self.trace.again.info, &self.trace.flow);
+        let size = if f.size_bytes == 0 { "endless".to_owned() } else { format!("{} B", f.size_bytes) };
+        format!("flow {}: {} -> {}, {size}, variant {}", f.flow_id, info.node(f.src), info.node(f.dst), self.trace.variant)
+    }
+
+    /// Numbers of the flow's connection, a sentence each.
+    fn sentences(&self) -> Vec<String> {
+        let (mut sent, mut again, mut acks, mut duplicates) = (0, 0, 0, 0);
+        let mut places: BTreeMap<(u32, &str), u64> = BTreeMap::new();
+        for e in self.trace.packets.events() {
             match &e.kind {
                 FlowEventKind::Sent { start, end, again: repeated, .. } if end > start => {
                     sent += 1;
@@ -127,19 +138,22 @@ impl Flow<'_> {
                     acks += 1;
                     duplicates += u64::from(*duplicate);
                 }
-                FlowEventKind::Lost { .. } => lost += 1,
-                FlowEventKind::Marked { .. } => marked += 1,
+                FlowEventKind::Lost { interface, event, .. } => {
+                    *places.entry((*interface, event.comment().unwrap_or_default())).or_default() += 1;
+                }
+                FlowEventKind::Marked { interface, .. } => *places.entry((*interface, "marked")).or_default() += 1,
                 FlowEventKind::Sent { .. } => {}
             }
         }
-        let info = &t.again.info;
-        format!(
-            "flow {}: {} -> {}; its connection has sent {sent} segments, {again} of them again, {lost} lost, {marked} marked; {acks} packets received, \
-             {duplicates} duplicate ACKs",
-            f.flow_id,
-            info.node(f.src),
-            info.node(f.dst)
-        )
+        let mut all = vec![
+            format!("The connection has sent **{sent} segments with data, {again} of them retransmissions**."),
+            format!("{acks} packets have come back, {duplicates} of them duplicate ACKs."),
+        ];
+        for ((interface, what), count) in places {
+            let name = self.trace.interfaces.get(interface as usize).map_or("?", String::as_str);
+            all.push(format!("{count} packets at {name}: {what}."));
+        }
+        all
     }
 
     fn log(&self) -> Log<'_> {
@@ -166,6 +180,7 @@ impl Flow<'_> {
         let page = time_sequence(&TimeSequence {
             title: self.title(),
             summary: self.summary(),
+            sentences: self.sentences(),
             facts: vec![
                 fact("variant", t.variant.clone()),
                 fact("seed", t.seed.to_string()),

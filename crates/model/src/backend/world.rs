@@ -26,7 +26,7 @@ impl World for Models {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
-        if let Some(capture) = experiment.observe.capture.unsupported() {
+        if let Some(capture) = Unsupported::capture(experiment) {
             return vec![capture];
         }
         let answers = applicability(experiment);
