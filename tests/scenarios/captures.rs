@@ -35,7 +35,7 @@ fn scenarios() -> Vec<(&'static str, String, &'static str)> {
     let udp = "kind = \"udp\"\nfrom = \"s0\"\nrate = \"900Mbps\"\nstop = \"20ms\"\n[[workload]]\nkind = \"incast\"\nblock = \"50KB\"\nrounds = 2";
     let two_way = "kind = \"incast\"\nblock = \"40KB\"\nrounds = 5\ntwo-way = true";
     let requests = "kind = \"requests\"\nclients = \"recv\"\nservers = \"senders\"\nresponse = \"30KB\"\ncount = 20\nthink = \"100us\"";
-    let lossy = |text: &str| text.replace("[transport]", "[[topology.loss]]\nlink = \"s0->sw\"\nrate = 0.02\n[transport]");
+    let lossy = |text: &str| text.replace("[transport]", "[[topology.loss]]\nport = \"s0->sw\"\np = 0.02\n[transport]");
     vec![
         ("newreno-sender", star(SHALLOW, &rfc("newreno", ""), INCAST), "s0"),
         ("newreno-port", star(SHALLOW, &rfc("newreno", ""), INCAST), "bottleneck"),
@@ -58,7 +58,7 @@ fn scenarios() -> Vec<(&'static str, String, &'static str)> {
         ("lossy-sender", lossy(&star("buffer = \"100pkt\"", &linux("cubic"), LONG)), "s0"),
         ("lossy-port", lossy(&star("buffer = \"100pkt\"", &rfc("newreno", ""), LONG)), "s0->sw"),
         ("offload-sender", star(SHALLOW, "stack = \"linux\"\ncc = \"cubic\"", LONG), "s0"),
-        ("pfabric-port", star("buffer = \"24pkt\", queue = { kind = \"pfabric\" }", "stack = \"ns2\"\ncc = \"pfabric\"\nshim = \"pfabric\"", INCAST), "bottleneck"),
+        ("pfabric-port", star("buffer = \"24pkt\", queue = { kind = \"pfabric\" }", "stack = \"ns2\"\ncc = \"newreno\"\nshim = \"srpt\"", INCAST), "bottleneck"),
     ]
 }
 
@@ -93,7 +93,7 @@ struct Counts {
     lost_on_link: usize,
 }
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "tcp.analysis.retransmission",
     "tcp.analysis.out_of_order",
     "tcp.analysis.duplicate_ack",
@@ -105,7 +105,11 @@ const FIELDS: [&str; 11] = [
     "udp.checksum.status",
     "_ws.malformed",
     "tcp.len",
+    "frame.packet_flags_direction",
 ];
+
+/// Direction of a packet that the host has sent.
+const OUTBOUND: &str = "0x00000002";
 
 /// Lines of the fields of all packets. Checksums are verified.
 fn tshark(bytes: &[u8], name: &str) -> Option<Vec<Vec<String>>> {
@@ -134,15 +138,15 @@ fn tshark(bytes: &[u8], name: &str) -> Option<Vec<Vec<String>>> {
 fn counted_by_tshark(lines: &[Vec<String>], name: &str) -> Counts {
     let mut counts = Counts { packets: lines.len(), ..Counts::default() };
     for line in lines {
-        let [again, order, duplicate, sack, ecn, comment, ip, tcp, udp, malformed, length] = line.as_slice() else {
+        let [again, order, duplicate, sack, ecn, comment, ip, tcp, udp, malformed, length, direction] = line.as_slice() else {
             panic!("{name}: {line:?}")
         };
         // 1: the checksum is good.
         assert!(ip == "1" && (tcp == "1" || udp == "1") && malformed.is_empty(), "{name}: {line:?}");
-        // At a sender's host no packet is out of order: tshark takes a fast retransmission for one.
-        let resent = !again.is_empty() || !order.is_empty();
-        counts.retransmissions += usize::from(resent && (length != "0"));
-        counts.duplicate_acks += usize::from(!duplicate.is_empty());
+        // No host sends packets out of order: tshark takes a fast retransmission for one.
+        let (resent, outbound) = (!again.is_empty() || !order.is_empty(), direction == OUTBOUND);
+        counts.retransmissions += usize::from(resent && outbound && length != "0");
+        counts.duplicate_acks += usize::from(!duplicate.is_empty() && !outbound);
         counts.sack_blocks += if sack.is_empty() { 0 } else { sack.split(',').count() };
         counts.ce += usize::from(ecn == "3");
         counts.marked_here += usize::from(comment == "marked here");
