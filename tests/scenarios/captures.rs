@@ -34,7 +34,8 @@ fn scenarios() -> Vec<(&'static str, String, &'static str)> {
     let codel = "buffer = \"200pkt\", queue = { kind = \"fq-codel\", target = \"100us\", interval = \"1ms\" }";
     let udp = "kind = \"udp\"\nfrom = \"s0\"\nrate = \"900Mbps\"\nstop = \"20ms\"\n[[workload]]\nkind = \"incast\"\nblock = \"50KB\"\nrounds = 2";
     let two_way = "kind = \"incast\"\nblock = \"40KB\"\nrounds = 5\ntwo-way = true";
-    let requests = "kind = \"requests\"\nclients = \"recv\"\nservers = \"senders\"\nresponse = \"30KB\"\ncount = 20\nthink = \"100us\"";
+    let requests =
+        "kind = \"requests\"\nclients = \"recv\"\nservers = \"senders\"\nresponse = \"30KB\"\ncount = 20\nthink = \"100us\"";
     let lossy = |text: &str| text.replace("[transport]", "[[topology.loss]]\nport = \"s0->sw\"\np = 0.02\n[transport]");
     vec![
         ("newreno-sender", star(SHALLOW, &rfc("newreno", ""), INCAST), "s0"),
@@ -57,9 +58,31 @@ fn scenarios() -> Vec<(&'static str, String, &'static str)> {
         ("requests-server", star(SHALLOW, &linux("cubic"), requests), "s0"),
         ("lossy-sender", lossy(&star("buffer = \"100pkt\"", &linux("cubic"), LONG)), "s0"),
         ("lossy-port", lossy(&star("buffer = \"100pkt\"", &rfc("newreno", ""), LONG)), "s0->sw"),
+        ("shared-buffer-port", shared("down = \"2ms\""), "leaf0->h0"),
+        ("failed-link-port", shared("down = \"2ms\"\nup = \"6ms\""), "leaf0->spine0"),
         ("offload-sender", star(SHALLOW, "stack = \"linux\"\ncc = \"cubic\"", LONG), "s0"),
-        ("pfabric-port", star("buffer = \"24pkt\", queue = { kind = \"pfabric\" }", "stack = \"ns2\"\ncc = \"newreno\"\nshim = \"srpt\"", INCAST), "bottleneck"),
+        (
+            "pfabric-port",
+            star(
+                "buffer = \"24pkt\", queue = { kind = \"pfabric\" }",
+                "stack = \"ns2\"\ncc = \"newreno\"\nshim = \"srpt\"",
+                INCAST,
+            ),
+            "bottleneck",
+        ),
     ]
+}
+
+/// Hosts behind two switches with shared buffers, and a link that fails.
+fn shared(failure: &str) -> String {
+    format!(
+        "duration = \"20ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 4\n\
+         host = {{ rate = \"1Gbps\", delay = \"1us\" }}\nfabric = {{ rate = \"2Gbps\", delay = \"1us\" }}\n\
+         shared-buffer = \"60KB\"\n[[topology.failure]]\nlink = \"leaf0->spine0\"\n{failure}\n\
+         [transport]\nstack = \"linux\"\nhost = \"bare\"\ncc = \"cubic\"\nrto-min = \"5ms\"\n\
+         [[workload]]\nkind = \"incast\"\nsenders = \"h1..h7\"\nreceiver = \"h0\"\nblock = \"30KB\"\nrounds = 20\n\
+         [[workload]]\nkind = \"long\"\nfrom = \"rack0\"\nto = \"rack1\"\n"
+    )
 }
 
 /// Runs a scenario with a capture at one interface.
@@ -188,8 +211,8 @@ fn counted_by_simulator(o: &Outcome) -> Counts {
 fn count_port(o: &Outcome, port: PortId, counts: &mut Counts) {
     let p = &o.report.ports[port.index()];
     counts.marked_here = p.marked as usize;
-    counts.dropped = (p.dropped_overflow + p.dropped_shared + p.dropped_early) as usize;
-    counts.lost_on_link = p.corrupted as usize;
+    counts.dropped = (p.dropped_overflow + p.dropped_shared + p.dropped_early + p.cut_waiting) as usize;
+    counts.lost_on_link = (p.corrupted + p.cut_flying) as usize;
     assert_eq!(counts.packets as u64, p.sent_pkts + counts.dropped as u64 - waiting_at_end(o, port));
 }
 
@@ -232,7 +255,8 @@ fn tshark_counts_equal_simulator() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // Each count is tested by many packets.
-    let all = [seen.retransmissions, seen.duplicate_acks, seen.sack_blocks, seen.ce, seen.marked_here, seen.dropped, seen.lost_on_link];
+    let all =
+        [seen.retransmissions, seen.duplicate_acks, seen.sack_blocks, seen.ce, seen.marked_here, seen.dropped, seen.lost_on_link];
     assert!(all.iter().all(|n| *n >= 20), "{seen:?}");
 }
 
@@ -251,7 +275,9 @@ fn capture_changes_no_result() {
 
 #[test]
 fn bytes_do_not_depend_on_threads() {
-    for text in [star(SHALLOW, "stack = \"linux\"\ncc = \"cubic\"", INCAST), star(SHALLOW, "stack = \"rfc\"\ncc = \"newreno\"", INCAST)] {
+    for text in
+        [star(SHALLOW, "stack = \"linux\"\ncc = \"cubic\"", INCAST), star(SHALLOW, "stack = \"rfc\"\ncc = \"newreno\"", INCAST)]
+    {
         let mut one = captured(&text, "bottleneck");
         let (config, seed) = (one.variant.config.clone(), one.variant.config.seed);
         let before = file(&one);

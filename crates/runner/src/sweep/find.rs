@@ -5,6 +5,7 @@ use super::plan::{Plan, Unit};
 use crate::job::{Job, State};
 use crate::pool::Stop;
 use crate::simulate::simulate;
+use forebay_experiment::capture::Capture;
 use forebay_experiment::report::Cut;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::unit::{UnitRecord, UnitStore};
@@ -134,6 +135,8 @@ pub(super) fn run_unit<'a>(
     let world = resolved.world;
     let variant = &mut resolved.variants[unit.variant as usize];
     variant.config.set_seed(unit.seed);
+    // A sweep stores numbers of its runs and no packets.
+    variant.config.observe.capture = Capture::default();
     let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, &|| {
         if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
     });

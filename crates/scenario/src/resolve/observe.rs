@@ -86,16 +86,23 @@ impl<'a> Ports<'a> {
     pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str, several: &[&str]) -> Option<PortId> {
         let found = self.names.get(name).copied();
         if found.is_none() {
-            let short_names = || self.network.named_ports.iter().map(|p| p.0.as_str());
-            let links: Vec<String> = self.network.ports.ids().take(MAX_NAMES).map(|id| self.ends(id)).collect();
-            let known = short_names().chain(several.iter().copied()).chain(links.iter().map(String::as_str));
-            let label = did_you_mean(name, known).unwrap_or_else(|| "unknown port".into());
-            let words: Vec<&str> = several.iter().copied().chain(short_names()).collect();
-            let words = if words.is_empty() { String::new() } else { format!("{}, or ", alternatives(words)) };
-            let help = format!("legal: {words}any link as \"from->to\"{}", self.examples());
-            cx.sink.error(node.at, format!("{what}: there is no port `{}`", short(name)), label, Some(help));
+            self.refuse(cx, (node, name), format!("{what}: there is no port `{}`", short(name)), several, &[]);
         }
         found
+    }
+
+    /// Reports a name that is none of a port. `several` and `hosts` are other legal names.
+    fn refuse(&self, cx: &mut Cx, (node, name): (&Node, &str), message: String, several: &[&str], hosts: &[&str]) {
+        let short_names = || self.network.named_ports.iter().map(|p| p.0.as_str());
+        let links: Vec<String> = self.network.ports.ids().take(MAX_NAMES).map(|id| self.ends(id)).collect();
+        let known = short_names().chain(several.iter().chain(hosts).copied()).chain(links.iter().map(String::as_str));
+        let unknown = if hosts.is_empty() { "unknown port" } else { "unknown name" };
+        let label = did_you_mean(name, known).unwrap_or_else(|| unknown.into());
+        let words: Vec<&str> = several.iter().copied().chain(short_names()).collect();
+        let words = if words.is_empty() { String::new() } else { format!("{}, or ", alternatives(words)) };
+        let host = hosts.first().map_or(String::new(), |host| format!("a host such as `{host}`, or "));
+        let help = format!("legal: {words}{host}any link as \"from->to\"{}", self.examples());
+        cx.sink.error(node.at, message, label, Some(help));
     }
 
     /// `from->to`.
@@ -273,10 +280,13 @@ fn capture_points(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<Vec<Cap
 
 /// The port or the host with this name.
 fn capture_point(cx: &mut Cx, node: &Node, name: &str, ports: &Ports<'_>) -> Option<CapturePoint> {
-    let host = ports.network.nodes.enumerate().find(|(_, n)| n.host && n.name == name);
-    let at = match host {
-        Some((id, _)) if !ports.names.contains_key(name) => CapturePlace::Host(id),
-        _ => CapturePlace::Port(ports.one(cx, "`capture`", node, name, &["all", "hosts", "switches"])?),
+    let hosts = || ports.network.nodes.enumerate().filter(|(_, n)| n.host);
+    let host = hosts().find(|(_, n)| n.name == name).map(|(id, _)| CapturePlace::Host(id));
+    let Some(at) = ports.names.get(name).map(|id| CapturePlace::Port(*id)).or(host) else {
+        let known: Vec<&str> = hosts().take(MAX_NAMES).map(|(_, n)| n.name.as_str()).collect();
+        let message = format!("`capture`: there is no port and no host `{}`", short(name));
+        ports.refuse(cx, (node, name), message, &["all", "hosts", "switches"], &known);
+        return None;
     };
     Some(CapturePoint { name: name.to_owned(), at })
 }

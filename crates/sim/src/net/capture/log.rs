@@ -63,7 +63,7 @@ pub(crate) struct CaptureLog {
     /// Connections by slot and generation, which are used again after many others only.
     connections: BTreeMap<(ConnSlot, u8), Known>,
     /// Sequence number behind the data that each interface has seen of a sender, for ACKs of the same host in connections with data in both directions.
-    next: BTreeMap<(u32, ConnSlot, u8), u32>,
+    next: BTreeMap<(ConnSlot, u8, u32), u32>,
     rows: Series<CapturedPacket>,
 }
 
@@ -88,7 +88,11 @@ impl CaptureLog {
             }
             None => drawn,
         };
-        self.next.retain(|of, _| (of.1, of.2) != (slot, generation));
+        let earlier = self.next.range((slot, generation, 0)..=(slot, generation, u32::MAX));
+        let earlier: Vec<(ConnSlot, u8, u32)> = earlier.map(|(key, _)| *key).collect();
+        for key in earlier {
+            self.next.remove(&key);
+        }
         let reverse = c.reverse_of;
         self.connections.insert((slot, generation), Known { c, peer_isn, reverse });
     }
@@ -108,12 +112,12 @@ impl CaptureLog {
         for &interface in interfaces {
             // Sequence numbers of ACKs are those of the data that the same host sends.
             let sent =
-                known.reverse.filter(|_| back).and_then(|(slot, generation)| self.next.get(&(interface, slot, generation)));
+                known.reverse.filter(|_| back).and_then(|(slot, generation)| self.next.get(&(slot, generation, interface)));
             let tcp = (!p.has(flag::DATAGRAM)).then(|| header(known, seen, sent.copied()));
             if let Some(t) = tcp.filter(|_| known.reverse.is_some() && !back) {
                 let end =
                     t.seq.wrapping_add(u32::from(payload) + u32::from(t.has(tcp_flag::FIN)) + u32::from(t.has(tcp_flag::SYN)));
-                let next = self.next.entry((interface, key.0, key.1)).or_insert(end);
+                let next = self.next.entry((key.0, key.1, interface)).or_insert(end);
                 if end.wrapping_sub(*next) as i32 > 0 {
                     *next = end;
                 }
