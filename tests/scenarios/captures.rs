@@ -103,7 +103,7 @@ fn file(o: &Outcome) -> Vec<u8> {
     out.finish().expect("memory")
 }
 
-/// What tshark reports about a file.
+/// Counts of packets by tshark.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     packets: usize,
