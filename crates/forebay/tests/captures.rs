@@ -81,7 +81,8 @@ fn trace_writes_three_files() {
     assert!(forebay(&scratch.0, &["run", "incast.toml", "--quiet", "--out", "r"]).status.success());
     // The latest message has lost packets.
     let explained = text(&forebay(&scratch.0, &["explain", "r"]).stdout);
-    let flow = explained.lines().find_map(|l| l.strip_prefix("flow ")?.split(':').next()).unwrap_or_else(|| panic!("{explained}"));
+    let flow =
+        explained.lines().find_map(|l| l.strip_prefix("flow ")?.split(':').next()).unwrap_or_else(|| panic!("{explained}"));
     let out = forebay(&scratch.0, &["trace", "r", "--flow", flow]);
     let printed = text(&out.stdout);
     assert!(out.status.success() && printed.contains("repeated run with the same fingerprint"), "{printed}{}", text(&out.stderr));

@@ -113,6 +113,7 @@ pub(crate) fn report(n: u64) -> Report {
                 port: None,
                 until_ps: None,
                 packets: None,
+                captured: Default::default(),
                 flows: None,
                 pairs: None,
             },
