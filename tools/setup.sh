@@ -2,7 +2,7 @@
 # Checks that this machine can build forebay: cargo and a C linker. Installs the linker where it may; says what to do
 # where it may not. "make" calls it before every target that builds. Some targets need more:
 #
-#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-kernel] [--with-bpf] [--with-mpi]
+#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-tshark] [--with-kernel] [--with-bpf] [--with-mpi]
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
@@ -67,6 +67,11 @@ with_browser() {
     fi
 }
 
+with_tshark() {
+    command -v tshark >/dev/null 2>&1 && return
+    apt_install tshark || echo "No tshark here and no way to install it: the tests of captures by tshark will be skipped."
+}
+
 # Packages for the feature `bpf`, and iproute2 for its tests. The Makefile builds without the feature where one is missing.
 with_bpf() {
     [ "$(uname)" = Linux ] || return 0
@@ -110,6 +115,7 @@ for option in "$@"; do
     --with-valgrind) with_valgrind ;;
     --with-python) with_python ;;
     --with-browser) with_browser ;;
+    --with-tshark) with_tshark ;;
     --with-kernel) with_kernel ;;
     --with-bpf) with_bpf ;;
     --with-mpi) with_mpi ;;

@@ -12,6 +12,7 @@ mod bands_messages;
 mod bands_short_rto;
 mod bands_trains;
 mod bbr;
+mod captures;
 mod changes;
 mod checked;
 mod closed_form;

@@ -4,6 +4,7 @@
 //! field.
 
 use crate::Experiment;
+use crate::capture::CapturePlace;
 use crate::network::Network;
 use crate::observe::Observe;
 use crate::topology::{self, MAX_NODES};
@@ -214,6 +215,11 @@ fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
 fn observe(o: &Observe, n: &Network) -> Result<(), InvalidExperiment> {
     for (i, &port) in o.occupancy.iter().enumerate() {
         port_exists(n, port, || format!("observe.occupancy[{i}]"))?;
+    }
+    for (i, point) in o.capture.points.iter().enumerate() {
+        if let CapturePlace::Port(port) = point.at {
+            port_exists(n, port, || format!("observe.capture.points[{i}]"))?;
+        }
     }
     for (i, &(port, _)) in o.queue_series.iter().enumerate() {
         port_exists(n, port, || format!("observe.queue_series[{i}]"))?;

@@ -2,6 +2,7 @@
 
 pub mod assign;
 mod bit_errors;
+pub mod capture;
 pub mod cc_state;
 pub mod check;
 pub mod decisions;

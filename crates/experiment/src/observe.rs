@@ -1,5 +1,6 @@
 //! Data that an experiment records beyond the totals of flows and ports.
 
+use crate::capture::Capture;
 use forebay_types::{PortId, Time};
 
 /// Data recorded beyond the totals of flows and ports.
@@ -15,6 +16,8 @@ pub struct Observe {
     pub timeouts: bool,
     /// True if each packet that reaches its host is recorded.
     pub packets: bool,
+    /// Packets that are captured with their headers.
+    pub capture: Capture,
     /// Statistics (port means, percentiles, goodput) start here.
     pub warmup: Time,
 }

@@ -1,5 +1,6 @@
 //! Results of an experiment, and the progress of a run.
 
+use crate::capture::CapturedPacket;
 use crate::check::InvalidExperiment;
 use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
@@ -55,6 +56,8 @@ pub struct Report {
     pub events: Vec<EventRow>,
     /// TCP packets that reached their hosts, in order of time, if recorded.
     pub packets: Series<PacketRow>,
+    /// Captured packets, in order of time, then of interface.
+    pub captured: Series<CapturedPacket>,
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, or 0 if the run ended before it.
     pub measured_from: Time,
     /// Payload bytes that reached receivers from `measured_from` on, in order or not, per transport group.

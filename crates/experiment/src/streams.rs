@@ -36,6 +36,8 @@ pub enum RngStream {
     LinkLoss,
     /// Deviation of a host's clock; by node.
     HostClock,
+    /// Initial sequence number in a capture of a host that sends no data; by connection.
+    CaptureSequenceNumbers,
 }
 
 impl RngStream {

@@ -116,7 +116,7 @@ impl<'a> Shared<'a> {
         };
         let watch = || if self.stop.load(Relaxed) { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
         let job = Job::new(0, 0, variant.config.seed);
-        match simulate(resolved.world, &variant.label, 0, &variant.config, &job, &watch) {
+        match simulate(resolved.world, &variant.label, 0, &variant.config, &job, None, &watch) {
             Ok(run) => Ok(Arc::new(Outcome { summary: run.summary, report: run.report })),
             Err(RunError::Interrupted) => Err(RefereeError::Interrupted),
             Err(e) => Err(RefereeError::Run(name.to_owned(), e.to_string())),

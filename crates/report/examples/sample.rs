@@ -267,7 +267,14 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             y.push((!gap).then(|| (base + 12.0 * noise.next()).round()));
             low.push((!gap).then(|| (base * 0.8 - 8.0 * noise.next()).max(0.0).round()));
         }
-        lines.push(TimeLine { subject: Some(i), label: name.clone(), at: Times::Even { from: 0.0, step }, y, low });
+        lines.push(TimeLine {
+            subject: Some(i),
+            label: name.clone(),
+            at: Times::Even { from: 0.0, step },
+            y,
+            low,
+            strokes: false,
+        });
         let mut times = |n: usize, kind| {
             let mut at: Vec<f64> = (0..n).map(|_| (noise.next().powi(2) * 20.0 * 1e4).round() / 1e4).collect();
             at.sort_by(f64::total_cmp);
@@ -302,6 +309,7 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             lines,
             events,
             thresholds: vec![Threshold { name: "K".into(), value: 65.0 }],
+            tall: false,
         }],
         note: format!("Each point stands for {} ms: the least and the most within it.", step * 1e3),
     })
@@ -334,6 +342,7 @@ fn windows(names: &[String], points: usize) -> Chart {
                     at: Times::List(at.clone()),
                     y,
                     low: Vec::new(),
+                    strokes: false,
                 });
             }
         }

@@ -5,5 +5,6 @@
 pub mod chapters;
 mod html;
 pub mod page;
+pub mod time_sequence;
 
 pub use html::render;

@@ -158,6 +158,9 @@ pub struct Panel {
     pub events: Vec<Events>,
     /// Reference values, drawn across the panel.
     pub thresholds: Vec<Threshold>,
+    /// True for a panel that is more than twice as high as others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tall: bool,
 }
 
 /// A reference value.
@@ -180,8 +183,11 @@ pub struct TimeLine {
     pub at: Times,
     /// The values (for a reduced series the largest of each interval); `None` is a gap.
     pub y: Vec<Option<f64>>,
-    /// For a reduced series the smallest of each interval; empty otherwise.
+    /// For a reduced series the smallest of each interval, and the lower ends of strokes; empty otherwise.
     pub low: Vec<Option<f64>>,
+    /// True for a vertical stroke at each time, from `low` to `y`, instead of a line.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strokes: bool,
 }
 
 /// Points in time, seconds.

@@ -1,22 +1,13 @@
 //! Explanation of a message's completion time: the values from the tables, and the events of its connection from a repeated run.
-//!
-//! A run is determined by scenario and seed, and observation does not change it: repeating it with the connection observed gives the same
-//! trajectory, which its fingerprint proves.
 
-use crate::job::Job;
 use crate::message_timeline::{Routes, timeline};
+use crate::rerun::{ExplainError, configured, recorded, repeat};
 use crate::routes::{Endpoints, routes};
-use crate::simulate::simulate;
 use forebay_experiment::Experiment;
-use forebay_experiment::report::RunError;
-use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
-use forebay_scenario::{Errors, Scenario};
 use forebay_store::rows::{Rows, Texts};
-use forebay_store::{Manifest, RunDir, RunRecord, StoreError, event_lines};
+use forebay_store::{RunDir, RunRecord, event_lines};
 use forebay_types::{PortId, QueryId, Time};
-use std::ops::ControlFlow;
-use std::path::Path;
 
 /// Selection of messages of a result.
 #[derive(Debug, Clone, Default)]
@@ -31,25 +22,6 @@ pub struct MessageSelector {
     pub run: u32,
 }
 
-/// Error of an explanation.
-#[derive(Debug)]
-pub enum ExplainError {
-    /// The results cannot be read.
-    Store(StoreError),
-    /// The scenario is no longer valid.
-    Scenario(Errors),
-    /// The scenario no longer runs.
-    Run(RunError),
-    /// The message does not exist, or the run has changed.
-    Other(String),
-}
-
-impl From<StoreError> for ExplainError {
-    fn from(e: StoreError) -> ExplainError {
-        ExplainError::Store(e)
-    }
-}
-
 /// Number of messages to explain by default.
 const WORST: usize = 3;
 /// Samples of a queue while a message is on its path, and maximum number in a whole run.
@@ -62,34 +34,12 @@ const MAX_SAMPLES: u64 = 200_000;
 /// Results that cannot be read or repeated, and messages that do not exist.
 pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -> Result<String, ExplainError> {
     let manifest = dir.manifest();
-    let variant = match &which.variant {
-        Some(v) => v.clone(),
-        None => manifest.runs.first().map(|r| r.variant.clone()).unwrap_or_default(),
-    };
-    let Some(record) = manifest.runs.iter().find(|r| r.variant == variant && r.run == which.run) else {
-        let mut names: Vec<&str> = manifest.runs.iter().map(|r| r.variant.as_str()).collect();
-        names.dedup();
-        let text = format!("there is no run {} of `{variant}`; variants: {}", which.run, names.join(", "));
-        return Err(ExplainError::Other(text));
-    };
+    let (variant, record) = recorded(manifest, which.variant.as_ref(), which.run)?;
     let wanted = chosen(dir, which, &variant)?;
-    let mut config = configured(worlds, manifest, &variant)?;
-    if let Some(ps) = record.stopped_ps {
-        config.1.duration = Some(Time(ps));
-    }
-    let routes = observe(&mut config.1, record, &wanted);
-    let again = simulate(config.0, &variant, which.run, &config.1, &Job::new(0, which.run, record.seed), None, &|| {
-        ControlFlow::Continue(())
-    })
-    .map_err(ExplainError::Run)?;
-    let fingerprint = format!("{:016x}", again.report.fingerprint);
-    if fingerprint != record.fingerprint {
-        let text = format!(
-            "the repeated run differs (fingerprint {fingerprint} instead of {}): one of its files has changed, or another version, forebay {}, wrote the results",
-            record.fingerprint, manifest.forebay
-        );
-        return Err(ExplainError::Other(text));
-    }
+    let (world, mut config) = configured(worlds, manifest, (&variant, record))?;
+    let routes = observe(&mut config, record, &wanted);
+    let again = repeat(world, &config, manifest, (&variant, record))?;
+    let fingerprint = &record.fingerprint;
     let mut out = format!("variant {variant}, seed {}; repeated run with the same fingerprint ({fingerprint})\n", record.seed);
     for line in event_lines(dir, Some((&variant, which.run)))? {
         out += &format!("{line}\n");
@@ -103,11 +53,11 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -
 }
 
 /// A message to explain.
-struct Wanted {
-    flow: u64,
-    conn: u64,
-    src: String,
-    dst: String,
+pub(crate) struct Wanted {
+    pub(crate) flow: u64,
+    pub(crate) conn: u64,
+    pub(crate) src: String,
+    pub(crate) dst: String,
     /// Start, ns.
     start: u64,
     /// Duration, ns.
@@ -119,7 +69,7 @@ struct Wanted {
 }
 
 /// The messages.
-fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
+pub(crate) fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
     let mut flow = which.flow;
     if let Some(query) = which.query {
         for batch in &dir.columns("queries", &["variant", "run", "query_id", "slowest_flow_id"])? {
@@ -172,24 +122,6 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
     all.sort_by_key(|w| (w.endless, delay(w), w.flow));
     all.truncate(WORST);
     Ok(all)
-}
-
-/// Backend and experiment of a variant, as it was run.
-fn configured(
-    worlds: &'static Worlds,
-    manifest: &Manifest,
-    variant: &str,
-) -> Result<(&'static dyn World, Experiment), ExplainError> {
-    let s = &manifest.scenario;
-    let file = Path::new(&s.file);
-    let base = file.parent().unwrap_or(Path::new(""));
-    let name = file.file_name().map_or_else(|| "scenario".to_owned(), |n| n.to_string_lossy().into_owned());
-    let scenario = Scenario::from_text(worlds, &s.text, &name, base, &s.overrides, None);
-    let resolved = scenario.and_then(|s| s.resolve()).map_err(ExplainError::Scenario)?;
-    let Some(v) = resolved.variants.into_iter().find(|v| v.label == variant) else {
-        return Err(ExplainError::Other(format!("the scenario has no variant `{variant}`")));
-    };
-    Ok((resolved.world, v.config))
 }
 
 /// Observes every ACK of the connections, every timeout, and the queues of the ports on their routes. Returns the routes.

@@ -4,6 +4,7 @@
 //! [`run_all`] runs the numbered jobs of a scenario on threads and delivers the outcomes in the order of their numbers. [`sweep`] runs many
 //! scenarios and stores their results by key. Both use one thread pool (`pool.rs`).
 
+mod capture_file;
 mod defect;
 mod explain;
 mod forecast;
@@ -12,18 +13,23 @@ pub mod memory;
 mod message_timeline;
 mod pool;
 mod record;
+mod rerun;
 mod routes;
 mod runs;
 mod simulate;
 mod stopping;
 pub mod sweep;
+mod trace;
 pub mod trace_diff;
 
+pub use capture_file::{capture_name, write_capture, write_flow};
 pub use defect::catch_panic;
-pub use explain::{ExplainError, MessageSelector, explain};
+pub use explain::{MessageSelector, explain};
 pub use forecast::{Forecast, Outlook, RealTime, needs_no_forecast, outlook};
 pub use job::{Job, State};
 pub use record::Record;
+pub use rerun::ExplainError;
 pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};
 pub use simulate::{Simulated, simulate};
 pub use stopping::{StopRequest, Stopped};
+pub use trace::{Trace, trace};

@@ -41,6 +41,11 @@ impl RunInfo {
         &self.variant
     }
 
+    /// Seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Collects the names of `config`, which the backend `world` ran. A port is named by its short name if it has one, else `from->to`.
     pub fn new(world: &str, variant: &str, run: u32, config: &Experiment) -> RunInfo {
         let nodes: IndexVec<NodeId, String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();

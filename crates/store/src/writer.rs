@@ -42,6 +42,8 @@ pub struct RunWriter {
     /// In the order of [`RunTable::ALL`].
     // Before `staging`: files are closed before their directory is removed.
     tables: Vec<TableFile>,
+    /// Other files of the results.
+    others: Vec<(PathBuf, File)>,
     staging: Staging,
 }
 
@@ -55,7 +57,7 @@ impl RunWriter {
         keep_series_in(staging.path().to_owned());
         let create = |table| TableFile::create(staging.path(), table, format);
         let tables = RunTable::ALL.into_iter().map(create).collect::<Result<_, _>>()?;
-        Ok(RunWriter { tables, staging })
+        Ok(RunWriter { tables, others: Vec::new(), staging })
     }
 
     /// Temporary directory of the results, which a process that must end at once has to remove.
@@ -113,6 +115,18 @@ impl RunWriter {
         self.tables[table as usize].write(batch)
     }
 
+    /// Creates another file of the results, such as a capture of packets, and calls `write` with it.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn add_file(&mut self, name: &str, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), StoreError> {
+        let path = self.staging.path().join(name);
+        let mut file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        write(&mut file).map_err(StoreError::io("write", &path))?;
+        self.others.push((path, file));
+        Ok(())
+    }
+
     /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
     ///
     /// # Errors
@@ -129,7 +143,7 @@ impl RunWriter {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
-        let mut files = Vec::new();
+        let mut files = self.others;
         for table in self.tables {
             let (record, file) = table.finish()?;
             files.push((self.staging.path().join(&record.file), file));

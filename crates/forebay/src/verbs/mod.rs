@@ -24,6 +24,7 @@ pub(crate) mod repro;
 pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod torture;
+pub(crate) mod trace;
 pub(crate) mod trains;
 pub(crate) mod tune;
 pub(crate) mod watch;

@@ -416,6 +416,7 @@ impl<'a> Run<'a> {
             fingerprint: self.trace.fingerprint(),
             peak_connections: self.hosts.peak(),
             packets: self.packets,
+            captured: Series::default(),
             events,
             remark: String::new(),
             predicted: None,

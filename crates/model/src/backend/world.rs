@@ -31,6 +31,9 @@ impl World for Models {
             let reason = format!("no model has messages of several writes, as `{}` has; legal: `writes = 1`", w.class);
             return vec![Unsupported { key: "workload.writes", reason }];
         }
+        if let Some(capture) = Unsupported::capture(experiment) {
+            return vec![capture];
+        }
         let answers = applicability(experiment);
         if answers.iter().flat_map(Applicability::lines).any(|l| l.predicts.is_some()) {
             return Vec::new();

@@ -7,12 +7,13 @@ use std::io::Write;
 const VARIABLE: &str = "FOREBAY_REQUIRE";
 
 /// Names for [`skip`], with their meaning.
-pub const NAMES: [(&str, &str); 10] = [
+pub const NAMES: [(&str, &str); 11] = [
     ("kernel", "a kernel for guests, of the release that the recorded results are of"),
     ("netns", "network namespaces, and the programs `ip` and `nsenter`"),
     ("bpf", "BPF programs in the running kernel: root, type information, struct_ops"),
     ("browser", "Chromium"),
     ("valgrind", "valgrind"),
+    ("tshark", "tshark, which reads captures of packets"),
     ("mpi", "an MPI with its compiler and `mpirun`"),
     ("root", "root"),
     ("fuse", "/dev/fuse"),

@@ -1,6 +1,10 @@
 // One panel of a chart: lines, bands and a rug of events over a shared x axis, drawn by uPlot.
 //
-// A line is { key, subject, label, dash, step, x, y, lo, hi }. With `lo` and `hi` it has a band; without `y` it is the outline of the band.
+// A line is { key, subject, label, dash, step, strokes, x, y, lo, hi }. With `lo` and `hi` it has a band; without `y` it is the outline of the band, or
+// with `strokes` a vertical stroke at each x.
+
+// Mode of uPlot.join.
+const EXPAND_NULLS = 2;
 
 // Converts lines to uPlot columns over a common list of x. `undefined` means no sample of this line at this x, null is a gap.
 function align(lines) {
@@ -16,7 +20,8 @@ function align(lines) {
       return [line.x, ...parts.map(p => p[1])];
     })
     .filter(t => t.length > 1);
-  return { columns, data: tables.length ? uPlot.join(tables) : [[0]] };
+  // A gap extends to the next sample of its line, over the x of other lines.
+  return { columns, data: tables.length ? uPlot.join(tables, tables.map(t => t.map(() => EXPAND_NULLS))) : [[0]] };
 }
 
 // Value of a line at x: the sample that holds there (steps) or the nearest one; null beyond its ends.
@@ -81,16 +86,42 @@ function panel(spec, zoom) {
       show: !hidden.has(l.key),
       scale: "y",
       stroke: colour(l.subject),
-      width: edge && l.y ? 0 : edge ? 1 : 1.6,
+      width: l.strokes || (edge && l.y) ? 0 : edge ? 1 : 1.6,
       dash: DASHES[l.dash].length ? DASHES[l.dash] : undefined,
-      paths: l.step ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
+      paths: l.strokes ? () => null : l.step ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
       points: { show: false },
     };
   });
   const bands = lines.flatMap((l, i) => {
     const at = part => columns.findIndex(col => col.line === i && col.part === part) + 1;
-    return l.lo && l.hi ? [{ series: [at("hi"), at("lo")], fill: colour(l.subject) + (lines.length > 4 ? "1c" : "38") }] : [];
+    return l.lo && l.hi && !l.strokes ? [{ series: [at("hi"), at("lo")], fill: colour(l.subject) + (lines.length > 4 ? "1c" : "38") }] : [];
   });
+
+  // Vertical strokes, such as segments with their first and last byte; at least two pixels high.
+  function drawStrokes(u) {
+    const { ctx, bbox } = u,
+      k = uPlot.pxRatio,
+      [from, to] = zoom.range();
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.lineWidth = 1.6 * k;
+    for (const l of lines) {
+      if (!l.strokes || hidden.has(l.key)) continue;
+      ctx.globalAlpha = faded != null && faded !== l.key ? 0.15 : 1;
+      ctx.strokeStyle = colour(l.subject);
+      ctx.beginPath();
+      for (let j = lowerBound(l.x, from); j < l.x.length && l.x[j] <= to; j++) {
+        const x = u.valToPos(l.x[j], "x", true),
+          low = u.valToPos(l.lo[j], "y", true);
+        ctx.moveTo(x, low);
+        ctx.lineTo(x, Math.min(u.valToPos(l.hi[j], "y", true), low - 2 * k));
+      }
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
 
   // Symbols on the lines, so that lines differ in more than colour: at every measured point, else at intervals.
   function drawMarkers(u) {
@@ -233,6 +264,7 @@ function panel(spec, zoom) {
         draw: [
           u => {
             drawLevels(u);
+            drawStrokes(u);
             drawMarkers(u);
             drawRug(u, lanes(), zoom.range());
           },

@@ -43,7 +43,14 @@ pub(super) fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
                 widths.push(width);
                 line
             });
-            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events, thresholds: p.thresholds }
+            Panel {
+                title: p.title,
+                unit: p.unit,
+                lines: lines.collect(),
+                events: p.events,
+                thresholds: p.thresholds,
+                tall: false,
+            }
         };
         let panels = panels.into_iter().map(&mut panel).collect();
         Chart::Time(TimeChart { panels, note: reduce::note(widths.into_iter()) })

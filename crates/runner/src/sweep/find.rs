@@ -6,6 +6,7 @@ use crate::job::{Job, State};
 use crate::pool::Stop;
 use crate::simulate::simulate;
 use crate::stopping::StopRequest;
+use forebay_experiment::capture::Capture;
 use forebay_experiment::report::Cut;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::unit::{UnitRecord, UnitStore};
@@ -137,6 +138,8 @@ pub(super) fn run_unit<'a>(
     let stop = resolved.stop.clone().map(|stop| StopRequest { stop, runs: 1 });
     let variant = &mut resolved.variants[unit.variant as usize];
     variant.config.set_seed(unit.seed);
+    // A sweep stores numbers of its runs and no packets.
+    variant.config.observe.capture = Capture::default();
     let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, stop.as_ref().map(|s| (s, None)), &|| {
         if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
     });

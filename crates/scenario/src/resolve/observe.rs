@@ -8,6 +8,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{alternatives, did_you_mean, short};
+use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint, HEADER_BYTES};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_types::{PortId, Time};
@@ -22,6 +23,11 @@ const MIN_INTERVAL: Time = Time::from_us(1);
 const MAX_NAMES: usize = 20_000;
 /// Maximum number of flows with a TCP time series.
 const MAX_SERIES: usize = 10_000;
+
+/// Maximum number of interfaces of a capture. Our choice: their headers take about a megabyte.
+const MAX_CAPTURES: usize = 10_000;
+/// Maximum length of a captured frame: that of the longest IPv4 packet.
+const MAX_FRAME_BYTES: u32 = 65_549;
 
 /// Ports of the network by name.
 pub(crate) struct Ports<'a> {
@@ -80,16 +86,23 @@ impl<'a> Ports<'a> {
     pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str, several: &[&str]) -> Option<PortId> {
         let found = self.names.get(name).copied();
         if found.is_none() {
-            let short_names = || self.network.named_ports.iter().map(|p| p.0.as_str());
-            let links: Vec<String> = self.network.ports.ids().take(MAX_NAMES).map(|id| self.ends(id)).collect();
-            let known = short_names().chain(several.iter().copied()).chain(links.iter().map(String::as_str));
-            let label = did_you_mean(name, known).unwrap_or_else(|| "unknown port".into());
-            let words: Vec<&str> = several.iter().copied().chain(short_names()).collect();
-            let words = if words.is_empty() { String::new() } else { format!("{}, or ", alternatives(words)) };
-            let help = format!("legal: {words}any link as \"from->to\"{}", self.examples());
-            cx.sink.error(node.at, format!("{what}: there is no port `{}`", short(name)), label, Some(help));
+            self.refuse(cx, (node, name), format!("{what}: there is no port `{}`", short(name)), several, &[]);
         }
         found
+    }
+
+    /// Reports a name that is none of a port. `several` and `hosts` are other legal names.
+    fn refuse(&self, cx: &mut Cx, (node, name): (&Node, &str), message: String, several: &[&str], hosts: &[&str]) {
+        let short_names = || self.network.named_ports.iter().map(|p| p.0.as_str());
+        let links: Vec<String> = self.network.ports.ids().take(MAX_NAMES).map(|id| self.ends(id)).collect();
+        let known = short_names().chain(several.iter().chain(hosts).copied()).chain(links.iter().map(String::as_str));
+        let unknown = if hosts.is_empty() { "unknown port" } else { "unknown name" };
+        let label = did_you_mean(name, known).unwrap_or_else(|| unknown.into());
+        let words: Vec<&str> = several.iter().copied().chain(short_names()).collect();
+        let words = if words.is_empty() { String::new() } else { format!("{}, or ", alternatives(words)) };
+        let host = hosts.first().map_or(String::new(), |host| format!("a host such as `{host}`, or "));
+        let help = format!("legal: {words}{host}any link as \"from->to\"{}", self.examples());
+        cx.sink.error(node.at, message, label, Some(help));
     }
 
     /// `from->to`.
@@ -147,6 +160,7 @@ pub(crate) fn observe(
         Some(i) => ports.read(cx, "`occupancy`", &i.node),
     };
     echo.insert("occupancy".into(), table.get("occupancy").map_or("switches".into(), |i| i.node.json()));
+    let capture = captured(cx, &mut fields, ports, &mut echo);
     let timeouts = match fields.get("timeouts") {
         None => Some(true),
         Some(i) => quantity::boolean(cx, "`timeouts`", &i.node),
@@ -175,9 +189,106 @@ pub(crate) fn observe(
         tcp_series: tcp_series?,
         timeouts: timeouts?,
         packets: false,
+        capture: capture?,
         warmup: warmup?,
     };
     Some((observe, Json::Object(echo)))
+}
+
+/// `capture` and `capture-bytes`.
+fn captured(cx: &mut Cx, fields: &mut Fields<'_>, ports: &Ports<'_>, echo: &mut Map<String, Json>) -> Option<Capture> {
+    let points = match fields.get("capture") {
+        None => Some(Vec::new()),
+        Some(i) => {
+            echo.insert("capture".into(), i.node.json());
+            capture_points(cx, &i.node, ports)
+        }
+    };
+    let frame_bytes = match fields.get("capture-bytes") {
+        None => Some(None),
+        Some(i) => {
+            echo.insert("capture-bytes".into(), i.node.json());
+            frame_bytes(cx, &i.node).map(Some)
+        }
+    };
+    Some(Capture { points: points?, connections: None, frame_bytes: frame_bytes? })
+}
+
+/// A length of at least the headers.
+fn frame_bytes(cx: &mut Cx, node: &Node) -> Option<u32> {
+    let bytes = quantity::bytes(cx, "`capture-bytes`", node)?.0;
+    match u32::try_from(bytes).ok().filter(|b| (HEADER_BYTES..=MAX_FRAME_BYTES).contains(b)) {
+        Some(bytes) => Some(bytes),
+        None => {
+            let label = format!("legal: {HEADER_BYTES}B, which holds all headers, to {MAX_FRAME_BYTES}B");
+            cx.sink.error(node.at, format!("`capture-bytes` is {bytes}B"), label, None);
+            None
+        }
+    }
+}
+
+/// `"all"`, `"hosts"`, `"switches"`, the name of a port or a host, or a list of names.
+fn capture_points(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<Vec<CapturePoint>> {
+    let network = ports.network;
+    let of_port = |id: PortId| CapturePoint { name: ports.ends(id), at: CapturePlace::Port(id) };
+    let hosts = || network.nodes.enumerate().filter(|(_, n)| n.host);
+    let points = match &node.raw {
+        Raw::Text(t) if t == "all" => network.ports.ids().map(of_port).collect(),
+        Raw::Text(t) if t == "switches" => switch_ports(network).into_iter().map(of_port).collect(),
+        Raw::Text(t) if t == "hosts" => {
+            hosts().map(|(id, n)| CapturePoint { name: n.name.clone(), at: CapturePlace::Host(id) }).collect()
+        }
+        Raw::Text(t) => vec![capture_point(cx, node, t, ports)?],
+        Raw::Array(list) => {
+            let mut points: Vec<CapturePoint> = Vec::new();
+            for n in list {
+                let Some(t) = n.text() else {
+                    cx.sink.error(
+                        n.at,
+                        format!("`capture` must name ports or hosts, not {}", n.describe()),
+                        "expected a name",
+                        None,
+                    );
+                    return None;
+                };
+                let point = capture_point(cx, n, t, ports)?;
+                if points.iter().all(|p| p.at != point.at) {
+                    points.push(point);
+                }
+            }
+            points
+        }
+        _ => {
+            let help = "write capture = [\"bottleneck\", \"sw->recv\"], the name of a host, \"all\", \"hosts\" or \"switches\""
+                .to_owned();
+            cx.sink.error(
+                node.at,
+                format!("`capture` must name ports or hosts, not {}", node.describe()),
+                "expected names",
+                Some(help),
+            );
+            return None;
+        }
+    };
+    if points.len() > MAX_CAPTURES {
+        let message = format!("`capture` names {} interfaces", points.len());
+        cx.sink.error(node.at, message, format!("legal: at most {MAX_CAPTURES}; name the ports of interest"), None);
+        return None;
+    }
+    Some(points)
+}
+
+/// The port or the host with this name.
+fn capture_point(cx: &mut Cx, node: &Node, name: &str, ports: &Ports<'_>) -> Option<CapturePoint> {
+    let hosts = || ports.network.nodes.enumerate().filter(|(_, n)| n.host);
+    let host = hosts().find(|(_, n)| n.name == name).map(|(id, _)| CapturePlace::Host(id));
+    let Some(at) = ports.names.get(name).map(|id| CapturePlace::Port(*id)).or(host) else {
+        let known: Vec<&str> = hosts().take(MAX_NAMES).map(|(_, n)| n.name.as_str()).collect();
+        let message = format!("`capture`: there is no port and no host `{}`", short(name));
+        ports.refuse(cx, (node, name), message, &["all", "hosts", "switches"], &known);
+        return None;
+    };
+    Some(CapturePoint { name: name.to_owned(), at })
 }
 
 /// `{ port, every }`, or a list of those.

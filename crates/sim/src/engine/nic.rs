@@ -7,7 +7,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Unread, Wire};
 use crate::net::port::Refusal;
 use crate::tcp::config::TcpConfig;
-use forebay_types::{ConnSlot, Time};
+use forebay_types::{ConnSlot, PortId, Time};
 
 /// Path from an endpoint to the network.
 pub(super) struct Nic<'a> {
@@ -95,11 +95,28 @@ impl<'a> Nic<'a> {
         host.arm_interface(fabric.ports[nic].next_host_start(), partition);
     }
 
+    /// Drops a packet that the queue of the interface has refused.
+    #[cold]
+    #[inline(never)]
+    fn drop_refused(
+        (fabric, partition): (&mut Fabric, &mut PartitionState),
+        (nic, now): (PortId, Time),
+        (template, extra): (&Packet, Option<&Extra>),
+        fill: impl FnOnce(&mut Packet),
+    ) {
+        let mut packet = *template;
+        fill(&mut packet);
+        fabric.ports[nic].capture_refused(now, &packet, extra);
+        partition.drop_packet(template);
+    }
+
     #[inline(always)]
     fn send(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
         match self.fabric.send(self.partition, self.host.nic, self.now, template, extra, &fill) {
             Ok(()) => {}
-            Err(Refusal::Dropped) => self.partition.drop_packet(template),
+            Err(Refusal::Dropped) => {
+                Nic::drop_refused((self.fabric, self.partition), (self.host.nic, self.now), (template, extra), fill);
+            }
             Err(Refusal::SlowPath) => {
                 let (host, sender) = (&mut *self.host, self.sender);
                 Nic::emit_slow((self.fabric, self.partition, host), (self.now, sender), (template, extra), fill);
@@ -187,8 +204,8 @@ impl Wire for Nic<'_> {
             match self.fabric.send(self.partition, self.host.nic, self.now, template, None, |p| fill(i, p)) {
                 Ok(()) => {}
                 Err(Refusal::Dropped) => {
-                    fill(i, &mut template.clone());
-                    self.partition.drop_packet(template);
+                    let place = (self.host.nic, self.now);
+                    Nic::drop_refused((self.fabric, self.partition), place, (template, None), |p| fill(i, p));
                 }
                 Err(Refusal::SlowPath) => {
                     let (host, sender) = (&mut *self.host, self.sender);

@@ -95,6 +95,7 @@ impl<'a> Simulation<'a> {
         for series in Occupancy::of_series(&config.observe.queue_series) {
             fabric.ports[series.port()].observe(series);
         }
+        fabric.capture(network, &config.observe.capture, seed);
         let recorder = Recorder::new(&config.observe);
         let partition = PartitionState::new(network.nodes.len(), lookahead(&config, &tcp));
         let mut state = SimState::new(fabric, partition, &config, tcp, seed, recorder);

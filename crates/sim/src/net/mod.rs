@@ -2,6 +2,7 @@
 
 pub(crate) mod arena;
 pub mod backlog;
+pub(crate) mod capture;
 pub mod generation;
 pub(crate) mod huge_pages;
 pub mod link_errors;

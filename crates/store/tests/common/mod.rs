@@ -65,6 +65,7 @@ pub(crate) fn report(n: u64) -> Report {
         waited: None,
     };
     Report {
+        captured: Default::default(),
         measured_from: Time::ZERO,
         acked: vec![done.bytes_acked + open.bytes_acked].into(),
         flows: vec![done, open],

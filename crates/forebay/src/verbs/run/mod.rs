@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Run the scenario for each of these values (repeatable: every combination), as by a [sweep] in the file
     #[arg(long = "sweep", value_name = "KEY=[A, B]")]
     sweep: Vec<String>,
+    /// Capture the packets of these ports and hosts in pcapng files, such as bottleneck,h0, or all, hosts, switches; as capture of [observe]
+    #[arg(long, value_name = "PORT,...", value_delimiter = ',')]
+    capture: Vec<String>,
     /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -96,6 +99,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
                 }
                 Some(_) if scenario.document().get("expect").is_some() => {
                     "[[expect]] judges single scenarios, and this one is a sweep; remove [sweep] and --sweep, or [[expect]]"
+                }
+                Some(_) if !args.capture.is_empty() => {
+                    "a sweep keeps numbers of its runs and no packets; run one of its points with `forebay run FILE --set KEY=VALUE --capture PORT`"
                 }
                 None if args.dry_run || args.shard.is_some() || args.dask.is_some() || !args.metrics.is_empty() => {
                     "--metrics, --dry-run, --shard and --dask are for sweeps, and the scenario has no [sweep]; add one, or --sweep \

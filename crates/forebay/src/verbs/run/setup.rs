@@ -19,10 +19,20 @@ use std::time::{Duration, Instant};
 /// The scenario with all that the command line changes in it, and its overrides.
 pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> {
     let stop = [("within", &args.within), ("budget", &args.budget)];
-    let stop: Vec<String> = stop.iter().filter_map(|(key, value)| Some(format!("stop.{key}={}", value.as_ref()?))).collect();
-    let (mut scenario, overrides) = args.input.load(&stop)?;
+    let stop = stop.iter().filter_map(|(key, value)| Some(format!("stop.{key}={}", value.as_ref()?)));
+    let more: Vec<String> = stop.chain(capture(&args.capture)).collect();
+    let (mut scenario, overrides) = args.input.load(&more)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     Ok((scenario, overrides))
+}
+
+/// The override for `--capture`.
+fn capture(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        [set] if ["all", "hosts", "switches"].contains(&set.as_str()) => Some(format!("observe.capture={}", json!(set))),
+        names => Some(format!("observe.capture={}", json!(names))),
+    }
 }
 
 /// Does `work` with the requested kind of progress, and reports its failure in that form.

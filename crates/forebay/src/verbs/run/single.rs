@@ -14,7 +14,7 @@ use crate::terminal::summary_table::{self, scaled};
 use crate::terminal::wrap;
 use crate::terminal::{grid, sentences, style};
 use forebay_analysis::{Grid, Judged, Verdict, check_expectations, judge_expectations, list};
-use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_until};
+use forebay_runner::{Job, Outcome, Record, Watcher, capture_name, jobs, run_until, write_capture};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use forebay_store::{Format, Host, Manifest, Pace, RunDir, RunWriter, Target, file_name};
@@ -106,8 +106,9 @@ pub(super) fn run(
         ended: 0,
         stuck: 0,
         unwritten: BTreeMap::new(),
-        closed_forms: (resolved.world.name() == "model").then(|| ClosedForms::of(&resolved)),
         resolved: &resolved,
+        captures: Vec::new(),
+        closed_forms: (resolved.world.name() == "model").then(|| ClosedForms::of(&resolved)),
     };
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
@@ -231,8 +232,7 @@ fn conclude(
     (sentences, workloads): &(Vec<String>, Option<Grid>),
     numbers: &Numbers<'_>,
     manifest: &Manifest,
-    dir: &Path,
-    report: Option<&Path>,
+    (dir, report, captures): (&Path, Option<&Path>, &[String]),
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
         return print_data(&format!("{:#}\n", document(sentences, numbers, manifest, dir, report)));
@@ -272,6 +272,9 @@ fn conclude(
         );
     }
     out.push_str(&format!("results: {}\n", dir.display()));
+    for name in captures {
+        let _ = writeln!(out, "packets: {}", dir.join(name).display());
+    }
     if !args.quiet {
         let (hops, rate) = (scaled(manifest.packet_hops as f64, "packet transmissions"), scaled(manifest.packet_hops_per_s, ""));
         let threads = if manifest.threads == 1 { "1 thread".into() } else { format!("{} threads", manifest.threads) };
@@ -311,9 +314,11 @@ struct Collector<'a> {
     stuck: usize,
     /// For each incomplete table, rows written and rows in total.
     unwritten: BTreeMap<&'static str, (u64, u64)>,
+    resolved: &'a Resolved,
+    /// Files with captured packets.
+    captures: Vec<String>,
     /// Values of the closed forms, where these run the scenario.
     closed_forms: Option<ClosedForms>,
-    resolved: &'a Resolved,
 }
 
 impl Collector<'_> {
@@ -381,7 +386,8 @@ impl Collector<'_> {
         let seeds: Vec<&[Summary]> = self.variants.iter().map(|v| v.seeds.as_slice()).collect();
         let judged = judge_expectations(self.resolved, &seeds, !manifest.partial.is_empty());
         let numbers = Numbers { variants: &self.variants, closed_forms: self.closed_forms.as_ref(), judged: &judged };
-        conclude(args, &answer, &numbers, &manifest, &dir, report.as_deref())?;
+        let files = (dir.as_path(), report.as_deref(), self.captures.as_slice());
+        conclude(args, &answer, &numbers, &manifest, files)?;
         match &args.out {
             Some(wanted) if *wanted != dir => warn_of_other_name(wanted, &dir, kind),
             _ if judged.iter().any(|j| j.verdict != Verdict::Within) => Err(Failure::Reported(1)),
@@ -438,6 +444,12 @@ impl Watcher for Collector<'_> {
         for table in writer.add_paced((&outcome.info, report, &outcome.summary), &mut pace)? {
             let sum = self.unwritten.entry(table.table.name()).or_default();
             *sum = (sum.0 + table.written, sum.1 + table.rows);
+        }
+        let config = &self.resolved.variants[job.variant()].config;
+        if !config.observe.capture.is_off() {
+            let name = capture_name(outcome.info.variant(), job.run());
+            writer.add_file(&name, |file| write_capture(file, &outcome.info, config, report))?;
+            self.captures.push(name);
         }
         self.display.run_done(job, &outcome);
         record.add(job, &outcome);

@@ -91,7 +91,7 @@ impl Fabric {
         }
     }
 
-    /// Returns true if a switch has shared memory, buffered disciplines, or links that damage packets.
+    /// Returns true if a switch has shared memory, buffered disciplines, or inspected inputs.
     pub(in crate::engine) fn is_special(&self, node: NodeId) -> bool {
         self.nodes[node].special
     }
@@ -106,7 +106,7 @@ impl Fabric {
         } else {
             partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
-        let inspects = self.nodes[node].shared.is_some() || !self.nodes[node].corrupting_inputs.is_empty();
+        let inspects = self.nodes[node].shared.is_some() || !self.nodes[node].inspected_inputs.is_empty();
         for m in &*packets {
             if (!inspects || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
@@ -118,7 +118,7 @@ impl Fabric {
     /// Returns true if a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
-        if !self.nodes[node].corrupting_inputs.is_empty() && self.is_damaged(partition, node, m) {
+        if !self.nodes[node].inspected_inputs.is_empty() && self.is_damaged(partition, node, m) {
             return false;
         }
         let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.offset());
@@ -152,16 +152,17 @@ impl Fabric {
         next
     }
 
-    /// Returns true if a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch
-    /// checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
+    /// Returns true if a gathered packet was damaged on the link that brought it to `node`, and captures it. A damaged one is dropped here: a
+    /// store-and-forward switch checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]
     fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
-        for i in 0..self.nodes[node].corrupting_inputs.len() {
-            let port = self.nodes[node].corrupting_inputs[i];
-            if self.ports[port].is_damaged(m.packet) {
-                // SAFETY: as in `hop`.
-                partition.drop_packet(unsafe { &*m.packet });
+        for i in 0..self.nodes[node].inspected_inputs.len() {
+            let port = self.nodes[node].inspected_inputs[i];
+            // SAFETY: as in `hop`.
+            let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+            if self.ports[port].leave_link(m.packet, (packet, extra)) {
+                partition.drop_packet(packet);
                 return true;
             }
         }
@@ -261,6 +262,7 @@ impl Fabric {
             self.note_waiting(to);
         } else {
             p.drop_for_memory(now, packet);
+            p.capture_refused(now, packet, extra);
             partition.drop_packet(packet);
         }
     }

@@ -8,19 +8,22 @@ mod forward;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
 use crate::net::arena::Arena;
+use crate::net::capture::{CaptureLog, CapturedConnection, LinkTap, SharedLog};
 use crate::net::huge_pages;
 use crate::net::link_errors::LinkErrors;
 use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
+use forebay_experiment::capture::{Capture, CapturedPacket};
 use forebay_experiment::faults::{Change, Faults};
 use forebay_experiment::link_errors::LinkErrors as Draws;
 use forebay_experiment::network::{Network, PortConfig};
+use forebay_experiment::series::Series;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_types::{ConnSlot, IndexVec, NodeId, PortId, Time};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
 pub(super) const WORD: u32 = 64;
@@ -42,9 +45,9 @@ pub(super) struct NodePorts {
     buffered: Vec<PortId>,
     /// First word of the bitmap of those with a backlog.
     waiting_first: u32,
-    /// Ingress ports whose links damage or lose packets.
-    corrupting_inputs: Vec<PortId>,
-    /// True if the switch has shared memory, buffered disciplines or lossy inputs.
+    /// Ingress ports whose links damage or lose packets, or are captured.
+    inspected_inputs: Vec<PortId>,
+    /// True if the switch has shared memory, buffered disciplines or inspected inputs.
     special: bool,
 }
 
@@ -63,6 +66,8 @@ pub(crate) struct Fabric {
     waiting_ports: Arena<u32, PortId>,
     fib: Arc<Fib>,
     ties: TieBreaker,
+    /// Captured packets, if any port is captured.
+    capture: Option<SharedLog>,
 }
 
 impl Fabric {
@@ -81,7 +86,7 @@ impl Fabric {
             }
         }
         for port in network.faults.lossy_ports() {
-            nodes[network.ports[port].to].corrupting_inputs.push(port);
+            nodes[network.ports[port].to].inspected_inputs.push(port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -93,7 +98,7 @@ impl Fabric {
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
             nodes[n].special =
-                nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].corrupting_inputs.is_empty();
+                nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].inspected_inputs.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -133,7 +138,45 @@ impl Fabric {
             waiting_ports: Arena::new(waiting_ports),
             fib: Arc::new(fib),
             ties: TieBreaker::new(network.ties, seed),
+            capture: None,
         }
+    }
+
+    /// Captures packets of `network`, before the first one is sent.
+    pub(crate) fn capture(&mut self, network: &Network, capture: &Capture, seed: u64) {
+        if capture.is_off() {
+            return;
+        }
+        let log: SharedLog = Arc::new(Mutex::new(CaptureLog::new(capture, seed)));
+        for (id, interfaces) in capture.ports(network) {
+            let port = &mut self.ports[id];
+            port.set_tap(LinkTap::new(log.clone(), interfaces));
+            let node = &mut self.nodes[port.to];
+            if !node.inspected_inputs.contains(&id) {
+                node.inspected_inputs.push(id);
+            }
+            node.special = true;
+        }
+        self.capture = Some(log);
+    }
+
+    /// Returns true if packets are captured.
+    pub(super) fn is_captured(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    /// Notes the properties of a connection whose packets may be captured.
+    pub(super) fn note_captured(&mut self, key: (ConnSlot, u8), connection: CapturedConnection) {
+        if let Some(log) = &self.capture {
+            log.lock().unwrap_or_else(PoisonError::into_inner).open(key, connection);
+        }
+    }
+
+    /// Returns the packets captured by `end`, in order.
+    pub(super) fn take_captured(&mut self, end: Time) -> Series<CapturedPacket> {
+        let Some(log) = self.capture.take() else { return Series::default() };
+        self.ports.iter_mut().for_each(|port| port.flush_tap(end));
+        log.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Connection `number` opens, in this slot.
@@ -161,6 +204,7 @@ impl Fabric {
                 waiting_ports: self.waiting_ports.share(),
                 fib: self.fib.clone(),
                 ties: self.ties,
+                capture: None,
             }
         }
     }
@@ -281,6 +325,7 @@ impl Fabric {
         }
         self.ports[port].release();
         if self.enqueue::<true>(partition, port, (now, Some(late)), packet, extra, |_| {}).is_err() {
+            self.ports[port].capture_refused(now, packet, extra);
             partition.drop_packet(packet);
         }
         self.ports[port].intercept();
@@ -348,8 +393,13 @@ impl Fabric {
     #[inline(never)]
     fn refused(&mut self, partition: &mut PartitionState, m: &GatheredPacket, why: Refusal) {
         match why {
-            // SAFETY: as in `hop`.
-            Refusal::Dropped => partition.drop_packet(unsafe { &*m.packet }),
+            Refusal::Dropped => {
+                // SAFETY: as in `hop`.
+                let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+                let now = partition.calendar.start + m.offset();
+                self.ports[m.to()].capture_refused(now, packet, extra);
+                partition.drop_packet(packet);
+            }
             Refusal::SlowPath => unreachable!("only ports of hosts are intercepted, and backlogs are handled first"),
         }
     }

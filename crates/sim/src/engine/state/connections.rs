@@ -2,17 +2,20 @@
 //! connection.
 
 use super::SimState;
+use super::connection_table::NewSlot;
 use crate::engine::connection::{Connection, OutgoingMessages};
 use crate::engine::host::TimerKind;
 use crate::engine::partition_state::DeferredEffect;
 use crate::engine::path::empty_path;
+use crate::net::capture::CapturedConnection;
 use crate::tcp::Address;
+use crate::tcp::offered_shift;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_apps::OpenSpec;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::address;
-use forebay_experiment::transport::Metrics;
+use forebay_experiment::transport::{Metrics, Recovery};
 use forebay_types::{ConnSlot, NodeId, Time, WorkloadId};
 use std::sync::PoisonError;
 
@@ -94,6 +97,9 @@ impl SimState {
         if let Some(other) = spec.reverse_of {
             self.connections.join(slot, other);
         }
+        if self.fabric.is_captured() {
+            self.note_captured(slot, &new, &spec);
+        }
         self.expect_endless(slot);
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
@@ -102,6 +108,26 @@ impl SimState {
             self.describe_path(slot, back.hash);
         }
         slot
+    }
+
+    /// Notes the properties of connection `slot`, whose packets may be captured.
+    #[cold]
+    fn note_captured(&mut self, slot: ConnSlot, new: &NewSlot, spec: &OpenSpec) {
+        let c = &self.tcp[spec.group];
+        let first = spec.reverse_of.map(|other| (other, self.connections.get(other)));
+        let connection = CapturedConnection {
+            number: first.map_or(new.conn_id, |(_, first)| first.conn_id),
+            own: new.conn_id,
+            reversed: first.is_some(),
+            reverse_of: first.map(|(other, first)| (other, first.generation)),
+            hosts: (spec.src, spec.dst),
+            isn: new.isn,
+            mss: c.mss.min(u32::from(u16::MAX)) as u16,
+            window_shift: offered_shift(c),
+            sack: matches!(c.recovery, Recovery::Sack | Recovery::Rack),
+            clock: c.timestamps.then_some(c.timestamp_clock),
+        };
+        self.fabric.note_captured((slot, new.generation), connection);
     }
 
     /// Describes the path of connection `slot` to its congestion control; `back` is the ECMP hash of its ACKs.

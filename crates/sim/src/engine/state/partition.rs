@@ -33,10 +33,13 @@ impl Default for PartitionResult {
 }
 
 impl SimState {
-    /// Returns true if the run can be divided among several cores. Links that fail, damage or lose packets are accessed from both ends, and in the table of
-    /// packets the numbers of a connection count from the first packet seen by any host.
+    /// Returns true if the run can be divided among several cores. Links that fail, damage or lose packets, or are captured, are accessed from
+    /// both ends, and in the table of packets the numbers of a connection count from the first packet seen by any host.
     pub(in crate::engine) fn can_be_divided(&self) -> bool {
-        self.failures.is_none() && self.network.faults.links_are_perfect() && !self.recorder.records_packets()
+        self.failures.is_none()
+            && self.network.faults.links_are_perfect()
+            && !self.recorder.records_packets()
+            && !self.fabric.is_captured()
     }
 
     /// Reason why the run cannot be divided among several processes, if there is one. In addition to the reasons for cores: both ends of a shim fill
@@ -47,6 +50,7 @@ impl SimState {
             _ if self.failures.is_some() => Some("links fail in it"),
             _ if !self.network.faults.links_are_perfect() => Some("links damage or lose packets in it"),
             _ if self.recorder.records_packets() => Some("it records every packet"),
+            _ if self.fabric.is_captured() => Some("it captures packets"),
             _ if shims => Some("both ends of a shim fill its rows"),
             _ => None,
         }

@@ -95,6 +95,7 @@ impl SimState {
         tcp.sort();
         let mut packets = self.recorder.take_packets();
         packets.sort();
+        let captured = self.fabric.take_captured(end);
         let events = self.events(end, self.measurement.since, &ports);
         let fold = |h: u64, host: &u64| (h.rotate_left(7) ^ host).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = results.fingerprints.iter().fold(hops, fold);
@@ -114,6 +115,7 @@ impl SimState {
             fingerprint,
             peak_connections: self.connections.peak(),
             packets,
+            captured,
             events,
             remark: String::new(),
             predicted: None,

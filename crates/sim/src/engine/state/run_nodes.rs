@@ -217,20 +217,21 @@ impl SimState {
         }
     }
 
-    /// Inspects a packet before it reaches its endpoint at host `node`, where packets are recorded or may be damaged. Returns true if the interface
+    /// Inspects a packet before it reaches its endpoint at host `node`, where packets are recorded or captured, or may be damaged. Returns true if the interface
     /// drops it because its checksum is wrong.
     #[cold]
     #[inline(never)]
     pub(super) fn inspect<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> bool {
         let input = self.hosts[node].input;
-        let damaged = self.fabric.ports[input].is_damaged(p);
+        let extra = extra();
+        let damaged = self.fabric.ports[input].leave_link(p, (p, extra));
         if damaged {
             self.hosts[node].note(p.arrival, p);
             self.partition.drop_packet(p);
         } else if self.recorder.records_packets() && self.connections.get(p.conn).generation == p.generation() {
             // A packet of a closed connection whose place another one has taken is left out: it would count as one of that.
             let both_ways = self.connections.generation(p.conn).receives_both_ways(p.generation());
-            let reverse = both_ways.then(|| self.of_reverse(p, extra()));
+            let reverse = both_ways.then(|| self.of_reverse(p, extra));
             self.recorder.packet(p, self.connections.get(p.conn).conn_id, reverse);
         }
         damaged

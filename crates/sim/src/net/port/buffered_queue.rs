@@ -47,6 +47,7 @@ impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
         let mut segment = Some(packet);
         while let Some(handle) = segment {
             let stored = *self.slab.packet(handle);
+            self.port.capture_drop(self.now, handle, (&stored, self.slab.extra(handle, &stored)), reason);
             let before;
             (before, segment) = self.slab.release_segment(handle, handle == packet);
             if self.arriving == Some(handle) {
@@ -252,7 +253,7 @@ impl Port {
                     self.mark_held(slab, handle);
                 }
             }
-            Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
+            Some(Verdict::Drop(reason)) => self.drop_arriving(reason, now, (packet, extra), lost),
             None => {
                 ArrivingPacket { port: self, slab, now, packet, extra, lost }.push(discipline, None);
                 return;
@@ -265,6 +266,9 @@ impl Port {
     #[inline(always)]
     fn mark_held(&mut self, slab: &mut Slab, handle: Handle) {
         let p = slab.packet_mut(handle);
+        if p.ecn() != Codepoint::Ce {
+            self.note_marked(handle);
+        }
         self.count_mark(p.ecn());
         p.meta.set_ecn(Codepoint::Ce);
     }
@@ -306,7 +310,7 @@ impl Port {
                 Codepoint::Ce
             }
             Some(Verdict::Drop(reason)) => {
-                self.drop_arriving(reason, packet, lost);
+                self.drop_arriving(reason, now, (packet, extra), lost);
                 return None;
             }
             None => return ArrivingPacket { port: self, slab, now, packet, extra, lost }.push(discipline, None),
@@ -320,8 +324,15 @@ impl Port {
 
     #[cold]
     #[inline(never)]
-    fn drop_arriving(&mut self, reason: DropReason, packet: &Packet, mut lost: impl FnMut(&Packet)) {
+    fn drop_arriving(
+        &mut self,
+        reason: DropReason,
+        now: Time,
+        (packet, extra): (&Packet, Option<&Extra>),
+        mut lost: impl FnMut(&Packet),
+    ) {
         self.drop(reason, u64::from(packet.wire));
+        self.capture_arriving_drop(now, packet, extra, reason);
         lost(packet);
     }
 

@@ -50,10 +50,8 @@ impl Port {
             lost(&p);
             position = self.ring.next(position);
         }
+        self.cut_link(at, first);
         self.ring.cut(first);
-        if let Some(errors) = &mut self.errors {
-            errors.forget(first);
-        }
         self.departed = first;
         let mut freed = Vec::new();
         if let Some(mut backlog) = self.backlog.take() {
@@ -62,6 +60,7 @@ impl Port {
             for (packet, before) in backlog.slab.live() {
                 freed.extend(departure(packet, at));
                 take(self, packet, before);
+                self.cut_waiting(at, packet);
                 count += 1;
                 lost(packet);
             }
@@ -77,7 +76,7 @@ impl Port {
     pub fn join(&mut self, queue: Queue) -> u64 {
         let lost = self.lost();
         (self.fast_limit, self.step, self.kind, self.backlog) = kind_of(queue);
-        if self.errors.is_some() || self.transmit_ring.is_some() {
+        if self.hooks.is_some() || self.transmit_ring.is_some() {
             (self.fast_limit, self.step) = (QueueState::default(), false);
         }
         self.update_threshold();

@@ -1,8 +1,7 @@
 //! Enqueueing at FIFO ports: the fast path, and the slow path through the discipline. Drops and damage.
 
-use super::{Port, QueueKind, Refusal, Threshold, serving};
+use super::{Port, QueueKind, Refusal, serving};
 use crate::net::backlog::facts;
-use crate::net::link_errors::LinkErrors;
 use crate::net::packet::{Codepoint, Extra, Packet};
 use forebay_queues::{Arrival, ArrivalContext, DropReason, PortState, QueueState, Verdict};
 use forebay_types::Time;
@@ -117,7 +116,7 @@ impl Port {
         let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
         self.add_sojourn(departure - entered);
-        self.damage(packet);
+        self.enter_link(packet, mark);
         let mut arrival = departure + self.delay;
         if self.jitter.is_on() {
             arrival = self.delayed(arrival, Time::ZERO);
@@ -152,6 +151,7 @@ impl Port {
     pub(super) fn refuse_at_down(&mut self, packet: &Packet) -> Refusal {
         let QueueKind::Down(lost) = &mut self.kind else { return Refusal::SlowPath };
         *lost += 1;
+        self.note_refused_at_down();
         self.events.cut_waiting += 1;
         self.events.cut_bytes += u64::from(packet.wire);
         Refusal::Dropped
@@ -208,10 +208,11 @@ impl Port {
             }
             Verdict::Drop(reason) => {
                 self.drop(reason, u64::from(packet.wire));
+                self.note_refused(reason);
                 return Err(Refusal::Dropped);
             }
         };
-        self.damage(packet);
+        self.enter_link(packet, mark);
         Ok(mark)
     }
 
@@ -222,6 +223,7 @@ impl Port {
             let _ = discipline.on_arrival(&state, &facts(packet));
         }
         self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
+        self.note_refused(DropReason::SharedBuffer);
     }
 
     /// Counts a packet that is not queued.
@@ -236,50 +238,9 @@ impl Port {
         self.events.dropped_bytes += wire;
     }
 
-    /// Lets the link damage or lose packets.
-    pub fn set_errors(&mut self, errors: LinkErrors) {
-        self.errors = Some(Box::new(errors));
-        // Every packet takes the slow path.
-        (self.fast_limit, self.step, self.threshold) = (QueueState::default(), false, Threshold::default());
-    }
-
-    /// The errors of the link, if any.
-    pub fn errors(&self) -> Option<&LinkErrors> {
-        self.errors.as_deref()
-    }
-
-    /// As [`Port::errors`].
-    pub fn errors_mut(&mut self) -> Option<&mut LinkErrors> {
-        self.errors.as_deref_mut()
-    }
-
-    /// Returns true if the next packet can be sent without a recorder, errors of the link, and growth of the ring.
+    /// Returns true if the next packet can be sent without a recorder, errors or capture of the link, and growth of the ring.
     #[inline(always)]
     pub(in crate::net) fn sends_fast(&self) -> bool {
-        self.observer.is_none() && self.errors.is_none() && self.ring.has_room()
-    }
-
-    /// Applies the errors of the link to a packet that is about to enter the ring.
-    #[inline]
-    pub(in crate::net) fn damage(&mut self, packet: &Packet) {
-        if self.errors.is_some() {
-            self.damage_some(packet);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn damage_some(&mut self, packet: &Packet) {
-        if let Some(errors) = &mut self.errors
-            && errors.takes(packet, self.ring.tail())
-        {
-            self.events.damaged += 1;
-        }
-    }
-
-    /// Returns true if `packet`, which the far end has just taken out of the ring, was damaged or lost on the link. Called once for each packet, in order.
-    pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
-        let ring = &self.ring;
-        self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))
+        self.observer.is_none() && self.hooks.is_none() && self.ring.has_room()
     }
 }

@@ -9,6 +9,7 @@ mod change;
 mod counters;
 mod failure;
 mod fifo;
+mod link_hooks;
 mod occupancy;
 mod queue;
 mod queue_limits;
@@ -18,7 +19,6 @@ pub use counters::{PortEvents, PortStats};
 pub(crate) use transmit_ring::{Departure, TransmitRingConfig};
 
 use super::backlog::Backlog;
-use super::link_errors::LinkErrors;
 use super::packet::{Codepoint, Extra, Packet};
 use super::prefetch;
 use super::ring::Ring;
@@ -27,6 +27,7 @@ use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
 use forebay_types::{NodeId, Rate, Rng, Time};
+use link_hooks::LinkHooks;
 use occupancy::OccupancyTimes;
 use transmit_ring::TransmitRing;
 
@@ -85,7 +86,7 @@ pub struct Port {
     /// Packets queued before the end of the warm-up.
     pub(super) before: u64,
     observer: Option<Box<Occupancy>>,
-    errors: Option<Box<LinkErrors>>,
+    hooks: Option<Box<LinkHooks>>,
     /// `is_step` of a FIFO's discipline.
     step: bool,
     /// True if [`Port::intercept`] is in force.
@@ -185,7 +186,7 @@ impl Port {
             jitter: Jitter::default(),
             last_arrival: Time::ZERO,
             observer: None,
-            errors: None,
+            hooks: None,
             intercepted: false,
             place: 0,
             has_ring: false,
@@ -304,7 +305,7 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn change_bypass(&mut self, bypass: bool) {
-        if self.errors.is_none() {
+        if self.hooks.is_none() {
             self.fast_limit = fast_limit_if(bypass);
             self.update_threshold();
         }

@@ -135,7 +135,7 @@ impl Port {
     /// recorded; their packets do not check `occupancy`.
     pub(super) fn start_occupancy(&mut self, now: Time) {
         self.occupancy = OccupancyTimes::OFF;
-        let plain = !self.host && matches!(self.kind, QueueKind::Fifo(_) | QueueKind::Buffered) && self.errors.is_none();
+        let plain = !self.host && matches!(self.kind, QueueKind::Fifo(_) | QueueKind::Buffered) && self.hooks.is_none();
         if plain && self.observer.as_ref().is_some_and(|o| !o.has_series()) {
             // Times of changes are those of arrivals at the far end, which are in the ring: all later by the delay.
             self.occupancy = OccupancyTimes::new(now + self.delay, self.queue.packets, self.events.max_pkts);

@@ -473,6 +473,7 @@ impl Port {
             while let Some(handle) = segment {
                 let packet = slab.packet(handle);
                 let late = slab.late(handle);
+                self.note_release(handle);
                 self.transmit_late((packet.arrival, now), late, packet, slab.extra(handle, packet));
                 held += u64::from(packet.wire);
                 bytes += ring.counted(packet);
@@ -628,6 +629,7 @@ impl Port {
             }
             Place::Dropped => {
                 self.drop(DropReason::Overflow, wire.into());
+                self.capture_arriving_drop(now, packet, extra, DropReason::Overflow);
                 lost(packet);
             }
         }
@@ -646,7 +648,7 @@ impl Port {
         let arrival = (departure + self.delay + late).max(self.latest + Time(1));
         self.latest = arrival;
         self.add_sojourn(departure - entered);
-        self.damage(packet);
+        self.enter_link(packet, Codepoint::NotEct);
         self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
         if let Some(extra) = extra {
             self.ring.push_extra(extra);

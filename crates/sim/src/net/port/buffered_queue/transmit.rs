@@ -13,7 +13,7 @@ impl Port {
     #[inline(never)]
     pub(super) fn start_next(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
         if self.sends_fast() {
-            self.start_here(start, discipline, slab, lost);
+            self.start_here::<false>(start, discipline, slab, lost);
         } else {
             self.start_slow(start, discipline, slab, lost);
         }
@@ -22,15 +22,25 @@ impl Port {
     /// As [`Port::start_next`], for any port.
     #[inline(never)]
     fn start_slow(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
-        self.start_here(start, discipline, slab, lost);
+        self.start_here::<true>(start, discipline, slab, lost);
     }
 
+    /// As [`Port::start_next`]; `SLOW` ports may be captured.
     #[inline(always)]
-    fn start_here(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
+    fn start_here<const SLOW: bool>(
+        &mut self,
+        start: Time,
+        discipline: &mut impl Buffered,
+        slab: &mut Slab,
+        lost: impl FnMut(&Packet),
+    ) {
         let mut sink = Sink { port: self, slab: &mut *slab, now: start, arriving: None, refused: false, shared: false, lost };
         let Some(next) = discipline.pop(start, &mut sink) else { return };
         // The packet in service has left by `start`. The next query is for a later time.
         self.leave();
+        if SLOW {
+            self.note_release(next);
+        }
         let packet = slab.packet(next);
         self.transmit((packet.arrival, start), packet, || slab.extra(next, packet), Codepoint::NotEct);
         slab.release(next);

@@ -1,0 +1,14 @@
+//! Captured packets of a run as files of other programs: pcapng for Wireshark and tshark ([`PacketFile`]), and qlog ([`qlog`]).
+//!
+//! Backends record packets with their header fields (`forebay_experiment::capture`); this crate gives hosts their addresses and encodes the frames.
+
+mod addresses;
+mod flow;
+mod frame;
+mod pcapng;
+pub mod qlog;
+
+pub use addresses::{Address, Endpoints, host};
+pub use flow::{FlowEvent, FlowEventKind, FlowTrace};
+pub use frame::Frame;
+pub use pcapng::{Interface, PacketFile};

@@ -1,0 +1,116 @@
+//! `forebay run --capture` and `forebay trace`: files with packets, and their errors.
+
+use crate::scratch::{Scratch, forebay, text};
+use std::fs;
+
+/// Six servers answer at once into a port of eight packets: tails are lost.
+const SCENARIO: &str = r#"
+[topology]
+kind = "many-to-one"
+senders = 6
+access     = { rate = "1Gbps", delay = "25us" }
+bottleneck = { rate = "1Gbps", delay = "25us", buffer = "8pkt" }
+[transport]
+stack = "linux"
+[[workload]]
+kind = "incast"
+block = "30KB"
+rounds = 2
+"#;
+
+/// Type of the first block of a pcapng file, and its byte order.
+const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const LITTLE_ENDIAN: [u8; 4] = [0x4d, 0x3c, 0x2b, 0x1a];
+
+fn fingerprint(printed: &str) -> &str {
+    printed.lines().find_map(|l| l.strip_prefix("fingerprint: ")).unwrap_or_else(|| panic!("{printed}"))
+}
+
+#[test]
+fn run_writes_captured_packets() {
+    let scratch = Scratch::new("capture");
+    scratch.file("incast.toml", SCENARIO);
+    let run = |more: &[&str]| {
+        let out = forebay(&scratch.0, &[&["run", "incast.toml", "--no-report", "--runs", "2"], more].concat());
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let (with, without) = (run(&["--capture", "bottleneck,s0", "--out", "r"]), run(&["--out", "plain"]));
+    assert_eq!(fingerprint(&with), fingerprint(&without));
+    assert!(!without.contains("packets: "), "{without}");
+    let files: Vec<String> = scratch.entries("r").into_iter().filter(|f| f.ends_with(".pcapng")).collect();
+    assert_eq!(files, ["capture-newreno-0.pcapng", "capture-newreno-1.pcapng"]);
+    for name in &files {
+        assert!(with.contains(&format!("packets: r/{name}")), "{with}");
+        let bytes = fs::read(scratch.0.join("r").join(name)).expect("a capture");
+        assert!(bytes.starts_with(&SECTION) && bytes[8..12] == LITTLE_ENDIAN && bytes.len() > 10_000, "{} bytes", bytes.len());
+    }
+    // The number of threads does not change the bytes.
+    run(&["--capture", "bottleneck,s0", "--out", "threads", "--threads", "4"]);
+    let bytes = |folder: &str| fs::read(scratch.0.join(folder).join(&files[0])).expect("a capture");
+    assert!(bytes("r") == bytes("threads"));
+    // The key of the scenario is the same.
+    run(&["--set", "observe.capture=[\"bottleneck\", \"s0\"]", "--out", "key"]);
+    assert!(bytes("r") == bytes("key"));
+    run(&["--set", "observe.capture=[\"bottleneck\", \"s0\"]", "--set", "observe.capture-bytes=2KB", "--out", "long"]);
+    assert!(bytes("long").len() > 4 * bytes("r").len());
+}
+
+#[test]
+fn capture_errors_name_legal_values() {
+    let scratch = Scratch::new("capture-errors");
+    scratch.file("incast.toml", SCENARIO);
+    for (args, says) in [
+        (&["--capture", "s9"][..], "there is no port and no host `s9`"),
+        (&["--capture", "bottlneck"], "did you mean `bottleneck`?"),
+        (&["--set", "observe.capture=3"], "`capture` must name ports or hosts"),
+        (&["--set", "observe.capture-bytes=40B"], "legal: 96B, which holds all headers, to 65549B"),
+        (&["--capture", "s0", "--sweep", "topology.senders=[2, 4]"], "a sweep keeps numbers of its runs and no packets"),
+        (&["--capture", "s0", "--world", "model"], "this backend captures no packets; legal: `world = \"sim\"`"),
+    ] {
+        let out = forebay(&scratch.0, &[&["run", "incast.toml"], args].concat());
+        assert!(out.status.code() == Some(2) && text(&out.stderr).contains(says), "{args:?}: {}", text(&out.stderr));
+    }
+    assert_eq!(scratch.entries(""), ["incast.toml"]);
+}
+
+#[test]
+fn trace_writes_three_files() {
+    let scratch = Scratch::new("trace");
+    scratch.file("incast.toml", SCENARIO);
+    assert!(forebay(&scratch.0, &["run", "incast.toml", "--quiet", "--out", "r"]).status.success());
+    // The latest message has lost packets.
+    let explained = text(&forebay(&scratch.0, &["explain", "r"]).stdout);
+    let flow =
+        explained.lines().find_map(|l| l.strip_prefix("flow ")?.split(':').next()).unwrap_or_else(|| panic!("{explained}"));
+    let out = forebay(&scratch.0, &["trace", "r", "--flow", flow]);
+    let printed = text(&out.stdout);
+    assert!(out.status.success() && printed.contains("repeated run with the same fingerprint"), "{printed}{}", text(&out.stderr));
+    assert!(printed.contains("dropped: buffer full") && printed.contains("retransmissions"), "{printed}");
+    let file = |extension: &str| {
+        let name = format!("trace-newreno-0-flow-{flow}.{extension}");
+        assert!(printed.contains(&format!("r/{name}")), "{printed}");
+        fs::read(scratch.0.join("r").join(name)).expect("a file")
+    };
+    assert!(file("pcapng").starts_with(&SECTION));
+    let log = text(&file("sqlog"));
+    let records: Vec<serde_json::Value> =
+        log.split('\u{1e}').skip(1).map(|r| serde_json::from_str(r).unwrap_or_else(|e| panic!("{e}: {r}"))).collect();
+    assert_eq!(records[0]["serialization_format"], "application/qlog+json-seq");
+    assert!(records.iter().any(|r| r["data"]["is_retransmission"] == true), "{log}");
+    let page = text(&file("html"));
+    assert!(page.contains("Time-sequence graph") && page.contains("window edge"));
+
+    let qvis = forebay(&scratch.0, &["trace", "r", "--flow", flow, "--qlog-dialect", "qvis", "--out", "."]);
+    assert!(qvis.status.success(), "{}", text(&qvis.stderr));
+    let log = fs::read(scratch.0.join(format!("trace-newreno-0-flow-{flow}.qlog"))).expect("a file");
+    let log: serde_json::Value = serde_json::from_slice(&log).expect("JSON");
+    assert_eq!(log["qlog_version"], "0.3");
+    for (args, says) in [
+        (&["trace", "r", "--flow", "999"][..], "has no flow 999; the table `flows` lists them"),
+        (&["trace", "r", "--flow", flow, "--variant", "bbr"], "variants: newreno"),
+    ] {
+        let out = forebay(&scratch.0, args);
+        assert!(out.status.code() == Some(2) && text(&out.stderr).contains(says), "{args:?}: {}", text(&out.stderr));
+    }
+}
