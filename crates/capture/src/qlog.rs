@@ -280,6 +280,7 @@ mod tests {
             bytes_acked: 0,
             retrans: 0,
             ca_state: 0,
+            cc: Default::default(),
         }
     }
 
