@@ -1,4 +1,4 @@
-//! Data centers (RFC 9743 section 7.9): round trips of 100 us, many senders at once.
+//! Data centers (RFC 9743 section 7.11): round trips of 100 us, many senders at once.
 
 use crate::bench::{Bench, RefereeError};
 use crate::network::{Case, PathSpec, Traffic};
@@ -6,7 +6,7 @@ use crate::row::{Band, Measure, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "data center";
-const SOURCE: &str = "RFC 9743 7.9 (relative)";
+const SOURCE: &str = "RFC 9743 7.11 (relative)";
 
 type Number = Result<Option<f64>, RefereeError>;
 

@@ -17,25 +17,25 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         group: GROUP,
         name: "rate 10 to 50 Mbit/s: time to 80 %",
-        source: "RFC 9743 7.7.1 (relative)",
+        source: "RFC 9743 7.9 (relative)",
         measure: Measure::Number(rise, Dimension::Seconds, Band::AtMost { factor: 1.5, plus: 0.5 }),
     },
     Row {
         group: GROUP,
         name: "rate 50 to 10 Mbit/s: loss rate in 15 s",
-        source: "RFC 9743 7.7.1 (relative)",
+        source: "RFC 9743 7.9 (relative)",
         measure: Measure::Number(fall, Dimension::Fraction, Band::AtMost { factor: 3.0, plus: 0.0 }),
     },
     Row {
         group: GROUP,
         name: "RTT 40 to 140 ms: goodput afterwards",
-        source: "RFC 9743 7.2 (relative)",
+        source: "RFC 9743 7.3 (relative)",
         measure: Measure::Number(longer, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {
         group: GROUP,
         name: "RTT 140 to 40 ms: goodput afterwards",
-        source: "RFC 9743 7.2 (relative)",
+        source: "RFC 9743 7.3 (relative)",
         measure: Measure::Number(shorter, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {
@@ -47,13 +47,13 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         group: GROUP,
         name: "RTT of 600 ms at 10 Mbit/s: goodput",
-        source: "RFC 9743 7.4 (relative)",
+        source: "RFC 9743 7.5 (relative)",
         measure: Measure::Number(satellite, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
     Row {
         group: GROUP,
         name: "one packet in ten 8 ms late: goodput",
-        source: "RFC 9743 7.6 (relative)",
+        source: "RFC 9743 7.7 (relative)",
         measure: Measure::Number(reordered, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
     },
 ];
