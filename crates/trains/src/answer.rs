@@ -127,6 +127,10 @@ fn connections(largest: &[ConnectionRow], names: &HostNames) -> Grid {
 
 fn lines(s: &Summary, options: &Options, names: &HostNames) -> Vec<String> {
     let mut out = Vec::new();
+    let shown = s.largest.len() as u64;
+    if s.connections > shown {
+        out.push(format!("the table has the {shown} connections with the most data, of {}; --out DIR writes all", s.connections));
+    }
     let gap = match options.gap {
         Gap::Rtt => "the smoothed RTT of its connection".to_owned(),
         Gap::Fixed(gap) => ns(gap),

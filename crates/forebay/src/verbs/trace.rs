@@ -74,6 +74,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         DialectArg::Qvis => Dialect::Qvis,
     };
     let folder = args.out.as_deref().unwrap_or(&args.dir);
+    std::fs::create_dir_all(folder).map_err(|source| StoreError::Io { doing: "create", path: folder.to_owned(), source })?;
     let stem = format!("trace-{}-{}-flow-{}", file_name(&t.variant), args.run, args.flow);
     let path = |extension: &str| folder.join(format!("{stem}.{extension}"));
     let files = [("packets", path("pcapng")), ("qlog", path(dialect.extension())), ("picture", path("html"))];

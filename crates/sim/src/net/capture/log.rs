@@ -147,6 +147,9 @@ impl CaptureLog {
     }
 }
 
+/// Bytes of the timestamp option, with its padding.
+const TIMESTAMPS: u16 = 12;
+
 /// TCP header of a packet. `sent` is the sequence number behind the data that the host of an ACK has sent.
 fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {
     let (c, p) = (&known.c, seen.packet);
@@ -155,7 +158,9 @@ fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {
     let peer_next = known.peer_isn.wrapping_add(1);
     let mut t = TcpHeader { timestamps: c.clock.map(|clock| timestamps(clock, seen)), ..TcpHeader::default() };
     if p.has(flag::SYN) {
-        t.syn = SynOptions { mss: c.mss, window_scale: Some(c.window_shift), sack_permitted: c.sack };
+        // The option does not count TCP options, which shorten segments (RFC 6691 section 2).
+        let mss = c.mss.saturating_add(if t.timestamps.is_some() { TIMESTAMPS } else { 0 });
+        t.syn = SynOptions { mss, window_scale: Some(c.window_shift), sack_permitted: c.sack };
     }
     if back {
         t.flags = tcp_flag::ACK | has(flag::SYN, tcp_flag::SYN) | has(flag::FIN, tcp_flag::FIN) | has(flag::ECE, tcp_flag::ECE);
