@@ -224,8 +224,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
 @paper.claim(
     "prob-tb-a2a-avg",
     uses=["all-ws"],
-    explanation="""Reno is in the band and CUBIC a little below it. With one connection for each flow, ten
-    flows a server gain 93 and 92 per cent (persistent.md): flows on a connection whose earlier flow left the table have no help from the shim. """
+    explanation="""Reno is in the band and CUBIC a little below it. With one connection for each flow, ten flows a
+    server gain 93 and 92 per cent (persistent.md): flows on a connection whose earlier flow left the table have no help
+    from the shim. """
     + AT_THRESHOLD,
 )
 def _(x: dict[str, Any]) -> list[Measured]:

@@ -194,8 +194,8 @@ class Scenario:
         progress : bool or callable, optional
             True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
         within : str or float, optional
-            Accuracy, such as ``"5%"``: runs end when the figures of ``[stop]`` are known this accurately, or without them that of the
-            first sentence. The figures are in ``manifest["known"]``.
+            Accuracy, such as ``"5%"``: runs end when the figures of ``[stop]`` are known this accurately, or without them
+            that of the first sentence. The figures are in ``manifest["known"]``.
         budget : str, optional
             Wall time after which the runs end in any case, such as ``"60s"``.
 
