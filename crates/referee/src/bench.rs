@@ -5,7 +5,7 @@ use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::worlds::Worlds;
 use forebay_runner::{Job, simulate};
 use forebay_scenario::{Errors, Scenario};
-use forebay_store::summary::Summary;
+use forebay_store::summary::{GroupSummary, Summary};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,6 +73,18 @@ impl std::error::Error for RefereeError {}
 pub(crate) struct Outcome {
     pub(crate) summary: Summary,
     pub(crate) report: Report,
+}
+
+impl Outcome {
+    /// Results of the first transport group, which is the judged congestion control where it is alone.
+    pub(crate) fn first(&self) -> Option<&GroupSummary> {
+        self.summary.groups.iter().next()
+    }
+
+    /// Goodput of the first transport group, bit/s.
+    pub(crate) fn goodput(&self) -> Option<f64> {
+        self.first().and_then(|g| g.goodput_bps)
+    }
 }
 
 type Slot = Arc<OnceLock<Result<Arc<Outcome>, RefereeError>>>;

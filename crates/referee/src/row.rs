@@ -89,10 +89,13 @@ pub(crate) type Decision = Result<Result<Decided, Absent>, RefereeError>;
 /// Congestion controls that bands are relative to: Reno, as NewReno with SACK, and CUBIC.
 pub(crate) const REFERENCES: [&str; 2] = ["newreno", "cubic"];
 
+/// A measured number; `None`: it could not be measured.
+pub(crate) type Number = Result<Option<f64>, RefereeError>;
+
 /// Measurement of a row.
 pub(crate) enum Measure {
     /// A number, in a unit, of any congestion control. `None`: it could not be measured.
-    Number(fn(&Bench<'_>, &str) -> Result<Option<f64>, RefereeError>, Dimension, Band),
+    Number(fn(&Bench<'_>, &str) -> Number, Dimension, Band),
     /// A case that decides itself.
     Case(fn(&Bench<'_>, &str) -> Decision),
 }

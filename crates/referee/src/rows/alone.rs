@@ -1,13 +1,11 @@
 //! Flows of one congestion control alone (RFC 9743 section 5.1).
 
-use crate::bench::{Bench, RefereeError};
+use crate::bench::Bench;
 use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Row};
+use crate::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "alone, drop-tail";
-
-type Number = Result<Option<f64>, RefereeError>;
 
 /// Start and end of the interruption of the path, s.
 const BLACKOUT: (f64, f64) = (5.0, 65.0);
@@ -65,7 +63,7 @@ pub(crate) const ROWS: &[Row] = &[
 
 fn goodput(bench: &Bench<'_>, cc: &str) -> Number {
     let run = bench.run(&Case::new("alone", COMMON, 20.0, vec![Traffic::long(cc, 1)]))?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+    Ok(run.goodput())
 }
 
 /// Segments that leave after all packets of the first round trip without answer are gone, which were in flight or belong to a probe of the tail.
@@ -99,11 +97,11 @@ fn loss_rate(bench: &Bench<'_>, cc: &str, flows: u32) -> Number {
 
 fn fairness(bench: &Bench<'_>, cc: &str) -> Number {
     let run = bench.run(&Case::new("fairness", COMMON, 40.0, vec![Traffic::long(cc, 4)]))?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.fairness))
+    Ok(run.first().and_then(|g| g.fairness))
 }
 
 fn short_flows(bench: &Bench<'_>, cc: &str) -> Number {
     let keys = "kind = \"poisson\"\nsizes = \"20KB\"\nload = 0.5\nload-at = \"bottleneck\"";
     let run = bench.run(&Case::new("short", COMMON, 20.0, vec![Traffic::of(cc, 4, keys)]))?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.fct[0]).map(|f| f.p99))
+    Ok(run.first().and_then(|g| g.fct[0]).map(|f| f.p99))
 }

@@ -1,58 +1,20 @@
 //! Flows beside those of other congestion controls (RFC 9743 section 5.2).
 
-use crate::bench::{Bench, RefereeError};
+use crate::bench::Bench;
 use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Row};
+use crate::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "beside others";
-
-type Number = Result<Option<f64>, RefereeError>;
 
 /// Harm that a tolerance adds, as a fraction of the goodput. Our choice.
 const TOLERANCE: f64 = 0.1;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row {
-        group: GROUP,
-        name: "harm to newreno, buffer of 1 BDP",
-        source: "RFC 9743 5.2.1 (relative)",
-        measure: Measure::Number(
-            |b, cc| harm(b, cc, "newreno", 1.0),
-            Dimension::Fraction,
-            Band::AtMost { factor: 1.0, plus: TOLERANCE },
-        ),
-    },
-    Row {
-        group: GROUP,
-        name: "harm to newreno, buffer of 0.25 BDP",
-        source: "RFC 9743 5.2.1 (relative)",
-        measure: Measure::Number(
-            |b, cc| harm(b, cc, "newreno", 0.25),
-            Dimension::Fraction,
-            Band::AtMost { factor: 1.0, plus: TOLERANCE },
-        ),
-    },
-    Row {
-        group: GROUP,
-        name: "harm to cubic, buffer of 1 BDP",
-        source: "RFC 9743 5.2.1 (relative)",
-        measure: Measure::Number(
-            |b, cc| harm(b, cc, "cubic", 1.0),
-            Dimension::Fraction,
-            Band::AtMost { factor: 1.0, plus: TOLERANCE },
-        ),
-    },
-    Row {
-        group: GROUP,
-        name: "harm to cubic, buffer of 0.25 BDP",
-        source: "RFC 9743 5.2.1 (relative)",
-        measure: Measure::Number(
-            |b, cc| harm(b, cc, "cubic", 0.25),
-            Dimension::Fraction,
-            Band::AtMost { factor: 1.0, plus: TOLERANCE },
-        ),
-    },
+    harm_row("harm to newreno, buffer of 1 BDP", |b, cc| harm(b, cc, "newreno", 1.0)),
+    harm_row("harm to newreno, buffer of 0.25 BDP", |b, cc| harm(b, cc, "newreno", 0.25)),
+    harm_row("harm to cubic, buffer of 1 BDP", |b, cc| harm(b, cc, "cubic", 1.0)),
+    harm_row("harm to cubic, buffer of 0.25 BDP", |b, cc| harm(b, cc, "cubic", 0.25)),
     Row {
         group: GROUP,
         name: "own share beside 2 cubic, buffer of 1 BDP",
@@ -72,6 +34,11 @@ pub(crate) const ROWS: &[Row] = &[
         measure: Measure::Number(datagrams, Dimension::Fraction, Band::AtMost { factor: 3.0, plus: 0.005 }),
     },
 ];
+
+const fn harm_row(name: &'static str, measure: fn(&Bench<'_>, &str) -> Number) -> Row {
+    let band = Band::AtMost { factor: 1.0, plus: TOLERANCE };
+    Row { group: GROUP, name, source: "RFC 9743 5.2.1 (relative)", measure: Measure::Number(measure, Dimension::Fraction, band) }
+}
 
 /// Fraction of its goodput that `other` loses to `cc`: two flows of each, against four of `other`.
 fn harm(bench: &Bench<'_>, cc: &str, other: &str, buffer: f64) -> Number {

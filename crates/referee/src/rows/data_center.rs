@@ -1,14 +1,12 @@
 //! Data centers (RFC 9743 section 7.11): round trips of 100 us, many senders at once.
 
-use crate::bench::{Bench, RefereeError};
+use crate::bench::Bench;
 use crate::network::{Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Row};
+use crate::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "data center";
 const SOURCE: &str = "RFC 9743 7.11 (relative)";
-
-type Number = Result<Option<f64>, RefereeError>;
 
 /// 1 Gbit/s, 500 us, 100 packets of buffer (2.4 BDP).
 const PATH: PathSpec = PathSpec { mbps: 1000.0, rtt_ms: 0.5, buffer: 2.4, queue: "\"drop-tail\"" };
@@ -39,10 +37,10 @@ pub(crate) const ROWS: &[Row] = &[
 fn bursts(bench: &Bench<'_>, cc: &str) -> Number {
     let keys = "kind = \"on-off\"\nsizes = \"32KB\"\ngaps = \"20ms\"\ngap-from = \"start\"\ntrains = 100";
     let run = bench.run(&Case::new("bursts", PATH, 3.0, vec![Traffic::of(cc, 16, keys)]).whole())?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.fct[0]).map(|f| f.p50))
+    Ok(run.first().and_then(|g| g.fct[0]).map(|f| f.p50))
 }
 
 fn marked(bench: &Bench<'_>, cc: &str, queue: bool) -> Number {
     let run = bench.run(&Case::new("marks", MARKING, 1.0, vec![Traffic::long(cc, 2)]))?;
-    Ok(if queue { run.summary.network.queue_mean } else { run.summary.groups.iter().next().and_then(|g| g.goodput_bps) })
+    Ok(if queue { run.summary.network.queue_mean } else { run.goodput() })
 }

@@ -1,14 +1,12 @@
 //! Paths that change, lose packets, or are long (RFC 9743 sections 6.4, 7.2, 7.4, 7.6 and 7.7.1).
 
-use crate::bench::{Bench, RefereeError};
+use crate::bench::Bench;
 use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Row};
+use crate::row::{Band, Measure, Number, Row};
 use crate::samples::Samples;
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "paths";
-
-type Number = Result<Option<f64>, RefereeError>;
 
 /// Time of a change, and of its end, s.
 const CHANGE: (f64, f64) = (10.0, 25.0);
@@ -26,43 +24,23 @@ pub(crate) const ROWS: &[Row] = &[
         source: "RFC 9743 7.9 (relative)",
         measure: Measure::Number(fall, Dimension::Fraction, Band::AtMost { factor: 3.0, plus: 0.0 }),
     },
-    Row {
-        group: GROUP,
-        name: "RTT 40 to 140 ms: goodput afterwards",
-        source: "RFC 9743 7.3 (relative)",
-        measure: Measure::Number(longer, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
-    },
-    Row {
-        group: GROUP,
-        name: "RTT 140 to 40 ms: goodput afterwards",
-        source: "RFC 9743 7.3 (relative)",
-        measure: Measure::Number(shorter, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
-    },
-    Row {
-        group: GROUP,
-        name: "random loss of 1 %: goodput",
-        source: "RFC 9743 6.4 (relative)",
-        measure: Measure::Number(lossy, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
-    },
-    Row {
-        group: GROUP,
-        name: "RTT of 600 ms at 10 Mbit/s: goodput",
-        source: "RFC 9743 7.5 (relative)",
-        measure: Measure::Number(satellite, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
-    },
-    Row {
-        group: GROUP,
-        name: "one packet in ten 8 ms late: goodput",
-        source: "RFC 9743 7.7 (relative)",
-        measure: Measure::Number(reordered, Dimension::BitsPerSecond, Band::AtLeast { factor: 0.9 }),
-    },
+    goodput_row("RTT 40 to 140 ms: goodput afterwards", "RFC 9743 7.3 (relative)", longer),
+    goodput_row("RTT 140 to 40 ms: goodput afterwards", "RFC 9743 7.3 (relative)", shorter),
+    goodput_row("random loss of 1 %: goodput", "RFC 9743 6.4 (relative)", lossy),
+    goodput_row("RTT of 600 ms at 10 Mbit/s: goodput", "RFC 9743 7.5 (relative)", satellite),
+    goodput_row("one packet in ten 8 ms late: goodput", "RFC 9743 7.7 (relative)", reordered),
 ];
+
+const fn goodput_row(name: &'static str, source: &'static str, measure: fn(&Bench<'_>, &str) -> Number) -> Row {
+    let band = Band::AtLeast { factor: 0.9 };
+    Row { group: GROUP, name, source, measure: Measure::Number(measure, Dimension::BitsPerSecond, band) }
+}
 
 fn reordered(bench: &Bench<'_>, cc: &str) -> Number {
     let mut case = Case::new("reordering", COMMON, 20.0, one(cc));
     case.reordering_ms = Some(8.0);
     let run = bench.run(&case)?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+    Ok(run.goodput())
 }
 
 fn one(cc: &str) -> Vec<Traffic> {
@@ -112,11 +90,11 @@ fn shorter(bench: &Bench<'_>, cc: &str) -> Number {
 
 fn lossy(bench: &Bench<'_>, cc: &str) -> Number {
     let run = bench.run(&Case::new("random-loss", COMMON, 20.0, one(cc)).change(0.0, "loss = \"1%\""))?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+    Ok(run.goodput())
 }
 
 fn satellite(bench: &Bench<'_>, cc: &str) -> Number {
     let path = PathSpec { mbps: 10.0, rtt_ms: 600.0, ..COMMON };
     let run = bench.run(&Case::new("satellite", path, 60.0, one(cc)))?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+    Ok(run.goodput())
 }

@@ -1,14 +1,12 @@
 //! Active queue management (RFC 9743 section 7.1): one flow behind it, and two beside cubic.
 
-use crate::bench::{Bench, RefereeError};
+use crate::bench::Bench;
 use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Row};
+use crate::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "active queue management";
 const SOURCE: &str = "RFC 9743 7.1 (relative)";
-
-type Number = Result<Option<f64>, RefereeError>;
 
 const fn with(queue: &'static str) -> PathSpec {
     PathSpec { queue, buffer: 4.0, ..COMMON }
@@ -60,7 +58,7 @@ pub(crate) const ROWS: &[Row] = &[
 
 fn goodput(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {
     let run = bench.run(&Case::new(row, path, 20.0, vec![Traffic::long(cc, 1)]))?;
-    Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+    Ok(run.goodput())
 }
 
 fn queue(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, RefereeError};
 use crate::network::{Case, PathSpec, Traffic};
-use crate::row::{Absent, Decided, Decision, Measure, REFERENCES, Row};
+use crate::row::{Absent, Decided, Decision, Measure, Number, REFERENCES, Row};
 
 const GROUP: &str = "scalable (RFC 9331 4.3)";
 
@@ -38,10 +38,10 @@ fn loss(bench: &Bench<'_>, cc: &str) -> Decision {
     if !bench.needs_marks(cc) {
         return Ok(Err(CLASSIC));
     }
-    let goodput = |cc: &str| -> Result<Option<f64>, RefereeError> {
+    let goodput = |cc: &str| -> Number {
         let run = bench
             .run(&Case::new("scalable-loss", path(100.0, 10.0), 10.0, vec![Traffic::long(cc, 1)]).change(0.0, "loss = \"1%\""))?;
-        Ok(run.summary.groups.iter().next().and_then(|g| g.goodput_bps))
+        Ok(run.goodput())
     };
     let (Some(own), Some(reno)) = (goodput(cc)?, goodput(REFERENCES[0])?) else { return Ok(Err(Absent::Unknown("no goodput"))) };
     let ratio = own / reno;
