@@ -7,18 +7,20 @@ pub const SENT_HEAD: u64 = 832;
 /// `SOCK_MIN_SNDBUF`: two segments of 2048 bytes, each with an aligned `struct sk_buff`.
 pub const SMALLEST_SEND_BUFFER: u64 = 2 * (2048 + SKB as u64);
 
+/// Bytes of the timestamp option in a TCP header, with its alignment.
+pub const TIMESTAMPS: u16 = 12;
+
 /// Aligned sizes of `struct sk_buff` and `struct skb_shared_info`, and the space before the packet (NET_SKB_PAD).
 const SKB: u32 = 256;
 const SHARED_INFO: u32 = 320;
 const PAD: u32 = 64;
-/// Headers of a segment without timestamps, with the alignment of the option.
+/// Headers of a segment without timestamps.
 const HEADERS: u32 = 40;
-const TIMESTAMPS: u32 = 12;
 
 /// Memory in bytes of a received segment with `len` bytes of payload (`skb->truesize`): a buffer of a power of two for each packet, as drivers
 /// allocate.
 pub fn received(len: u32, timestamps: bool) -> u32 {
-    let packet = len + HEADERS + if timestamps { TIMESTAMPS } else { 0 };
+    let packet = len + HEADERS + if timestamps { u32::from(TIMESTAMPS) } else { 0 };
     ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
 }
 

@@ -5,6 +5,7 @@
 
 use super::config::TcpConfig;
 use crate::net::packet::{CarriedAck, Packet, flag};
+use forebay_experiment::skb::TIMESTAMPS;
 use forebay_types::ConnSlot;
 
 /// Hash buckets of a card (GRO_HASH_BUCKETS).
@@ -13,9 +14,8 @@ const BUCKETS: usize = 8;
 const MOST: usize = 8;
 /// Size of the longest IP packet that a super-segment can be (GRO_LEGACY_MAX_SIZE is one more, which skb_gro_receive does not reach).
 const MAX_SIZE: u32 = 65_535;
-/// Bytes of the headers of IPv4 and TCP, and of the timestamp option.
+/// Bytes of the headers of IPv4 and TCP, without options.
 const HEADERS: u32 = 40;
-const TIMESTAMPS: u32 = 12;
 
 /// Consecutive segments of a flow.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,7 +66,7 @@ impl SuperSegment {
     fn accepts(&self, c: &TcpConfig, p: &Packet, ack: Option<CarriedAck>) -> bool {
         let held = &self.packet;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
-        let headers = HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
+        let headers = HEADERS + if c.timestamps { u32::from(TIMESTAMPS) } else { 0 };
         p.seq == held.seq.wrapping_add(u32::from(held.len))
             && (1..=self.size).contains(&p.len)
             && u32::from(held.len) + u32::from(p.len) + headers <= MAX_SIZE

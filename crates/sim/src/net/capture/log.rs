@@ -4,6 +4,7 @@ use crate::net::packet::{CarriedAck, Extra, Packet, flag};
 use crate::net::tick::Tick;
 use forebay_experiment::capture::{Capture, CapturedPacket, PacketEvent, SACK_BLOCKS, SynOptions, TcpHeader, tcp_flag};
 use forebay_experiment::series::Series;
+use forebay_experiment::skb::TIMESTAMPS;
 use forebay_experiment::streams::RngStream;
 use forebay_types::{ConnSlot, NodeId, Time};
 use std::collections::BTreeMap;
@@ -146,9 +147,6 @@ impl CaptureLog {
         rows
     }
 }
-
-/// Bytes of the timestamp option, with its padding.
-const TIMESTAMPS: u16 = 12;
 
 /// TCP header of a packet. `sent` is the sequence number behind the data that the host of an ACK has sent.
 fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {

@@ -7,7 +7,7 @@
 
 use super::write_queue::WriteQueue;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::skb::SMALLEST_SEND_BUFFER;
+use forebay_experiment::skb::{SMALLEST_SEND_BUFFER, TIMESTAMPS};
 use std::collections::VecDeque;
 
 /// Memory of a buffer beside its payload.
@@ -15,8 +15,6 @@ pub(in crate::tcp) use forebay_experiment::skb::SENT_HEAD as HEAD;
 /// Largest size of headers and shared info of a frame (tcp_sndbuf_expand), and of an `skb`, aligned.
 const FRAME: u64 = 192 + 320;
 const SKB: u64 = 256;
-/// Size of the timestamp option.
-const TIMESTAMPS: u64 = 12;
 /// `tcp_wmem[1]`.
 const FIRST: u32 = 16_384;
 /// TCP_MSS_DEFAULT.
@@ -182,7 +180,7 @@ impl SendBuffer {
             return;
         }
         self.cwnd = u32::try_from(cwnd.max(INITIAL)).unwrap_or(u32::MAX);
-        let frame = (s.mss + TIMESTAMPS + FRAME).next_power_of_two() + SKB;
+        let frame = (s.mss + u64::from(TIMESTAMPS) + FRAME).next_power_of_two() + SKB;
         let space = |cwnd: u64| (s.windows * cwnd.max(INITIAL) * frame).min(max.into()) as u32;
         self.size = self.size.max(space(cwnd));
         self.grown |= self.size > space(INITIAL);
