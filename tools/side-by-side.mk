@@ -14,14 +14,14 @@ SHELL := tools/timed.sh
 unexport MAKEFLAGS MFLAGS
 
 .PHONY: every-step
-every-step: doc report test-hosts
+every-step: unit report test-hosts
 
 # The tests are built before they are linted: the third row, which takes as long as any of these steps, waits for them.
 tests: | fmt
 lint: | tests
-kernel: | lint
+doc: | lint
+kernel: | doc
 unit: | kernel
-doc: | unit
 
 # Both fill one folder.
 $(VENV)/report.installed: | $(VENV)/python.installed

@@ -2,7 +2,7 @@
 
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::send_limit::Limit;
-use crate::tcp::common::small_queue::memory;
+use crate::tcp::common::tsq_backlog::memory;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;

@@ -6,7 +6,7 @@
 //! table (here: of a connection slot), [`Host`] is the state of a host for all of them.
 //!
 //! A persistent connection is probed again when it restarts after a pause ("restarting afresh"): a train goes ahead of the data, and the first ACK of that
-//! data brings the window in place of a SYN-ACK. The publication does not say how; [`sender`] and [`receiver`] name the readings.
+//! data brings the window in place of a SYN-ACK. The publication does not say how; `sender` and `receiver` name the readings.
 //!
 //! The extension for pull traffic (4, item 24) is not implemented. Data flows from the opener to the acceptor on every connection of the simulator,
 //! which is the direction that the SYN-ACK's window limits.

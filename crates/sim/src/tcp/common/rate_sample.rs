@@ -3,7 +3,7 @@
 use crate::cc::{Arrival, Cc};
 use crate::tcp::common::rack::Rack;
 use crate::tcp::common::scoreboard::{EVER_RETX, Scoreboard, Seg};
-use crate::tcp::common::undo::older;
+use crate::tcp::common::undo_state::older;
 use forebay_types::Time;
 
 /// Ages of segments that were sent once: of the first and the last one that the ACK covers.

@@ -5,7 +5,7 @@ use super::cwnd_validation::CwndUsage;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::scoreboard::Scoreboard;
-use super::undo::Undo;
+use super::undo_state::Undo;
 use forebay_types::Time;
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.

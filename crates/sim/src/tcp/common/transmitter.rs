@@ -4,7 +4,7 @@ use crate::net::packet::{Codepoint, Packet};
 use crate::net::tick::Tick;
 use crate::tcp::common::send_buffer::SendBuffer;
 use crate::tcp::common::seq::Numbers;
-use crate::tcp::common::small_queue::SmallQueue;
+use crate::tcp::common::tsq_backlog::TsqBacklog;
 use forebay_types::{Time, TimeOrNever};
 
 /// Outgoing packets of one sender.
@@ -16,7 +16,7 @@ pub(in crate::tcp) struct Transmitter {
     /// Send buffer of Linux, where receivers depend on PSH, while anything is sent.
     pub(in crate::tcp) send_buffer: Option<Box<SendBuffer>>,
     /// Packets in the interface of the host, for stacks that limit them (TCP small queues). Idle connections have no list.
-    pub(in crate::tcp) tsq: Option<Box<SmallQueue>>,
+    pub(in crate::tcp) tsq: Option<Box<TsqBacklog>>,
     /// Time at which the last segment or SYN left.
     last_tx: TimeOrNever,
     /// Packets handed to the network, less packets taken from it, modulo 2^64. The engine checks that no packet disappears.

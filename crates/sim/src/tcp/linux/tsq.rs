@@ -3,7 +3,7 @@
 
 use crate::cc::Window;
 use crate::tcp::common::send_buffer::HEAD;
-use crate::tcp::common::small_queue::{limit, memory};
+use crate::tcp::common::tsq_backlog::{limit, memory};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
 use forebay_types::Rate;

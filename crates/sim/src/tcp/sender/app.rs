@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::common::send_buffer::{SendBuffer, SenderView};
-use crate::tcp::common::small_queue::memory;
+use crate::tcp::common::tsq_backlog::memory;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_experiment::writes::Writes;

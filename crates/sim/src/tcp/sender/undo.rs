@@ -5,7 +5,7 @@
 use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
 use crate::tcp::common::sack_state::SackState;
-use crate::tcp::common::undo::Undo;
+use crate::tcp::common::undo_state::Undo;
 use crate::tcp::config::TcpConfig;
 
 impl Sender {

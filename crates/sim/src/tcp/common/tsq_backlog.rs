@@ -10,7 +10,7 @@ const MOST: u64 = 1 << 20;
 /// `sk_pacing_shift`: the pacing rate's bytes in 1/1024 s.
 const PER_SECOND: u64 = 1024;
 
-/// Departure of a packet that waits in a queue whose order is not known ([`SmallQueue::leave`]).
+/// Departure of a packet that waits in a queue whose order is not known ([`TsqBacklog::leave`]).
 pub(in crate::tcp) const UNKNOWN: Time = Time(u64::MAX);
 
 /// A packet in the interface.
@@ -35,7 +35,7 @@ enum Wait {
 
 /// Packets of one connection in the interface.
 #[derive(Debug, Clone)]
-pub(in crate::tcp) struct SmallQueue {
+pub(in crate::tcp) struct TsqBacklog {
     /// In the order in which they leave.
     waiting: VecDeque<Waiting>,
     /// Sum of the bytes.
@@ -49,13 +49,13 @@ pub(in crate::tcp) struct SmallQueue {
     pub(in crate::tcp) burst: u64,
 }
 
-impl Default for SmallQueue {
-    fn default() -> SmallQueue {
-        SmallQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, wait: Wait::Nothing, burst: 0 }
+impl Default for TsqBacklog {
+    fn default() -> TsqBacklog {
+        TsqBacklog { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, wait: Wait::Nothing, burst: 0 }
     }
 }
 
-impl SmallQueue {
+impl TsqBacklog {
     /// Starts an opportunity to send at `now`: removes packets that have left.
     pub(in crate::tcp) fn settle(&mut self, now: Time) {
         while let Some(first) = self.waiting.front()
@@ -182,7 +182,7 @@ mod tests {
     /// them.
     #[test]
     fn failed_link_empties_queue() {
-        let mut q = SmallQueue::default();
+        let mut q = TsqBacklog::default();
         for departure in [10, 20] {
             q.push(Time(1), Time(departure), 100, 0);
         }
@@ -196,7 +196,7 @@ mod tests {
     /// The interface reports the departure of a burst once, with the number of its first segment.
     #[test]
     fn burst_leaves_with_first_segment() {
-        let mut q = SmallQueue::default();
+        let mut q = TsqBacklog::default();
         q.push(Time(1), UNKNOWN, 100, 7);
         assert!(q.extend(UNKNOWN, 50) && !q.extend(Time(3), 50));
         q.leave(7, Time(5));
@@ -207,7 +207,7 @@ mod tests {
     /// A packet that leaves before an earlier one does not end the wait: packets are removed in their order.
     #[test]
     fn earlier_departure_does_not_end_wait() {
-        let mut q = SmallQueue::default();
+        let mut q = TsqBacklog::default();
         (1..=2).for_each(|seq| q.push(Time(1), UNKNOWN, 100, seq));
         q.leave(1, Time(9));
         q.leave(2, Time(5));
@@ -219,7 +219,7 @@ mod tests {
     /// Two packets in a fair queue: the time to continue is known when the second leaves it.
     #[test]
     fn fair_queue_tells_departures() {
-        let mut q = SmallQueue::default();
+        let mut q = TsqBacklog::default();
         (1..=2).for_each(|seq| q.push(Time(1), UNKNOWN, 100, seq));
         q.wait_for(1);
         assert!(q.resume().is_never() && q.holds_last(Time(1_000)));
