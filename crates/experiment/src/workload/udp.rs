@@ -31,7 +31,12 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "0s",
                 "random delay of each packet, uniform between 0 and this; the rate does not change. At most the time between packets",
             ),
-            optional("on", Kind::TimeDist, "", "length of the sending periods, with `off`. Default: continuous sending"),
+            optional(
+                "on",
+                Kind::TimeDist,
+                "",
+                "length of the sending periods, with `off`; their mean is at least a thousandth of the time between packets. Default: continuous sending",
+            ),
             optional("off", Kind::TimeDist, "", "length of the pauses between sending periods"),
             optional("start", Kind::Time, "0s", "time of the first packet"),
             optional("jitter", Kind::Time, "0s", "random delay of the start of each source, uniform between 0 and this"),
@@ -80,8 +85,20 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     }
     let periods = match (values.opt_time_dist("on"), values.opt_time_dist("off")) {
         (None, None) => None,
-        (Some(on), Some(off)) if on.longest() > Time::ZERO => Some((on, off)),
-        (Some(_), Some(_)) => return Err(BuildError::new("on", "is zero, so the source would send nothing")),
+        (Some(on), Some(_)) if on.longest() == Time::ZERO => {
+            return Err(BuildError::new("on", "is zero, so the source would send nothing"));
+        }
+        (Some(on), Some(off)) => {
+            let least = shortest_mean(gap);
+            if on.mean() < least.0 as f64 {
+                let message = format!(
+                    "has a mean of {} ps; legal: at least {least}, a thousandth of the time between packets ({gap})",
+                    on.mean()
+                );
+                return Err(BuildError::new("on", message));
+            }
+            Some((on, off))
+        }
         (Some(_), None) => return Err(BuildError::new("off", "`on` needs `off`")),
         (None, Some(_)) => return Err(BuildError::new("on", "`off` needs `on`")),
     };
@@ -92,6 +109,11 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     times::fits("start", start, jitter.saturating_add(period), 1, gap + gap)?;
     let datagram = Datagram { wire, payload: wire - header as u16, class: values.int("service") as u8, ect: values.bool("ect") };
     Ok(WorkloadKind::Udp { pairs, datagram, rate, packet_jitter, periods, start, jitter, stop })
+}
+
+/// Shortest mean of `on`. Every period between two packets is drawn, which takes too long for periods of picoseconds and packets of milliseconds.
+fn shortest_mean(gap: Time) -> Time {
+    Time((gap.0 / 1_000).max(1))
 }
 
 /// Refuses sources faster than their interface: without congestion control, packets would pile up in the host.
@@ -151,6 +173,10 @@ mod tests {
         assert_eq!(w.refused("udp", &with(&[dist("on", 5)])), "off");
         assert_eq!(w.refused("udp", &with(&[dist("off", 5)])), "on");
         assert_eq!(w.refused("udp", &with(&[dist("on", 0), dist("off", 5)])), "on");
+        // A thousandth of 120 us.
+        let on = |ns| ("on", Value::TimeDist(TimeDist::Const(Time::from_ns(ns))));
+        assert_eq!(w.refused("udp", &with(&[on(119), dist("off", 5)])), "on");
+        assert!(w.build("udp", &with(&[on(120), dist("off", 5)])).is_ok());
         assert_eq!(w.refused("udp", &with(&[us("start", 5), us("stop", 5)])), "stop");
     }
 }
