@@ -5,10 +5,12 @@
 mod addresses;
 mod flow;
 mod frame;
+mod headers;
 mod pcapng;
 pub mod qlog;
 
 pub use addresses::{Address, Endpoints, host};
 pub use flow::{FlowEvent, FlowEventKind, FlowTrace};
 pub use frame::Frame;
+pub use headers::Headers;
 pub use pcapng::{Interface, PacketFile};

@@ -3,7 +3,7 @@
 use crate::trace::Trace;
 use forebay_capture::{Interface, PacketFile, host};
 use forebay_experiment::Experiment;
-use forebay_experiment::capture::{CapturePlace, CapturePoint, CapturedPacket, HEADER_BYTES};
+use forebay_experiment::capture::{CapturePlace, CapturePoint, CapturedPacket};
 use forebay_experiment::report::Report;
 use forebay_store::RunInfo;
 use std::io::{self, BufWriter, Write};
@@ -47,8 +47,8 @@ fn write(
         info.seed(),
         report.fingerprint
     );
-    let snap = config.observe.capture.frame_bytes.unwrap_or(HEADER_BYTES);
-    let mut file = PacketFile::create(BufWriter::new(out), &comment, &interfaces, snap)?;
+    let capture = &config.observe.capture;
+    let mut file = PacketFile::create(BufWriter::new(out), &comment, &interfaces, (capture.ip, capture.kept_bytes()))?;
     report.captured.pieces(PIECE, &mut |rows| rows.iter().filter(|p| includes(p)).try_for_each(|p| file.write(p)))?;
     file.finish()?.flush()
 }
@@ -66,7 +66,8 @@ fn interface(point: &CapturePoint, config: &Experiment) -> Interface {
         CapturePlace::Host(node) => {
             let mut rates: Vec<u64> = network.ports.iter().filter(|p| p.from == node).map(|p| p.rate.0).collect();
             rates.dedup();
-            let description = format!("host {}, {}, sent and received packets", network.nodes[node].name, host(node).ip);
+            let address = host(node).ip(config.observe.capture.ip);
+            let description = format!("host {}, {address}, sent and received packets", network.nodes[node].name);
             let speed = if let [one] = rates[..] { Some(one) } else { None };
             Interface { name: point.name.clone(), description, speed }
         }
