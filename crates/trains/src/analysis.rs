@@ -140,11 +140,11 @@ impl<S: Sink> Analysis<S> {
             }
             let Some(frame) = capture.next_frame()? else { break };
             self.totals.frames += 1;
-            let stamp = frame.time_ns;
+            let (stamp, interface) = (frame.time_ns, frame.interface);
             match &decode(frame.link, frame.data, frame.wire_len) {
                 Ok(segment) => {
                     let now = self.clock.time(stamp, || format!("`{}`, record {}", capture.name(), capture.record()));
-                    self.segment(segment, now);
+                    self.segment(segment, now, interface);
                 }
                 Err(NoSegment::NotTcp) => self.totals.skipped.not_tcp += 1,
                 Err(NoSegment::Cut) => self.totals.skipped.cut += 1,
@@ -164,8 +164,8 @@ impl<S: Sink> Analysis<S> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Processes a segment, captured at `now`, ns.
-    fn segment(&mut self, s: &Segment, now: u64) {
+    /// Processes a segment, captured at `now`, ns, on an interface.
+    fn segment(&mut self, s: &Segment, now: u64, interface: u32) {
         self.totals.segments += 1;
         if self.totals.first_ns.is_none() {
             self.totals.first_ns = Some(now);
@@ -183,7 +183,7 @@ impl<S: Sink> Analysis<S> {
         let index = index.unwrap_or_else(|| self.insert(key, s, now));
         let Some(entry) = &mut self.entries[index as usize] else { return };
         let mut out = Output { sink: &mut self.sink, totals: &mut self.totals, options: &self.options };
-        match entry.connection.handle(s, now, &mut out) {
+        match entry.connection.handle(s, (now, interface), &mut out) {
             Outcome::Counted => {}
             Outcome::Copy => self.totals.skipped.copies += 1,
             Outcome::TrainBegan(rtt) => {

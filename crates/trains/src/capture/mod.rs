@@ -25,6 +25,8 @@ const MAX_FRAME: usize = 262_144;
 pub struct Frame<'a> {
     /// Time of the capture, ns since the epoch of the file; finer digits are cut off.
     pub time_ns: u64,
+    /// Number of the interface in the section of the file; 0 in pcap files.
+    pub interface: u32,
     /// Format of the first header.
     pub link: LinkType,
     /// Bytes in the file, at most the snap length.
@@ -56,7 +58,7 @@ enum Format {
 #[derive(Debug, PartialEq, Eq)]
 enum Record {
     /// A frame: its bytes are the range of the input's data.
-    Frame { time_ns: Option<u64>, link: LinkType, start: usize, end: usize, wire_len: u32, record_len: usize },
+    Frame { time_ns: Option<u64>, interface: u32, link: LinkType, start: usize, end: usize, wire_len: u32, record_len: usize },
     /// A record without a frame, which was consumed.
     Other,
     /// The file ends here.
@@ -127,12 +129,12 @@ impl Capture {
                 Format::Pcapng(pcapng) => pcapng.next(&mut self.input),
             };
             match record {
-                Ok(Record::Frame { time_ns, link, start, end, wire_len, record_len }) => {
+                Ok(Record::Frame { time_ns, interface, link, start, end, wire_len, record_len }) => {
                     // A simple packet block of pcapng has no time.
                     self.last_ns = time_ns.unwrap_or(self.last_ns);
                     let data = self.input.take(record_len);
                     let data = data.get(start..end).unwrap_or_default();
-                    return Ok(Some(Frame { time_ns: self.last_ns, link, data, wire_len }));
+                    return Ok(Some(Frame { time_ns: self.last_ns, interface, link, data, wire_len }));
                 }
                 Ok(Record::Other) => {}
                 Ok(Record::End) => {
