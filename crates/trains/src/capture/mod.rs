@@ -13,9 +13,7 @@ use crate::packet::LinkType;
 use input::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
 /// Longest frame that is accepted, in bytes: the largest snap length of libpcap. A longer one is a sign of damage.
 const MAX_FRAME: usize = 262_144;
@@ -85,23 +83,6 @@ fn damaged<T>(message: impl Into<String>) -> Result<T, Problem> {
 }
 
 impl Capture {
-    /// Opens a file; `-` is standard input.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no capture.
-    pub fn open(path: &Path) -> Result<Capture, Error> {
-        let name = path.display().to_string();
-        if path == Path::new("-") {
-            return Capture::new("standard input", Box::new(io::stdin()), None);
-        }
-        let file = File::open(path).map_err(|e| Error::file(&name, e.to_string()))?;
-        let meta = file.metadata().map_err(|e| Error::file(&name, e.to_string()))?;
-        if meta.is_dir() {
-            return Err(Error::file(name, "is a directory; name the captures in it"));
-        }
-        Capture::new(&name, Box::new(file), meta.is_file().then_some(meta.len()))
-    }
-
     /// Reads a capture from `source`; `name` is for messages, `size` in bytes for progress.
     ///
     /// # Errors
@@ -186,26 +167,10 @@ impl Capture {
     }
 }
 
-/// Captures in the order of their first packets; files without packets and standard input keep their places at the end.
-///
-/// # Errors
-/// A file cannot be read, or is no capture.
-pub fn in_order(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    if let [one] = paths {
-        return Ok(vec![one.clone()]);
-    }
-    let mut all = Vec::new();
-    for path in paths {
-        let first = if path == Path::new("-") { None } else { Capture::open(path)?.next_frame()?.map(|f| f.time_ns) };
-        all.push((first.unwrap_or(u64::MAX), path.clone()));
-    }
-    all.sort_by_key(|(first, _)| *first);
-    Ok(all.into_iter().map(|(_, path)| path).collect())
-}
-
 /// Recognises the format by the first bytes, and reads the file header of pcap.
 fn detect(input: &mut Input) -> Result<Format, Problem> {
-    const LEGAL: &str = "legal: pcap and pcapng, as tcpdump, dumpcap and Wireshark write them";
+    const LEGAL: &str = "legal: pcap and pcapng, as tcpdump, dumpcap and Wireshark write them, the output of `nfdump -o csv`, \
+                         IPFIX records as JSON, and the output of `ss -tinmHO`";
     if !input.need(4)? {
         let empty = input.data().is_empty();
         let message = if empty { "is empty" } else { "is shorter than the header of a capture" };
