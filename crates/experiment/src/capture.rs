@@ -35,6 +35,31 @@ pub struct Capture {
     pub frame_bytes: Option<u32>,
     /// Version of IP in a file.
     pub ip: IpVersion,
+    /// Form of the file.
+    pub format: CaptureFormat,
+}
+
+/// Form of a file with captured packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CaptureFormat {
+    /// Frames, for packet analyzers.
+    #[default]
+    Pcapng,
+    /// A table with a row for each packet.
+    Csv,
+}
+
+impl CaptureFormat {
+    /// Both, with their names in scenarios, which are the extensions of the files.
+    pub const NAMED: [(&'static str, CaptureFormat); 2] = [("pcapng", CaptureFormat::Pcapng), ("csv", CaptureFormat::Csv)];
+
+    /// Extension of the file.
+    pub fn extension(self) -> &'static str {
+        match self {
+            CaptureFormat::Pcapng => "pcapng",
+            CaptureFormat::Csv => "csv",
+        }
+    }
 }
 
 /// Version of IP of the frames in a file. The headers in the simulation do not depend on it.
@@ -160,6 +185,19 @@ impl PacketEvent {
         PacketEvent::DroppedDown,
         PacketEvent::LostOnLink,
     ];
+
+    /// Name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            PacketEvent::Passed => "passed",
+            PacketEvent::Marked => "marked",
+            PacketEvent::DroppedFull => "dropped-full",
+            PacketEvent::DroppedShared => "dropped-shared",
+            PacketEvent::DroppedEarly => "dropped-early",
+            PacketEvent::DroppedDown => "dropped-down",
+            PacketEvent::LostOnLink => "lost",
+        }
+    }
 
     /// Comment on the packet in a capture file; `None` for a packet that only passed.
     pub fn comment(self) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{alternatives, did_you_mean, short};
-use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint, Fate, IpVersion};
+use forebay_experiment::capture::{Capture, CaptureFormat, CapturePlace, CapturePoint, Fate, IpVersion};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_types::{PortId, Time};
@@ -225,7 +225,15 @@ fn captured(cx: &mut Cx, fields: &mut Fields<'_>, ports: &Ports<'_>, echo: &mut 
             fates(cx, &i.node)
         }
     };
-    Some(Capture { points: points?, connections: None, fates: fates?, frame_bytes: frame_bytes?, ip: ip? })
+    let format = match fields.get("capture-format") {
+        None => Some(CaptureFormat::default()),
+        Some(i) => {
+            echo.insert("capture-format".into(), i.node.json());
+            named(cx, "`capture-format`", &i.node, &CaptureFormat::NAMED)
+        }
+    };
+    let (frame_bytes, ip, format) = (frame_bytes?, ip?, format?);
+    Some(Capture { points: points?, connections: None, fates: fates?, frame_bytes, ip, format })
 }
 
 /// The value of a word.
