@@ -92,7 +92,7 @@ fn capture_errors_name_legal_values() {
         (&["--set", "observe.capture-bytes=40B"], "legal: 96B, which holds all headers, to 65549B"),
         (&["--set", "observe.capture-ip=ipv6", "--set", "observe.capture-bytes=96B"], "legal: 116B, which holds"),
         (&["--set", "observe.capture-ip=ipv5"], "did you mean `ipv"),
-        (&["--set", "observe.capture-events=[\"drops\"]"], "did you mean `dropped`?"),
+        (&["--set", "observe.capture-events=[\"drops\"]"], "legal: `passed`, `marked`, `dropped` or `lost`"),
         (&["--capture", "s0", "--sweep", "topology.senders=[2, 4]"], "a sweep keeps numbers of its runs and no packets"),
         (&["--capture", "s0", "--world", "model"], "this backend has no packets; legal: `world = \"sim\"`, `linux` or `testbed`"),
     ] {

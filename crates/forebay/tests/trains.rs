@@ -121,7 +121,7 @@ fn messages(scratch: &Scratch, table: &str) -> Vec<(String, String, u64, u64)> {
 fn captured_run_is_replayed() {
     let scratch = Scratch::new("trains-roundtrip");
     let scenario = "[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
-                    bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nstack = \"linux\"\ncc = \"cubic\"\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nstack = \"linux\"\nhost = \"bare\"\ncc = \"cubic\"\n\
                     [[workload]]\nkind = \"poisson\"\nsizes = { uniform = [\"1KB\", \"90KB\"] }\nrate = 2000\nflows = 60\n";
     scratch.file("mine.toml", scenario);
     for ip in ["ipv4", "ipv6"] {

@@ -24,6 +24,8 @@ pub(crate) struct Direction {
     pub(crate) count: Count,
     /// The flags have a SYN.
     pub(crate) opened: bool,
+    /// The flags have a FIN or RST.
+    closed: bool,
 }
 
 impl Direction {
@@ -41,7 +43,7 @@ impl Direction {
 pub(crate) struct Joined {
     /// The direction of the end that probably opened the connection comes first.
     pub(crate) directions: Vec<Direction>,
-    /// The flags have a FIN or RST.
+    /// The flags of a direction have a FIN or RST.
     pub(crate) closed: bool,
     pub(crate) end_ns: u64,
 }
@@ -54,14 +56,15 @@ impl Joined {
     /// True if `r` belongs to a later connection between the same ports.
     fn is_over(&self, r: &FlowRecord, join_ns: u64) -> bool {
         let pause = r.start_ns.saturating_sub(self.end_ns);
-        let own = self.directions.iter().find(|d| d.src == r.src);
-        let reopens = r.flags.is_some_and(|f| f.syn()) && own.is_some_and(|d| d.opened && r.start_ns > d.end_ns);
-        pause > join_ns || reopens || (self.closed && own.is_some_and(|d| r.start_ns > d.end_ns))
+        let own = self.directions.iter().find(|d| d.src == r.src && r.start_ns > d.end_ns);
+        let reopens = r.flags.is_some_and(|f| f.syn()) && own.is_some_and(|d| d.opened);
+        !self.directions.is_empty() && (pause > join_ns || reopens || own.is_some_and(|d| d.closed))
     }
 
     fn add(&mut self, r: &FlowRecord) {
-        let syn = r.flags.is_some_and(|f| f.syn());
-        self.closed |= r.flags.is_some_and(|f| f.fin() || f.rst());
+        let opened = r.flags.is_some_and(|f| f.syn());
+        let closed = r.flags.is_some_and(|f| f.fin() || f.rst());
+        self.closed |= closed;
         self.end_ns = self.end_ns.max(r.end_ns);
         for (src, dst, count) in [(r.src, r.dst, r.forth), (r.dst, r.src, r.back)] {
             if count.packets == 0 {
@@ -70,12 +73,13 @@ impl Joined {
             match self.directions.iter_mut().find(|d| d.src == src) {
                 Some(d) => {
                     d.end_ns = d.end_ns.max(r.end_ns);
+                    d.closed |= closed;
                     d.count.packets = d.count.packets.saturating_add(count.packets);
                     d.count.bytes = d.count.bytes.saturating_add(count.bytes);
                 }
                 None => {
                     let (start_ns, end_ns) = (r.start_ns, r.end_ns);
-                    self.directions.push(Direction { src, dst, start_ns, end_ns, count, opened: syn });
+                    self.directions.push(Direction { src, dst, start_ns, end_ns, count, opened, closed });
                 }
             }
         }
@@ -97,8 +101,9 @@ pub(crate) fn join(mut records: Vec<FlowRecord>, options: &Options) -> Vec<Joine
         joined.add(r);
     }
     all.extend(open.into_values());
-    // The order of a hash table is not that of the file.
+    // Records without packets make no connection.
     all.retain(|j| !j.directions.is_empty());
+    // The order of a hash table is not that of the file.
     all.sort_by_key(|j| (j.directions[0].start_ns, j.directions[0].src, j.directions[0].dst));
     all
 }
