@@ -214,7 +214,7 @@ fn sockets(s: &Summary) -> Vec<String> {
     let all: Vec<String> = t.by_cc.iter().map(|(cc, count)| format!("{count} {cc}")).collect();
     out.push(format!("congestion controls of the sockets: {}; {} with ECN", list(&all), t.ecn));
     let (again, segments) = t.retransmitted;
-    out.push(format!("retransmitted: {} of {}", plural(again, "segment"), plural(segments, "segment with data")));
+    out.push(format!("retransmitted: {} of {}", plural(again, "segment"), plural(segments, "data segment")));
     let [window, buffer, application] = t.limited;
     out.push(format!(
         "senders limited by the receive window: {window}, by the send buffer: {buffer}, by the application: {application}; the table lists the socket's \

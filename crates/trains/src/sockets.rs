@@ -32,6 +32,9 @@ const FLAGS: [&str; 8] = ["ts", "sack", "ecn", "ecnseen", "fastopen", "app_limit
 /// Keys whose value follows after a blank.
 const SPACED: [&str; 3] = ["send", "pacing_rate", "delivery_rate"];
 
+/// Own end of a socket, and its peer.
+type Ends = (Endpoint, Endpoint);
+
 /// A socket.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Socket {
@@ -81,8 +84,8 @@ impl Sockets {
     ///
     /// # Errors
     /// The file cannot be read, or a line is not about a socket.
-    pub(crate) fn read(&mut self, all: &mut BTreeMap<(Endpoint, Endpoint), Socket>) -> Result<(), Error> {
-        let mut open: Option<((Endpoint, Endpoint), Socket)> = None;
+    pub(crate) fn read(&mut self, all: &mut BTreeMap<Ends, Socket>) -> Result<(), Error> {
+        let mut open: Option<(Ends, Socket)> = None;
         loop {
             let line = self.lines.next().map_err(|e| self.error(e))?;
             let Some(Line { text, is_complete }) = line else { break };
@@ -116,7 +119,7 @@ impl Sockets {
 }
 
 /// Keeps the snapshot of a connection with the most data.
-fn add(all: &mut BTreeMap<(Endpoint, Endpoint), Socket>, (ends, socket): ((Endpoint, Endpoint), Socket)) {
+fn add(all: &mut BTreeMap<Ends, Socket>, (ends, socket): (Ends, Socket)) {
     let kept = all.entry(ends).or_default();
     if socket.acked + socket.received >= kept.acked + kept.received {
         *kept = socket;
@@ -124,7 +127,7 @@ fn add(all: &mut BTreeMap<(Endpoint, Endpoint), Socket>, (ends, socket): ((Endpo
 }
 
 /// The ends of the socket of a line, and what the line tells about it; `None` for a socket without a peer.
-fn first_line(words: &[&str]) -> Result<Option<((Endpoint, Endpoint), Socket)>, String> {
+fn first_line(words: &[&str]) -> Result<Option<(Ends, Socket)>, String> {
     let Some((state, rest)) = words.split_first() else { return Ok(None) };
     if !STATES.contains(state) {
         return Err(format!("begins with `{}`; legal: the state of a TCP socket, as `ss -tinmHO` prints it", short(state)));
@@ -213,7 +216,7 @@ LISTEN 0 128 0.0.0.0:22 0.0.0.0:*
 ESTAB 0 0 [2001:db8::1%eth0]:443 [2001:db8::2]:40000 ts sack bbr wscale:7,7 rtt:1.5/0.2 bbr:(bw:1bps,mrtt:1) bytes_acked:1 bytes_received:9000 app_limited
 ";
 
-    fn read(bytes: &[u8]) -> Result<BTreeMap<(Endpoint, Endpoint), Socket>, String> {
+    fn read(bytes: &[u8]) -> Result<BTreeMap<Ends, Socket>, String> {
         let source = Box::new(Cursor::new(bytes.to_vec()));
         let Ok(mut file) = Sockets::recognise("test", bytes, source) else { return Err("another form".into()) };
         let mut all = BTreeMap::new();

@@ -135,13 +135,13 @@ impl Connection {
         if followed == interface {
             return false;
         }
-        let is_copy = !self.directions[from].is_news(s)
-            && !(s.flags.rst() && !self.reset)
-            && !(s.flags.ack() && self.directions[1 - from].is_acknowledged_anew(s));
-        if !is_copy {
+        let resets = s.flags.rst() && !self.reset;
+        let acknowledges = s.flags.ack() && self.directions[1 - from].is_acknowledged_anew(s);
+        let has_news = resets || acknowledges || self.directions[from].is_news(s);
+        if has_news {
             self.interfaces[from] = Some(interface);
         }
-        is_copy
+        !has_news
     }
 
     /// Processes a segment that was captured at a time, ns, on an interface.
