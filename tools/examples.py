@@ -11,7 +11,7 @@ An example is a fenced block:
 
 A comment on the line before the block changes that:
 
-    <!-- file: NAME -->          the block is also written to NAME in the scratch folder.
+    <!-- file: NAME -->          the block, of any language, is also written to NAME in the scratch folder.
     <!-- part of: FILE -->       the block is a part of a scenario: it is merged into FILE and checked.
     <!-- needs: COMMAND -->      the block is run if this build has the command, such as attach.
     <!-- not run: REASON -->     the block is not run; the reason is listed.
@@ -131,6 +131,8 @@ class Examples:
             }
             for block in blocks(path.read_text()):
                 if block.language not in ("console", "toml"):
+                    if "file" in block.marks:
+                        (scratch / block.marks["file"]).write_text(block.text)
                     continue
                 where = f"{name}:{block.line}"
                 if block.language == "toml" and (error := toml_error(block.text)):

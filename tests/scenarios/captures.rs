@@ -14,15 +14,15 @@ use std::process::Command;
 const STAR: &str = "[topology]\nkind = \"many-to-one\"\nsenders = 4\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n";
 
 /// Four senders on one switch, with this queue and transport.
-fn star(bottleneck: &str, transport: &str, workload: &str) -> String {
+pub(crate) fn star(bottleneck: &str, transport: &str, workload: &str) -> String {
     format!(
         "duration = \"400ms\"\n{STAR}bottleneck = {{ rate = \"1Gbps\", delay = \"20us\", {bottleneck} }}\n[transport]\n{transport}\n[[workload]]\n{workload}\n"
     )
 }
 
-const SHALLOW: &str = "buffer = \"24pkt\"";
-const INCAST: &str = "kind = \"incast\"\nblock = \"200KB\"\nrounds = 3";
-const LONG: &str = "kind = \"long\"\nsize = \"2MB\"";
+pub(crate) const SHALLOW: &str = "buffer = \"24pkt\"";
+pub(crate) const INCAST: &str = "kind = \"incast\"\nblock = \"200KB\"\nrounds = 3";
+pub(crate) const LONG: &str = "kind = \"long\"\nsize = \"2MB\"";
 
 /// A scenario, and the port or host where its packets are captured.
 fn scenarios() -> Vec<(&'static str, String, &'static str)> {
@@ -85,20 +85,21 @@ fn shared(failure: &str) -> String {
     )
 }
 
-/// Runs a scenario with a capture at one interface.
-fn captured(text: &str, at: &str) -> Outcome {
-    let mut variant = resolve(text, &[&format!("observe.capture=[\"{at}\"]")], None).remove(0);
+/// Runs a scenario with a capture at one interface, or at all of `hosts`.
+pub(crate) fn captured(text: &str, at: &str) -> Outcome {
+    let at = if at == "hosts" { format!("\"{at}\"") } else { format!("[\"{at}\"]") };
+    let mut variant = resolve(text, &[&format!("observe.capture={at}")], None).remove(0);
     variant.config.observe.capture.frame_bytes = Some(65_535);
     let report = execute(&variant.config);
     Outcome { variant, report }
 }
 
 /// The pcapng file of a run.
-fn file(o: &Outcome) -> Vec<u8> {
+pub(crate) fn file(o: &Outcome) -> Vec<u8> {
     let capture = &o.variant.config.observe.capture;
     let interface = |p: &CapturePoint| Interface { name: p.name.clone(), description: String::new(), speed: None };
     let interfaces: Vec<Interface> = capture.points.iter().map(interface).collect();
-    let mut out = PacketFile::create(Vec::new(), "a test", &interfaces, capture.frame_bytes.unwrap_or(96)).expect("memory");
+    let mut out = PacketFile::create(Vec::new(), "a test", &interfaces, (capture.ip, capture.kept_bytes())).expect("memory");
     o.report.captured.iter().for_each(|p| out.write(&p).expect("memory"));
     out.finish().expect("memory")
 }

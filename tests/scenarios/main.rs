@@ -52,6 +52,7 @@ mod queue_lengths;
 mod queues;
 mod ranges;
 mod request_packets;
+mod roundtrip;
 mod sawtooth;
 mod scheduled;
 mod small_queues;

@@ -163,6 +163,7 @@ mod tests {
             src: NodeId::new(src),
             dst: NodeId::new(dst),
             payload,
+            ip_id: 1,
             ecn: 0,
             class: 0,
             tcp: Some(tcp),

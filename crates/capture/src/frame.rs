@@ -1,10 +1,10 @@
 //! Ethernet frames of captured packets.
 
-use crate::addresses::{Endpoints, host};
+use crate::addresses::{Address, Endpoints, host};
 use etherparse::{
-    EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader as Tcp, TcpOptionElement, UdpHeader,
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader as Tcp, TcpOptionElement, UdpHeader,
 };
-use forebay_experiment::capture::{CapturedPacket, TcpHeader, tcp_flag};
+use forebay_experiment::capture::{CapturedPacket, IpVersion, TcpHeader, tcp_flag};
 use std::io;
 
 /// Payload of all packets: the simulator has no data.
@@ -25,36 +25,48 @@ fn invalid(e: impl std::fmt::Display) -> io::Error {
 }
 
 impl Frame {
-    /// Encodes a packet, of which at most `snap` bytes are kept. Checksums are those of the complete packet; its payload is zero. The memory of the
-    /// frame before is reused.
+    /// Encodes a packet with this version of IP, of which at most `snap` bytes are kept. Checksums are those of the complete packet; its payload is zero.
+    /// The memory of the frame before is reused.
     ///
     /// # Errors
-    /// A packet that is too long for IPv4.
-    pub fn encode(&mut self, p: &CapturedPacket, snap: u32) -> io::Result<()> {
+    /// A packet that is too long for IP.
+    pub fn encode(&mut self, p: &CapturedPacket, (version, snap): (IpVersion, u32)) -> io::Result<()> {
         self.bytes.clear();
         let (src, dst, payload) = (host(p.src), host(p.dst), &ZEROS[..usize::from(p.payload)]);
         let ports = Endpoints::of(p.conn_id);
-        let (sport, dport) = if p.back { (ports.peer, ports.opener) } else { (ports.opener, ports.peer) };
+        let ports = if p.back { (ports.peer, ports.opener) } else { (ports.opener, ports.peer) };
         let out = &mut self.bytes;
-        Ethernet2Header { source: src.mac, destination: dst.mac, ether_type: EtherType::IPV4 }.write(out)?;
-        let tcp = p.tcp.as_ref().map(|t| segment(t, sport, dport)).transpose()?;
+        let tcp = p.tcp.as_ref().map(|t| segment(t, ports.0, ports.1)).transpose()?;
         let (transport, protocol) = match &tcp {
             Some(tcp) => (tcp.header_len_u16(), IpNumber::TCP),
             None => (UdpHeader::LEN as u16, IpNumber::UDP),
         };
-        let length = transport.checked_add(p.payload).ok_or_else(|| invalid("the packet is longer than IPv4 allows"))?;
-        let mut ip = Ipv4Header::new(length, TTL, protocol, src.ip.octets(), dst.ip.octets()).map_err(invalid)?;
-        // The class selectors of the classes of service.
-        ip.dscp = IpDscp::try_new(p.class << 3).map_err(invalid)?;
-        ip.ecn = IpEcn::try_new(p.ecn).map_err(invalid)?;
-        ip.dont_fragment = true;
-        ip.write(out).map_err(invalid)?;
+        let length = transport.checked_add(p.payload).ok_or_else(|| invalid("the packet is longer than IP allows"))?;
+        let ether_type = match version {
+            IpVersion::V4 => EtherType::IPV4,
+            IpVersion::V6 => EtherType::IPV6,
+        };
+        Ethernet2Header { source: src.mac, destination: dst.mac, ether_type }.write(out)?;
+        let ip = ip_header(p, (&src, &dst), version, (length, protocol))?;
+        match &ip {
+            Ip::V4(ip) => ip.write(out).map_err(invalid)?,
+            Ip::V6(ip) => ip.write(out)?,
+        }
         match tcp {
             Some(mut tcp) => {
-                tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).map_err(invalid)?;
+                tcp.checksum = match &ip {
+                    Ip::V4(ip) => tcp.calc_checksum_ipv4(ip, payload),
+                    Ip::V6(ip) => tcp.calc_checksum_ipv6(ip, payload),
+                }
+                .map_err(invalid)?;
                 tcp.write(out)?;
             }
-            None => UdpHeader::with_ipv4_checksum(sport, dport, &ip, payload).map_err(invalid)?.write(out)?,
+            None => match &ip {
+                Ip::V4(ip) => UdpHeader::with_ipv4_checksum(ports.0, ports.1, ip, payload),
+                Ip::V6(ip) => UdpHeader::with_ipv6_checksum(ports.0, ports.1, ip, payload),
+            }
+            .map_err(invalid)?
+            .write(out)?,
         }
         self.length = (out.len() + payload.len()) as u32;
         let kept = (snap as usize).min(out.len() + payload.len());
@@ -73,6 +85,37 @@ impl Frame {
     }
 }
 
+/// IP header of a frame.
+enum Ip {
+    V4(Ipv4Header),
+    V6(Ipv6Header),
+}
+
+/// IP header of a packet with `length` bytes of `protocol`.
+fn ip_header(
+    p: &CapturedPacket,
+    (src, dst): (&Address, &Address),
+    version: IpVersion,
+    (length, protocol): (u16, IpNumber),
+) -> io::Result<Ip> {
+    // The class selectors of the classes of service.
+    let (dscp, ecn) = (IpDscp::try_new(p.class << 3).map_err(invalid)?, IpEcn::try_new(p.ecn).map_err(invalid)?);
+    Ok(match version {
+        IpVersion::V4 => {
+            let ip = Ipv4Header::new(length, TTL, protocol, src.v4.octets(), dst.v4.octets()).map_err(invalid)?;
+            Ip::V4(Ipv4Header { dscp, ecn, identification: p.ip_id, dont_fragment: true, ..ip })
+        }
+        IpVersion::V6 => {
+            let (source, destination) = (src.v6.octets(), dst.v6.octets());
+            let addresses = Ipv6Header { source, destination, hop_limit: TTL, ..Ipv6Header::default() };
+            let mut ip = Ipv6Header { payload_length: length, next_header: protocol, ..addresses };
+            ip.set_dscp(dscp);
+            ip.set_ecn(ecn);
+            Ip::V6(ip)
+        }
+    })
+}
+
 /// TCP header, without its checksum.
 fn segment(t: &TcpHeader, sport: u16, dport: u16) -> io::Result<Tcp> {
     use TcpOptionElement::{
@@ -80,7 +123,7 @@ fn segment(t: &TcpHeader, sport: u16, dport: u16) -> io::Result<Tcp> {
     };
     let mut tcp = Tcp::new(sport, dport, t.seq, t.window);
     tcp.acknowledgment_number = t.ack;
-    (tcp.syn, tcp.fin) = (t.has(tcp_flag::SYN), t.has(tcp_flag::FIN));
+    (tcp.syn, tcp.fin, tcp.rst) = (t.has(tcp_flag::SYN), t.has(tcp_flag::FIN), t.has(tcp_flag::RST));
     (tcp.ack, tcp.psh) = (t.has(tcp_flag::ACK), t.has(tcp_flag::PSH));
     (tcp.ece, tcp.cwr) = (t.has(tcp_flag::ECE), t.has(tcp_flag::CWR));
     // In the order of Linux (tcp_options_write).
@@ -131,6 +174,7 @@ mod tests {
             src: NodeId::new(4),
             dst: NodeId::new(5),
             payload,
+            ip_id: 7,
             ecn: 3,
             class: 2,
             tcp,
@@ -139,7 +183,7 @@ mod tests {
 
     fn encoded(p: &CapturedPacket, snap: u32) -> Frame {
         let mut frame = Frame::default();
-        frame.encode(p, snap).expect("a frame");
+        frame.encode(p, (IpVersion::V4, snap)).expect("a frame");
         frame
     }
 
@@ -185,11 +229,34 @@ mod tests {
     }
 
     #[test]
+    fn version_6_has_valid_sums() {
+        let segment = TcpHeader { seq: 1, flags: tcp_flag::ACK, timestamps: Some((5, 6)), ..TcpHeader::default() };
+        for tcp in [Some(segment), None] {
+            let mut frame = Frame::default();
+            frame.encode(&packet(tcp, 1_000), (IpVersion::V6, u32::MAX)).expect("a frame");
+            let sliced = SlicedPacket::from_ethernet(frame.bytes()).expect("headers");
+            let Some(NetSlice::Ipv6(ip)) = sliced.net else { panic!("no IPv6") };
+            let ip = ip.header().to_header();
+            assert_eq!((ip.ecn().value(), ip.dscp().value(), usize::from(ip.payload_length)), (3, 16, frame.bytes().len() - 54));
+            assert_eq!(ip.source_addr().to_string(), "2001:db8::5");
+            match sliced.transport {
+                Some(TransportSlice::Tcp(tcp)) => {
+                    assert_eq!(tcp.to_header().calc_checksum_ipv6(&ip, tcp.payload()).expect("short"), tcp.checksum());
+                }
+                Some(TransportSlice::Udp(udp)) => {
+                    assert_eq!(udp.to_header().calc_checksum_ipv6(&ip, udp.payload()).expect("short"), udp.checksum());
+                }
+                _ => panic!("no transport"),
+            }
+        }
+    }
+
+    #[test]
     fn snap_length_cuts_bytes_only() {
         let frame = encoded(&packet(None, 1_000), 60);
         assert_eq!((frame.bytes().len(), frame.length()), (60, 14 + 20 + 8 + 1_000));
         let whole = encoded(&packet(None, 1_000), u32::MAX);
         assert_eq!(frame.bytes(), &whole.bytes()[..60]);
-        assert!(Frame::default().encode(&packet(None, u16::MAX), 60).is_err());
+        assert!(Frame::default().encode(&packet(None, u16::MAX), (IpVersion::V4, 60)).is_err());
     }
 }

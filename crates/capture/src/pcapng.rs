@@ -1,7 +1,7 @@
 //! pcapng files (draft-ietf-opsawg-pcapng): one section, an interface for each place of capture, times in nanoseconds.
 
 use crate::frame::Frame;
-use forebay_experiment::capture::CapturedPacket;
+use forebay_experiment::capture::{CapturedPacket, IpVersion};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
@@ -40,6 +40,7 @@ struct Counts {
 pub struct PacketFile<W: Write> {
     out: PcapNgWriter<W>,
     frame: Frame,
+    ip: IpVersion,
     snap: u32,
     counts: Vec<Counts>,
     last: Duration,
@@ -54,11 +55,12 @@ fn io_error(e: PcapError) -> io::Error {
 }
 
 impl<W: Write> PacketFile<W> {
-    /// Writes the headers of a file about these interfaces; `comment` describes the run. At most `snap` bytes of each frame are kept.
+    /// Writes the headers of a file about these interfaces; `comment` describes the run. Frames have this version of IP, and at most `snap` bytes of each
+    /// are kept.
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn create(out: W, comment: &str, interfaces: &[Interface], snap: u32) -> io::Result<PacketFile<W>> {
+    pub fn create(out: W, comment: &str, interfaces: &[Interface], (ip, snap): (IpVersion, u32)) -> io::Result<PacketFile<W>> {
         let options = vec![
             SectionHeaderOption::Comment(Cow::Owned(comment.to_owned())),
             SectionHeaderOption::UserApplication(Cow::Owned(format!("forebay {}", env!("CARGO_PKG_VERSION")))),
@@ -77,7 +79,7 @@ impl<W: Write> PacketFile<W> {
             out.write_pcapng_block(block).map_err(io_error)?;
         }
         let counts = vec![Counts::default(); interfaces.len()];
-        Ok(PacketFile { out, frame: Frame::default(), snap, counts, last: Duration::ZERO })
+        Ok(PacketFile { out, frame: Frame::default(), ip, snap, counts, last: Duration::ZERO })
     }
 
     /// Appends a packet.
@@ -85,7 +87,7 @@ impl<W: Write> PacketFile<W> {
     /// # Errors
     /// Errors of the output, and a packet that is too long for IPv4.
     pub fn write(&mut self, p: &CapturedPacket) -> io::Result<()> {
-        self.frame.encode(p, self.snap)?;
+        self.frame.encode(p, (self.ip, self.snap))?;
         let mut options = vec![EnhancedPacketOption::Flags(if p.inbound { INBOUND } else { OUTBOUND })];
         options.extend(p.event.comment().map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text))));
         self.last = Duration::from_nanos(p.time_ps / 1_000);

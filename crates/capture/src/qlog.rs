@@ -224,6 +224,7 @@ mod tests {
             src: NodeId::new(u32::from(!own)),
             dst: NodeId::new(u32::from(own)),
             payload,
+            ip_id: 1,
             ecn: 0,
             class: 0,
             tcp: Some(tcp),

@@ -29,18 +29,69 @@ pub struct Capture {
     pub points: Vec<CapturePoint>,
     /// Captures only the packets of these connections; `None`: of all.
     pub connections: Option<Vec<u64>>,
+    /// Captures only packets with these fates; `None`: all.
+    pub fates: Option<Vec<Fate>>,
     /// Bytes of a frame that are kept in a file; `None`: the headers.
     pub frame_bytes: Option<u32>,
+    /// Version of IP in a file.
+    pub ip: IpVersion,
+    /// Form of the file.
+    pub format: CaptureFormat,
 }
 
-/// Default of [`Capture::frame_bytes`]: enough for the headers of Ethernet, IPv4 and TCP with all options.
-pub const HEADER_BYTES: u32 = 96;
+/// Form of a file with captured packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CaptureFormat {
+    /// Frames, for packet analyzers.
+    #[default]
+    Pcapng,
+    /// A table with a row for each packet.
+    Csv,
+}
+
+impl CaptureFormat {
+    /// Both, with their names in scenarios, which are the extensions of the files.
+    pub const NAMED: [(&'static str, CaptureFormat); 2] = [("pcapng", CaptureFormat::Pcapng), ("csv", CaptureFormat::Csv)];
+
+    /// Extension of the file.
+    pub fn extension(self) -> &'static str {
+        match self {
+            CaptureFormat::Pcapng => "pcapng",
+            CaptureFormat::Csv => "csv",
+        }
+    }
+}
+
+/// Version of IP of the frames in a file. The headers in the simulation do not depend on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IpVersion {
+    /// IPv4.
+    #[default]
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl IpVersion {
+    /// Both, with their names in scenarios.
+    pub const NAMED: [(&'static str, IpVersion); 2] = [("ipv4", IpVersion::V4), ("ipv6", IpVersion::V6)];
+
+    /// Bytes of a frame up to the end of the longest TCP header, and padding: the default of [`Capture::frame_bytes`].
+    pub fn header_bytes(self) -> u32 {
+        match self {
+            IpVersion::V4 => 96,
+            IpVersion::V6 => 116,
+        }
+    }
+}
 
 /// Interfaces at which the packets of a port are recorded, by their place in [`Capture::points`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PortInterfaces {
-    /// Interfaces that the packets leave through.
+    /// Interfaces of the port, which record packets when their last bit leaves.
     pub outgoing: Vec<u32>,
+    /// Interfaces of the host of the port, which record packets when the host hands them over.
+    pub sending: Vec<u32>,
     /// Interfaces of the host at the far end.
     pub incoming: Vec<u32>,
 }
@@ -56,6 +107,16 @@ impl Capture {
         self.connections.as_ref().is_none_or(|list| list.contains(&number))
     }
 
+    /// Returns true if packets with this event are captured.
+    pub fn has(&self, event: PacketEvent) -> bool {
+        self.fates.as_ref().is_none_or(|list| list.contains(&event.fate()))
+    }
+
+    /// Bytes of a frame that are kept in a file.
+    pub fn kept_bytes(&self) -> u32 {
+        self.frame_bytes.unwrap_or_else(|| self.ip.header_bytes())
+    }
+
     /// The captured ports of `network` with their interfaces, in order of their numbers.
     pub fn ports(&self, network: &Network) -> Vec<(PortId, PortInterfaces)> {
         let interfaces = |id: PortId| {
@@ -65,16 +126,36 @@ impl Capture {
                 numbered.filter(move |(p, _)| p.at == place).map(|(_, number)| number).collect::<Vec<u32>>()
             };
             PortInterfaces {
-                outgoing: [of(CapturePlace::Port(id)), of(CapturePlace::Host(from))].concat(),
+                outgoing: of(CapturePlace::Port(id)),
+                sending: of(CapturePlace::Host(from)),
                 incoming: of(CapturePlace::Host(to)),
             }
         };
         let all = network.ports.ids().map(|id| (id, interfaces(id)));
-        all.filter(|(_, at)| !(at.outgoing.is_empty() && at.incoming.is_empty())).collect()
+        all.filter(|(_, at)| !(at.outgoing.is_empty() && at.sending.is_empty() && at.incoming.is_empty())).collect()
     }
 }
 
-/// Fate of a captured packet at its interface.
+/// Fate of a packet at an interface, without the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It passed without a mark.
+    Passed,
+    /// It passed, and was marked there.
+    Marked,
+    /// It was dropped.
+    Dropped,
+    /// It passed, and was lost on the link.
+    Lost,
+}
+
+impl Fate {
+    /// All of them, with their names in scenarios.
+    pub const NAMED: [(&'static str, Fate); 4] =
+        [("passed", Fate::Passed), ("marked", Fate::Marked), ("dropped", Fate::Dropped), ("lost", Fate::Lost)];
+}
+
+/// Event of a captured packet at its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketEvent {
     /// It passed the interface.
@@ -105,6 +186,19 @@ impl PacketEvent {
         PacketEvent::LostOnLink,
     ];
 
+    /// Name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            PacketEvent::Passed => "passed",
+            PacketEvent::Marked => "marked",
+            PacketEvent::DroppedFull => "dropped-full",
+            PacketEvent::DroppedShared => "dropped-shared",
+            PacketEvent::DroppedEarly => "dropped-early",
+            PacketEvent::DroppedDown => "dropped-down",
+            PacketEvent::LostOnLink => "lost",
+        }
+    }
+
     /// Comment on the packet in a capture file; `None` for a packet that only passed.
     pub fn comment(self) -> Option<&'static str> {
         match self {
@@ -118,9 +212,21 @@ impl PacketEvent {
         }
     }
 
+    /// Fate of the packet.
+    pub fn fate(self) -> Fate {
+        match self {
+            PacketEvent::Passed => Fate::Passed,
+            PacketEvent::Marked => Fate::Marked,
+            PacketEvent::LostOnLink => Fate::Lost,
+            PacketEvent::DroppedFull | PacketEvent::DroppedShared | PacketEvent::DroppedEarly | PacketEvent::DroppedDown => {
+                Fate::Dropped
+            }
+        }
+    }
+
     /// Returns true if the packet did not leave the interface.
     pub fn is_drop(self) -> bool {
-        !matches!(self, PacketEvent::Passed | PacketEvent::Marked | PacketEvent::LostOnLink)
+        self.fate() == Fate::Dropped
     }
 }
 
@@ -130,6 +236,8 @@ pub mod tcp_flag {
     pub const FIN: u8 = 1;
     /// Synchronizes sequence numbers.
     pub const SYN: u8 = 2;
+    /// Resets the connection.
+    pub const RST: u8 = 4;
     /// Push.
     pub const PSH: u8 = 8;
     /// The acknowledgement number is valid.
@@ -188,7 +296,7 @@ impl TcpHeader {
 /// A captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// Time at which its last bit passed the interface, or at which it was dropped, ps.
+    /// Time, ps: at a port, when its last bit passed; at a host, when the host handed it over or had received it; of a drop, when it was dropped.
     pub time_ps: u64,
     /// Place of the interface in [`Capture::points`].
     pub interface: u32,
@@ -206,6 +314,8 @@ pub struct CapturedPacket {
     pub dst: NodeId,
     /// Payload bytes.
     pub payload: u16,
+    /// Identification of the IP packet: the same wherever it passes, and another one for a retransmission.
+    pub ip_id: u16,
     /// ECN field of the IP header.
     pub ecn: u8,
     /// Class of service, 0 to 7.
@@ -234,7 +344,10 @@ impl SeriesRow for CapturedPacket {
             self.conn_id,
             two(self.src.get(), self.dst.get()),
             two(self.interface, bits << 24 | u32::from(self.event as u8) << 16 | u32::from(self.payload)),
-            two(u32::from(self.ecn) << 8 | u32::from(self.class), u32::from(t.flags) << 16 | u32::from(t.window)),
+            two(
+                u32::from(self.ip_id) << 16 | u32::from(self.ecn) << 8 | u32::from(self.class),
+                u32::from(t.flags) << 16 | u32::from(t.window),
+            ),
             two(t.seq, t.ack),
             two(tsval, tsecr),
             two(u32::from(scale), u32::from(t.syn.mss)),
@@ -270,6 +383,7 @@ impl SeriesRow for CapturedPacket {
             back: bit(3),
             event: PacketEvent::ALL[usize::from((low(3) >> 16) as u8)],
             payload: low(3) as u16,
+            ip_id: (high(4) >> 16) as u16,
             ecn: (high(4) >> 8) as u8,
             class: high(4) as u8,
             tcp: bit(2).then_some(header),
@@ -308,6 +422,7 @@ mod tests {
             src: NodeId::new(70_000),
             dst: NodeId::new(2),
             payload: 9_000,
+            ip_id: 0xfedc,
             ecn: 3,
             class: 7,
             tcp: Some(header),

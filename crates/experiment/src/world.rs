@@ -141,7 +141,7 @@ pub struct Unsupported {
 impl Unsupported {
     /// The capture of packets, for backends that have none; `None` if the experiment captures no packets.
     pub fn capture(experiment: &Experiment) -> Option<Unsupported> {
-        let reason = || "this backend captures no packets; legal: `world = \"sim\"`, or no `capture`".to_owned();
+        let reason = || "this backend has no packets; legal: `world = \"sim\"`, `linux` or `testbed`, or no `capture`".to_owned();
         (!experiment.observe.capture.is_off()).then(|| Unsupported { key: "observe.capture", reason: reason() })
     }
 }

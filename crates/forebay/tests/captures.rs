@@ -56,6 +56,31 @@ fn run_writes_captured_packets() {
     assert!(bytes("long").len() > 4 * bytes("r").len());
 }
 
+/// A filter at the source keeps the chosen packets, in their order.
+#[test]
+fn capture_keeps_chosen_events() {
+    let scratch = Scratch::new("capture-events");
+    scratch.file("incast.toml", SCENARIO);
+    let size = |events: &str| {
+        let set = format!("observe.capture-events={events}");
+        let args =
+            ["run", "incast.toml", "--no-report", "--quiet", "--force", "--capture", "switches", "--set", &set, "--out", "r"];
+        scratch.ok(&args);
+        fs::read(scratch.0.join("r/capture-newreno-0.pcapng")).expect("a capture")
+    };
+    let comments = |bytes: &[u8]| bytes.windows(8).filter(|w| w == b"dropped:").count();
+    let (all, dropped, marked) = (size("all"), size("dropped"), size("[\"marked\", \"lost\"]"));
+    assert!(comments(&dropped) > 0 && comments(&dropped) == comments(&all) && dropped.len() < all.len() / 4);
+    assert!(comments(&marked) == 0 && marked.len() < dropped.len());
+    let set = ["--set", "observe.capture-events=dropped", "--set", "observe.capture-format=csv"];
+    let run = ["run", "incast.toml", "--no-report", "--quiet", "--capture", "switches", "--out", "table"];
+    assert!(scratch.ok(&[&run[..], &set].concat()).contains("packets: table/capture-newreno-0.csv"));
+    let table = text(&fs::read(scratch.0.join("table/capture-newreno-0.csv")).expect("a table"));
+    let rows: Vec<Vec<&str>> = table.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!((rows[0][3], rows.len() - 1), ("event", comments(&dropped)));
+    assert!(rows[1..].iter().all(|r| r[1] == "sw->recv" && r[3] == "dropped-full" && r.len() == rows[0].len()), "{table}");
+}
+
 #[test]
 fn capture_errors_name_legal_values() {
     let scratch = Scratch::new("capture-errors");
@@ -65,8 +90,11 @@ fn capture_errors_name_legal_values() {
         (&["--capture", "bottlneck"], "did you mean `bottleneck`?"),
         (&["--set", "observe.capture=3"], "`capture` must name ports or hosts"),
         (&["--set", "observe.capture-bytes=40B"], "legal: 96B, which holds all headers, to 65549B"),
+        (&["--set", "observe.capture-ip=ipv6", "--set", "observe.capture-bytes=96B"], "legal: 116B, which holds"),
+        (&["--set", "observe.capture-ip=ipv5"], "did you mean `ipv"),
+        (&["--set", "observe.capture-events=[\"drops\"]"], "legal: `passed`, `marked`, `dropped` or `lost`"),
         (&["--capture", "s0", "--sweep", "topology.senders=[2, 4]"], "a sweep keeps numbers of its runs and no packets"),
-        (&["--capture", "s0", "--world", "model"], "this backend captures no packets; legal: `world = \"sim\"`"),
+        (&["--capture", "s0", "--world", "model"], "this backend has no packets; legal: `world = \"sim\"`, `linux` or `testbed`"),
     ] {
         let out = forebay(&scratch.0, &[&["run", "incast.toml"], args].concat());
         assert!(out.status.code() == Some(2) && text(&out.stderr).contains(says), "{args:?}: {}", text(&out.stderr));

@@ -1,6 +1,7 @@
 //! `forebay trains` from outside: results, files, scenarios that run, and errors.
 
 use crate::scratch::{Scratch, forebay, text};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -98,6 +99,95 @@ fn replay_has_sizes_and_starts() {
     fails(&scratch, &[SAMPLE, "--scenario", "mine.toml"], &["exists already"]);
     fails(&scratch, &[SAMPLE, "--scenario", "mine.csv"], &["not a valid name"]);
     fails(&scratch, &[SAMPLE, "--scenario", "no/mine.toml"], &["no such directory"]);
+}
+
+/// Sources, destinations, sizes and starts of messages in the CSV table of a run, with starts from that of the first.
+fn messages(scratch: &Scratch, table: &str) -> Vec<(String, String, u64, u64)> {
+    let text = fs::read_to_string(scratch.0.join(table)).unwrap();
+    let mut lines = text.lines().map(|l| l.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let at = ["src", "dst", "size_bytes", "start_ns"].map(|name| header.iter().position(|h| *h == name).unwrap());
+    let number = |line: &[&str], place: usize| line[at[place]].parse::<u64>().unwrap();
+    let rows = lines.map(|l| (l[at[0]].to_owned(), l[at[1]].to_owned(), number(&l, 2), number(&l, 3)));
+    let mut rows: Vec<_> = rows.collect();
+    let first = rows.iter().map(|r| r.3).min().unwrap();
+    rows.iter_mut().for_each(|r| r.3 -= first);
+    rows.sort_by_key(|r| (r.3, r.2));
+    rows
+}
+
+/// A run is captured, its capture gives a scenario, and a run of that has the messages of the first one.
+#[test]
+fn captured_run_is_replayed() {
+    let scratch = Scratch::new("trains-roundtrip");
+    let scenario = "[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nstack = \"linux\"\nhost = \"bare\"\ncc = \"cubic\"\n\
+                    [[workload]]\nkind = \"poisson\"\nsizes = { uniform = [\"1KB\", \"90KB\"] }\nrate = 2000\nflows = 60\n";
+    scratch.file("mine.toml", scenario);
+    for ip in ["ipv4", "ipv6"] {
+        let set = format!("observe.capture-ip=\"{ip}\"");
+        let (original, replay) = (format!("original-{ip}"), format!("replay-{ip}"));
+        let run = ["run", "mine.toml", "--format", "csv", "--no-report", "--quiet", "--capture", "hosts", "--set", &set];
+        scratch.ok(&[&run[..], &["--out", &original]].concat());
+        let capture = format!("{original}/capture-cubic-0.pcapng");
+        let out = works(&scratch, &[&capture, "--scenario", &format!("{ip}.toml"), "--rate", "1Gbps", "--anonymise"]);
+        assert!(out.starts_with("60 connections between 4 hosts"), "{out}");
+        scratch.ok(&[
+            "run",
+            &format!("{ip}.toml"),
+            "--set",
+            "transport.cc=cubic",
+            "--format",
+            "csv",
+            "--no-report",
+            "--quiet",
+            "--out",
+            &replay,
+        ]);
+        // Hosts are numbered in the order in which the capture shows them.
+        let [was, is] = [&original, &replay].map(|dir| messages(&scratch, &format!("{dir}/flows.csv")));
+        assert_eq!(was.iter().map(|m| (m.3, m.2)).collect::<Vec<_>>(), is.iter().map(|m| (m.3, m.2)).collect::<Vec<_>>());
+        let mut names = BTreeMap::new();
+        for (a, b) in was.iter().zip(&is) {
+            for (name, number) in [(&a.0, &b.0), (&a.1, &b.1)] {
+                assert_eq!(names.entry(name).or_insert(number), &number);
+            }
+        }
+        assert_eq!(names.len(), 4);
+    }
+}
+
+/// Flow records and snapshots of sockets.
+#[test]
+fn files_without_packets() {
+    let scratch = Scratch::new("trains-records");
+    let line = |start: &str, end: &str, src: &str, sport: u16, flags: &str, packets: u64, bytes: u64| {
+        format!("2024-01-15 {start},2024-01-15 {end},0,{src},10.0.0.9,{sport},80,TCP,{flags},0,0,{packets},{bytes},0,0\n")
+    };
+    let header = "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt\n";
+    let first = line("10:00:00.000", "10:05:00.000", "10.0.0.1", 5_000, "...AP.S.", 100, 105_200);
+    let second = line("10:05:00.500", "10:05:10.000", "10.0.0.1", 5_000, "...AP..F", 10, 10_520);
+    let other = line("10:00:01.000", "10:00:02.000", "10.0.0.2", 6_000, "...AP.SF", 20, 21_040);
+    scratch.file("flows.csv", &[header, &second, &first, &other].concat());
+    let out = works(&scratch, &["flows.csv", "--scenario", "mine.toml", "--anonymise"]);
+    assert!(out.starts_with("2 connections between 3 hosts carried 130 kB over 310 s, by 3 flow records\n"), "{out}");
+    assert!(!out.contains("ends a train") && !out.contains("10.0.0."), "{out}");
+    let list = fs::read_to_string(scratch.0.join("mine.csv")).unwrap().replace(' ', "");
+    assert_eq!(list, "src,dst,bytes,start_ns,data_ns\nh0,h1,110000,0,0\nh2,h1,20000,1000000000,1000000000\n");
+    scratch.ok(&["check", "mine.toml"]);
+    let split = works(&scratch, &["flows.csv", "--join", "1", "--format", "json"]);
+    assert!(split.contains("\"flow_records\": 3") && split.contains("\"connections\": 2"), "{split}");
+
+    scratch.file(
+        "sockets.txt",
+        "ESTAB 0 0 10.0.0.1:5000 10.0.0.2:80 ts sack bbr rtt:0.5/0.1 bytes_acked:5001 data_segs_out:4 retrans:0/1 app_limited\n",
+    );
+    let out = works(&scratch, &["sockets.txt"]);
+    assert!(out.starts_with("1 connection between 2 hosts carried 5 kB, by snapshots of 1 socket\n"), "{out}");
+    assert!(out.contains("congestion controls of the sockets: 1 bbr") && out.contains("by the application: 1"), "{out}");
+    fails(&scratch, &["sockets.txt", "--scenario", "no.toml"], &["snapshots of sockets have no times"]);
+    scratch.file("bad.csv", &[header, &first.replace("105200", "many")].concat());
+    fails(&scratch, &["bad.csv"], &["`bad.csv`, line 2: the number of bytes is `many`", "nfdump -N"]);
 }
 
 #[test]

@@ -26,6 +26,8 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_TAGS 9
 /* Options of a queue discipline of the kernel. */
 #define FB_OPTIONS 12
+/* Bytes of an IP header without options and the longest TCP header. */
+#define FB_HEADER_BYTES 80
 /* Numbers of a shim below TCP. */
 #define FB_SHIM 27
 
@@ -66,6 +68,7 @@ enum fb_kind {
 	FB_SENT,
 	FB_SHIM_ROW,
 	FB_HOST_DROPS,
+	FB_HEADER,
 };
 
 struct fb_frame {

@@ -51,6 +51,12 @@ struct fb_packet {
 	fb_u64 queue_bytes;
 };
 
+/* Headers of a packet as its host hands it to the network: IP, and what follows up to the end of the TCP header. Checksums are not filled in. */
+struct fb_header {
+	fb_u64 id; /* as in struct fb_packet */
+	fb_u8 bytes[FB_HEADER_BYTES]; /* zero behind the end of the packet */
+};
+
 /* A packet's last bit left a port: it is no longer in the queue. */
 struct fb_leave {
 	fb_u64 time;

@@ -176,6 +176,16 @@ static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_conn
 	p->queued.wire = conn->leaving ? conn->leaving->wire : p->payload ? p->payload + group->header : group->ack_size + sack;
 }
 
+/* Reports the headers of the packet that fb_net_send() sends next. */
+static void record_header(const struct sk_buff *skb)
+{
+	struct fb_header record = { .id = fb_net_packets() };
+	int begin = skb_network_offset(skb);
+
+	if (!skb_copy_bits(skb, begin, record.bytes, min_t(int, skb->len - begin, FB_HEADER_BYTES)))
+		fb_record(FB_HEADER, &record, sizeof(record));
+}
+
 void fb_wire_send(u32 node, struct sk_buff *skb)
 {
 	const struct fb_conn *conn = fb_conn(skb->mark - 1);
@@ -199,6 +209,8 @@ void fb_wire_send(u32 node, struct sk_buff *skb)
 	describe(p, skb, conn);
 	if (group->tag[0] != FB_TAG_NONE)
 		p->queued.class_of_service = fb_class_of(conn, p->back, skb, p->payload);
+	if (fb_setup.world.records & FB_RECORD_HEADERS)
+		record_header(skb);
 	fb_net_send(p, fb_now());
 	arm();
 }

@@ -1,6 +1,7 @@
 //! The host of the applications (`forebay_apps::Host`): their connections, their timers, and the commands for the guest that follow from what
 //! they do.
 
+use crate::capture::Ends;
 use crate::connection::Connection;
 use crate::failures::{Failures, Rerouted, route};
 use crate::link::Frames;
@@ -87,6 +88,20 @@ impl<'a> Hosts<'a> {
     /// The connection with this number of the guest.
     pub(crate) fn slot(&self, guest: u32) -> Option<ConnSlot> {
         self.opened.get(guest as usize).copied()
+    }
+
+    /// Ends of a packet of the connection in slot `slot`, as a capture shows them; `back`: it travels to the sender of the data.
+    pub(crate) fn ends(&self, slot: ConnSlot, back: bool) -> Ends {
+        let c = &self.connections[slot];
+        let (src, dst) = (c.spec.src, c.spec.dst);
+        // The host of the second of two directions opens the connection.
+        let is_accepting = c.reverse.is_some() && c.spec.reverse_of.is_none();
+        Ends {
+            conn_id: c.spec.reverse_of.unwrap_or(slot).get().into(),
+            own: slot.get().into(),
+            to_opener: back != is_accepting,
+            hosts: if back { (dst, src) } else { (src, dst) },
+        }
     }
 
     /// The most connections that there were at the same time.

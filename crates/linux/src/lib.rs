@@ -5,6 +5,7 @@
 //! stands still while it waits for an answer, so that the conversation costs none.
 
 mod apps;
+mod capture;
 mod congestion_controls;
 mod connection;
 mod failures;

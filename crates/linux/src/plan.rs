@@ -160,6 +160,7 @@ impl Plan {
     /// The frames that a guest reads first.
     pub(crate) fn frames(&self, experiment: &Experiment, seed: u64, frames: &mut Frames) {
         let network = &experiment.network;
+        let headers = if experiment.observe.capture.is_off() { 0 } else { number::RECORD_HEADERS };
         frames.put(protocol::World {
             protocol: protocol::PROTOCOL,
             nodes: network.nodes.len() as u32,
@@ -169,7 +170,7 @@ impl Plan {
             profiles: self.profiles.len() as u32,
             ties: RngStream::Ties.stream(seed, &[]).next_u64(),
             ties_shift: TIES_SHIFT,
-            records: number::RECORD_PACKETS | number::RECORD_TCP,
+            records: number::RECORD_PACKETS | number::RECORD_TCP | headers,
             seed,
         });
         let timing = HostTiming::of(&experiment.groups);

@@ -112,6 +112,8 @@ pub const TAGS: usize = forebay_kernel::tags::TAGS;
 pub const SHIM: usize = forebay_kernel::shims::SHIM;
 /// `FB_OPTIONS`.
 pub const OPTIONS: usize = 12;
+/// `FB_HEADER_BYTES`.
+pub const HEADER: usize = 80;
 /// Most bytes of a packet that a script's conversation carries.
 pub const HEAD: usize = 120;
 /// `FB_SETUP_END`, which carries no record.
@@ -206,6 +208,8 @@ records! {
     }
     /// `struct fb_host_drops`.
     HostDrops = 77, "fb_host_drops" { time: u64, node: u32, drops: u32 }
+    /// `struct fb_header`.
+    Header = 78, "fb_header" { id: u64, bytes: [u8; HEADER] }
 }
 
 /// A text in a field of `N` bytes, which ends with a zero.

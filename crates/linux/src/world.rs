@@ -108,7 +108,6 @@ impl World for Linux {
         cannot.extend(queue::refused(&experiment.network));
         cannot.extend(too_long(experiment));
         cannot.extend(shim_below_queue(experiment));
-        cannot.extend(Unsupported::capture(experiment));
         let conflicts = experiment.two_way_conflicts();
         cannot.extend(conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }));
         cannot

@@ -1,5 +1,6 @@
 //! Tests of guests in one program, one file a subject: `cargo test -p forebay-linux --test main golden::` runs one of them.
 
+mod captures;
 mod failures;
 mod golden;
 mod guest;

@@ -1,9 +1,9 @@
-//! Captured packets of a run as a pcapng file.
+//! Captured packets of a run as a file.
 
 use crate::trace::Trace;
-use forebay_capture::{Interface, PacketFile, host};
+use forebay_capture::{Interface, PacketFile, PacketTable, host};
 use forebay_experiment::Experiment;
-use forebay_experiment::capture::{CapturePlace, CapturePoint, CapturedPacket, HEADER_BYTES};
+use forebay_experiment::capture::{CaptureFormat, CapturePlace, CapturePoint, CapturedPacket};
 use forebay_experiment::report::Report;
 use forebay_store::RunInfo;
 use std::io::{self, BufWriter, Write};
@@ -12,8 +12,8 @@ use std::io::{self, BufWriter, Write};
 const PIECE: usize = 1 << 12;
 
 /// Name of the file with the packets of run number `run` of `variant`.
-pub fn capture_name(variant: &str, run: u32) -> String {
-    format!("capture-{}-{run}.pcapng", forebay_store::file_name(variant))
+pub fn capture_name(variant: &str, run: u32, format: CaptureFormat) -> String {
+    format!("capture-{}-{run}.{}", forebay_store::file_name(variant), format.extension())
 }
 
 /// Writes the packets that a run of `config` has captured.
@@ -21,7 +21,10 @@ pub fn capture_name(variant: &str, run: u32) -> String {
 /// # Errors
 /// Errors of `out`, and of the temporary file of the packets.
 pub fn write_capture(out: impl Write, info: &RunInfo, config: &Experiment, report: &Report) -> io::Result<()> {
-    write(out, (info, config, report), &config.observe.capture.points, |_| true)
+    match config.observe.capture.format {
+        CaptureFormat::Pcapng => write(out, (info, config, report), &config.observe.capture.points, |_| true),
+        CaptureFormat::Csv => write_table(out, config, report),
+    }
 }
 
 /// Writes the packets of a trace at the sender's host.
@@ -47,10 +50,19 @@ fn write(
         info.seed(),
         report.fingerprint
     );
-    let snap = config.observe.capture.frame_bytes.unwrap_or(HEADER_BYTES);
-    let mut file = PacketFile::create(BufWriter::new(out), &comment, &interfaces, snap)?;
+    let capture = &config.observe.capture;
+    let mut file = PacketFile::create(BufWriter::new(out), &comment, &interfaces, (capture.ip, capture.kept_bytes()))?;
     report.captured.pieces(PIECE, &mut |rows| rows.iter().filter(|p| includes(p)).try_for_each(|p| file.write(p)))?;
     file.finish()?.flush()
+}
+
+/// Writes all packets as a table.
+fn write_table(out: impl Write, config: &Experiment, report: &Report) -> io::Result<()> {
+    let interfaces: Vec<&str> = config.observe.capture.points.iter().map(|p| p.name.as_str()).collect();
+    let nodes: Vec<&str> = config.network.nodes.iter().map(|n| n.name.as_str()).collect();
+    let mut table = PacketTable::create(BufWriter::new(out), &interfaces, &nodes)?;
+    report.captured.pieces(PIECE, &mut |rows| rows.iter().try_for_each(|p| table.write(p)))?;
+    table.finish()
 }
 
 /// Description of an interface.
@@ -66,7 +78,8 @@ fn interface(point: &CapturePoint, config: &Experiment) -> Interface {
         CapturePlace::Host(node) => {
             let mut rates: Vec<u64> = network.ports.iter().filter(|p| p.from == node).map(|p| p.rate.0).collect();
             rates.dedup();
-            let description = format!("host {}, {}, sent and received packets", network.nodes[node].name, host(node).ip);
+            let address = host(node).ip(config.observe.capture.ip);
+            let description = format!("host {}, {address}, sent and received packets", network.nodes[node].name);
             let speed = if let [one] = rates[..] { Some(one) } else { None };
             Interface { name: point.name.clone(), description, speed }
         }

@@ -51,7 +51,7 @@ pub fn trace(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -> 
         return Err(ExplainError::Other(format!("the scenario has no hosts `{}` and `{}`", wanted.src, wanted.dst)));
     };
     let points = points(&config, record.seed, wanted.conn, (src, dst), Time::from_ns(record.end_ns));
-    config.observe.capture = Capture { points, connections: Some(vec![wanted.conn]), frame_bytes: None };
+    config.observe.capture = Capture { points, connections: Some(vec![wanted.conn]), ..Capture::default() };
     config.observe.tcp_series = vec![(wanted.conn, Time::ZERO)];
     config.observe.queue_series.clear();
     config.observe.timeouts = true;

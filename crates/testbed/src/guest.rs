@@ -58,6 +58,8 @@ pub struct Timing {
 
 #[derive(Default)]
 struct Setup {
+    /// `FB_RECORD_*`.
+    records: u64,
     profiles: Vec<protocol::Profile>,
     sysctls: Vec<protocol::Sysctl>,
     groups: Vec<protocol::Group>,
@@ -69,6 +71,7 @@ impl Setup {
     /// Takes a frame; whether it was the last one.
     fn take(&mut self, frame: Frame<'_>) -> bool {
         match frame.kind() {
+            protocol::World::KIND => self.records = frame.records::<protocol::World>().fold(0, |_, world| world.records),
             protocol::Profile::KIND => self.profiles.extend(frame.records::<protocol::Profile>()),
             protocol::Sysctl::KIND => self.sysctls.extend(frame.records::<protocol::Sysctl>()),
             protocol::Group::KIND => self.groups.extend(frame.records::<protocol::Group>()),
@@ -147,7 +150,8 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Timing> {
 
     let (commands, receiver) = channel()?;
     let (trace, stop, clock) = (SharedTrace::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
-    let wire = Wire::new(Switch::new(network, seed), devices, receiver, clock, TraceWriter::new(trace.clone())).holding(holds);
+    let writer = TraceWriter::new(trace.clone()).with_headers(setup.records & number::RECORD_HEADERS != 0);
+    let wire = Wire::new(Switch::new(network, seed), devices, receiver, clock, writer).holding(holds);
     let (groups, segments, timer_loops) = (setup.groups.clone(), setup.segments(), programs.timer_loops()?);
     let ends = Ends::new(interfaces, groups)?;
     thread::scope(|scope| {
@@ -318,6 +322,7 @@ impl<'a> Session<'a> {
             match entry {
                 TraceRecord::Packet(p) => self.frames.put(p),
                 TraceRecord::Leave(l) => self.frames.put(l),
+                TraceRecord::Header(h) => self.frames.put(*h),
             }
         }
         let reports = self.ends.take_reports();

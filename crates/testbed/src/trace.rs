@@ -1,5 +1,6 @@
 //! Trace records of the switch thread, for the thread that reports to the runner.
 
+use crate::frame::ETHERNET;
 use crate::port::Skb;
 use crate::records::{Loss, Packet, Records};
 use crate::switch::Delivery;
@@ -10,12 +11,14 @@ use forebay_types::{PortId, Time};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A record of the switch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum TraceRecord {
     /// Packet event.
     Packet(protocol::Packet),
     /// Departure.
     Leave(protocol::Leave),
+    /// Headers of a packet, before its first event.
+    Header(Box<protocol::Header>),
 }
 
 /// Trace data that the two threads share.
@@ -43,13 +46,31 @@ impl SharedTrace {
 #[derive(Debug, Default)]
 pub struct TraceWriter {
     own: TraceBuffer,
+    /// True if headers are recorded.
+    headers: bool,
     published: SharedTrace,
 }
 
 impl TraceWriter {
     /// An empty one, from which others read what is published.
     pub fn new(published: SharedTrace) -> TraceWriter {
-        TraceWriter { own: TraceBuffer::default(), published }
+        TraceWriter { published, ..TraceWriter::default() }
+    }
+
+    /// Records the headers of packets too, if `on`.
+    pub fn with_headers(self, on: bool) -> TraceWriter {
+        TraceWriter { headers: on, ..self }
+    }
+
+    /// Records the headers of a packet at the port of its host.
+    fn header(&mut self, skb: &Skb<Packet>) {
+        if !self.headers || skb.frame.hop > 0 {
+            return;
+        }
+        let packet = skb.frame.bytes.get(ETHERNET..).unwrap_or_default();
+        let mut bytes = [0; protocol::HEADER];
+        bytes.iter_mut().zip(packet).for_each(|(to, from)| *to = *from);
+        self.own.entries.push(TraceRecord::Header(Box::new(protocol::Header { id: skb.frame.id, bytes })));
     }
 
     fn packet(&mut self, time: Time, port: PortId, skb: &Skb<Packet>, what: u8, rest: (u8, QueueState)) {
@@ -82,6 +103,7 @@ impl TraceWriter {
 
 impl Records for TraceWriter {
     fn joined(&mut self, time: Time, port: PortId, skb: &Skb<Packet>, found: QueueState, marked: bool) {
+        self.header(skb);
         self.packet(time, port, skb, if marked { what::MARKED } else { what::ARRIVED }, (0, found));
     }
 
@@ -99,6 +121,7 @@ impl Records for TraceWriter {
             Loss::InFlight => reason::LOST,
             Loss::Damaged => reason::DAMAGED,
         };
+        self.header(skb);
         self.packet(time, port, skb, what::DROPPED, (reason, found));
     }
 

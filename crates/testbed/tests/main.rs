@@ -1,6 +1,7 @@
 //! Tests on the running kernel in one program, one file a subject: `cargo test -p forebay-testbed --test main hosts::` runs one of them.
 
 mod bulk;
+mod captures;
 mod congestion_controls;
 mod datagrams;
 mod hosts;

@@ -6,9 +6,13 @@ use crate::connection::{Connection, Outcome, Output};
 use crate::incast::Incasts;
 use crate::options::{GAP_WITHOUT_RTT_NS, Options};
 use crate::packet::{Endpoint, NoSegment, Segment, decode};
-use crate::sink::{Host, Incast, Sink};
+use crate::records::{FlowRecord, Joined, Next, Records, join};
+use crate::sink::{ConnectionRow, DirectionRow, Host, Incast, Message, Sink};
+use crate::sockets::{Socket, Sockets};
+use crate::source::InputFile;
 use crate::summary::{Summary, Totals};
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 
@@ -55,6 +59,10 @@ pub struct Analysis<S> {
     incasts: Incasts,
     clock: Clock,
     swept_at: u64,
+    /// Flow records, which come in any order.
+    records: Vec<FlowRecord>,
+    /// Sockets of snapshots, by their own end and their peer.
+    sockets: BTreeMap<(Endpoint, Endpoint), Socket>,
     notes: Vec<String>,
 }
 
@@ -116,7 +124,127 @@ impl<S: Sink> Analysis<S> {
             incasts,
             clock: Clock::default(),
             swept_at: 0,
+            records: Vec::new(),
+            sockets: BTreeMap::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// Reads a file of any form to its end, as [`Analysis::read`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn read_file(
+        &mut self,
+        file: &mut InputFile,
+        progress: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        match file {
+            InputFile::Capture(capture) => self.read(capture, progress),
+            InputFile::Records(records) => self.read_records(records, progress),
+            InputFile::Sockets(sockets) => self.read_sockets(sockets),
+        }
+    }
+
+    /// Reads flow records. They are kept until the end, because their order is not that of their starts.
+    fn read_records(
+        &mut self,
+        file: &mut Records,
+        mut progress: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        while let Some(next) = file.next()? {
+            self.totals.records += 1;
+            match next {
+                Next::Record(record) => self.records.push(record),
+                Next::OtherProtocol => self.totals.skipped.not_tcp += 1,
+            }
+            if self.totals.records.is_multiple_of(REPORT_EVERY) && progress(file.offset()).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        self.notes.extend(file.note());
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn read_sockets(&mut self, file: &mut Sockets) -> Result<ControlFlow<()>, Error> {
+        file.read(&mut self.sockets)?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Reports the connections of the flow records.
+    fn finish_records(&mut self) {
+        let records = std::mem::take(&mut self.records);
+        if let (None, Some(first)) = (self.totals.first_ns, records.iter().map(|r| r.start_ns).min()) {
+            self.totals.first_ns = Some(first);
+            self.sink.begin(first);
+        }
+        self.totals.last_ns = records.iter().map(|r| r.end_ns).max().unwrap_or(0).max(self.totals.last_ns);
+        for joined in join(records, &self.options) {
+            self.joined(&joined);
+        }
+    }
+
+    fn joined(&mut self, joined: &Joined) {
+        let connection = self.next_number;
+        self.next_number += 1;
+        let Some(first) = joined.directions.first() else { return };
+        let (client, server) = (self.host(first.src), self.host(first.dst));
+        let mut rows = [DirectionRow::default(); 2];
+        for d in &joined.directions {
+            let from_server = d.src != first.src;
+            let bytes = d.payload();
+            let data_packets = if bytes > 0 { d.count.packets } else { 0 };
+            rows[usize::from(from_server)] =
+                DirectionRow { packets: d.count.packets, bytes, data_packets, ..DirectionRow::default() };
+            if bytes == 0 {
+                continue;
+            }
+            let (src, dst) = if from_server { (server, client) } else { (client, server) };
+            let opened_ns = (d.opened && !from_server).then_some(d.start_ns);
+            let (start_ns, end_ns, gap_ns) = (d.start_ns, d.end_ns, None);
+            self.totals.messages += 1;
+            self.sink.message(&Message { connection, src, dst, opened_ns, start_ns, end_ns, bytes, gap_ns });
+        }
+        let [from_client, from_server] = rows;
+        let row = ConnectionRow {
+            connection,
+            client,
+            server,
+            opened: first.opened,
+            closed: joined.closed,
+            start_ns: first.start_ns,
+            end_ns: joined.end_ns,
+            handshake_rtt_ns: None,
+            min_rtt_ns: None,
+            from_client,
+            from_server,
+        };
+        self.totals.connection(&row);
+        self.sink.connection(&row);
+    }
+
+    /// Reports the connections of the snapshots. The socket's own end is the client.
+    fn finish_sockets(&mut self) {
+        for ((own, peer), socket) in std::mem::take(&mut self.sockets) {
+            let connection = self.next_number;
+            self.next_number += 1;
+            let (client, server) = (self.host(own), self.host(peer));
+            let row = ConnectionRow {
+                connection,
+                client,
+                server,
+                opened: false,
+                closed: false,
+                start_ns: 0,
+                end_ns: 0,
+                handshake_rtt_ns: None,
+                min_rtt_ns: socket.min_rtt_ns,
+                from_client: DirectionRow { bytes: socket.acked, data_packets: socket.data_segments, ..DirectionRow::default() },
+                from_server: DirectionRow { bytes: socket.received, ..DirectionRow::default() },
+            };
+            self.totals.connection(&row);
+            self.totals.socket(&socket);
+            self.sink.connection(&row);
         }
     }
 
@@ -140,11 +268,11 @@ impl<S: Sink> Analysis<S> {
             }
             let Some(frame) = capture.next_frame()? else { break };
             self.totals.frames += 1;
-            let stamp = frame.time_ns;
+            let (stamp, interface) = (frame.time_ns, frame.interface);
             match &decode(frame.link, frame.data, frame.wire_len) {
                 Ok(segment) => {
                     let now = self.clock.time(stamp, || format!("`{}`, record {}", capture.name(), capture.record()));
-                    self.segment(segment, now);
+                    self.segment(segment, now, interface);
                 }
                 Err(NoSegment::NotTcp) => self.totals.skipped.not_tcp += 1,
                 Err(NoSegment::Cut) => self.totals.skipped.cut += 1,
@@ -164,8 +292,8 @@ impl<S: Sink> Analysis<S> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Processes a segment, captured at `now`, ns.
-    fn segment(&mut self, s: &Segment, now: u64) {
+    /// Processes a segment, captured at `now`, ns, on an interface.
+    fn segment(&mut self, s: &Segment, now: u64, interface: u32) {
         self.totals.segments += 1;
         if self.totals.first_ns.is_none() {
             self.totals.first_ns = Some(now);
@@ -183,7 +311,7 @@ impl<S: Sink> Analysis<S> {
         let index = index.unwrap_or_else(|| self.insert(key, s, now));
         let Some(entry) = &mut self.entries[index as usize] else { return };
         let mut out = Output { sink: &mut self.sink, totals: &mut self.totals, options: &self.options };
-        match entry.connection.handle(s, now, &mut out) {
+        match entry.connection.handle(s, (now, interface), &mut out) {
             Outcome::Counted => {}
             Outcome::Copy => self.totals.skipped.copies += 1,
             Outcome::TrainBegan(rtt) => {
@@ -267,6 +395,8 @@ impl<S: Sink> Analysis<S> {
     /// Ends all connections.
     pub fn finish(mut self) -> (Summary, S) {
         (0..self.entries.len()).for_each(|index| self.retire(index as u32));
+        self.finish_records();
+        self.finish_sockets();
         let incasts = std::mem::replace(&mut self.incasts, Incasts::new(0));
         incasts.finish().for_each(|event| self.incast(&event));
         self.notes.extend(self.clock.note());

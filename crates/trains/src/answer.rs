@@ -50,6 +50,9 @@ pub fn answer(summary: &Summary, options: &Options, names: &HostNames) -> Answer
 }
 
 fn first(s: &Summary) -> String {
+    if s.segments == 0 && s.connections > 0 {
+        return without_packets(s);
+    }
     if s.segments == 0 {
         return format!("no TCP packets among {}", plural(s.frames, "frame"));
     }
@@ -79,6 +82,20 @@ fn first(s: &Summary) -> String {
         percent(s.long.count, s.trains.count),
         percent(s.long.bytes, s.trains.bytes),
     )
+}
+
+/// The results of files without packets: flow records, or sockets.
+fn without_packets(s: &Summary) -> String {
+    let of = format!(
+        "{} between {} carried {}",
+        plural(s.connections, "connection"),
+        plural(s.hosts.len() as u64, "host"),
+        bytes(s.bytes)
+    );
+    match s.sockets.count {
+        0 => format!("{of} over {}, by {}", ns(s.duration_ns()), plural(s.records, "flow record")),
+        count => format!("{of}, by snapshots of {}", plural(count, "socket")),
+    }
 }
 
 fn cell(value: Option<u64>, text: impl Fn(u64) -> String) -> GridCell {
@@ -135,7 +152,16 @@ fn lines(s: &Summary, options: &Options, names: &HostNames) -> Vec<String> {
         Gap::Rtt => "the smoothed RTT of its connection".to_owned(),
         Gap::Fixed(gap) => ns(gap),
     };
-    out.push(format!("a pause longer than {gap} ends a train; a long train has {} packets or more", options.long_train));
+    if s.segments > 0 {
+        out.push(format!("a pause longer than {gap} ends a train; a long train has {} packets or more", options.long_train));
+    }
+    if s.records > 0 {
+        let others = if s.skipped.not_tcp > 0 { format!("; {} of other protocols", s.skipped.not_tcp) } else { String::new() };
+        out.push(format!(
+            "sizes are estimates: the bytes of the records without 52 B of headers a packet (72 B with IPv6); retransmissions count{others}"
+        ));
+    }
+    out.extend(sockets(s));
     let quantiles = |h: &crate::Histogram| {
         let of = |q| h.quantile(q).map(ns).unwrap_or_default();
         format!("p1 {}, median {}, p99 {}", of(0.01), of(0.5), of(0.99))
@@ -178,6 +204,25 @@ fn lines(s: &Summary, options: &Options, names: &HostNames) -> Vec<String> {
     out
 }
 
+/// Totals of snapshots.
+fn sockets(s: &Summary) -> Vec<String> {
+    let t = &s.sockets;
+    let mut out = Vec::new();
+    if t.count == 0 {
+        return out;
+    }
+    let all: Vec<String> = t.by_cc.iter().map(|(cc, count)| format!("{count} {cc}")).collect();
+    out.push(format!("congestion controls of the sockets: {}; {} with ECN", list(&all), t.ecn));
+    let (again, segments) = t.retransmitted;
+    out.push(format!("retransmitted: {} of {}", plural(again, "segment"), plural(segments, "data segment")));
+    let [window, buffer, application] = t.limited;
+    out.push(format!(
+        "senders limited by the receive window: {window}, by the send buffer: {buffer}, by the application: {application}; the table lists the socket's \
+         own end as the client"
+    ));
+    out
+}
+
 /// Frames that are not in the results.
 fn skipped(s: &Summary) -> Option<String> {
     let k = &s.skipped;
@@ -193,5 +238,5 @@ fn skipped(s: &Summary) -> Option<String> {
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
     parts.extend(k.links.iter().map(|(link, count)| format!("{count} of link type {link}, which is not supported")));
-    (!parts.is_empty()).then(|| format!("left out of {} frames: {}", number(s.frames as f64), list(&parts)))
+    (!parts.is_empty() && s.frames > 0).then(|| format!("left out of {} frames: {}", number(s.frames as f64), list(&parts)))
 }

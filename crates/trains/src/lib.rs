@@ -1,4 +1,4 @@
-//! Analysis of captured TCP traffic: packet trains, round-trip times, retransmissions and incast events, and workloads made from them.
+//! Analysis of captured TCP traffic, of flow records and of snapshots of sockets: packet trains, round-trip times, retransmissions and incast events, and workloads made from them.
 //!
 //! [`capture`] reads pcap and pcapng files, [`packet`] finds the TCP header of a frame, and [`Analysis`] follows the connections. It keeps a state of
 //! constant size for each live connection, and retires connections that are closed or idle, so that captures of any size fit in memory. Results
@@ -15,10 +15,13 @@ mod error;
 mod histogram;
 mod incast;
 mod options;
+mod records;
 mod replay;
 mod resample;
 mod scenario;
 mod sink;
+mod sockets;
+mod source;
 mod summary;
 mod tables;
 
@@ -28,9 +31,12 @@ pub use answer::{Answer, answer};
 pub use error::Error;
 pub use histogram::Histogram;
 pub use options::{Gap, Options};
+pub use records::Records;
 pub use replay::{Flow, FlowList, Replay, flows};
 pub use resample::Resample;
 pub use scenario::{Network, replay_scenario, resample_scenario};
 pub use sink::{ConnectionRow, DirectionRow, Host, Incast, Message, RetransmissionKind, Retransmissions, Sink, Train};
-pub use summary::{Skipped, Summary, Trains};
+pub use sockets::{Socket, Sockets};
+pub use source::{InputFile, in_order};
+pub use summary::{Skipped, SocketTotals, Summary, Trains};
 pub use tables::{FILES, Tables};

@@ -22,6 +22,8 @@ pub struct Options {
     pub mss: Option<u32>,
     /// Idle time after which the state of a connection is dropped, ns.
     pub idle_ns: u64,
+    /// Longest pause between the parts of a flow that a collector has cut, ns: its inactive time-out.
+    pub join_ns: u64,
     /// Most connections with a state.
     pub max_connections: usize,
 }
@@ -34,6 +36,7 @@ impl Default for Options {
             incast_senders: 8,
             mss: None,
             idle_ns: 300_000_000_000,
+            join_ns: 15_000_000_000,
             max_connections: 1 << 17,
         }
     }

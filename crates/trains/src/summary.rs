@@ -3,6 +3,7 @@
 use crate::histogram::Histogram;
 use crate::packet::LinkType;
 use crate::sink::{ConnectionRow, Incast, Retransmissions, Train};
+use crate::sockets::Socket;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -89,9 +90,41 @@ pub(crate) struct Totals {
     pub(crate) incasts: u64,
     pub(crate) largest_incast: Option<Incast>,
     pub(crate) largest: Vec<ConnectionRow>,
+    pub(crate) records: u64,
+    pub(crate) sockets: SocketTotals,
+}
+
+/// Totals of snapshots of sockets.
+#[derive(Debug, Clone, Default)]
+pub struct SocketTotals {
+    /// Sockets.
+    pub count: u64,
+    /// Sockets by congestion control.
+    pub by_cc: BTreeMap<String, u64>,
+    /// Retransmitted segments, and all segments with data.
+    pub retransmitted: (u64, u64),
+    /// Sockets whose sender was limited by the receive window of the peer, by the send buffer, and by the application.
+    pub limited: [u64; 3],
+    /// Sockets with ECN.
+    pub ecn: u64,
 }
 
 impl Totals {
+    pub(crate) fn socket(&mut self, s: &Socket) {
+        let t = &mut self.sockets;
+        t.count += 1;
+        if !s.cc.is_empty() {
+            *t.by_cc.entry(s.cc.clone()).or_default() += 1;
+        }
+        t.retransmitted = (t.retransmitted.0 + s.retransmitted, t.retransmitted.1 + s.data_segments);
+        let limited = [s.rwnd_limited_ms > 0, s.sndbuf_limited_ms > 0, s.app_limited];
+        t.limited.iter_mut().zip(limited).for_each(|(count, is)| *count += u64::from(is));
+        t.ecn += u64::from(s.ecn);
+        if let Some(rtt) = s.rtt_ns {
+            self.rtt.add(rtt);
+        }
+    }
+
     pub(crate) fn train(&mut self, t: &Train) {
         if t.long { &mut self.long } else { &mut self.short }.add(t);
     }
@@ -185,6 +218,10 @@ pub struct Summary {
     pub largest_incast: Option<Incast>,
     /// Connections with the most bytes, largest first.
     pub largest: Vec<ConnectionRow>,
+    /// Flow records, those of other protocols included.
+    pub records: u64,
+    /// Sockets of snapshots.
+    pub sockets: SocketTotals,
     /// Remarks about the captures: truncated files, steps of the clock, captures that overlap.
     pub notes: Vec<String>,
 }
@@ -217,6 +254,8 @@ impl Summary {
             incasts: t.incasts,
             largest_incast: t.largest_incast,
             largest: t.largest,
+            records: t.records,
+            sockets: t.sockets,
             notes,
         }
     }

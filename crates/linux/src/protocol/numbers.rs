@@ -6,6 +6,8 @@ pub mod number {
     pub const RECORD_PACKETS: u64 = 1;
     /// `FB_RECORD_TCP`.
     pub const RECORD_TCP: u64 = 2;
+    /// `FB_RECORD_HEADERS`.
+    pub const RECORD_HEADERS: u64 = 8;
     /// `FB_SCRIPT`.
     pub const SCRIPT: u64 = 4;
     /// `FB_GROUP_ECN`.

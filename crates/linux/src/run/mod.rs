@@ -8,12 +8,13 @@ mod tests;
 pub use self::conversation::{Failed, Watch, converse};
 
 use crate::apps::{Due, Hosts};
+use crate::capture::Captures;
 use crate::failures::Failures;
 use crate::link::Frame;
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::protocol::{
-    self, Event, Final, HostDrops, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what,
+    self, Event, Final, Header, HostDrops, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what,
 };
 use crate::sender;
 use crate::shim_rows::ShimState;
@@ -46,6 +47,7 @@ pub(crate) struct Run<'a> {
     /// Accounting of each connection's payload, as far as it has been processed.
     sums: IndexVec<ConnSlot, SumId>,
     packets: Series<PacketRow>,
+    captures: Option<Captures>,
     /// The warm-up is over; when it ended, and what had arrived by then for each transport.
     measuring: bool,
     measured_from: Time,
@@ -80,6 +82,7 @@ impl<'a> Run<'a> {
             sums: IndexVec::new(),
             samples: Series::default(),
             packets: Series::default(),
+            captures: Captures::new(experiment),
             measuring: experiment.observe.warmup == Time::ZERO,
             measured_from: Time::ZERO,
             arrived_before: IndexVec::repeat(0, experiment.groups.len()),
@@ -104,10 +107,18 @@ impl<'a> Run<'a> {
     /// Records, in the order of their times.
     fn note(&mut self, frame: Frame<'_>) -> Result<(), Failed> {
         match frame.kind {
+            Header::KIND => {
+                if let Some(captures) = &mut self.captures {
+                    frame.records().for_each(|r| captures.header(&r));
+                }
+            }
             Packet::KIND => frame.records().for_each(|r| self.packet(&r)),
             Leave::KIND => frame.records().for_each(|r: Leave| {
                 self.pass(r.time);
                 self.ports.leave(&r);
+                if let Some(captures) = &mut self.captures {
+                    captures.leave(&r);
+                }
             }),
             Tcp::KIND => frame.records().for_each(|r| self.tcp(&r)),
             Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
@@ -183,6 +194,9 @@ impl<'a> Run<'a> {
         self.ports.packet(p);
         self.failures.packet(p);
         let Some(slot) = self.hosts.slot(p.conn) else { return };
+        if let Some(captures) = &mut self.captures {
+            captures.packet(p, self.hosts.ends(slot, p.back != 0));
+        }
         let mss = self.hosts.mss(slot);
         let c = &mut self.hosts.connections[slot];
         if self.experiment.observe.packets && p.what == what::DELIVERED && c.datagram.is_none() {
@@ -416,7 +430,7 @@ impl<'a> Run<'a> {
             fingerprint: self.trace.fingerprint(),
             peak_connections: self.hosts.peak(),
             packets: self.packets,
-            captured: Series::default(),
+            captured: self.captures.map(Captures::rows).unwrap_or_default(),
             events,
             remark: String::new(),
             predicted: None,

@@ -2,13 +2,13 @@
 
 use crate::resolve::topology::switch_ports;
 use crate::schema::cx::Cx;
-use crate::schema::fields::Fields;
+use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{alternatives, did_you_mean, short};
-use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint, HEADER_BYTES};
+use forebay_experiment::capture::{Capture, CaptureFormat, CapturePlace, CapturePoint, Fate, IpVersion};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_types::{PortId, Time};
@@ -195,7 +195,7 @@ pub(crate) fn observe(
     Some((observe, Json::Object(echo)))
 }
 
-/// `capture` and `capture-bytes`.
+/// `capture`, and the keys that begin with it.
 fn captured(cx: &mut Cx, fields: &mut Fields<'_>, ports: &Ports<'_>, echo: &mut Map<String, Json>) -> Option<Capture> {
     let points = match fields.get("capture") {
         None => Some(Vec::new()),
@@ -204,23 +204,65 @@ fn captured(cx: &mut Cx, fields: &mut Fields<'_>, ports: &Ports<'_>, echo: &mut 
             capture_points(cx, &i.node, ports)
         }
     };
+    let ip = match fields.get("capture-ip") {
+        None => Some(IpVersion::default()),
+        Some(i) => {
+            echo.insert("capture-ip".into(), i.node.json());
+            named(cx, "`capture-ip`", &i.node, &IpVersion::NAMED)
+        }
+    };
     let frame_bytes = match fields.get("capture-bytes") {
         None => Some(None),
         Some(i) => {
             echo.insert("capture-bytes".into(), i.node.json());
-            frame_bytes(cx, &i.node).map(Some)
+            frame_bytes(cx, &i.node, ip.unwrap_or_default()).map(Some)
         }
     };
-    Some(Capture { points: points?, connections: None, frame_bytes: frame_bytes? })
+    let fates = match fields.get("capture-events") {
+        None => Some(None),
+        Some(i) => {
+            echo.insert("capture-events".into(), i.node.json());
+            fates(cx, &i.node)
+        }
+    };
+    let format = match fields.get("capture-format") {
+        None => Some(CaptureFormat::default()),
+        Some(i) => {
+            echo.insert("capture-format".into(), i.node.json());
+            named(cx, "`capture-format`", &i.node, &CaptureFormat::NAMED)
+        }
+    };
+    let (frame_bytes, ip, format) = (frame_bytes?, ip?, format?);
+    Some(Capture { points: points?, connections: None, fates: fates?, frame_bytes, ip, format })
+}
+
+/// The value of a word.
+fn named<T: Copy>(cx: &mut Cx, what: &str, node: &Node, values: &[(&str, T)]) -> Option<T> {
+    let legal: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    let name = word(node, what, &legal, &mut cx.sink)?;
+    values.iter().find(|(legal, _)| *legal == name).map(|(_, value)| *value)
+}
+
+/// `"all"`, the fate of packets, or a list of fates.
+fn fates(cx: &mut Cx, node: &Node) -> Option<Option<Vec<Fate>>> {
+    match &node.raw {
+        Raw::Text(t) if t == "all" => Some(None),
+        Raw::Array(list) => {
+            let all = list.iter().map(|n| named(cx, "an event of `capture-events`", n, &Fate::NAMED));
+            Some(Some(all.collect::<Option<Vec<Fate>>>()?))
+        }
+        _ => Some(Some(vec![named(cx, "`capture-events`", node, &Fate::NAMED)?])),
+    }
 }
 
 /// A length of at least the headers.
-fn frame_bytes(cx: &mut Cx, node: &Node) -> Option<u32> {
+fn frame_bytes(cx: &mut Cx, node: &Node, ip: IpVersion) -> Option<u32> {
     let bytes = quantity::bytes(cx, "`capture-bytes`", node)?.0;
-    match u32::try_from(bytes).ok().filter(|b| (HEADER_BYTES..=MAX_FRAME_BYTES).contains(b)) {
+    let least = ip.header_bytes();
+    match u32::try_from(bytes).ok().filter(|b| (least..=MAX_FRAME_BYTES).contains(b)) {
         Some(bytes) => Some(bytes),
         None => {
-            let label = format!("legal: {HEADER_BYTES}B, which holds all headers, to {MAX_FRAME_BYTES}B");
+            let label = format!("legal: {least}B, which holds all headers, to {MAX_FRAME_BYTES}B");
             cx.sink.error(node.at, format!("`capture-bytes` is {bytes}B"), label, None);
             None
         }

@@ -13,9 +13,7 @@ use crate::packet::LinkType;
 use input::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
 /// Longest frame that is accepted, in bytes: the largest snap length of libpcap. A longer one is a sign of damage.
 const MAX_FRAME: usize = 262_144;
@@ -25,6 +23,8 @@ const MAX_FRAME: usize = 262_144;
 pub struct Frame<'a> {
     /// Time of the capture, ns since the epoch of the file; finer digits are cut off.
     pub time_ns: u64,
+    /// Number of the interface in the section of the file; 0 in pcap files.
+    pub interface: u32,
     /// Format of the first header.
     pub link: LinkType,
     /// Bytes in the file, at most the snap length.
@@ -56,7 +56,7 @@ enum Format {
 #[derive(Debug, PartialEq, Eq)]
 enum Record {
     /// A frame: its bytes are the range of the input's data.
-    Frame { time_ns: Option<u64>, link: LinkType, start: usize, end: usize, wire_len: u32, record_len: usize },
+    Frame { time_ns: Option<u64>, interface: u32, link: LinkType, start: usize, end: usize, wire_len: u32, record_len: usize },
     /// A record without a frame, which was consumed.
     Other,
     /// The file ends here.
@@ -83,23 +83,6 @@ fn damaged<T>(message: impl Into<String>) -> Result<T, Problem> {
 }
 
 impl Capture {
-    /// Opens a file; `-` is standard input.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no capture.
-    pub fn open(path: &Path) -> Result<Capture, Error> {
-        let name = path.display().to_string();
-        if path == Path::new("-") {
-            return Capture::new("standard input", Box::new(io::stdin()), None);
-        }
-        let file = File::open(path).map_err(|e| Error::file(&name, e.to_string()))?;
-        let meta = file.metadata().map_err(|e| Error::file(&name, e.to_string()))?;
-        if meta.is_dir() {
-            return Err(Error::file(name, "is a directory; name the captures in it"));
-        }
-        Capture::new(&name, Box::new(file), meta.is_file().then_some(meta.len()))
-    }
-
     /// Reads a capture from `source`; `name` is for messages, `size` in bytes for progress.
     ///
     /// # Errors
@@ -127,12 +110,12 @@ impl Capture {
                 Format::Pcapng(pcapng) => pcapng.next(&mut self.input),
             };
             match record {
-                Ok(Record::Frame { time_ns, link, start, end, wire_len, record_len }) => {
+                Ok(Record::Frame { time_ns, interface, link, start, end, wire_len, record_len }) => {
                     // A simple packet block of pcapng has no time.
                     self.last_ns = time_ns.unwrap_or(self.last_ns);
                     let data = self.input.take(record_len);
                     let data = data.get(start..end).unwrap_or_default();
-                    return Ok(Some(Frame { time_ns: self.last_ns, link, data, wire_len }));
+                    return Ok(Some(Frame { time_ns: self.last_ns, interface, link, data, wire_len }));
                 }
                 Ok(Record::Other) => {}
                 Ok(Record::End) => {
@@ -184,26 +167,10 @@ impl Capture {
     }
 }
 
-/// Captures in the order of their first packets; files without packets and standard input keep their places at the end.
-///
-/// # Errors
-/// A file cannot be read, or is no capture.
-pub fn in_order(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    if let [one] = paths {
-        return Ok(vec![one.clone()]);
-    }
-    let mut all = Vec::new();
-    for path in paths {
-        let first = if path == Path::new("-") { None } else { Capture::open(path)?.next_frame()?.map(|f| f.time_ns) };
-        all.push((first.unwrap_or(u64::MAX), path.clone()));
-    }
-    all.sort_by_key(|(first, _)| *first);
-    Ok(all.into_iter().map(|(_, path)| path).collect())
-}
-
 /// Recognises the format by the first bytes, and reads the file header of pcap.
 fn detect(input: &mut Input) -> Result<Format, Problem> {
-    const LEGAL: &str = "legal: pcap and pcapng, as tcpdump, dumpcap and Wireshark write them";
+    const LEGAL: &str = "legal: pcap and pcapng, as tcpdump, dumpcap and Wireshark write them, the output of `nfdump -o csv`, \
+                         IPFIX records as JSON, and the output of `ss -tinmHO`";
     if !input.need(4)? {
         let empty = input.data().is_empty();
         let message = if empty { "is empty" } else { "is shorter than the header of a capture" };

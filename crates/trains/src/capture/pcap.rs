@@ -63,6 +63,6 @@ impl Pcap {
         if !input.need(end)? {
             return Ok(Record::Truncated);
         }
-        Ok(Record::Frame { time_ns: Some(time_ns), link: self.link, start, end, wire_len, record_len: end })
+        Ok(Record::Frame { time_ns: Some(time_ns), interface: 0, link: self.link, start, end, wire_len, record_len: end })
     }
 }

@@ -155,8 +155,8 @@ impl Pcapng {
                 "the packet claims {captured} captured bytes in a block of {len}, so the file is damaged here"
             ));
         }
-        let time_ns = Some(interface.resolution.ns(stamp));
-        Ok(Record::Frame { time_ns, link: interface.link, start: 28, end: 28 + captured, wire_len, record_len: len })
+        let (time_ns, link) = (Some(interface.resolution.ns(stamp)), interface.link);
+        Ok(Record::Frame { time_ns, interface: number as u32, link, start: 28, end: 28 + captured, wire_len, record_len: len })
     }
 
     /// A packet without a time stamp, of interface 0.
@@ -171,7 +171,15 @@ impl Pcapng {
         if captured > len - 16 {
             return damaged(format!("the packet has {captured} bytes in a block of {len}, so the file is damaged here"));
         }
-        Ok(Record::Frame { time_ns: None, link: interface.link, start: 12, end: 12 + captured, wire_len, record_len: len })
+        Ok(Record::Frame {
+            time_ns: None,
+            interface: 0,
+            link: interface.link,
+            start: 12,
+            end: 12 + captured,
+            wire_len,
+            record_len: len,
+        })
     }
 
     fn unknown_interface(&self, number: usize) -> Result<Record, Problem> {

@@ -46,6 +46,10 @@ pub(super) struct Direction {
     fin: bool,
     /// MSS option of this end's SYN: the largest payload that it receives.
     receives: Option<u16>,
+    /// The last new segment has PSH: the application had written no more.
+    pushed: bool,
+    /// The other end has sent data since the last new data.
+    answered: bool,
     recent: [Copied; RECENT],
     recent_next: u8,
     packets: u64,
@@ -100,6 +104,25 @@ impl Direction {
         false
     }
 
+    /// True if this packet of the direction has a SYN, data or a FIN that none before had.
+    pub(super) fn is_news(&self, s: &Segment) -> bool {
+        if s.flags.syn() {
+            return self.syn.is_none_or(|(seq, _)| seq != s.seq);
+        }
+        let end = self.sequence.extend(s.seq).saturating_add(u64::from(s.payload));
+        !self.sequence.is_known() || (s.payload > 0 && end > self.sequence.max()) || (s.flags.fin() && !self.fin)
+    }
+
+    /// True if this packet of the other end acknowledges data of the direction for the first time.
+    pub(super) fn is_acknowledged_anew(&self, s: &Segment) -> bool {
+        self.sequence.is_known() && self.sequence.extend(s.ack) > self.sequence.una()
+    }
+
+    /// The other end has sent data.
+    pub(super) fn answered(&mut self) {
+        self.answered = true;
+    }
+
     /// Counts a packet, and processes its time stamp and SYN.
     #[inline]
     pub(super) fn sent(&mut self, s: &Segment, now: u64) {
@@ -147,6 +170,7 @@ impl Direction {
                     self.rtt.time(end, now);
                 }
                 self.new_data((bytes, packets), now, path, options, step);
+                self.pushed = s.flags.psh();
             }
             // A retransmission follows at the earliest a round trip after the later data.
             Place::Late(since) if now.saturating_sub(since) < path.min_rtt.unwrap_or(REORDERING_NS) => self.reordered += 1,
@@ -166,8 +190,13 @@ impl Direction {
         // the sender later, which the threshold allows for.
         let outstanding = self.sequence.has_acks() && self.sequence.una() < self.sequence.max() - bytes;
         let quiet = if outstanding { now } else { last.max(self.last_ack) };
+        let pause = now.saturating_sub(quiet);
+        // An application whose data is all acknowledged, as the sender knows, has written again if it had pushed the last segment, or has got an answer.
+        let is_idle = self.sequence.has_acks() && !outstanding && pause >= path.sender_side;
+        let pause = if is_idle && (self.pushed || self.answered) { u64::MAX } else { pause };
+        (self.pushed, self.answered) = (false, false);
         let threshold = threshold.saturating_add(path.sender_side);
-        self.messages.add(&NewData { pause: now.saturating_sub(quiet), threshold, ..data }, &mut step.message);
+        self.messages.add(&NewData { pause, threshold, ..data }, &mut step.message);
     }
 
     fn retransmission(&mut self, start: u64, end: u64, packets: u64, now: u64, path: &Path) {

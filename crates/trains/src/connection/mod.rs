@@ -23,6 +23,11 @@ pub(crate) struct Output<'a, S> {
 /// Time after which a closed connection may be dropped, ns: ACKs of the last FIN and retransmissions of it arrive.
 const LINGER_NS: u64 = 1_000_000_000;
 
+/// Time from the end of the handshake to the first data of an application that had the message when it opened the connection: at most this part of the RTT,
+/// or this time in ns. Our choice: an application takes some microseconds from connect() to its first write.
+const FIRST_WRITE_RTT: u64 = 4;
+const FIRST_WRITE_NS: u64 = 20_000;
+
 /// A connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
@@ -31,8 +36,12 @@ pub(crate) struct Connection {
     ends: [Host; 2],
     /// Data of each end.
     directions: [Direction; 2],
+    /// Interface at which the packets of each end are followed: the first one that has shown them.
+    interfaces: [Option<u32>; 2],
     /// The end that sent a SYN without ACK.
     opener: Option<usize>,
+    /// Time of its first packet after the SYN, ns.
+    established_ns: Option<u64>,
     handshake_rtt: Option<u64>,
     handshake_over: bool,
     reset: bool,
@@ -58,7 +67,9 @@ impl Connection {
             number,
             ends,
             directions: [Direction::default(); 2],
+            interfaces: [None; 2],
             opener: None,
+            established_ns: None,
             handshake_rtt: None,
             handshake_over: false,
             reset: false,
@@ -116,11 +127,28 @@ impl Connection {
         }
     }
 
-    /// Processes a segment.
+    /// True if the segment of end `from` is a copy at a further interface of one that was captured: it has nothing new. One that has moves the end to
+    /// its interface, as when a network card is replaced by another one of a bond.
     #[inline]
-    pub(crate) fn handle<S: Sink>(&mut self, s: &Segment, now: u64, out: &mut Output<'_, S>) -> Outcome {
+    fn is_elsewhere(&mut self, from: usize, s: &Segment, interface: u32) -> bool {
+        let followed = *self.interfaces[from].get_or_insert(interface);
+        if followed == interface {
+            return false;
+        }
+        let resets = s.flags.rst() && !self.reset;
+        let acknowledges = s.flags.ack() && self.directions[1 - from].is_acknowledged_anew(s);
+        let has_news = resets || acknowledges || self.directions[from].is_news(s);
+        if has_news {
+            self.interfaces[from] = Some(interface);
+        }
+        !has_news
+    }
+
+    /// Processes a segment that was captured at a time, ns, on an interface.
+    #[inline]
+    pub(crate) fn handle<S: Sink>(&mut self, s: &Segment, (now, interface): (u64, u32), out: &mut Output<'_, S>) -> Outcome {
         let from = self.direction(s);
-        if self.directions[from].is_copy(s) {
+        if self.is_elsewhere(from, s, interface) || self.directions[from].is_copy(s) {
             return Outcome::Copy;
         }
         self.last_ns = self.last_ns.max(now);
@@ -145,6 +173,7 @@ impl Connection {
         let path = self.path(from, timestamps, out.options);
         step.train_began = false;
         self.directions[from].data(s, now, &path, out.options, &mut step);
+        self.directions[1 - from].answered();
         self.emit(from, &mut step, out);
         if step.train_began { Outcome::TrainBegan(path.rtt.map(|rtt| rtt as u64)) } else { Outcome::Counted }
     }
@@ -164,6 +193,7 @@ impl Connection {
         if self.opener != Some(from) || !s.flags.ack() {
             return;
         }
+        self.established_ns = Some(now);
         if let Some(answer) = self.directions[1 - from].syn_once() {
             self.directions[1 - from].rtt.add(now.saturating_sub(answer));
         }
@@ -198,7 +228,11 @@ impl Connection {
     }
 
     fn emit_message<S: Sink>(&self, from: usize, b: &Burst, out: &mut Output<'_, S>) {
-        let opened = self.directions[from].syn().filter(|_| self.opener == Some(from) && b.gap.is_none());
+        // After a pause, the application has opened the connection before it had the message.
+        let pause = self.established_ns.map_or(0, |established| b.start.saturating_sub(established));
+        let connect = self.handshake_rtt.map_or(b.threshold, |rtt| (rtt / FIRST_WRITE_RTT).max(FIRST_WRITE_NS));
+        let is_first = self.opener == Some(from) && b.gap.is_none() && pause <= connect;
+        let opened = self.directions[from].syn().filter(|_| is_first);
         let message = Message {
             connection: self.number,
             src: self.ends[from],

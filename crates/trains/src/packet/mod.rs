@@ -101,6 +101,11 @@ impl Flags {
         self.0 & 0x04 != 0
     }
 
+    /// Push: usually the last segment of a write of the application.
+    pub fn psh(self) -> bool {
+        self.0 & 0x08 != 0
+    }
+
     /// The acknowledgement number is valid.
     pub fn ack(self) -> bool {
         self.0 & 0x10 != 0

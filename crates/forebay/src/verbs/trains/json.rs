@@ -77,6 +77,11 @@ pub(super) fn document(s: &Summary, options: &Options, answer: &Answer, names: &
         "retransmissions": kinds(&s.retransmissions), "timeouts": s.timeouts, "reordered": s.reordered, "marked": s.marked,
         "duplicates_reported": s.duplicates_reported,
         "incast": {"events": s.incasts, "largest": s.largest_incast.map(|i| incast(&i, names))},
+        "flow_records": s.records,
+        "sockets": {
+            "count": s.sockets.count, "by_cc": s.sockets.by_cc, "retransmitted": s.sockets.retransmitted.0, "data_segments": s.sockets.retransmitted.1,
+            "rwnd_limited": s.sockets.limited[0], "sndbuf_limited": s.sockets.limited[1], "app_limited": s.sockets.limited[2], "ecn": s.sockets.ecn,
+        },
         "largest_connections": s.largest.iter().map(|c| connection(c, names)).collect::<Vec<_>>(),
         "files": written,
     })

@@ -9,8 +9,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data, warn};
 use crate::terminal::progress::{ProgressFormat, as_event};
 use crate::terminal::{grid, style, wrap};
-use forebay_trains::capture::{Capture, in_order};
-use forebay_trains::{Analysis, Anonymise, Error, Gap, HostNames, Options, Resample, Summary, answer};
+use forebay_trains::{Analysis, Anonymise, Error, Gap, HostNames, InputFile, Options, Resample, Summary, answer, in_order};
 use forebay_types::{Rate, Time};
 use outputs::{CsvFolder, ScenarioFile};
 use progress::Progress;
@@ -20,7 +19,8 @@ use std::path::PathBuf;
 
 /// Analyze packet trains, RTTs, retransmissions and incast in captures, or write a scenario with their traffic
 ///
-/// Captures are pcap or pcapng files of TCP; `-` is standard input. A packet train is a burst of packets of a connection in one direction: a pause longer
+/// Captures are pcap or pcapng files of TCP; `-` is standard input. Flow records (`nfdump -o csv`, IPFIX as JSON) and snapshots of sockets (`ss -tinmHO`)
+/// are read too, and have no trains. A packet train is a burst of packets of a connection in one direction: a pause longer
 /// than the gap begins the next. Captures of a few header bytes per packet suffice: `tcpdump -s 96`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Seconds after which an idle connection is ended and its memory is reused
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     idle: u64,
+    /// Seconds up to which a flow record continues the one before: the inactive time-out of the collector
+    #[arg(long, value_name = "S", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    join: u64,
     /// Output format
     #[arg(long, value_enum, default_value_t = NumberFormat::Table)]
     format: NumberFormat,
@@ -104,6 +107,7 @@ impl Args {
             incast_senders: self.incast as usize,
             mss: self.mss,
             idle_ns: self.idle * 1_000_000_000,
+            join_ns: self.join * 1_000_000_000,
             ..Options::default()
         }
     }
@@ -136,8 +140,8 @@ fn analyze(args: &Args, kind: ProgressFormat) -> Result<(), Failure> {
     let mut analysis = Analysis::new(options.clone(), (tables, (list, resample)));
     let mut progress = Progress::new(kind, &captures);
     for path in &captures {
-        let mut capture = Capture::open(path)?;
-        let stopped = analysis.read(&mut capture, |bytes| {
+        let mut file = InputFile::open(path)?;
+        let stopped = analysis.read_file(&mut file, |bytes| {
             progress.tick(bytes);
             if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -145,10 +149,14 @@ fn analyze(args: &Args, kind: ProgressFormat) -> Result<(), Failure> {
             progress.clear();
             return Err(Failure::Interrupted);
         }
-        progress.file_done(capture.offset());
+        progress.file_done(file.offset());
     }
     progress.clear();
     let (summary, (tables, (list, resample))) = analysis.finish();
+    if scenario.is_some() && summary.messages == 0 && summary.sockets.count > 0 {
+        let text = "snapshots of sockets have no times of messages, so there is no scenario to write; capture packets, or name flow records";
+        return Err(Failure::Usage(text.into()));
+    }
     let mut written = Vec::new();
     if let (Some(folder), Some(tables)) = (&folder, tables) {
         written.extend(folder.finish(tables, &summary)?);
@@ -171,11 +179,9 @@ fn conclude(args: &Args, summary: &Summary, options: &Options, names: &HostNames
         return print_data(&format!("{:#}\n", json::document(summary, options, &answer, names, written)));
     }
     let mut out = format!("{}\n", answer.first);
-    if summary.segments > 0 {
-        let fancy = style::stdout();
-        for table in [&answer.trains, &answer.connections] {
-            out.push_str(&format!("\n{}", grid::render(table, wrap::stdout(), fancy)));
-        }
+    let tables = [(summary.segments > 0, &answer.trains), (summary.connections > 0, &answer.connections)];
+    for (_, table) in tables.into_iter().filter(|(shown, _)| *shown) {
+        out.push_str(&format!("\n{}", grid::render(table, wrap::stdout(), style::stdout())));
     }
     out.push('\n');
     answer.lines.iter().for_each(|line| out.push_str(&format!("{line}\n")));
@@ -184,7 +190,7 @@ fn conclude(args: &Args, summary: &Summary, options: &Options, names: &HostNames
         out.push_str(&format!("`forebay run {}` simulates it\n", path.display()));
     }
     print(&out)?;
-    if summary.connections > 0 && summary.opened == 0 {
+    if summary.segments > 0 && summary.opened == 0 {
         warn("no SYN was captured: sizes of packets are guessed (--mss), and connections may have begun before the capture");
     }
     Ok(())

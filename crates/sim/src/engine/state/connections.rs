@@ -118,7 +118,6 @@ impl SimState {
         let connection = CapturedConnection {
             number: first.map_or(new.conn_id, |(_, first)| first.conn_id),
             own: new.conn_id,
-            reversed: first.is_some(),
             reverse_of: first.map(|(other, first)| (other, first.generation)),
             hosts: (spec.src, spec.dst),
             isn: new.isn,

@@ -6,7 +6,7 @@ use forebay_experiment::capture::{Capture, CapturedPacket, PacketEvent, SACK_BLO
 use forebay_experiment::series::Series;
 use forebay_experiment::skb::TIMESTAMPS;
 use forebay_experiment::streams::RngStream;
-use forebay_types::{ConnSlot, NodeId, Time};
+use forebay_types::{ConnSlot, NodeId, Time, mix};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -16,12 +16,10 @@ const NO_DATA_WINDOW: u16 = u16::MAX;
 /// A connection of the simulator, whose data flows in one direction, as its packets show it.
 #[derive(Debug, Clone)]
 pub(crate) struct CapturedConnection {
-    /// Its number; of the second of two connections that are one in both directions, that of the first.
+    /// Its number; of the second of two connections that are one in both directions, that of the first. The host of the second one opens both.
     pub number: u64,
     /// Its number in the tables.
     pub own: u64,
-    /// True for the second one: its data flows to the host that has opened the connection.
-    pub reversed: bool,
     /// Slot and generation of the first one, which gets the initial sequence number of the second.
     pub reverse_of: Option<(ConnSlot, u8)>,
     /// Host of the sender, and of the receiver.
@@ -99,7 +97,7 @@ impl CaptureLog {
     }
 
     /// Adds a packet to the capture of some interfaces.
-    pub(super) fn add(&mut self, interfaces: &[u32], inbound: bool, seen: &Seen<'_>) {
+    pub(super) fn add(&mut self, interfaces: impl Iterator<Item = u32>, inbound: bool, seen: &Seen<'_>) {
         let p = seen.packet;
         let key = (p.conn, p.generation());
         let Some(known) =
@@ -108,9 +106,12 @@ impl CaptureLog {
             return;
         };
         let back = p.has(flag::ACK);
+        // Its data flows to the host that has opened the connection.
+        let is_accepting = known.reverse.is_some() && known.c.reverse_of.is_none();
         let (src, dst) = if back { (known.c.hosts.1, known.c.hosts.0) } else { known.c.hosts };
+        let ip_id = ip_id(known.c.own, p);
         let payload = if back || p.has(flag::PROBE) || (p.has(flag::SYN) && !p.has(flag::DATAGRAM)) { 0 } else { p.len };
-        for &interface in interfaces {
+        for interface in interfaces {
             // Sequence numbers of ACKs are those of the data that the same host sends.
             let sent =
                 known.reverse.filter(|_| back).and_then(|(slot, generation)| self.next.get(&(slot, generation, interface)));
@@ -123,16 +124,20 @@ impl CaptureLog {
                     *next = end;
                 }
             }
+            if !self.capture.has(seen.event) {
+                continue;
+            }
             self.rows.push(CapturedPacket {
                 time_ps: seen.time.0,
                 interface,
                 inbound,
                 event: seen.event,
                 conn_id: known.c.number,
-                back: back != known.c.reversed,
+                back: back != is_accepting,
                 src,
                 dst,
                 payload,
+                ip_id,
                 ecn: p.ecn() as u8,
                 class: p.class(),
                 tcp,
@@ -146,6 +151,14 @@ impl CaptureLog {
         rows.sort();
         rows
     }
+}
+
+/// Identification of a packet of connection `own`. The simulator has none: it is drawn from the fields of the packet that stay the same on its path, of which
+/// the send time differs from that of a retransmission. RFC 6864 section 4.1 leaves the value open. Not zero, which means no identification.
+fn ip_id(own: u64, p: &Packet) -> u16 {
+    let fields = [own, u64::from(p.seq) << 32 | u64::from(p.ts), u64::from(p.flags & flag::ACK) << 32 | u64::from(p.wire)];
+    let hash = fields.iter().fold(0, |hash, field| mix(hash ^ field));
+    ((hash >> 48) as u16).max(1)
 }
 
 /// TCP header of a packet. `sent` is the sequence number behind the data that the host of an ACK has sent.

@@ -8,13 +8,24 @@ use forebay_types::Time;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::PoisonError;
 
+/// A packet in the ring of a port that the far end has not taken.
+#[derive(Debug, Clone, Copy)]
+struct OnLink {
+    /// Its place in the ring.
+    position: u32,
+    /// Time at which it entered the ring.
+    entered: Time,
+    /// True if this port has marked it.
+    marked: bool,
+}
+
 /// Tap of a link: the packets on it, and the decisions of the port's queue about them.
 #[derive(Debug)]
 pub(crate) struct LinkTap {
     log: SharedLog,
     interfaces: PortInterfaces,
-    /// Places in the ring of the packets that have not been taken by the far end, and whether this port has marked each.
-    places: VecDeque<(u32, bool)>,
+    /// In the order of the ring.
+    places: VecDeque<OnLink>,
     /// Waiting packets that a buffered discipline has marked.
     marked: BTreeSet<u32>,
     /// True if the packet that enters the link next is one of them.
@@ -45,10 +56,10 @@ impl LinkTap {
         }
     }
 
-    /// The packet that enters the ring at `position` is on the link, `marked` by a FIFO or by the discipline that has just released it.
-    pub(in crate::net) fn enter(&mut self, position: u32, marked: bool) {
+    /// A packet enters the ring at `position` at the time `entered`, `marked` by a FIFO or by the discipline that has just released it.
+    pub(in crate::net) fn enter(&mut self, entered: Time, position: u32, marked: bool) {
         let marked = std::mem::take(&mut self.enters_marked) | marked;
-        self.places.push_back((position, marked));
+        self.places.push_back(OnLink { position, entered, marked });
     }
 
     /// The discipline has marked a waiting packet.
@@ -95,7 +106,13 @@ impl LinkTap {
     }
 
     fn drop(&mut self, (time, packet, extra): (Time, &Packet, Option<&Extra>), event: PacketEvent) {
-        self.log().add(&self.interfaces.outgoing, false, &Seen { time, packet, extra, event });
+        self.log().add(self.own(), false, &Seen { time, packet, extra, event });
+    }
+
+    /// Interfaces of the port and of its host.
+    fn own(&self) -> impl Iterator<Item = u32> {
+        let PortInterfaces { outgoing, sending, .. } = &self.interfaces;
+        outgoing.iter().chain(sending).copied()
     }
 
     /// The far end takes a packet for whose position `arrived` is true, damaged or not, over a link with this delay.
@@ -106,35 +123,47 @@ impl LinkTap {
         damaged: bool,
         (packet, extra): (&Packet, Option<&Extra>),
     ) {
-        let Some(&(_, marked)) = self.places.front().filter(|place| arrived(place.0)) else { return };
+        let Some(&place) = self.places.front().filter(|place| arrived(place.position)) else { return };
         self.places.pop_front();
-        self.pass(delay, marked, damaged, (packet, extra));
+        self.pass(delay, place, damaged, (packet, extra));
         if !damaged {
-            let seen = Seen { time: packet.arrival, packet, extra, event: PacketEvent::Passed };
-            self.log().add(&self.interfaces.incoming, true, &seen);
+            self.arrive(packet, extra);
         }
     }
 
-    fn pass(&mut self, delay: Time, marked: bool, damaged: bool, (packet, extra): (&Packet, Option<&Extra>)) {
-        let event = match (damaged, marked) {
+    fn pass(&mut self, delay: Time, place: OnLink, damaged: bool, (packet, extra): (&Packet, Option<&Extra>)) {
+        let event = match (damaged, place.marked) {
             (true, _) => PacketEvent::LostOnLink,
             (false, true) => PacketEvent::Marked,
             (false, false) => PacketEvent::Passed,
         };
-        let time = packet.arrival.saturating_sub(delay);
-        self.log().add(&self.interfaces.outgoing, false, &Seen { time, packet, extra, event });
+        self.leave_at(packet.arrival.saturating_sub(delay), place, event, (packet, extra));
+    }
+
+    /// Captures a packet that leaves the port at `departure`, and that its host has handed over before.
+    fn leave_at(&self, departure: Time, place: OnLink, event: PacketEvent, (packet, extra): (&Packet, Option<&Extra>)) {
+        let PortInterfaces { outgoing, sending, .. } = &self.interfaces;
+        let mut log = self.log();
+        log.add(outgoing.iter().copied(), false, &Seen { time: departure, packet, extra, event });
+        log.add(sending.iter().copied(), false, &Seen { time: place.entered, packet, extra, event });
+    }
+
+    /// Captures a packet that the host at the far end has received.
+    fn arrive(&self, packet: &Packet, extra: Option<&Extra>) {
+        let seen = Seen { time: packet.arrival, packet, extra, event: PacketEvent::Passed };
+        self.log().add(self.interfaces.incoming.iter().copied(), true, &seen);
     }
 
     /// Reports the packets that have left the port by `end` and are still on a link with this delay.
     pub(in crate::net) fn flush<'a>(&mut self, end: Time, delay: Time, at: impl Fn(u32) -> (&'a Packet, Option<&'a Extra>)) {
-        while let Some((position, marked)) = self.places.pop_front() {
-            let (packet, extra) = at(position);
+        while let Some(place) = self.places.pop_front() {
+            let (packet, extra) = at(place.position);
+            if packet.arrival.saturating_sub(delay) > end {
+                continue;
+            }
+            self.pass(delay, place, false, (packet, extra));
             if packet.arrival <= end {
-                self.pass(delay, marked, false, (packet, extra));
-                let seen = Seen { time: packet.arrival, packet, extra, event: PacketEvent::Passed };
-                self.log().add(&self.interfaces.incoming, true, &seen);
-            } else if packet.arrival.saturating_sub(delay) <= end {
-                self.pass(delay, marked, false, (packet, extra));
+                self.arrive(packet, extra);
             }
         }
     }
@@ -147,12 +176,12 @@ impl LinkTap {
         first: u32,
         packet: impl Fn(u32) -> (&'a Packet, Option<&'a Extra>),
     ) {
-        let begin = self.places.partition_point(|p| (p.0.wrapping_sub(first) as i32) < 0);
-        for (position, _) in self.places.split_off(begin) {
-            let (p, extra) = packet(position);
+        let begin = self.places.partition_point(|p| (p.position.wrapping_sub(first) as i32) < 0);
+        for place in self.places.split_off(begin) {
+            let (p, extra) = packet(place.position);
             let departure = p.arrival.saturating_sub(delay);
             if departure <= at {
-                self.drop((departure, p, extra), PacketEvent::LostOnLink);
+                self.leave_at(departure, place, PacketEvent::LostOnLink, (p, extra));
             } else {
                 self.drop((at, p, extra), PacketEvent::DroppedDown);
             }

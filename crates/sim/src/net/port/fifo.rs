@@ -116,7 +116,7 @@ impl Port {
         let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
         self.add_sojourn(departure - entered);
-        self.enter_link(packet, mark);
+        self.enter_link(start, packet, mark);
         let mut arrival = departure + self.delay;
         if self.jitter.is_on() {
             arrival = self.delayed(arrival, Time::ZERO);
@@ -212,7 +212,7 @@ impl Port {
                 return Err(Refusal::Dropped);
             }
         };
-        self.enter_link(packet, mark);
+        self.enter_link(now, packet, mark);
         Ok(mark)
     }
 

@@ -63,17 +63,17 @@ impl Port {
         self.hooks.as_mut()?.tap()
     }
 
-    /// Applies the errors of the link to a packet that is about to enter the ring, marked or not (`Ce` or `NotEct`), and captures it.
+    /// Applies the errors of the link to a packet that is about to enter the ring at `now`, marked or not (`Ce` or `NotEct`), and captures it.
     #[inline]
-    pub(in crate::net) fn enter_link(&mut self, packet: &Packet, mark: Codepoint) {
+    pub(in crate::net) fn enter_link(&mut self, now: Time, packet: &Packet, mark: Codepoint) {
         if self.hooks.is_some() {
-            self.enter_hooked_link(packet, mark);
+            self.enter_hooked_link(now, packet, mark);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn enter_hooked_link(&mut self, packet: &Packet, mark: Codepoint) {
+    fn enter_hooked_link(&mut self, now: Time, packet: &Packet, mark: Codepoint) {
         let position = self.ring.tail();
         let Some(hooks) = &mut self.hooks else { return };
         if let Some(errors) = &mut hooks.errors
@@ -82,7 +82,7 @@ impl Port {
             self.events.damaged += 1;
         }
         if let Some(tap) = &mut hooks.tap {
-            tap.enter(position, mark == Codepoint::Ce && packet.ecn() != Codepoint::Ce);
+            tap.enter(now, position, mark == Codepoint::Ce && packet.ecn() != Codepoint::Ce);
         }
     }
 

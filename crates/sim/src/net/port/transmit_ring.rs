@@ -648,7 +648,7 @@ impl Port {
         let arrival = (departure + self.delay + late).max(self.latest + Time(1));
         self.latest = arrival;
         self.add_sojourn(departure - entered);
-        self.enter_link(packet, Codepoint::NotEct);
+        self.enter_link(now, packet, Codepoint::NotEct);
         self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
         if let Some(extra) = extra {
             self.ring.push_extra(extra);
