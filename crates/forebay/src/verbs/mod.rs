@@ -10,6 +10,7 @@ pub(crate) mod detach;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod hosts;
+pub(crate) mod import;
 pub(crate) mod kernel;
 pub(crate) mod licenses;
 pub(crate) mod list;
