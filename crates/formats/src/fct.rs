@@ -56,7 +56,7 @@ fn address(node: u32) -> u32 {
 /// Writes flows, which are in the order of their starts.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(out: &mut dyn Write, flows: &[CompletedFlow]) -> io::Result<()> {
     let mut ports: HashMap<(u32, u32), u32> = HashMap::new();
     let mut rows: Vec<(u64, u32, &CompletedFlow)> = Vec::with_capacity(flows.len());

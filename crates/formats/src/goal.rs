@@ -17,85 +17,19 @@
 
 use crate::FileError;
 use crate::fabric::Node;
-use crate::flow_set::{After, Flow, FlowSet};
-use forebay_types::Time;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-
-/// Operation of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Nanoseconds.
-    Calc(u64),
-    /// Number of the message.
-    Send(usize),
-    /// Number of the message, once it is matched.
-    Recv(usize),
-}
-
-#[derive(Debug)]
-struct Operation {
-    line: usize,
-    kind: Kind,
-    /// Operations that end first.
-    requires: Vec<usize>,
-    /// Operations that start first.
-    starts: Vec<usize>,
-}
-
-/// A message; its number is that of its flow.
-#[derive(Debug)]
-struct Message {
-    src: usize,
-    dst: usize,
-    bytes: u64,
-    line: usize,
-}
-
-/// Ends of messages, `None` for the start of the run, each with the time after it that an operation waits for, ns.
-type Ready = BTreeMap<Option<usize>, u64>;
-
-#[derive(Debug, Default)]
-struct Schedule {
-    ranks: Vec<Vec<Operation>>,
-    messages: Vec<Message>,
-    /// Receives in the order of the file: rank, operation, source, tag and size.
-    receives: Vec<(usize, usize, usize, u64, u64)>,
-    /// Messages that no receive has taken, by source, destination and tag.
-    sent: HashMap<(usize, usize, u64), VecDeque<usize>>,
-}
+use crate::flow_set::FlowSet;
+use crate::schedule::Schedule;
+use std::collections::HashMap;
 
 /// Reads a schedule. Rank `r` is host `r` of `hosts`.
 ///
 /// # Errors
 /// Lines that are no operation, messages without a receive, and schedules that never end.
 pub(crate) fn read(file: &str, text: &str, hosts: &[Node], notes: &mut Vec<String>) -> Result<FlowSet, FileError> {
-    let mut schedule = parse(file, text)?;
-    if schedule.ranks.len() > hosts.len() {
-        return Err(FileError::of(file, format!("{} ranks, and the network has {} hosts", schedule.ranks.len(), hosts.len())));
-    }
-    schedule.match_receives(file)?;
-    let ready = schedule.ready(file)?;
-    let mut set = FlowSet { flows: Vec::with_capacity(ready.len()), dependent: true };
-    for (id, (message, ready)) in schedule.messages.iter().zip(ready).enumerate() {
-        let after = ready.into_iter().map(|(flow, ns)| After { flow: flow.map(|f| f as u64), pause: Time::from_ns(ns) });
-        set.flows.push(Flow {
-            src: hosts[message.src],
-            dst: hosts[message.dst],
-            bytes: message.bytes,
-            start: Time::ZERO,
-            class: None,
-            id: id as u64,
-            after: after.collect(),
-        });
-    }
-    if set.flows.is_empty() {
-        return Err(FileError::of(file, "the schedule has no messages"));
-    }
-    notes.push(format!(
-        "{file}: rank r is host r of the network; {} ranks send {} messages",
-        schedule.ranks.len(),
-        set.flows.len()
-    ));
+    let schedule = parse(file, text)?;
+    let ranks = schedule.ranks();
+    let set = schedule.flows(file, hosts, &|(_, line, text)| FileError::at(file, line, text))?;
+    notes.push(format!("{file}: rank r is host r of the network; {ranks} ranks send {} messages", set.flows.len()));
     notes.push("calculations of a rank that do not wait for each other overlap, whatever their `cpu`".into());
     Ok(set)
 }
@@ -120,7 +54,7 @@ fn parse(file: &str, text: &str) -> Result<Schedule, FileError> {
             (["num_ranks", n], None, None) => {
                 let n = n.parse().ok().filter(|n| (1..=1 << 20).contains(n));
                 count = Some(n.ok_or_else(|| error("num_ranks is an integer, 1 to 1048576".into()))?);
-                schedule.ranks.resize_with(count.unwrap_or(0), Vec::new);
+                schedule = Schedule::new(count.unwrap_or(0));
             }
             (_, _, None) => {
                 return Err(error("the file does not begin with `num_ranks`; is it binary GOAL? Convert it to text".into()));
@@ -128,7 +62,7 @@ fn parse(file: &str, text: &str) -> Result<Schedule, FileError> {
             (["rank", r, "{"], None, Some(n)) => {
                 let r = r.parse::<usize>().ok().filter(|r| *r < n);
                 let r = r.ok_or_else(|| error(format!("the rank is not an integer, 0 to {}", n - 1)))?;
-                if !schedule.ranks[r].is_empty() {
+                if schedule.is_described(r) {
                     return Err(error(format!("rank {r} is described twice")));
                 }
                 rank = Some(r);
@@ -141,10 +75,9 @@ fn parse(file: &str, text: &str) -> Result<Schedule, FileError> {
                     found.ok_or_else(|| error(format!("rank {r} has no operation `{label}` above this line")))
                 };
                 let (waiting, first) = (find(waiting)?, find(first)?);
-                let operation = &mut schedule.ranks[r][waiting];
                 match *how {
-                    "requires" => operation.requires.push(first),
-                    _ => operation.starts.push(first),
+                    "requires" => schedule.requires(r, waiting, first),
+                    _ => schedule.starts_after(r, waiting, first),
                 }
             }
             (words, Some(r), Some(n)) => {
@@ -152,14 +85,12 @@ fn parse(file: &str, text: &str) -> Result<Schedule, FileError> {
                     [label, rest @ ..] if label.ends_with(':') => (Some(label.trim_end_matches(':')), rest),
                     all => (None, all),
                 };
-                let index = schedule.ranks[r].len();
+                let index = operation(&mut schedule, words, r, (n, line_number)).map_err(error)?;
                 if let Some(label) = label
                     && labels.insert(label.to_owned(), index).is_some()
                 {
                     return Err(error(format!("rank {r} has two operations `{label}`")));
                 }
-                let kind = schedule.operation(words, (r, index), (n, line_number)).map_err(error)?;
-                schedule.ranks[r].push(Operation { line: line_number, kind, requires: Vec::new(), starts: Vec::new() });
             }
             (_, None, _) => return Err(error("this line is outside of `rank r { ... }`".into())),
         }
@@ -171,121 +102,38 @@ fn parse(file: &str, text: &str) -> Result<Schedule, FileError> {
     }
 }
 
-impl Schedule {
-    /// Reads the operation number `index` of rank `r`, and notes its message.
-    fn operation(&mut self, words: &[&str], (r, index): (usize, usize), (ranks, line): (usize, usize)) -> Result<Kind, String> {
-        let (size, peer, rest) = match words {
-            ["calc", ns, rest @ ..] => {
-                options(rest)?;
-                return ns.parse().map(Kind::Calc).map_err(|_| format!("calc `{ns}` is not a number of nanoseconds"));
-            }
-            ["send", size, "to", peer, rest @ ..] | ["recv", size, "from", peer, rest @ ..] => (*size, *peer, rest),
-            _ => {
-                return Err("this is no operation; legal: `send 4096b to 3 tag 7`, `recv 4096b from 1 tag 7`, `calc 1200`, `a requires b`, \
-                            `a irequires b`"
-                    .into());
-            }
-        };
-        let bytes = size.strip_suffix('b').and_then(|n| n.parse::<u64>().ok()).filter(|n| *n > 0);
-        let bytes = bytes.ok_or_else(|| format!("size `{size}` is not a number of bytes such as 4096b, at least 1b"))?;
-        let tag = options(rest)?;
-        let sends = words[0] == "send";
-        let (Ok(peer), Ok(tag)) = (peer.parse::<usize>(), tag.parse::<u64>()) else {
-            return Err(format!(
-                "`{peer}`, tag {tag}: a receive from any source, or of any tag, is not read: its message is not known before the run"
-            ));
-        };
-        if peer >= ranks || peer == r {
-            return Err(format!("rank {peer}; legal: 0 to {} without {r} itself", ranks - 1));
+/// Reads an operation of rank `r`, and returns its number there.
+fn operation(schedule: &mut Schedule, words: &[&str], r: usize, (ranks, line): (usize, usize)) -> Result<usize, String> {
+    let (size, peer, rest) = match words {
+        ["calc", ns, rest @ ..] => {
+            options(rest)?;
+            let ns = ns.parse().map_err(|_| format!("calc `{ns}` is not a number of nanoseconds"))?;
+            return Ok(schedule.calc(r, line, ns));
         }
-        if !sends {
-            self.receives.push((r, index, peer, tag, bytes));
-            return Ok(Kind::Recv(usize::MAX));
+        ["send", size, "to", peer, rest @ ..] | ["recv", size, "from", peer, rest @ ..] => (*size, *peer, rest),
+        _ => {
+            return Err(
+                "this is no operation; legal: `send 4096b to 3 tag 7`, `recv 4096b from 1 tag 7`, `calc 1200`, `a requires b`, \
+                        `a irequires b`"
+                    .into(),
+            );
         }
-        let number = self.messages.len();
-        self.messages.push(Message { src: r, dst: peer, bytes, line });
-        self.sent.entry((r, peer, tag)).or_default().push_back(number);
-        Ok(Kind::Send(number))
+    };
+    let bytes = size.strip_suffix('b').and_then(|n| n.parse::<u64>().ok()).filter(|n| *n > 0);
+    let bytes = bytes.ok_or_else(|| format!("size `{size}` is not a number of bytes such as 4096b, at least 1b"))?;
+    let tag = options(rest)?;
+    let (Ok(peer), Ok(tag)) = (peer.parse::<usize>(), tag.parse::<u64>()) else {
+        return Err(format!(
+            "`{peer}`, tag {tag}: a receive from any source, or of any tag, is not read: its message is not known before the run"
+        ));
+    };
+    if peer >= ranks || peer == r {
+        return Err(format!("rank {peer}; legal: 0 to {} without {r} itself", ranks - 1));
     }
-
-    /// Gives each receive the first message of its source and tag that no other has taken.
-    fn match_receives(&mut self, file: &str) -> Result<(), FileError> {
-        for &(r, index, peer, tag, bytes) in &self.receives {
-            let operation = &mut self.ranks[r][index];
-            let error = |e: String| FileError::at(file, operation.line, e);
-            let Some(message) = self.sent.get_mut(&(peer, r, tag)).and_then(VecDeque::pop_front) else {
-                return Err(error(format!("rank {peer} sends no message with tag {tag} to rank {r} for this receive")));
-            };
-            if self.messages[message].bytes != bytes {
-                let sent = &self.messages[message];
-                return Err(error(format!("{bytes} bytes, and the message in line {} has {}", sent.line, sent.bytes)));
-            }
-            operation.kind = Kind::Recv(message);
-        }
-        let left = self.sent.values().flatten().min();
-        match left.map(|m| &self.messages[*m]) {
-            Some(m) => Err(FileError::at(file, m.line, format!("rank {} has no receive for this message", m.dst))),
-            None => Ok(()),
-        }
-    }
-
-    /// Events that each message waits for.
-    fn ready(&self, file: &str) -> Result<Vec<Ready>, FileError> {
-        let mut of_message = vec![Ready::new(); self.messages.len()];
-        for operations in &self.ranks {
-            let order = order(operations)
-                .map_err(|i| FileError::at(file, operations[i].line, "this operation waits, by way of others, for itself"))?;
-            let (mut starts, mut ends) = (vec![Ready::new(); operations.len()], vec![Ready::new(); operations.len()]);
-            for i in order {
-                let operation = &operations[i];
-                let mut start = Ready::new();
-                operation.requires.iter().for_each(|&o| join(&mut start, &ends[o]));
-                operation.starts.iter().for_each(|&o| join(&mut start, &starts[o]));
-                ends[i] = match operation.kind {
-                    Kind::Calc(ns) => {
-                        // Without an event before it, it begins with the run.
-                        let begin = if start.is_empty() { Ready::from([(None, 0)]) } else { start.clone() };
-                        begin.into_iter().map(|(event, after)| (event, after.saturating_add(ns))).collect()
-                    }
-                    Kind::Send(message) => {
-                        of_message[message] = start.clone();
-                        // All that the send has waited for is over.
-                        Ready::from([(Some(message), 0)])
-                    }
-                    Kind::Recv(message) => {
-                        let mut end = start.clone();
-                        join(&mut end, &Ready::from([(Some(message), 0)]));
-                        end
-                    }
-                };
-                starts[i] = start;
-            }
-        }
-        self.check_cycles(file, &of_message)?;
-        Ok(of_message)
-    }
-
-    /// Refuses messages of several ranks that wait for each other.
-    fn check_cycles(&self, file: &str, ready: &[Ready]) -> Result<(), FileError> {
-        let mut waits: Vec<usize> = ready.iter().map(|r| r.keys().flatten().count()).collect();
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); ready.len()];
-        for (waiting, events) in ready.iter().enumerate() {
-            events.keys().flatten().for_each(|&first| next[first].push(waiting));
-        }
-        let mut free: Vec<usize> = (0..waits.len()).filter(|i| waits[*i] == 0).collect();
-        while let Some(message) = free.pop() {
-            for &waiting in &next[message] {
-                waits[waiting] -= 1;
-                if waits[waiting] == 0 {
-                    free.push(waiting);
-                }
-            }
-        }
-        match waits.iter().position(|n| *n > 0) {
-            Some(m) => Err(FileError::at(file, self.messages[m].line, "this message waits, by way of other ranks, for itself")),
-            None => Ok(()),
-        }
-    }
+    Ok(match words[0] {
+        "send" => schedule.send(r, line, peer, tag, bytes),
+        _ => schedule.recv(r, line, peer, tag, bytes),
+    })
 }
 
 /// Reads `tag n`, `cpu n` and `nic n`. Returns the tag.
@@ -299,39 +147,6 @@ fn options<'a>(words: &[&'a str]) -> Result<&'a str, String> {
         }
     }
     Ok(tag)
-}
-
-/// Adds the events of `other`; of an event in both, the longer time counts.
-fn join(ready: &mut Ready, other: &Ready) {
-    for (event, after) in other {
-        let old = ready.entry(*event).or_insert(0);
-        *old = (*old).max(*after);
-    }
-}
-
-/// Operations after all that they wait for, or else the first one that waits for itself.
-fn order(operations: &[Operation]) -> Result<Vec<usize>, usize> {
-    let before = |o: &Operation| o.requires.len() + o.starts.len();
-    let mut waits: Vec<usize> = operations.iter().map(before).collect();
-    let mut next: Vec<Vec<usize>> = vec![Vec::new(); operations.len()];
-    for (i, o) in operations.iter().enumerate() {
-        o.requires.iter().chain(&o.starts).for_each(|&first| next[first].push(i));
-    }
-    let mut free: VecDeque<usize> = (0..operations.len()).filter(|i| waits[*i] == 0).collect();
-    let mut all = Vec::with_capacity(operations.len());
-    while let Some(i) = free.pop_front() {
-        all.push(i);
-        for &waiting in &next[i] {
-            waits[waiting] -= 1;
-            if waits[waiting] == 0 {
-                free.push_back(waiting);
-            }
-        }
-    }
-    match waits.iter().position(|n| *n > 0) {
-        Some(i) => Err(i),
-        None => Ok(all),
-    }
 }
 
 #[cfg(test)]
@@ -383,7 +198,7 @@ mod tests {
             ("num_ranks 2\nrank 2 {\n}".into(), "x.goal:2: the rank is not an integer, 0 to 1"),
             ("num_ranks 2\nrank 0 {\ncalc 5\n".into(), "x.goal:3: rank 0 has no closing brace"),
             ("num_ranks 2\ncalc 5\n".into(), "x.goal:2: this line is outside"),
-            ("num_ranks 2\nrank 0 {\n}\n".into(), "x.goal: the schedule has no messages"),
+            ("num_ranks 2\nrank 0 {\n}\n".into(), "x.goal: there are no messages"),
             (one("s: send 8b to 1\ns: calc 3"), "x.goal:4: rank 0 has two operations `s`"),
             (one("s: send 8 to 1"), "x.goal:3: size `8` is not a number of bytes"),
             (one("s: send 8b to 0"), "x.goal:3: rank 0; legal: 0 to 1 without 0 itself"),
@@ -393,7 +208,7 @@ mod tests {
             (one("s: send 8b to 1\nr: recv 8b from 1 tag -1"), "x.goal:4: `1`, tag -1: a receive from any source"),
             (one("s: send 8b to 1\ns requires t"), "x.goal:4: rank 0 has no operation `t`"),
             (one("s: send 8b to 1\nt: send 8b to 1"), "x.goal:4: rank 1 has no receive for this message"),
-            (one("s: send 9b to 1"), "x.goal:6: 8 bytes, and the message in line 3 has 9"),
+            (one("s: send 9b to 1"), "x.goal:6: the receive has 8 bytes, and the message of rank 0 has 9"),
             (one("s: calc 9"), "x.goal:6: rank 0 sends no message with tag 0 to rank 1"),
             (one("s: send 8b to 1\na: calc 1\ns requires a\na requires s"), "x.goal:3: this operation waits"),
         ] {
@@ -403,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_wait_for_each_other_are_refused() {
+    fn circular_waits_are_refused() {
         let rank =
             |r: u32, other: u32| format!("rank {r} {{\nr: recv 1b from {other}\ns: send 1b to {other}\ns requires r\n}}\n");
         let found = csv(&format!("num_ranks 2\n{}{}", rank(0, 1), rank(1, 0))).unwrap_err();

@@ -1,6 +1,7 @@
 //! Files of another simulator as one scenario.
 
 use crate::FileKind;
+use crate::chakra;
 use crate::error::FileError;
 use crate::fabric::{Buffer, Fabric, Node};
 use crate::flow_set::FlowSet;
@@ -15,8 +16,8 @@ use std::fmt::Write;
 pub struct Source {
     /// Its name, for messages.
     pub file: String,
-    /// Its text.
-    pub text: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
 }
 
 /// Options of an import.
@@ -50,12 +51,12 @@ pub fn import(sources: &[Source], options: &ImportOptions) -> Result<Import, Fil
     let files = Files::new(sources)?;
     let mut notes = Vec::new();
     let mut network = Network::read(&files, options, &mut notes)?;
-    let config = files.config.map(|s| Config::parse(&s.file, &s.text)).transpose()?;
-    let mut flows = files.flows.map(|(kind, s)| read_flows(kind, s, &network, options, &mut notes)).transpose()?;
+    let config = files.config.map(|s| Config::parse(s.file, s.text)).transpose()?;
+    let mut flows = read_flows(&files, &network, options, &mut notes)?;
     let mut parts = ScenarioParts { name: options.name.clone(), ..ScenarioParts::default() };
     let names: Vec<&str> = sources.iter().map(|s| s.file.as_str()).collect();
     parts.comments.push(format!("Imported from {}.", names.join(", ")));
-    let origin = flows.as_mut().map(FlowSet::remove_idle_time).unwrap_or_default();
+    let origin = flows.as_mut().filter(|f| !f.dependent).map(FlowSet::remove_idle_time).unwrap_or_default();
     if origin.0 > 0 {
         notes.push(format!("the first flow starts at 0 instead of {origin}"));
     }
@@ -71,38 +72,59 @@ pub fn import(sources: &[Source], options: &ImportOptions) -> Result<Import, Fil
     Ok(Import { scenario: scenario::text(&network.fabric, &parts), lists, notes })
 }
 
+/// A file with a text.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+/// A file of a part of the scenario.
+type Part<'a> = Option<(FileKind, Text<'a>)>;
+
 /// The files by their kinds.
 struct Files<'a> {
-    topology: (FileKind, &'a Source),
-    config: Option<&'a Source>,
-    flows: Option<(FileKind, &'a Source)>,
+    topology: (FileKind, Text<'a>),
+    config: Option<Text<'a>>,
+    flows: Part<'a>,
+    /// Chakra traces of the ranks: name and content.
+    traces: Vec<(&'a str, &'a [u8])>,
 }
 
 impl<'a> Files<'a> {
     fn new(sources: &'a [Source]) -> Result<Files<'a>, FileError> {
-        let (mut topology, mut config, mut flows) = (None, None, None);
-        for source in sources {
-            let kind = FileKind::of(&source.text).ok_or_else(|| {
+        let (mut topology, mut config, mut flows): (Part<'_>, Part<'_>, Part<'_>) = (None, None, None);
+        let mut traces = Vec::new();
+        for Source { file, bytes } in sources {
+            if file.ends_with(FileKind::TRACE) {
+                traces.push((file.as_str(), &bytes[..]));
+                continue;
+            }
+            let text = std::str::from_utf8(bytes).map_err(|_| FileError::of(file, "it is not a text"))?;
+            let kind = FileKind::of(text).ok_or_else(|| {
                 FileError::of(
-                    &source.file,
-                    "unknown format; legal: topology.txt, config.txt and flow.txt of HPCC, .topo and .cm of htsim, and GOAL schedules. `forebay explain replay` \
-                     describes CSV lists, which a scenario names itself",
+                    file,
+                    "unknown format; legal: topology.txt, config.txt and flow.txt of HPCC, .topo and .cm of htsim, GOAL schedules, .et of Chakra. \
+                     `forebay explain replay` describes CSV lists, which a scenario names itself",
                 )
             })?;
-            let old = match kind {
-                FileKind::HpccTopology | FileKind::HtsimTopology => topology.replace((kind, source)),
-                FileKind::HpccConfig => config.replace((kind, source)),
-                FileKind::HpccFlows | FileKind::HtsimMatrix | FileKind::Goal => flows.replace((kind, source)),
+            let place = match kind {
+                FileKind::HpccTopology | FileKind::HtsimTopology => &mut topology,
+                FileKind::HpccConfig => &mut config,
+                FileKind::HpccFlows | FileKind::HtsimMatrix | FileKind::Goal => &mut flows,
             };
-            if let Some((_, old)) = old {
-                return Err(FileError::of(&source.file, format!("this is {kind}, and so is {}: give one of them", old.file)));
+            if let Some((_, old)) = place.replace((kind, Text { file, text })) {
+                return Err(FileError::of(file, format!("this is {kind}, and {} has the same part: give one of them", old.file)));
             }
         }
+        let first = sources.first().map_or("", |s| s.file.as_str());
         let Some(topology) = topology else {
-            let first = sources.first().map_or("", |s| s.file.as_str());
             return Err(FileError::of(first, "the network is missing: give a topology.txt of HPCC or a .topo of htsim as well"));
         };
-        Ok(Files { topology, config: config.map(|(_, source)| source), flows })
+        if let (Some((_, list)), Some((trace, _))) = (flows, traces.first()) {
+            return Err(FileError::of(trace, format!("{} has traffic as well: give one of them", list.file)));
+        }
+        Ok(Files { topology, config: config.map(|(_, text)| text), flows, traces })
     }
 }
 
@@ -117,9 +139,9 @@ impl Network {
     fn read(files: &Files<'_>, options: &ImportOptions, notes: &mut Vec<String>) -> Result<Network, FileError> {
         let (kind, source) = files.topology;
         if kind == FileKind::HtsimTopology {
-            return Ok(Network { fabric: htsim::read_topology(&source.file, &source.text, notes)?, ids: None });
+            return Ok(Network { fabric: htsim::read_topology(source.file, source.text, notes)?, ids: None });
         }
-        let topology = Topology::parse(&source.file, &source.text, options.without_nvswitches)?;
+        let topology = Topology::parse(source.file, source.text, options.without_nvswitches)?;
         if topology.nvswitches > 0 {
             notes.push(format!("{} NVSwitches are left out: traffic within a server passes the network", topology.nvswitches));
         }
@@ -140,24 +162,31 @@ impl Network {
     }
 }
 
+/// Reads the list of flows, or the traces.
 fn read_flows(
-    kind: FileKind,
-    source: &Source,
+    files: &Files<'_>,
     network: &Network,
     options: &ImportOptions,
     notes: &mut Vec<String>,
-) -> Result<FlowSet, FileError> {
-    match kind {
-        FileKind::HpccFlows => return hpcc::read_flows(&source.file, &source.text, &|id| network.host(id), notes),
-        FileKind::Goal => return goal::read(&source.file, &source.text, &network.fabric.hosts, notes),
-        _ => {}
+) -> Result<Option<FlowSet>, FileError> {
+    let hosts = &network.fabric.hosts;
+    if !files.traces.is_empty() {
+        return chakra::read(&files.traces, hosts, notes).map(Some);
     }
-    let unit = match options.start_in_us {
-        None => StartUnit::Auto,
-        Some(true) => StartUnit::Microseconds,
-        Some(false) => StartUnit::Picoseconds,
+    let Some((kind, Text { file, text })) = files.flows else { return Ok(None) };
+    let flows = match kind {
+        FileKind::HpccFlows => hpcc::read_flows(file, text, &|id| network.host(id), notes),
+        FileKind::Goal => goal::read(file, text, hosts, notes),
+        _ => {
+            let unit = match options.start_in_us {
+                None => StartUnit::Auto,
+                Some(true) => StartUnit::Microseconds,
+                Some(false) => StartUnit::Picoseconds,
+            };
+            htsim::read_matrix(file, text, hosts, unit, notes)
+        }
     };
-    htsim::read_matrix(&source.file, &source.text, &network.fabric.hosts, unit, notes)
+    flows.map(Some)
 }
 
 /// Queues of the links, and the transport.

@@ -21,6 +21,9 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// End of the names of Chakra traces: protocol buffers have no first bytes of their own.
+    pub(crate) const TRACE: &str = ".et";
+
     /// Kind of the file with this text, if it is a known one.
     pub fn of(text: &str) -> Option<FileKind> {
         let (_, first) = words_of_lines(text).next()?;

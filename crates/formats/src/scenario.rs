@@ -26,7 +26,8 @@ pub(crate) fn text(fabric: &Fabric, parts: &ScenarioParts) -> String {
 
 fn write(out: &mut String, fabric: &Fabric, parts: &ScenarioParts) -> std::fmt::Result {
     for comment in &parts.comments {
-        writeln!(out, "# {comment}")?;
+        // Names of files can have line breaks.
+        writeln!(out, "# {}", comment.replace(char::is_control, "?"))?;
     }
     writeln!(out, "name = \"{}\"", parts.name)?;
     if let Some(duration) = parts.duration {

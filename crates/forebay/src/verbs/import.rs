@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Write a scenario with the network and the traffic of files of another simulator
 ///
 /// Each file is recognized by its content: topology.txt, config.txt and flow.txt of HPCC (also topologies of SimAI), topologies (.topo) and connection
-/// matrices (.cm) of htsim. Give a topology, and the files that belong to it, in any order.
+/// matrices (.cm) of htsim, GOAL schedules, and Chakra traces of all ranks (NAME.RANK.et). Give a topology, and the files that belong to it, in any order.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files of the other simulator
@@ -73,6 +73,5 @@ fn read(path: &Path) -> Result<Source, Failure> {
         Err(e) => return Err(unreadable(e.to_string())),
     }
     let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not a text".into()))?;
-    Ok(Source { file, text })
+    Ok(Source { file, bytes })
 }

@@ -125,11 +125,12 @@ impl Config {
             }
             "LINK_DOWN" => {
                 let [at, from, to, ..] = values else { return Err(format!("{key} has three values: time in us, node, node")) };
-                let at: u64 = number(key, at)?;
-                self.link_down = (at > 0).then(|| (line, FAILURES_BEGIN + Time::from_us(at), from.to_string(), to.to_string()));
+                let at: u32 = number(key, at)?;
+                self.link_down =
+                    (at > 0).then(|| (line, FAILURES_BEGIN + Time::from_us(at.into()), from.to_string(), to.to_string()));
             }
-            "KMIN_MAP" => self.kmin = map(key, line, values, &|v| Ok(number::<u64>(key, v)? * 1000))?,
-            "KMAX_MAP" => self.kmax = map(key, line, values, &|v| Ok(number::<u64>(key, v)? * 1000))?,
+            "KMIN_MAP" => self.kmin = map(key, line, values, &|v| Ok(u64::from(number::<u32>(key, v)?) * 1000))?,
+            "KMAX_MAP" => self.kmax = map(key, line, values, &|v| Ok(u64::from(number::<u32>(key, v)?) * 1000))?,
             "PMAX_MAP" => {
                 self.pmax = map(key, line, values, &|v| {
                     let p: f64 = number(key, v)?;
@@ -141,7 +142,7 @@ impl Config {
                 })?;
             }
             // The unit is MB of 1024 x 1024 bytes.
-            "BUFFER_SIZE" => self.buffer = Some(number::<u64>(key, first)? << 20),
+            "BUFFER_SIZE" => self.buffer = Some(u64::from(number::<u32>(key, first)?) << 20),
             other if NO_EFFECT.contains(&other) => {}
             other => {
                 return Err(format!(

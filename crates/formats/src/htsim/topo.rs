@@ -11,6 +11,13 @@ use forebay_types::{Rate, Time};
 /// Maximum number of hosts of a scenario.
 const MAX_HOSTS: u64 = 1 << 19;
 
+/// Maximum number of links, which bounds the memory that a few lines can demand.
+const MAX_LINKS: u64 = 1 << 22;
+
+/// Maximum value of sizes and times, and of numbers of ports.
+const MAX_VALUE: u64 = 1_000_000_000;
+const MAX_COUNT: u64 = 1_000_000;
+
 /// Buffer of ports without one: htsim takes it from the command line.
 const DEFAULT_BUFFER: Buffer = Buffer::Packets(100);
 
@@ -112,6 +119,10 @@ fn set(
     let Some(index) = *current else {
         return Err(format!("`{name}` belongs to a tier; write `Tier 0` before it"));
     };
+    let most = if key.ends_with("_ns") || key.starts_with("queue") { MAX_VALUE } else { MAX_COUNT };
+    if value > most {
+        return Err(format!("{name} {value}; legal: 0 to {most}"));
+    }
     let tier = &mut tiers[index];
     let once = |old: &mut u64| {
         if *old != 0 {
@@ -195,9 +206,9 @@ impl Dimensions {
         }
         let dimensions =
             Dimensions { hosts, tors: tors_per_pod * pods, aggs: aggs_per_pod * pods, cores, tors_per_pod, aggs_per_pod };
-        // Without this a file of a few lines could describe more links than fit into memory.
-        if dimensions.tors + dimensions.aggs + dimensions.cores > MAX_HOSTS {
-            return Err(format!("more than {MAX_HOSTS} switches"));
+        let links = hosts + dimensions.tors * tiers[0].radix_up + dimensions.aggs * tiers[1].radix_up;
+        if links > MAX_LINKS || dimensions.tors + dimensions.aggs + dimensions.cores > MAX_HOSTS {
+            return Err(format!("more than {MAX_LINKS} links or {MAX_HOSTS} switches"));
         }
         Ok(dimensions)
     }
@@ -337,6 +348,7 @@ mod tests {
             ("Tier 1", "Tier 2", "x.topo: there is no `Tier 1`"),
             ("Radix_Up 2", "Radix_Up 4", "x.topo: Radix_Up of tier 0 is 4, and 2 switches of tier 1"),
             ("Podsize 32", "Podsize 24", "x.topo: Nodes and Podsize: 32 is not a multiple of 24"),
+            ("Radix_Up 2", "Radix_Up 5000000", "x.topo:8: Radix_Up 5000000; legal: 0 to 1000000"),
             ("Podsize 32", "Radix_Up 32", "x.topo:3: `Radix_Up` belongs to a tier"),
         ] {
             let found = parse(&TWO.replacen(from, to, 1)).unwrap_err();
