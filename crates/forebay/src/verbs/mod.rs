@@ -9,6 +9,7 @@ pub(crate) mod conform;
 pub(crate) mod detach;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod hosts;
 pub(crate) mod import;
 pub(crate) mod kernel;
