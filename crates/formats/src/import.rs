@@ -64,7 +64,7 @@ pub fn import(sources: &[Source], options: &ImportOptions) -> Result<Import, Fil
     for failure in &mut network.fabric.failures {
         failure.down = failure.down - origin.min(failure.down);
     }
-    if let Some(stop) = config.as_ref().and_then(|c| c.stop).filter(|stop| *stop > origin) {
+    if let Some(stop) = config.as_ref().and_then(Config::stop).filter(|stop| *stop > origin) {
         parts.duration = Some(stop - origin);
     }
     let lists = workloads(flows.as_ref(), options, &mut parts, &mut notes);
@@ -142,13 +142,13 @@ impl Network {
             return Ok(Network { fabric: htsim::read_topology(source.file, source.text, notes)?, ids: None });
         }
         let topology = Topology::parse(source.file, source.text, options.without_nvswitches)?;
-        if topology.nvswitches > 0 {
-            notes.push(format!("{} NVSwitches are left out: traffic within a server passes the network", topology.nvswitches));
+        if topology.nvswitches() > 0 {
+            notes.push(format!("{} NVSwitches are left out: traffic within a server passes the network", topology.nvswitches()));
         }
-        if topology.fabric.links.iter().any(|l| l.properties.loss.is_some()) {
+        if topology.fabric().links.iter().any(|l| l.properties.loss.is_some()) {
             notes.push("each direction of a link draws its losses itself; in HPCC all links share one random stream".into());
         }
-        Ok(Network { fabric: topology.fabric.clone(), ids: Some(topology) })
+        Ok(Network { fabric: topology.fabric().clone(), ids: Some(topology) })
     }
 
     /// Host of the id in a flow list.
@@ -199,7 +199,7 @@ fn configure(
     let marks = match config {
         Some(config) => {
             config.apply(&mut network.fabric)?;
-            if let Some(cc) = config.cc.filter(|cc| *cc != "DCTCP") {
+            if let Some(cc) = config.cc().filter(|cc| *cc != "DCTCP") {
                 notes
                     .push(format!("the congestion control of the configuration, {cc}, is not one of TCP: DCTCP takes its place"));
             }
@@ -226,7 +226,7 @@ fn configure(
     } else {
         "cc = \"cubic\" # dctcp needs links that mark: queue = { kind = \"dctcp-step\", k = \"65pkt\" }"
     });
-    if let Some(mss) = config.and_then(|c| c.mss) {
+    if let Some(mss) = config.and_then(Config::mss) {
         add(&format!("mss = {mss}"));
     }
     if flows.is_some() {

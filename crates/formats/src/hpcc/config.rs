@@ -67,11 +67,11 @@ pub(crate) struct Config {
     /// Memory of a switch, bytes.
     buffer: Option<u64>,
     /// Payload of a packet, bytes.
-    pub mss: Option<u32>,
+    mss: Option<u32>,
     /// End of the simulation.
-    pub stop: Option<Time>,
+    stop: Option<Time>,
     /// Name of its congestion control.
-    pub cc: Option<&'static str>,
+    cc: Option<&'static str>,
     /// Loss probability of links without one of their own.
     loss: Option<String>,
     /// A link that fails: line, time and ends.
@@ -102,6 +102,21 @@ impl Config {
             config.set(line, words[0], &words[1..]).map_err(|e| FileError::at(file, line, e))?;
         }
         Ok(config)
+    }
+
+    /// Payload of a packet, bytes.
+    pub(crate) fn mss(&self) -> Option<u32> {
+        self.mss
+    }
+
+    /// End of the simulation.
+    pub(crate) fn stop(&self) -> Option<Time> {
+        self.stop
+    }
+
+    /// Name of its congestion control.
+    pub(crate) fn cc(&self) -> Option<&'static str> {
+        self.cc
     }
 
     fn set(&mut self, line: usize, key: &str, values: &[&str]) -> Result<(), String> {
@@ -230,7 +245,7 @@ mod tests {
                           KMIN_MAP 2 25000000000 100 100000000000 400\nPMAX_MAP 2 25000000000 0.2 100000000000 0.2\nBUFFER_SIZE 32\n";
 
     fn applied(config: &str) -> Result<Fabric, String> {
-        let mut fabric = Topology::parse("t", TOPOLOGY, false).unwrap().fabric;
+        let mut fabric = Topology::parse("t", TOPOLOGY, false).unwrap().fabric().clone();
         let config = Config::parse("c.txt", config).map_err(|e| e.to_string())?;
         config.apply(&mut fabric).map_err(|e| e.to_string())?;
         Ok(fabric)

@@ -20,12 +20,12 @@ const MAX_NODES: u32 = 1 << 20;
 /// A topology, whose links have no queues yet.
 #[derive(Debug)]
 pub(crate) struct Topology {
-    pub fabric: Fabric,
+    fabric: Fabric,
     /// Number of nodes, hosts and switches.
     nodes: u32,
     switches: BTreeSet<u32>,
     /// NVSwitches that were left out.
-    pub nvswitches: usize,
+    nvswitches: usize,
 }
 
 impl Topology {
@@ -82,6 +82,16 @@ impl Topology {
         }
         let nvswitches = if without_nvswitches { nv.len() } else { 0 };
         Ok(Topology { fabric, nodes, switches: switches.union(&nv).copied().collect(), nvswitches })
+    }
+
+    /// The network.
+    pub(crate) fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Number of NVSwitches that were left out.
+    pub(crate) fn nvswitches(&self) -> usize {
+        self.nvswitches
     }
 
     /// The host with the id `text` of a flow list.

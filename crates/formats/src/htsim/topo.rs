@@ -165,7 +165,7 @@ impl Dimensions {
         let divide = |a: u64, b: u64, what: &str| -> Result<u64, String> {
             match b {
                 0 => Err(format!("{what}: the divisor is 0")),
-                b if a % b == 0 => Ok(a / b),
+                b if a.is_multiple_of(b) => Ok(a / b),
                 b => Err(format!("{what}: {a} is not a multiple of {b}")),
             }
         };
