@@ -55,6 +55,21 @@ fn flows_begin_after_others() {
     }
 }
 
+/// A flow begins when each event that it waits for has ended and its pause is over: 44 + 10 us, 44 + 50 us, and 70 us.
+#[test]
+fn each_event_has_a_pause() {
+    let list = "id,src,dst,bytes,start_us,after\n\
+                a,s0,s1,1460,0,\n\
+                b,s1,s2,1460,0,a@10us @20us\n\
+                c,s1,s0,1460,0,a@50us @70us\n\
+                d,s2,s1,1460,1,@70us\n";
+    let file = Temporary::new("pauses.csv", list);
+    let o = run(STAR, &format!("kind = \"replay\"\nfile = \"{}\"", file.0.display()), &[]);
+    let mut starts: Vec<Time> = o.report.flows.iter().map(|f| Time(f.start.0)).collect();
+    starts.sort_unstable();
+    assert_eq!(starts, [0, 54, 71, 94].map(Time::from_us));
+}
+
 /// A chain without pauses: each flow begins at the earliest time at which a connection can open, at most a link's delay after the last one.
 #[test]
 fn chain_has_makespan_of_its_messages() {

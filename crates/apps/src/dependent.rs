@@ -2,7 +2,7 @@
 
 use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
-use forebay_experiment::traffic::{ReplayFlow, Workload, WorkloadKind};
+use forebay_experiment::traffic::{FlowDependency, ReplayFlow, Workload, WorkloadKind};
 use forebay_types::{AppId, GroupId, Time};
 
 /// Runtime of a `replay` workload with flows that wait for others.
@@ -13,19 +13,27 @@ pub(crate) struct Dependent {
     groups: Vec<GroupId>,
     /// Number of flows that each flow still waits for. Only events at its source change it.
     waits: Vec<u32>,
-    /// Pairs (flow, flow that waits for it), sorted.
-    after: Vec<(u32, u32)>,
+    /// End of the last event, with its pause, that each flow has waited for so far. Only events at its source change it.
+    ready: Vec<Time>,
+    /// Ends of flows that others wait for, sorted by the flow that ends.
+    after: Vec<(u32, FlowDependency)>,
     unstarted: u64,
 }
 
 impl Dependent {
     pub(crate) fn new(w: &Workload) -> Dependent {
         let WorkloadKind::Replay { flows, after } = &w.kind else { unreachable!("kind checked by the caller") };
-        let (mut waits, mut after) = (vec![0; flows.len()], after.clone());
+        let (mut waits, mut ready) = (vec![0; flows.len()], vec![Time::ZERO; flows.len()]);
+        for d in after {
+            match d.first {
+                Some(_) => waits[d.waiting as usize] += 1,
+                None => ready[d.waiting as usize] = ready[d.waiting as usize].max(d.pause),
+            }
+        }
+        let mut after: Vec<(u32, FlowDependency)> = after.iter().filter_map(|d| Some((d.first?, *d))).collect();
         after.sort_unstable();
-        after.iter().for_each(|&(_, waiting)| waits[waiting as usize] += 1);
         let unstarted = flows.len() as u64;
-        Dependent { flows: flows.clone(), transport: w.transport.clone(), groups: Vec::new(), waits, after, unstarted }
+        Dependent { flows: flows.clone(), transport: w.transport.clone(), groups: Vec::new(), waits, ready, after, unstarted }
     }
 
     pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
@@ -33,7 +41,7 @@ impl Dependent {
         self.groups = self.flows.iter().map(|f| self.transport.pick(f.src)).collect();
         for i in 0..self.flows.len() {
             if self.waits[i] == 0 {
-                let start = self.flows[i].start;
+                let start = self.ready[i].saturating_add(self.flows[i].start);
                 host.open(start, self.spec(id, i, start));
                 self.note_start(host, id, i, start);
             }
@@ -65,16 +73,18 @@ impl Dependent {
             Notice::Acked { tag, .. } => (tag, self.flows[tag as usize].src),
         };
         let flow = tag as u32;
-        let from = self.after.partition_point(|pair| pair.0 < flow);
-        for pair in from..self.after.partition_point(|pair| pair.0 <= flow) {
-            let i = self.after[pair].1 as usize;
+        let from = self.after.partition_point(|(first, _)| *first < flow);
+        for place in from..self.after.partition_point(|(first, _)| *first <= flow) {
+            let FlowDependency { waiting, pause, .. } = self.after[place].1;
+            let i = waiting as usize;
             if self.flows[i].src != at {
                 continue;
             }
             self.waits[i] -= 1;
+            self.ready[i] = self.ready[i].max(now.saturating_add(pause));
             if self.waits[i] == 0 {
                 // A pause shorter than a link's delay may grow to that, because no connection can be created inside a window.
-                let start = now.saturating_add(self.flows[i].start).max(host.earliest_open());
+                let start = self.ready[i].saturating_add(self.flows[i].start).max(host.earliest_open());
                 host.open_later(start, self.spec(id, i, start));
                 self.note_start(host, id, i, start);
             }

@@ -8,7 +8,7 @@ use crate::capture::CapturePlace;
 use crate::network::Network;
 use crate::observe::Observe;
 use crate::topology::{self, MAX_NODES};
-use crate::traffic::{Arrival, End, ResponseSize, Workload, WorkloadKind};
+use crate::traffic::{Arrival, End, FlowDependency, ResponseSize, Workload, WorkloadKind};
 use crate::transport::Stack;
 use forebay_types::{NodeId, PortId, Rate, Time, WorkloadId};
 use std::fmt;
@@ -300,9 +300,12 @@ impl Scope<'_> {
                 self.demand("flows", flows.iter().all(|f| f.src != f.dst), "a host sends to itself")?;
                 self.demand("flows", flows.iter().all(|f| f.bytes > 0), "a flow has at least one byte")?;
                 self.demand("flows", flows.is_sorted_by_key(|f| f.start), "must be sorted by start")?;
-                let known = |&(first, waiting): &(u32, u32)| {
+                let known = |d: &FlowDependency| {
                     let flow = |i: u32| flows.get(i as usize);
-                    flow(first).zip(flow(waiting)).is_some_and(|(a, b)| first != waiting && (a.dst == b.src || a.src == b.src))
+                    let Some(first) = d.first else { return flow(d.waiting).is_some() };
+                    flow(first)
+                        .zip(flow(d.waiting))
+                        .is_some_and(|(a, b)| first != d.waiting && (a.dst == b.src || a.src == b.src))
                 };
                 self.demand("after", after.iter().all(known), "a flow waits for one that its source receives or sends")?;
             }

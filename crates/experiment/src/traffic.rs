@@ -202,9 +202,8 @@ pub enum WorkloadKind {
     Replay {
         /// Sorted by start.
         flows: Vec<ReplayFlow>,
-        /// Pairs of indices (flow, flow that waits for it). Such a flow begins its `start` after the end of the last flow that it waits for. Its source
-        /// receives or sends that flow.
-        after: Vec<(u32, u32)>,
+        /// Events that flows wait for. Such a flow begins its `start` after the last of them.
+        after: Vec<FlowDependency>,
     },
 }
 
@@ -425,6 +424,17 @@ impl Deadline {
     pub fn due(deadline: Option<Deadline>, start: Time, bytes: u64) -> Time {
         deadline.filter(|d| bytes <= d.max_size).map_or(Time::NEVER, |d| start.saturating_add(d.after))
     }
+}
+
+/// An event that a flow of a replayed list waits for: a pause after the end of another flow, which the waiting flow's source receives or sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowDependency {
+    /// Index of the flow that ends first; `None`: the start of the run.
+    pub first: Option<u32>,
+    /// Index of the flow that waits.
+    pub waiting: u32,
+    /// Pause after the end of the first.
+    pub pause: Time,
 }
 
 /// One flow of a replayed list.

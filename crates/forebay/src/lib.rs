@@ -7,6 +7,7 @@ mod input;
 mod interrupt;
 mod limits;
 mod mpi_run;
+mod new_file;
 mod python;
 pub mod report;
 mod sweep_progress;
@@ -63,6 +64,8 @@ enum Verb {
     Detach(verbs::detach::Args),
     Record(verbs::record::Args),
     Trains(verbs::trains::Args),
+    Import(verbs::import::Args),
+    Export(verbs::export::Args),
     Completions(verbs::completions::Args),
     Man(verbs::man::Args),
     Licenses(verbs::licenses::Args),
@@ -145,6 +148,8 @@ where
         Verb::Detach(args) => verbs::hosts::detach(&args),
         Verb::Record(args) => verbs::hosts::record(&args),
         Verb::Trains(args) => verbs::trains::execute(&args),
+        Verb::Import(args) => verbs::import::execute(&args),
+        Verb::Export(args) => verbs::export::execute(&args),
         Verb::Man(args) => verbs::man::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),
         Verb::Licenses(args) => verbs::licenses::execute(&args),

@@ -19,6 +19,7 @@ mod guests;
 mod hostile;
 #[cfg(unix)]
 mod hostile_machine;
+mod imports;
 mod intervals;
 mod licenses;
 #[cfg(target_os = "linux")]

@@ -28,7 +28,7 @@ pub use explain::{MessageSelector, explain};
 pub use forecast::{Forecast, Outlook, RealTime, needs_no_forecast, outlook};
 pub use job::{Job, State};
 pub use record::Record;
-pub use rerun::ExplainError;
+pub use rerun::{ExplainError, recorded_experiment};
 pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};
 pub use simulate::{Simulated, simulate};
 pub use stopping::{StopRequest, Stopped};

@@ -8,7 +8,7 @@ use forebay_experiment::report::RunError;
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::{Errors, Scenario};
-use forebay_store::{Manifest, RunRecord, StoreError};
+use forebay_store::{Manifest, RunDir, RunRecord, StoreError};
 use forebay_types::Time;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -73,6 +73,22 @@ pub(crate) fn configured(
         config.duration = Some(Time(ps));
     }
     Ok((resolved.world, config))
+}
+
+/// Name of the variant and experiment of a recorded run, with its seed: of `variant`, by default the first one, and its run number `run`.
+///
+/// # Errors
+/// A variant or a run that the results do not have, and a scenario that is no longer valid.
+pub fn recorded_experiment(
+    worlds: &'static Worlds,
+    dir: &RunDir,
+    variant: Option<&String>,
+    run: u32,
+) -> Result<(String, Experiment), ExplainError> {
+    let (variant, record) = recorded(dir.manifest(), variant, run)?;
+    let (_, mut config) = configured(worlds, dir.manifest(), (&variant, record))?;
+    config.set_seed(record.seed);
+    Ok((variant, config))
 }
 
 /// Repeats a recorded run with `config`, which has its seed, and checks its fingerprint.

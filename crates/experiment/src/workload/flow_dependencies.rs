@@ -1,6 +1,8 @@
 //! Columns `id` and `after` of a flow list: flows that wait for others.
 
-use crate::traffic::ReplayFlow;
+use super::times::LATEST;
+use crate::traffic::{FlowDependency, ReplayFlow};
+use forebay_types::Time;
 use std::collections::HashMap;
 
 /// Names of flows, and what each waits for, in the order of the list.
@@ -15,7 +17,7 @@ pub(super) struct Dependencies {
 struct Row {
     line: usize,
     id: String,
-    /// Ids of other flows, separated by blanks, semicolons or plus signs.
+    /// Ids of other flows, separated by blanks, semicolons or plus signs; each may have a pause, `ID@5us`. `@5us` is a time after the start of the run.
     after: String,
 }
 
@@ -39,40 +41,55 @@ impl Dependencies {
         }
     }
 
-    /// Pairs (flow, flow that waits for it), by their places in the list. The error is `line: message`.
-    pub(super) fn pairs(&self, flows: &[ReplayFlow]) -> Result<Vec<(u32, u32)>, String> {
-        let mut pairs = Vec::new();
+    /// Events that flows wait for, by their places in the list. The error is `line: message`.
+    pub(super) fn resolve(&self, flows: &[ReplayFlow]) -> Result<Vec<FlowDependency>, String> {
+        let mut all: Vec<FlowDependency> = Vec::new();
         for (waiting, row) in self.rows.iter().enumerate() {
-            let error = |message: String| format!("{}: {message}", row.line);
-            let before = pairs.len();
-            for id in row.after.split([' ', ';', '+']).filter(|id| !id.is_empty()) {
-                let Some(&first) = self.ids.get(id) else {
-                    return Err(error(format!("flow `{}` waits for `{id}`, and no flow has this id", row.id)));
-                };
-                let (a, b) = (&flows[first as usize], &flows[waiting]);
-                if a.dst != b.src && a.src != b.src {
-                    return Err(error(format!(
-                        "flow `{}` waits for `{id}`, and its source neither receives nor sends that flow: it would not know of its end",
-                        row.id
-                    )));
+            let before = all.len();
+            for item in row.after.split([' ', ';', '+']).filter(|item| !item.is_empty()) {
+                let d = self.dependency(item, waiting, flows).map_err(|e| format!("{}: flow `{}` {e}", row.line, row.id))?;
+                if all[before..].iter().any(|other| other.first == d.first) {
+                    return Err(format!("{}: flow `{}` waits twice for `{item}`", row.line, row.id));
                 }
-                if pairs[before..].contains(&(first, waiting as u32)) {
-                    return Err(error(format!("flow `{}` waits twice for `{id}`", row.id)));
-                }
-                pairs.push((first, waiting as u32));
+                all.push(d);
             }
         }
-        match self.waits_for_itself(&pairs) {
+        match self.waits_for_itself(&all) {
             Some(row) => Err(format!("{}: flow `{}` waits, by way of others, for itself", row.line, row.id)),
-            None => Ok(pairs),
+            None => Ok(all),
         }
     }
 
+    /// The event `item` that flow `waiting` waits for.
+    fn dependency(&self, item: &str, waiting: usize, flows: &[ReplayFlow]) -> Result<FlowDependency, String> {
+        let (id, pause) = match item.rsplit_once('@').filter(|_| !self.ids.contains_key(item)) {
+            Some((id, pause)) => {
+                let time = pause.parse::<Time>().ok().filter(|pause| *pause <= LATEST);
+                (id, time.ok_or_else(|| format!("waits for `{item}`, and `{pause}` is not a time such as 5us"))?)
+            }
+            None => (item, Time::ZERO),
+        };
+        let waiting = waiting as u32;
+        if id.is_empty() {
+            return Ok(FlowDependency { first: None, waiting, pause });
+        }
+        let Some(&first) = self.ids.get(id) else {
+            return Err(format!("waits for `{id}`, and no flow has this id"));
+        };
+        let (a, b) = (&flows[first as usize], &flows[waiting as usize]);
+        if a.dst != b.src && a.src != b.src {
+            return Err(format!(
+                "waits for `{id}`, and its source neither receives nor sends that flow: it would not know of its end"
+            ));
+        }
+        Ok(FlowDependency { first: Some(first), waiting, pause })
+    }
+
     /// A flow that never starts, if there is one.
-    fn waits_for_itself(&self, pairs: &[(u32, u32)]) -> Option<&Row> {
+    fn waits_for_itself(&self, all: &[FlowDependency]) -> Option<&Row> {
         let mut waits = vec![0_u32; self.rows.len()];
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); self.rows.len()];
-        for &(first, waiting) in pairs {
+        for (first, waiting) in all.iter().filter_map(|d| Some((d.first?, d.waiting))) {
             waits[waiting as usize] += 1;
             next[first as usize].push(waiting);
         }

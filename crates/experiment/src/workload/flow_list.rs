@@ -4,7 +4,7 @@
 //!   writes the number over its longer estimate, so that digits of the estimate can follow it.
 //! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
 //!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none. With the columns `id` and
-//!   `after` a flow waits for others; its start is a pause after them then.
+//!   `after` a flow waits for others, and for pauses after them; its start is a further pause then.
 
 use super::decimal::scaled;
 use super::flow_dependencies::Dependencies;
@@ -14,7 +14,7 @@ use super::node_ids::NodeIds;
 use super::times::LATEST;
 use crate::network::Network;
 use crate::topology;
-use crate::traffic::ReplayFlow;
+use crate::traffic::{FlowDependency, ReplayFlow};
 use forebay_types::param::nearest;
 use forebay_types::{NodeId, Time};
 use std::collections::HashMap;
@@ -40,8 +40,8 @@ pub(super) enum Format {
 pub(super) struct List {
     /// Its flows, sorted by start.
     pub flows: Vec<ReplayFlow>,
-    /// Pairs (flow, flow that waits for it).
-    pub after: Vec<(u32, u32)>,
+    /// Events that flows wait for.
+    pub after: Vec<FlowDependency>,
     /// Format that was found.
     pub format: Format,
 }
@@ -68,25 +68,30 @@ pub(super) fn read(
     if !hpcc && let Some(kind) = look_alike::of_text(&first) {
         return Err(at(&lines, &format!("this file looks like {kind}, not like a list of flows; {LEGAL}")));
     }
-    let (mut flows, pairs) = match hpcc {
+    let (mut flows, after) = match hpcc {
         true => (hpcc_rows(&mut lines, &first, &hosts, limit)?, Vec::new()),
         false => csv_rows(&mut lines, &first, &hosts, limit)?,
     };
-    let after = in_order(&flows, &pairs);
+    let after = in_order(&flows, &after);
     flows.sort_by_key(|f| f.start);
     Ok(List { flows, after, format: if hpcc { Format::Hpcc } else { Format::Csv } })
 }
 
-/// Pairs of flows by their places after sorting.
-fn in_order(flows: &[ReplayFlow], pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    if pairs.is_empty() {
+/// Dependencies of flows by their places after sorting.
+fn in_order(flows: &[ReplayFlow], after: &[FlowDependency]) -> Vec<FlowDependency> {
+    if after.is_empty() {
         return Vec::new();
     }
     let mut order: Vec<u32> = (0..flows.len() as u32).collect();
     order.sort_by_key(|i| flows[*i as usize].start);
     let mut place = vec![0; flows.len()];
     order.iter().zip(0..).for_each(|(&i, at)| place[i as usize] = at);
-    pairs.iter().map(|&(first, waiting)| (place[first as usize], place[waiting as usize])).collect()
+    let moved = |d: &FlowDependency| FlowDependency {
+        first: d.first.map(|first| place[first as usize]),
+        waiting: place[d.waiting as usize],
+        ..*d
+    };
+    after.iter().map(moved).collect()
 }
 
 fn at<R: BufRead>(lines: &Lines<R>, message: &str) -> String {
@@ -142,8 +147,8 @@ fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, l
     Ok(flows)
 }
 
-/// Flows of a list, and pairs (flow, flow that waits for it).
-type Rows = (Vec<ReplayFlow>, Vec<(u32, u32)>);
+/// Flows of a list, and the events that they wait for.
+type Rows = (Vec<ReplayFlow>, Vec<FlowDependency>);
 
 fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, limit: u64) -> Result<Rows, String> {
     let columns = Columns::parse(header).map_err(|e| at(lines, &e))?;
@@ -171,8 +176,8 @@ fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, l
     if flows.is_empty() {
         return Err(at(lines, "the list has no flows"));
     }
-    let pairs = dependencies.map_or(Ok(Vec::new()), |d| d.pairs(&flows))?;
-    Ok((flows, pairs))
+    let after = dependencies.map_or(Ok(Vec::new()), |d| d.resolve(&flows))?;
+    Ok((flows, after))
 }
 
 /// Fields of one flow; `power` is the power of ten that converts the unit of `start` into picoseconds.

@@ -164,9 +164,14 @@ fn captures_are_named() {
 fn flows_wait_for_others() {
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
     let after = |text: &str| read(text.as_bytes(), Format::Auto, (&network, None), 100).map(|list| list.after);
+    let of = |first, waiting, us| FlowDependency { first, waiting, pause: Time::from_us(us) };
     let head = "id,src,dst,bytes,start_us,after\n";
     let rows = |rows: &str| after(&format!("{head}{rows}"));
-    assert_eq!(rows("a,s0,s1,10,50,\nb,s1,s2,10,5,a\nc,s1,s0,10,0,\"a b\"\n").unwrap(), [(2, 1), (2, 0), (1, 0)]);
+    assert_eq!(
+        rows("a,s0,s1,10,50,\nb,s1,s2,10,5,a\nc,s1,s0,10,0,\"a b\"\n").unwrap(),
+        [of(Some(2), 1, 0), of(Some(2), 0, 0), of(Some(1), 0, 0)]
+    );
+    assert_eq!(rows("a,s0,s1,10,50,\nb,s1,s2,10,5,a@7us @9us\n").unwrap(), [of(Some(1), 0, 7), of(None, 0, 9)]);
     assert_eq!(after("id,src,dst,bytes,start_us\na,s0,s1,10,50\n").unwrap(), []);
     for (text, part) in [
         ("a,s0,s1,10,0,b\n", "2: flow `a` waits for `b`, and no flow has this id"),
@@ -174,6 +179,8 @@ fn flows_wait_for_others() {
         ("a,s0,s1,10,0,\n,s1,s0,10,0,a\n", "3: the flow has no `id`"),
         ("a,s0,s1,10,0,\nb,s2,s0,10,0,a\n", "3: flow `b` waits for `a`, and its source neither receives nor sends"),
         ("a,s0,s1,10,0,\nb,s1,s0,10,0,a;a\n", "3: flow `b` waits twice for `a`"),
+        ("a,s0,s1,10,0,\nb,s1,s0,10,0,a@soon\n", "3: flow `b` waits for `a@soon`, and `soon` is not a time"),
+        ("a,s0,s1,10,0,@5us @6us\n", "2: flow `a` waits twice for `@6us`"),
         ("a,s0,s1,10,0,b\n\nb,s1,s0,10,0,a\n", "2: flow `a` waits, by way of others, for itself"),
         ("a,s0,s1,10,0,a\n", "2: flow `a` waits, by way of others, for itself"),
     ] {

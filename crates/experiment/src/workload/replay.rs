@@ -36,7 +36,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 Kind::Path,
                 "the list; hosts are given by index from 0 in the order of the topology, in CSV also by name. With the columns `id` and `after` a flow \
                  waits for the flows whose ids `after` lists, separated by blanks: its source has received them, or has all their data acknowledged. Its \
-                 start is a pause after that",
+                 start is a pause after that. `ID@5us` is a pause after one of them, and `@5us` a time after the start of the run",
             ),
             optional(
                 "format",

@@ -1,35 +1,16 @@
 //! Files that `forebay trains` writes: CSV tables, and scenarios with their lists.
 
+use crate::new_file::{failed, free, illegal_name, put, scenario_name};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::warn;
 use forebay_platform::files;
 use forebay_trains::{FILES, FlowList, HostNames, Network, Resample, Summary, Tables, replay_scenario, resample_scenario};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Permission bits of files with addresses.
 const MODE: Option<u32> = Some(0o600);
-
-fn failed(path: &Path, e: &io::Error) -> Failure {
-    match e.kind() {
-        ErrorKind::NotFound => Failure::Usage(format!(
-            "`{}` cannot be written: there is no such directory; create it, or choose another file",
-            path.display()
-        )),
-        _ => Failure::Machine(format!("`{}` cannot be written: {e}", path.display())),
-    }
-}
-
-/// Fails if something is at `path` that may not be replaced.
-fn free(path: &Path, force: bool) -> Result<(), Failure> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if force && found.is_file() => Ok(()),
-        Ok(_) => Err(Failure::Taken(path.to_owned())),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(failed(path, &e)),
-    }
-}
 
 /// The directory of the CSV tables.
 pub(super) struct CsvFolder {
@@ -90,12 +71,8 @@ impl ScenarioFile {
     /// Checks that both files can be written, before the captures are read.
     pub(super) fn new(scenario: &Path, resample: bool, force: bool) -> Result<ScenarioFile, Failure> {
         let beside = scenario.with_extension(if resample { "cdf" } else { "csv" });
-        let legal = |name: &str| !name.chars().any(|c| c.is_control() || matches!(c, '"' | '\\'));
-        if scenario == beside || !beside.file_name().and_then(|n| n.to_str()).is_some_and(legal) {
-            return Err(Failure::Usage(format!(
-                "`{}` is not a valid name for the scenario; name a file with the extension .toml",
-                scenario.display()
-            )));
+        if scenario == beside || scenario_name(&beside).is_none() {
+            return Err(illegal_name(scenario));
         }
         free(scenario, force)?;
         free(&beside, force)?;
@@ -144,7 +121,7 @@ impl ScenarioFile {
                 resample.dropped()
             ));
         }
-        put(&self.beside, &resample.size_table())?;
+        put(&self.beside, &resample.size_table(), MODE)?;
         self.write(&resample_scenario(summary, resample, &self.network(names, rate), &self.beside_name()))
     }
 
@@ -153,20 +130,14 @@ impl ScenarioFile {
     }
 
     fn network(&self, names: &HostNames, rate: &str) -> Network {
-        let stem = self.scenario.file_stem().unwrap_or_default().to_string_lossy();
-        let name = stem.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-");
+        let name = scenario_name(&self.scenario).unwrap_or_default();
         Network { rate: rate.to_owned(), names: names.clone(), name }
     }
 
     fn write(&self, text: &str) -> Result<Vec<PathBuf>, Failure> {
-        put(&self.scenario, text)?;
+        put(&self.scenario, text, MODE)?;
         Ok(vec![self.beside.clone(), self.scenario.clone()])
     }
-}
-
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let options = files::Options { mode: MODE, sync: false };
-    files::replace(path, text.as_bytes(), options).map_err(|e| failed(path, &e))
 }
 
 fn nothing() -> Failure {

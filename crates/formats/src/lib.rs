@@ -1,0 +1,28 @@
+//! Formats of other simulators: their networks, flow lists and traces become scenarios.
+//!
+//! * [`import()`] reads files, recognizes each by its content, and returns a scenario with its lists.
+//! * `hpcc`: `topology.txt`, `config.txt` and `flow.txt` of HPCC, and the topologies of SimAI.
+//! * `htsim`: topologies (`.topo`) and connection matrices (`.cm`).
+//! * `goal` and `chakra`: messages of jobs that wait for others.
+//! * [`fct`]: completion times in the format of HPCC's analysis scripts.
+//!
+//! A file with an unknown word is refused with its line: a simulation of a network that was understood in part has no value.
+
+mod chakra;
+mod error;
+mod fabric;
+pub mod fct;
+mod flow_set;
+mod goal;
+mod hpcc;
+mod htsim;
+mod import;
+mod kind;
+mod lines;
+mod quantity;
+mod scenario;
+mod schedule;
+
+pub use error::FileError;
+pub use import::{Import, ImportOptions, Source, import};
+pub use kind::FileKind;
