@@ -18,7 +18,9 @@ from ._native import __version__
 
 if TYPE_CHECKING:
     from . import model, plot
+    from ._cc import CongestionControl
     from ._errors import Diagnostic, ForebayError, InternalError, ModelError, ScenarioError, StoreError
+    from ._native import Ack, Event, Reduction, Window
     from ._progress import ProgressEvent
     from ._registry import Entry, Parameter, registry
     from ._result import Result, report, verdict
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
 #: Module of each name, imported on first use, so that the command does not wait for NumPy.
 _MODULES = {
+    "_cc": ["CongestionControl"],
     "_errors": ["ForebayError", "InternalError", "Diagnostic", "ModelError", "ScenarioError", "StoreError"],
+    "_native": ["Ack", "Event", "Reduction", "Window"],
     "_progress": ["ProgressEvent"],
     "_registry": ["Entry", "Parameter", "registry"],
     "_result": ["Result", "open", "report", "verdict"],
@@ -44,15 +48,19 @@ _MODULES = {
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [
+    "Ack",
     "Axis",
     "Column",
+    "CongestionControl",
     "Entry",
+    "Event",
     "ForebayError",
     "InternalError",
     "Diagnostic",
     "ModelError",
     "Parameter",
     "ProgressEvent",
+    "Reduction",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -60,6 +68,7 @@ __all__ = [
     "Sweep",
     "Table",
     "Verdict",
+    "Window",
     "__version__",
     "model",
     "open_sweep",
