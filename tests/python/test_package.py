@@ -32,6 +32,7 @@ def test_what_is_installed() -> None:
         "all",
         "arrow",
         "dask",
+        "gym",
         "notebook",
         "pandas",
         "plot",

@@ -92,12 +92,31 @@ fn halve(cut: cc::Reduction) -> Threshold {
     (cut.from / 2.0).max(2.0).into()
 }
 
+/// Hooks that do nothing in the base class, with a flag for those that the class of an object overrides.
+#[derive(Debug)]
+struct Overridden {
+    in_ack_event: bool,
+    pkts_acked: bool,
+    cwnd_event: bool,
+}
+
+impl Overridden {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Overridden> {
+        let base = object.py().import("forebay._cc")?.getattr("CongestionControl")?;
+        let class = object.get_type();
+        let has = |hook: &str| PyResult::Ok(!class.getattr(hook)?.is(&base.getattr(hook)?));
+        Ok(Overridden { in_ack_event: has("in_ack_event")?, pkts_acked: has("pkts_acked")?, cwnd_event: has("cwnd_event")? })
+    }
+}
+
 /// The object of one connection.
 #[derive(Debug)]
 struct PyControl {
     object: Py<PyAny>,
     /// Argument of the hooks, reused.
     window: Py<Window>,
+    /// Hooks that do something; the others are not called.
+    overridden: Overridden,
     reduces_on_loss_after_ecn: bool,
     raised: Arc<Raised>,
 }
@@ -106,7 +125,8 @@ impl PyControl {
     fn new(py: Python<'_>, object: Py<PyAny>, raised: Arc<Raised>) -> PyResult<PyControl> {
         let reduces_on_loss_after_ecn = object.getattr(py, "reduces_on_loss_after_ecn")?.extract(py)?;
         let window = Py::new(py, Window::new(1.0, f64::INFINITY))?;
-        Ok(PyControl { object, window, reduces_on_loss_after_ecn, raised })
+        let overridden = Overridden::of(object.bind(py))?;
+        Ok(PyControl { object, window, overridden, reduces_on_loss_after_ecn, raised })
     }
 
     /// Calls `work`, unless a hook has raised an exception.
@@ -143,11 +163,15 @@ impl PyControl {
 
 impl Control for PyControl {
     fn in_ack_event(&mut self, w: &mut cc::Window, ack: &cc::Ack) {
-        self.change("in_ack_event", w, Ack::from(ack));
+        if self.overridden.in_ack_event {
+            self.change("in_ack_event", w, Ack::from(ack));
+        }
     }
 
     fn pkts_acked(&mut self, w: &mut cc::Window, ack: &cc::Ack) {
-        self.change("pkts_acked", w, Ack::from(ack));
+        if self.overridden.pkts_acked {
+            self.change("pkts_acked", w, Ack::from(ack));
+        }
     }
 
     fn cong_avoid(&mut self, w: &mut cc::Window, ack: &cc::Ack) {
@@ -172,7 +196,9 @@ impl Control for PyControl {
     }
 
     fn cwnd_event(&mut self, w: &mut cc::Window, event: cc::Event) {
-        self.change("cwnd_event", w, Event::from(event));
+        if self.overridden.cwnd_event {
+            self.change("cwnd_event", w, Event::from(event));
+        }
     }
 
     fn undo_cwnd(&mut self, w: &cc::Window, prior: f64) -> f64 {

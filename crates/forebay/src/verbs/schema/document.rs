@@ -56,9 +56,19 @@ fn own(all: &Sections, name: &str) -> Map<String, Value> {
     keys.into_iter().flatten().map(|(key, text)| (key.clone(), value_of(name, key, text))).collect()
 }
 
+/// Moves the schemas of keys that many tables have to the definitions, and returns references to them.
+fn shared(keys: Map<String, Value>, name: &str, definitions: &mut Map<String, Value>) -> Map<String, Value> {
+    let move_one = |(key, schema): (String, Value)| {
+        let place = format!("{name}.{key}");
+        definitions.insert(place.clone(), schema);
+        (key, reference(&place))
+    };
+    keys.into_iter().map(move_one).collect()
+}
+
 /// `[topology]`.
-fn topology(all: &Sections) -> Value {
-    let more = own(all, "topology");
+fn topology(all: &Sections, definitions: &mut Map<String, Value>) -> Value {
+    let more = shared(own(all, "topology"), "topology", definitions);
     let one = |e: &topology::TopologyEntry| {
         let mut schema = entry_table(&e.entry, &more);
         // The memory of a switch is a size, or a table.
@@ -71,8 +81,8 @@ fn topology(all: &Sections) -> Value {
 }
 
 /// `[[workload]]`.
-fn workloads(all: &Sections) -> Value {
-    let mut more = own(all, "workload");
+fn workloads(all: &Sections, definitions: &mut Map<String, Value>) -> Value {
+    let mut more = shared(own(all, "workload"), "workload", definitions);
     // Every kind accepts these names of its ends.
     for end in ["from", "to"] {
         more.insert(end.into(), super::values::kind(forebay_types::param::Kind::Hosts));
@@ -92,13 +102,16 @@ fn workloads(all: &Sections) -> Value {
 }
 
 /// Congestion controls: a name, a table with parameters and keys of `[transport]`, or a list to compare.
-fn transport(all: &Sections) -> Value {
+fn transport(all: &Sections, definitions: &mut Map<String, Value>) -> Value {
     let worlds = forebay_backends::all();
-    let shims = choice(worlds.shims().iter().map(|e| &e.entry), &Map::new());
-    let shim = json!({"anyOf": [{"const": "none"}, shims, {"type": "array", "items": shims}]});
+    definitions.insert("shim".into(), choice(worlds.shims().iter().map(|e| &e.entry), &Map::new()));
+    let shims = json!({"anyOf": [{"const": "none"}, reference("shim"), {"type": "array", "items": reference("shim")}]});
     let mut stack = parameters(PARAMS);
-    stack.insert("shim".into(), described(shim, "additions to congestion control and stack"));
-    let cc = choice(worlds.congestion_controls().iter().map(|e| &e.entry), &stack);
+    stack.insert("shim".into(), described(shims, "additions to congestion control and stack"));
+    let stack = shared(stack, "transport", definitions);
+    let controls = worlds.congestion_controls().iter().map(|e| &e.entry);
+    definitions.insert("congestion-control".into(), choice(controls, &stack));
+    let cc = reference("congestion-control");
     let mut group = stack.clone();
     group.insert("stack".into(), described(json!({"enum": PROFILES}), "set of defaults"));
     group.insert("cc".into(), described(cc.clone(), "congestion control"));
@@ -139,9 +152,9 @@ pub(super) fn schema() -> Value {
         definitions.insert(format!("{name}-keys"), keys_definition(name, keys));
         properties.insert(name.clone(), any_of_section(name));
     }
-    properties.insert("topology".into(), topology(&all));
-    properties.insert("workload".into(), workloads(&all));
-    properties.insert("transport".into(), transport(&all));
+    properties.insert("topology".into(), topology(&all, &mut definitions));
+    properties.insert("workload".into(), workloads(&all, &mut definitions));
+    properties.insert("transport".into(), transport(&all, &mut definitions));
     let roots: Vec<&str> = properties.keys().map(String::as_str).filter(|key| *key != "sweep").collect();
     let sweep = sweep(&all, &roots);
     properties.insert("sweep".into(), sweep);

@@ -15,5 +15,5 @@ pub(crate) struct Args {}
 
 /// Prints the schema.
 pub(crate) fn execute(_: &Args) -> Result<(), Failure> {
-    print_data(&format!("{:#}\n", document::schema()))
+    print_data(&format!("{}\n", document::schema()))
 }
