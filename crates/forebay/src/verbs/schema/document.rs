@@ -1,9 +1,10 @@
 //! The schema of a scenario: its tables, from the registries, and for tables that no registry has from the keys of the reference.
 
-use super::values::{choice, definitions, described, entry_table, parameters, reference, table};
+use super::values::{choice, definitions, described, entry_table, kind, parameters, reference, table};
 use crate::verbs::reference::{Entry as Key, everything};
 use forebay_experiment::profile::{PARAMS, PROFILES};
 use forebay_experiment::{topology, workload};
+use forebay_types::param::Kind;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -85,15 +86,16 @@ fn workloads(all: &Sections, definitions: &mut Map<String, Value>) -> Value {
     let mut more = shared(own(all, "workload"), "workload", definitions);
     // Every kind accepts these names of its ends.
     for end in ["from", "to"] {
-        more.insert(end.into(), super::values::kind(forebay_types::param::Kind::Hosts));
+        more.insert(end.into(), kind(Kind::Hosts));
     }
     let tables: Vec<Value> = workload::REGISTRY
         .iter()
         .map(|e| {
             let mut schema = entry_table(&e.entry, &more);
             // A required end may have its other name.
+            let is_end = |key: &Value| e.entry.params.iter().any(|p| key == p.key && matches!(p.kind, Kind::Hosts));
             if let Some(required) = schema["required"].as_array_mut() {
-                required.retain(|key| key == "kind");
+                required.retain(|key| !is_end(key));
             }
             schema
         })
@@ -127,10 +129,16 @@ fn transport(all: &Sections, definitions: &mut Map<String, Value>) -> Value {
 
 /// `[sweep]`: its own keys, and paths of the scenario.
 fn sweep(all: &Sections, roots: &[&str]) -> Value {
-    let properties: Map<String, Value> =
-        all.get("sweep").into_iter().flatten().map(|(key, text)| (key.clone(), json!({"description": text}))).collect();
+    let properties: Map<String, Value> = all
+        .get("sweep")
+        .into_iter()
+        .flatten()
+        .map(|(key, text)| (key.clone(), json!({"description": text, "additionalProperties": true})))
+        .collect();
     let path = format!("^({})(\\.|$)", roots.join("|"));
-    json!({"type": "object", "properties": properties, "patternProperties": {path: {}}, "additionalProperties": false})
+    // Tombi asks for the last keyword where any key is legal.
+    let any = json!({"additionalProperties": true});
+    json!({"type": "object", "properties": properties, "patternProperties": {path: any}, "additionalProperties": false})
 }
 
 /// The schema.
