@@ -18,7 +18,23 @@ from ._native import __version__
 
 if TYPE_CHECKING:
     from . import model, plot
+    from ._cc import CongestionControl
+    from ._commands import (
+        Advice,
+        CommandError,
+        Criterion,
+        Distribution,
+        Option,
+        RefereeReport,
+        TrainGroup,
+        Trains,
+        advise,
+        referee,
+        trace,
+        trains,
+    )
     from ._errors import Diagnostic, ForebayError, InternalError, ModelError, ScenarioError, StoreError
+    from ._native import Ack, Event, Reduction, Window
     from ._progress import ProgressEvent
     from ._registry import Entry, Parameter, registry
     from ._result import Result, report, verdict
@@ -31,7 +47,23 @@ if TYPE_CHECKING:
 
 #: Module of each name, imported on first use, so that the command does not wait for NumPy.
 _MODULES = {
+    "_cc": ["CongestionControl"],
+    "_commands": [
+        "Advice",
+        "CommandError",
+        "Criterion",
+        "Distribution",
+        "Option",
+        "RefereeReport",
+        "TrainGroup",
+        "Trains",
+        "advise",
+        "referee",
+        "trace",
+        "trains",
+    ],
     "_errors": ["ForebayError", "InternalError", "Diagnostic", "ModelError", "ScenarioError", "StoreError"],
+    "_native": ["Ack", "Event", "Reduction", "Window"],
     "_progress": ["ProgressEvent"],
     "_registry": ["Entry", "Parameter", "registry"],
     "_result": ["Result", "open", "report", "verdict"],
@@ -44,29 +76,46 @@ _MODULES = {
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [
+    "Ack",
+    "Advice",
     "Axis",
     "Column",
+    "CommandError",
+    "CongestionControl",
+    "Criterion",
+    "Distribution",
     "Entry",
+    "Event",
     "ForebayError",
     "InternalError",
     "Diagnostic",
     "ModelError",
+    "Option",
     "Parameter",
     "ProgressEvent",
+    "Reduction",
+    "RefereeReport",
     "Result",
     "Scenario",
     "ScenarioError",
     "StoreError",
     "Sweep",
     "Table",
+    "TrainGroup",
+    "Trains",
     "Verdict",
+    "Window",
     "__version__",
+    "advise",
     "model",
     "open_sweep",
     "plot",
+    "referee",
     "registry",
     "report",
     "run_many",
+    "trace",
+    "trains",
     "verdict",
 ]
 

@@ -7,10 +7,96 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "BegunSweep", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "Ack", "BegunSweep", "Buffer", "Controls", "Event", "Reduction", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "Window", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names"]
 
 __sources__: Final[str]
 __version__: Final[str]
+
+@final
+class Ack:
+    """
+    Facts about one ACK.
+    """
+    @property
+    def acked(self, /) -> int:
+        """
+        Bytes newly acknowledged cumulatively; 0 for a duplicate.
+        """
+    @property
+    def delivered(self, /) -> int:
+        """
+        Bytes newly delivered, including SACKed ones.
+        """
+    @property
+    def ece(self, /) -> bool:
+        """
+        True if the ACK carries ECE.
+        """
+    @property
+    def grow(self, /) -> float:
+        """
+        Segments of growth, by the stack's counting rule.
+        """
+    @property
+    def in_flight(self, /) -> int:
+        """
+        Bytes in the network: without SACKed and lost segments where there is a scoreboard.
+        """
+    @property
+    def lost(self, /) -> int:
+        """
+        Segments newly marked lost; none before loss detection of the ACK.
+        """
+    @property
+    def min_rtt(self, /) -> float | None:
+        """
+        Smallest RTT of the connection so far, seconds.
+        """
+    @property
+    def mss(self, /) -> int:
+        """
+        Payload bytes of a full segment.
+        """
+    @property
+    def newest_rtt(self, /) -> float | None:
+        """
+        RTT of the newest segment that it acknowledges, seconds; None if one of them had been retransmitted.
+        """
+    @property
+    def now(self, /) -> float:
+        """
+        Time, seconds.
+        """
+    @property
+    def rtt(self, /) -> float | None:
+        """
+        RTT sample of this ACK, seconds, if any.
+        """
+    @property
+    def segments(self, /) -> int:
+        """
+        Segments newly delivered, however short; without a scoreboard as many as the bytes need.
+        """
+    @property
+    def snd_nxt(self, /) -> int:
+        """
+        Stream offset of the next new byte.
+        """
+    @property
+    def snd_una(self, /) -> int:
+        """
+        Stream offset after the ACK, bytes.
+        """
+    @property
+    def srtt(self, /) -> float | None:
+        """
+        Smoothed RTT, seconds; None before the first sample.
+        """
+    @property
+    def window_limited(self, /) -> bool | None:
+        """
+        True if the window limited sending in the last round trip; None where the stack does not track it.
+        """
 
 @final
 class BegunSweep:
@@ -55,6 +141,102 @@ class Buffer:
     def typestr(self, /) -> str:
         """
         Type name in NumPy, such as `<i8`.
+        """
+
+@final
+class Controls:
+    """
+    Congestion controls of a run, registered until `close`.
+    """
+    def __new__(cls, /, list: SupportsGetItem[int, tuple[str, Any, str, bool]]) -> Controls:
+        """
+        Registers congestion controls: for each its name, a callable that makes the object of a connection, the ECN mode (`off`, `classic` or
+        `dctcp`), and whether it sets the pacing rate.
+        """
+    def close(self, /) -> None:
+        """
+        Ends the registration.
+        """
+
+@final
+class Event:
+    """
+    An event other than an ACK. Attributes that an event does not have are None.
+    """
+    @property
+    def begin(self, /) -> int | None:
+        """
+        Of `write`: stream offset of the first byte.
+        """
+    @property
+    def deadline(self, /) -> float | None:
+        """
+        Of `write`: deadline, seconds, if the message has one.
+        """
+    @property
+    def ece(self, /) -> bool | None:
+        """
+        Of `counted`: true if the duplicate ACK carries ECE.
+        """
+    @property
+    def end(self, /) -> int | None:
+        """
+        Of `write`: stream offset behind the last byte.
+        """
+    @property
+    def idle(self, /) -> float | None:
+        """
+        Of `tx-start`: time since the last transmission, seconds.
+        """
+    @property
+    def kind(self, /) -> str:
+        """
+        Name of the event.
+
+        * `"established"`: the handshake is complete.
+        * `"write"`: the application wrote a message.
+        * `"tx-start"`: first transmission after nothing was outstanding.
+        * `"counted"`: a stack without SACK counted a duplicate ACK as an arrived segment.
+        * `"recovery"`: fast recovery begins.
+        * `"timeout"`: a retransmission timeout; the window is 1 now.
+        * `"complete"`: an episode of recovery ended.
+        * `"restart"`: the window was reduced after an idle time.
+        """
+    @property
+    def now(self, /) -> float | None:
+        """
+        Of `tx-start`: time, seconds.
+        """
+    @property
+    def rtt(self, /) -> float | None:
+        """
+        Of `established`: RTT of SYN and SYN-ACK, seconds, if it could be measured.
+        """
+    @property
+    def snd_max(self, /) -> int | None:
+        """
+        Of `timeout`: stream offset behind the highest byte sent so far.
+        """
+
+@final
+class Reduction:
+    """
+    A reduction that begins.
+    """
+    @property
+    def base(self, /) -> float:
+        """
+        Window or flight from which the stack reduces, segments.
+        """
+    @property
+    def in_flight(self, /) -> int:
+        """
+        Bytes in the network.
+        """
+    @property
+    def trigger(self, /) -> str:
+        """
+        Cause: `"ecn"`, `"loss"` or `"timeout"`.
         """
 
 @final
@@ -200,6 +382,10 @@ class Scenario:
         """
         Name of the run.
         """
+    def with_controls(self, /, controls: Controls) -> Scenario:
+        """
+        The same scenario, which may name the congestion controls of the caller.
+        """
 
 @final
 class Session:
@@ -312,6 +498,50 @@ class Table:
         Values of a column of numbers or booleans: the table's own memory if possible, else a converted copy, in which null is NaN.
         """
 
+@final
+class Window:
+    """
+    Congestion window and slow start threshold of a connection, in segments, with fractions. Hooks may change both.
+    """
+    def __new__(cls, /, cwnd: SupportsFloat | SupportsIndex, ssthresh: SupportsFloat | SupportsIndex = ...) -> Window:
+        """
+        A window; for tests of a congestion control.
+        """
+    def __repr__(self, /) -> str: ...
+    @property
+    def cwnd(self, /) -> float:
+        """
+        Congestion window, segments.
+        """
+    @cwnd.setter
+    def cwnd(self, /, value: SupportsFloat | SupportsIndex) -> None:
+        """
+        Congestion window, segments.
+        """
+    @property
+    def in_slow_start(self, /) -> bool:
+        """
+        True if the window is below the threshold.
+        """
+    def reno(self, /, grow: SupportsFloat | SupportsIndex) -> None:
+        """
+        Standard growth: slow start below the threshold, one segment per window above (RFC 5681 section 3.1).
+        """
+    def slow_start(self, /, grow: SupportsFloat | SupportsIndex) -> float:
+        """
+        Slow start by `grow` segments; returns the rest for congestion avoidance after reaching the threshold.
+        """
+    @property
+    def ssthresh(self, /) -> float:
+        """
+        Slow start threshold, segments; infinite until it is set.
+        """
+    @ssthresh.setter
+    def ssthresh(self, /, value: SupportsFloat | SupportsIndex) -> None:
+        """
+        Slow start threshold, segments; infinite until it is set.
+        """
+
 def answer(results: SupportsGetItem[int, Results]) -> str:
     """
     Sentences and workload shares of some results, as JSON.
@@ -412,10 +642,10 @@ def report(results: SupportsGetItem[int, Results], path: str | PathLike[str]) ->
     Writes the report of some results, which compares them if there are several.
     """
 
-def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "object | None") -> list[Results]:
+def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "object | None", controls: "Controls | None" = None) -> list[Results]:
     """
     Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the fraction done (if
-    known), the seconds since the start and the packet transmissions so far.
+    known), the seconds since the start and the packet transmissions so far. An exception of a congestion control of `controls` ends the runs.
     """
 
 def run_batch(scenario: Scenario, axes: SupportsGetItem[int, str], points: SupportsGetItem[int, SupportsIndex], keys: SupportsGetItem[int, str]) -> list[tuple[list[tuple[str, bytes]], bytes]]:

@@ -11,7 +11,9 @@ from ._progress import Progress, native
 from ._result import Result
 
 
-def run_all(scenarios: list[Any], threads: int | None, progress: Progress) -> list[Result]:
+def run_all(
+    scenarios: list[Any], threads: int | None, progress: Progress, controls: _native.Controls | None = None
+) -> list[Result]:
     """Run scenarios of the native module once all have been checked."""
     for index, scenario in enumerate(scenarios):
         try:
@@ -22,7 +24,7 @@ def run_all(scenarios: list[Any], threads: int | None, progress: Progress) -> li
     threads = checked(threads)
     callback, close = native(progress)
     try:
-        return [Result(r) for r in _native.run_all(scenarios, threads, callback)]
+        return [Result(r) for r in _native.run_all(scenarios, threads, callback, controls)]
     finally:
         close()
 

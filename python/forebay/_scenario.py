@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _dask, _native, _share, _toml
+from ._cc import Maker, registered
 from ._errors import ScenarioError
 from ._progress import Progress, native
 from ._result import Result, beside
@@ -180,6 +181,7 @@ class Scenario:
         progress: Progress = None,
         within: str | float | None = None,
         budget: str | None = None,
+        cc: Mapping[str, Maker] | None = None,
     ) -> Result:
         """Run all variants and seeds on all cores.
 
@@ -198,16 +200,27 @@ class Scenario:
             that of the first sentence. The figures are in ``manifest["known"]``.
         budget : str, optional
             Wall time after which the runs end in any case, such as ``"60s"``.
+        cc : dict, optional
+            Congestion controls written in Python, by the name that ``transport.cc`` has: classes derived from
+            :class:`CongestionControl`, or callables that make an object for a connection. Such runs use one thread, and need the
+            backend ``sim``.
 
         Raises
         ------
         ScenarioError
             If the scenario is wrong, or the world cannot run it.
+        Exception
+            The first exception of a congestion control in ``cc``, with its traceback.
         """
         changes = {"world": world, "stop.within": within, "stop.budget": budget}
         chosen = {key: value for key, value in changes.items() if value is not None}
         scenario = self.with_(chosen) if chosen else self
-        return run_all([scenario._native], threads, progress)[0]
+        if not cc:
+            return run_all([scenario._native], threads, progress)[0]
+        if threads not in (None, 1):
+            raise ValueError(f"threads is {threads}; legal: 1 with congestion controls written in Python")
+        with registered(cc) as controls:
+            return run_all([scenario._native.with_controls(controls)], 1, progress, controls)[0]
 
     def sweep(
         self,

@@ -32,6 +32,7 @@ def test_what_is_installed() -> None:
         "all",
         "arrow",
         "dask",
+        "gym",
         "notebook",
         "pandas",
         "plot",
@@ -132,7 +133,8 @@ PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if python_blocks
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 def test_code_of_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block of Python of a page, in order."""
-    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    for folder in ("docs", "scenarios"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
     for block in python_blocks(page):

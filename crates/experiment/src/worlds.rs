@@ -26,6 +26,12 @@ impl Worlds {
         }
     }
 
+    /// The same backends, with congestion controls that the caller supplies. A built-in entry of the same name has precedence.
+    pub fn with_congestion_controls(&self, entries: Vec<CcEntry<()>>) -> Worlds {
+        let all = self.congestion_controls.iter().copied().chain(entries);
+        Worlds { list: self.list, congestion_controls: once(all, |e| e.entry.name), shims: self.shims.clone() }
+    }
+
     /// All backends, the default first.
     pub fn list(&self) -> &'static [&'static dyn World] {
         self.list

@@ -5,6 +5,7 @@
 
 mod buffer;
 mod concat;
+mod control;
 mod detach;
 mod errors;
 mod listener;
@@ -24,6 +25,8 @@ mod table;
 mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
+    #[pymodule_export]
+    use crate::control::{Ack, Controls, Event, Reduction, Window};
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,

@@ -1,5 +1,6 @@
 //! Runs of scenarios on all cores, with the interpreter's lock released and Ctrl-C handled.
 
+use crate::control::{Controls, Raised};
 use crate::detach::detached;
 use crate::errors;
 use crate::listener::Listener;
@@ -13,24 +14,27 @@ use forebay_scenario::Resolved;
 use forebay_store::{RunTable, each_batch};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the fraction done (if
-/// known), the seconds since the start and the packet transmissions so far.
+/// known), the seconds since the start and the packet transmissions so far. An exception of a congestion control of `controls` ends the runs.
 #[pyfunction]
 #[pyo3(signature = (
     scenarios,
     threads,
     progress: "object | None",
+    controls: "Controls | None" = None,
 ))]
 pub(crate) fn run_all(
     py: Python<'_>,
     scenarios: Vec<Py<Scenario>>,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
+    controls: Option<Py<Controls>>,
 ) -> PyResult<Vec<Results>> {
+    let raised = controls.map(|c| c.get().raised.clone());
     let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     let resolved = scenarios.iter().map(|s| s.get().resolve(py)).collect::<PyResult<Vec<_>>>()?;
     let many = Many::new(resolved);
@@ -43,10 +47,15 @@ pub(crate) fn run_all(
         threads: threads.min(jobs.len().max(1)),
         clock: Instant::now(),
         listener: Listener::new(progress, &stop),
+        raised: raised.as_deref(),
+        stop: &stop,
     };
     watch.listener.notify(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
     let outcome = detached(py, || forebay_runner::run_all(&many, &jobs, threads, &stop, &mut watch))?;
     watch.listener.end(py)?;
+    if let Some(error) = raised.as_deref().and_then(Raised::take) {
+        return Err(error);
+    }
     outcome.map_err(|e| match e {
         Failed::Run(RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why)) => errors::engine(&why),
         Failed::Run(RunError::Invalid(mistake)) => errors::engine(&mistake.to_string()),
@@ -126,6 +135,9 @@ struct Watch<'a> {
     threads: usize,
     clock: Instant,
     listener: Listener<'a>,
+    /// Exceptions of congestion controls of the caller, if there are such.
+    raised: Option<&'a Raised>,
+    stop: &'a AtomicBool,
 }
 
 /// Fraction done, if known, and packet transmissions so far.
@@ -151,6 +163,9 @@ impl Watcher for Watch<'_> {
     type Error = Failed;
 
     fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
+        if self.raised.is_some_and(Raised::failed) {
+            self.stop.store(true, Relaxed);
+        }
         let (fraction, hops) = how_far(jobs);
         self.listener.tick(self.done, jobs.len(), fraction, elapsed, hops);
     }

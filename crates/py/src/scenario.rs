@@ -1,7 +1,9 @@
 //! Scenarios: a text, its changes, and the checked result.
 
+use crate::control::Controls;
 use crate::detach::detached;
 use crate::errors;
+use forebay_experiment::worlds::Worlds;
 use forebay_model::backend::{Header, evaluate};
 use forebay_runner::sweep::explain;
 use forebay_scenario::Resolved;
@@ -34,9 +36,7 @@ impl Scenario {
     /// A scenario from a text; its files are relative to `base`, and `name` is used in errors.
     #[staticmethod]
     fn from_text(text: &str, name: String, base: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Scenario> {
-        let inner = forebay_scenario::Scenario::from_text(forebay_backends::all(), text, &name, &base, &sets, seed)
-            .map_err(|e| errors::scenario(&e))?;
-        Ok(Scenario { inner, name, base, sets, seed, resolved: OnceLock::new() })
+        Scenario::read(forebay_backends::all(), text, name, base, sets, seed)
     }
 
     /// A scenario from a file.
@@ -51,6 +51,11 @@ impl Scenario {
     fn changed(&self, sets: Vec<String>, seed: Option<u64>) -> PyResult<Scenario> {
         let sets = self.sets.iter().cloned().chain(sets).collect();
         Scenario::from_text(self.text(), self.name.clone(), self.base.clone(), sets, seed.or(self.seed))
+    }
+
+    /// The same scenario, which may name the congestion controls of the caller.
+    fn with_controls(&self, controls: &Controls) -> PyResult<Scenario> {
+        Scenario::read(controls.worlds, self.text(), self.name.clone(), self.base.clone(), self.sets.clone(), self.seed)
     }
 
     /// The text as it was read.
@@ -122,6 +127,20 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// A scenario from a text, which may name entries of `worlds`.
+    fn read(
+        worlds: &'static Worlds,
+        text: &str,
+        name: String,
+        base: PathBuf,
+        sets: Vec<String>,
+        seed: Option<u64>,
+    ) -> PyResult<Scenario> {
+        let inner =
+            forebay_scenario::Scenario::from_text(worlds, text, &name, &base, &sets, seed).map_err(|e| errors::scenario(&e))?;
+        Ok(Scenario { inner, name, base, sets, seed, resolved: OnceLock::new() })
+    }
+
     /// The checked scenario.
     pub(crate) fn resolve(&self, py: Python<'_>) -> PyResult<Arc<Resolved>> {
         if let Some(resolved) = self.resolved.get() {

@@ -16,7 +16,8 @@ from nbclient import NotebookClient
 from forebay.plot import style
 
 ROOT = Path(__file__).parents[3]
-NOTEBOOK = ROOT / "docs/notebooks/incast.ipynb"
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 @pytest.fixture
@@ -28,10 +29,11 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@each_notebook
+def test_the_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # ipykernel warns about its own innards; none of that is the notebook's.
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
-    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     images = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs if "image/png" in o.get("data", {})]
     plots = sum(len(re.findall(r"fb\.plot\.\w+\(", c.source)) for c in notebook.cells if c.cell_type == "code")
@@ -40,8 +42,9 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert errors == []
 
 
-def test_the_notebook_is_kept_without_outputs() -> None:
-    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+@each_notebook
+def test_the_notebook_is_kept_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     for cell in notebook.cells:
         if cell.cell_type == "code":

@@ -1,5 +1,6 @@
 //! `forebay check`: reads a scenario and explains it, without running it.
 
+use super::diagnostics;
 use crate::input::resolve_path;
 use crate::interrupt;
 use crate::limits;
@@ -121,8 +122,15 @@ fn document(scenario: &Scenario, resolved: &Resolved, cost: Option<&Outlook>) ->
     }))
 }
 
-/// Prints the explanation.
+/// Prints the explanation, or with `--format json` the errors as a document.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let result = check(args);
+    let (Err(Failure::Scenario(errors)), TextFormat::Json) = (&result, args.format) else { return result };
+    print_data(&format!("{:#}\n", diagnostics::document(errors)))?;
+    Err(Failure::Reported(Failure::Scenario(errors.clone()).number()))
+}
+
+fn check(args: &Args) -> Result<(), Failure> {
     let mut overrides = args.set.clone();
     overrides.extend(args.world.as_ref().map(|name| format!("world={name}")));
     let mut scenario = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &overrides, None)?;

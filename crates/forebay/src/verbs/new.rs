@@ -34,6 +34,9 @@ const TEMPLATES: &[Template] = &[
     template!("fabric", "10Gbps", "trident2"),
 ];
 
+/// First line of a file, for editors: the schema beside it.
+const SCHEMA: &str = "#:schema ./forebay.schema.json";
+
 /// Write a commented scenario to start from; without a name, list the templates
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -57,6 +60,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (rate, switch) = (args.rate.as_deref().unwrap_or(template.rate), args.switch.as_deref().unwrap_or(template.switch));
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", template.name)));
     let text = fill(template, speed(rate).unwrap_or(&SPEEDS[0]), switch, &path.display().to_string());
+    let text = format!("{SCHEMA}\n{text}");
     // Only a new file: existing files may have been edited and are never replaced.
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
     let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
@@ -72,7 +76,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     })?;
     let file = path.display();
     print(&format!(
-        "wrote {file}: {}\nadapt it to your network, then:\n  forebay run {file}       simulates the network as it is\n  forebay advise {file}    ranks changes to it\n",
+        "wrote {file}: {}\nadapt it to your network, then:\n  forebay run {file}       simulates the network as it is\n  forebay advise {file}    ranks changes to it\nfor completion and checks in editors: forebay schema > forebay.schema.json\n",
         about(template)
     ))
 }

@@ -142,13 +142,13 @@ macro_rules! recorded {
 }
 
 /// Generates the registry and the enums from the list of congestion controls. A row is `module::Type`, and in brackets the modules whose `ENTRY`
-/// names it in scenarios. `in Box` keeps connections of others small if its state is larger than most; `in WithSentRecords` records segments.
+/// names it in scenarios; none for objects of the caller. `in Box` keeps connections of others small if its state is larger than most; `in WithSentRecords` records segments.
 macro_rules! congestion_controls {
-    ($($(#[$doc:meta])* $module:ident::$cc:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
+    ($($(#[$doc:meta])* $module:ident::$cc:ident $(in $cell:ident)? [$($entry:ident)*],)+) => {
         $(pub use $module::$cc;)+
 
         /// All congestion controls, in the order of `forebay list`.
-        pub const REGISTRY: &[CcEntry] = &[$($($entry::ENTRY,)+)+];
+        pub const REGISTRY: &[CcEntry] = &[$($($entry::ENTRY,)*)+];
 
         /// A congestion control and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]

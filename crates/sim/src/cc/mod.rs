@@ -11,6 +11,7 @@ mod congestion_control;
 mod cubic;
 mod d2tcp;
 mod dctcp;
+pub mod external;
 mod fixed_point;
 mod fixed_rate;
 mod halving;
@@ -65,6 +66,10 @@ congestion_controls! {
     fixed_rate::FixedRate [fixed_rate],
     /// Null congestion control that halves its window for ever.
     halving::Halving [halving],
+    /// Object of the caller.
+    external::External [],
+    /// Object of the caller that sets the pacing rate.
+    external::PacedExternal [],
 }
 
 /// An entry of the registry.
@@ -82,6 +87,9 @@ pub fn find(name: &str) -> Option<&'static CcEntry> {
 pub fn build(cc: &Chosen) -> Result<CcConfig, BuildError> {
     if *cc == Chosen::NONE {
         return Ok(CcConfig::NewReno(Default::default()));
+    }
+    if let Some(config) = external::Config::find(cc.name) {
+        return Ok(if config.paces() { CcConfig::PacedExternal(config) } else { CcConfig::External(config) });
     }
     let entry =
         find(cc.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no congestion control `{}`", cc.name)))?;
