@@ -62,6 +62,8 @@ pub struct Subject {
     pub values: Vec<Vec<f64>>,
     /// Maximum pacing rate of its connections, bit/s.
     pub max_pacing_bps: Option<f64>,
+    /// True if its ECN is that of DCTCP, which needs marks.
+    pub dctcp_ecn: bool,
     /// True if Nagle's algorithm holds the end of messages that its applications write by several calls.
     pub nagle_holds: bool,
 }

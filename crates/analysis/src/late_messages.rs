@@ -9,7 +9,7 @@ use crate::dimension::Dimension;
 use crate::format::{bold, count, list, quantity};
 use crate::head_of_line::DelayCause;
 use forebay_experiment::waits::Cause;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum fraction of late queries and messages of a subject: it affects the 99th percentile.
 const TELLING: f64 = 0.01;
@@ -41,7 +41,7 @@ type Causes = BTreeMap<Cause, AtPorts>;
 /// A sentence about late work; `None` if there is too little of it.
 pub(crate) fn sentence(data: &Data) -> Option<String> {
     let all = by_subject(data);
-    let telling: Vec<&Late> = all.iter().filter(|l| l.late as f64 > TELLING * l.of() as f64 && !l.causes.is_empty()).collect();
+    let telling: Vec<&Late> = all.iter().filter(|l| l.is_telling() && !l.causes.is_empty()).collect();
     match telling.as_slice() {
         [] => None,
         [one] => Some(one.alone(data, all.len() > 1)),
@@ -67,6 +67,11 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished).then(|| {
         format!("None of {} is late: no single cause delayed one by more than its unloaded completion time.", whole.things())
     })
+}
+
+/// Subjects and workloads with so much late work that it has a sentence.
+pub(crate) fn late_workloads(data: &Data) -> BTreeSet<(usize, Option<u32>)> {
+    by_subject(data).iter().filter(|l| l.is_telling()).map(|l| (l.subject, l.class)).collect()
 }
 
 /// Late work by subject and workload: workloads are never pooled.
@@ -100,6 +105,10 @@ fn by_subject(data: &Data) -> Vec<Late> {
 impl Late {
     fn of(&self) -> usize {
         self.queries + self.messages
+    }
+
+    fn is_telling(&self) -> bool {
+        self.late as f64 > TELLING * self.of() as f64
     }
 
     /// Name of the transport, the workload, or both, as far as results have several.

@@ -103,7 +103,8 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
         let variant = manifest.scenario.variants.iter().find(|v| v.variant == data.networks[network].variant);
         let max_pacing_bps = variant.and_then(|v| max_pacing_rate(v, &group));
         let nagle_holds = variant.is_some_and(|v| nagle_holds(v, &group));
-        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps, nagle_holds });
+        let dctcp_ecn = variant.and_then(|v| setting(v, &group, "ecn")).as_deref() == Some("dctcp");
+        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps, dctcp_ecn, nagle_holds });
     }
     Ok(finder)
 }
