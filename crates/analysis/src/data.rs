@@ -41,6 +41,8 @@ pub struct Data {
     pub events: Vec<String>,
     /// Links that lose packets, with their packets over all seeds, most first.
     pub losing_links: Vec<(String, u64)>,
+    /// Hosts that dropped packets of handshakes because an accept queue was full, with these packets over all seeds, most first.
+    pub listen_overflows: Vec<(String, u64)>,
     /// Figures that `[stop]` made known, or not.
     pub known: Vec<KnownFigure>,
     /// Notes on omitted data.

@@ -236,12 +236,14 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause
     Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked + &lost_on(data, *cause))
 }
 
-/// For a cause that losses have: the link that loses more packets than all queues drop.
+/// For a cause that losses have: the link, or the host with a full accept queue, that loses more packets than all queues drop.
 fn lost_on(data: &Data, cause: Cause) -> String {
     let losses = matches!(cause, Cause::Timeout | Cause::Probe | Cause::Syn | Cause::Recovery);
     let dropped: f64 = data.ports.iter().map(|p| p.drops * f64::from(p.seeds)).sum();
-    let most = data.losing_links.first().filter(|l| losses && l.1 as f64 > dropped);
-    most.map_or_else(String::new, |(link, _)| format!(" after losses on link {link}"))
+    let link = data.losing_links.first().map(|(link, n)| (*n, format!(" after losses on link {link}")));
+    let host = data.listen_overflows.first().map(|(host, n)| (*n, format!(" after drops at the full accept queue of {host}")));
+    let most = link.into_iter().chain(host).max_by_key(|place| place.0);
+    most.filter(|place| losses && place.0 as f64 > dropped).map_or_else(String::new, |place| place.1)
 }
 
 /// Name of a cause in a sentence, with its port where it has one.
@@ -293,6 +295,16 @@ mod tests {
         assert!(sentence(&d).unwrap().contains("**delayed ACK** (100 %). Nagle's algorithm holds the end"), "{:?}", sentence(&d));
         d.flows.iter_mut().for_each(|f| f.waited = Some(Cause::Timeout));
         assert!(!sentence(&d).unwrap().contains("Nagle"));
+    }
+
+    #[test]
+    fn full_accept_queue_named_beside_syns() {
+        let mut d = with(vec![message(0, true, Some(Cause::Syn)); 3], 1);
+        d.listen_overflows.push(("h0".into(), 3));
+        let end = "Main cause: **SYN retransmission timeout after drops at the full accept queue of h0** (100 %).";
+        assert!(sentence(&d).unwrap().ends_with(end), "{:?}", sentence(&d));
+        d.ports.push(Port { drops: 4.0, seeds: 1, ..Port::default() });
+        assert!(sentence(&d).unwrap().ends_with("Main cause: **SYN retransmission timeout** (100 %)."), "{:?}", sentence(&d));
     }
 
     #[test]
