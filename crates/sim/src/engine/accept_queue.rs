@@ -48,12 +48,15 @@ pub(super) enum Handshake {
     Established,
 }
 
+/// Listening sockets of a workload, by host; `None` for a workload without.
+type Sockets = Option<(Listen, Arena<NodeId, AcceptQueue>)>;
+
 /// Accept queues of all workloads that have one.
 #[derive(Debug)]
 pub(super) struct AcceptQueues {
     any: bool,
-    /// By workload: its sockets, by host.
-    sockets: IndexVec<AppId, Option<(Listen, Arena<NodeId, AcceptQueue>)>>,
+    /// By workload.
+    sockets: IndexVec<AppId, Sockets>,
 }
 
 impl AcceptQueues {
@@ -69,7 +72,7 @@ impl AcceptQueues {
     /// # Safety
     /// As [`Arena::share`]: only the partition that runs a host accesses its queues.
     pub(super) unsafe fn share(&mut self) -> AcceptQueues {
-        let share = |one: &mut Option<(Listen, Arena<NodeId, AcceptQueue>)>| {
+        let share = |one: &mut Sockets| {
             let (listen, queues) = one.as_mut()?;
             // SAFETY: the caller's promise is that of `Arena::share`.
             Some((*listen, unsafe { queues.share() }))
