@@ -2,12 +2,45 @@
 
 use crate::data::{Data, Flow};
 use crate::dimension::Dimension;
-use crate::format::quantity;
+use crate::format::{bold, quantity};
+use crate::late_messages;
 use forebay_experiment::idle_time::idle_time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum part of the time in which a limit is named. Our choice, as for windows.
 const NAMED: f64 = 0.1;
+/// Minimum part of the time from which on it is the main limit. Our choice: windows, links and the network share the rest.
+const MAIN: f64 = 0.5;
+/// Maximum number of workloads in a sentence.
+const MAX_WORKLOADS: usize = 3;
+
+/// Sentence about the workloads whose connections are idle for most of the time while none of their work is late: a faster network would not increase
+/// their goodput. `None` without such workloads, and where the results have no causes of delay.
+pub(crate) fn sentence(data: &Data) -> Option<String> {
+    let late = late_messages::late_workloads(data);
+    let messages = || data.flows.iter().filter(|f| f.size > 0 && !f.request);
+    let classes: BTreeSet<Option<u32>> = messages().map(|f| f.class).collect();
+    let named = classes.len() > 1 || data.flows.iter().any(|f| f.size == 0);
+    let one = |class: &Option<u32>| {
+        let subjects: BTreeSet<usize> = messages().filter(|f| f.class == *class).map(|f| f.subject).collect();
+        let main = |s: &usize| ApplicationLimit::of(data, *s, *class).filter(|l| l.part >= MAIN && !late.contains(&(*s, *class)));
+        let limits: Option<Vec<ApplicationLimit>> = subjects.iter().map(main).collect();
+        let whose = data.class(*class).filter(|_| named).map_or_else(String::new, |name| format!(" of {name}"));
+        Some(words(&limits?, &whose))
+    };
+    let each: Vec<String> = classes.iter().filter_map(one).take(MAX_WORKLOADS).collect();
+    (data.waits && !each.is_empty()).then(|| format!("The {}.", each.join("; the ")))
+}
+
+/// `**application** limits the connections of trains for 70.6 % of the time: it writes nothing`, from the limits of one workload with each transport.
+fn words(limits: &[ApplicationLimit], whose: &str) -> String {
+    let peer = limits.iter().any(|l| l.peer);
+    let (low, high) = limits.iter().fold((1.0_f64, 0.0_f64), |(low, high), l| (low.min(l.part), high.max(l.part)));
+    let (low, high) = (quantity(low, Dimension::Fraction), quantity(high, Dimension::Fraction));
+    let part = if low == high { low } else { format!("{low} to {high}") };
+    let (end, idle) = if peer { ("peer", "requests nothing") } else { ("application", "writes nothing") };
+    format!("{} limits the connections{whose} for {part} of the time: it {idle}", bold(end))
+}
 
 /// Limit of the connections of a workload by the ends that use them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +101,19 @@ mod tests {
     fn idle_part_of_connections() {
         assert_eq!(ApplicationLimit::of(&data(false), 0, None).unwrap().cell(), "application 30 %");
         assert_eq!(ApplicationLimit::of(&data(true), 0, None).unwrap().cell(), "peer 30 %");
+    }
+
+    #[test]
+    fn main_limit_has_a_sentence() {
+        let mut d = data(false);
+        d.waits = true;
+        assert_eq!(sentence(&d), None, "30 % of the time");
+        d.flows.retain(|f| f.conn == Some(0));
+        assert_eq!(sentence(&d).unwrap(), "The **application** limits the connections for 60 % of the time: it writes nothing.");
+        d.flows.iter_mut().for_each(|f| f.in_query = true);
+        assert_eq!(sentence(&d).unwrap(), "The **peer** limits the connections for 60 % of the time: it requests nothing.");
+        d.flows.iter_mut().for_each(|f| (f.in_query, f.late) = (false, true));
+        assert_eq!(sentence(&d), None, "the network delays it");
     }
 
     #[test]

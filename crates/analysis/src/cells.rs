@@ -114,6 +114,14 @@ pub(crate) mod tests {
             let index = metrics().position(|m| m.name == *metric).unwrap_or_else(|| panic!("no metric {metric}"));
             values[index] = of_seeds.to_vec();
         }
-        Subject { name: name.into(), group: name.into(), network, values, max_pacing_bps: None, nagle_holds: false }
+        Subject {
+            name: name.into(),
+            group: name.into(),
+            network,
+            values,
+            max_pacing_bps: None,
+            dctcp_ecn: false,
+            nagle_holds: false,
+        }
     }
 }

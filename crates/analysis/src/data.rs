@@ -41,6 +41,8 @@ pub struct Data {
     pub events: Vec<String>,
     /// Links that lose packets, with their packets over all seeds, most first.
     pub losing_links: Vec<(String, u64)>,
+    /// Hosts that dropped packets of handshakes because an accept queue was full, with these packets over all seeds, most first.
+    pub listen_overflows: Vec<(String, u64)>,
     /// Figures that `[stop]` made known, or not.
     pub known: Vec<KnownFigure>,
     /// Notes on omitted data.
@@ -62,6 +64,8 @@ pub struct Subject {
     pub values: Vec<Vec<f64>>,
     /// Maximum pacing rate of its connections, bit/s.
     pub max_pacing_bps: Option<f64>,
+    /// True if its ECN is that of DCTCP, which needs marks.
+    pub dctcp_ecn: bool,
     /// True if Nagle's algorithm holds the end of messages that its applications write by several calls.
     pub nagle_holds: bool,
 }

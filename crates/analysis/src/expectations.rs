@@ -7,6 +7,7 @@ use crate::format::{count, quantity};
 use forebay_scenario::{Errors, ExpectKey, Expectation, Resolved, Scenario, Variant};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use forebay_types::GroupId;
+use forebay_types::param::nearest;
 use std::collections::BTreeMap;
 
 /// Result of a comparison.
@@ -82,6 +83,17 @@ fn find(name: &str) -> Option<Metric> {
     metrics().find(|m| m.name == name)
 }
 
+/// Name of the metric that is similar to `name` by its column, or by its label in the printed table: `timeouts` is the label of `rtos`.
+fn similar(name: &str) -> Option<&'static str> {
+    let of_label = || {
+        let words = name.replace(['_', '-'], " ");
+        let labelled = || metrics().filter(|m| !m.label.is_empty());
+        let label = nearest(&words, labelled().map(|m| m.label))?;
+        labelled().find(|m| m.label == label).map(|m| m.name)
+    };
+    nearest(name, metrics().map(|m| m.name)).or_else(of_label)
+}
+
 /// Transport groups of a variant that expectations can name.
 fn groups(variant: &Variant) -> impl Iterator<Item = (GroupId, &str)> {
     variant.config.groups.enumerate().map(|(id, g)| (id, g.name.as_str()))
@@ -94,23 +106,17 @@ fn groups(variant: &Variant) -> impl Iterator<Item = (GroupId, &str)> {
 pub fn check_expectations(scenario: &Scenario, resolved: &Resolved) -> Result<(), Errors> {
     for e in &resolved.expectations {
         let Some(metric) = find(&e.metric) else {
-            let legal: Vec<&str> = metrics().map(|m| m.name).collect();
             let help =
                 "legal: the columns of the table `summary` (docs/reference/results.md), such as goodput_bps or fct_small_p99_s";
-            return Err(scenario.expectation_error(
-                e,
-                ExpectKey::Metric,
-                format!("there is no metric `{}`", e.metric),
-                &legal,
-                help.into(),
-            ));
+            let message = format!("there is no metric `{}`", e.metric);
+            return Err(scenario.expectation_error(e, ExpectKey::Metric, message, similar(&e.metric), help.into()));
         };
         if let Some(unit) = e.low.unit.or(e.high.unit)
             && !fits(unit, metric.unit)
         {
             let message = format!("`between` has {}, and `{}` is in {}", unit.name(), metric.name, metric.unit.name());
             let help = format!("write numbers in the unit of the metric, {}, or texts with such a unit", metric.unit.name());
-            return Err(scenario.expectation_error(e, ExpectKey::Between, message, &[], help));
+            return Err(scenario.expectation_error(e, ExpectKey::Between, message, None, help));
         }
         if let Some(name) = &e.transport {
             let mut legal: Vec<&str> = resolved.variants.iter().map(|v| v.label.as_str()).collect();
@@ -119,7 +125,7 @@ pub fn check_expectations(scenario: &Scenario, resolved: &Resolved) -> Result<()
             if !legal.contains(&name.as_str()) {
                 let help = format!("legal: {}", legal.join(", "));
                 let message = format!("the scenario has no transport `{name}`");
-                return Err(scenario.expectation_error(e, ExpectKey::Transport, message, &legal, help));
+                return Err(scenario.expectation_error(e, ExpectKey::Transport, message, nearest(name, legal), help));
             }
         }
         if let Some(name) = &e.workload {
@@ -131,7 +137,7 @@ pub fn check_expectations(scenario: &Scenario, resolved: &Resolved) -> Result<()
                     }
                     false => (format!("the scenario has no workload `{name}`"), format!("legal: {}", legal.join(", "))),
                 };
-                return Err(scenario.expectation_error(e, ExpectKey::Workload, message, &legal, help));
+                return Err(scenario.expectation_error(e, ExpectKey::Workload, message, nearest(name, legal), help));
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::cells::Cell;
 use crate::data::{Data, Port};
 use crate::dimension::Dimension;
 use crate::format::{number, prefix, quantity};
-use crate::long_flow_limits::{self, Limits};
+use crate::long_flow_limits;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
@@ -59,13 +59,16 @@ pub fn workloads(data: &Data) -> Option<Grid> {
     }
     let mut heads =
         vec!["workload", "transport", "done", "total goodput", "goodput at port", "port", "share of port", "fairness"];
-    let limits: Vec<Option<Limits>> = all.iter().map(|c| long_flow_limits::limits(data, c.subject, c.class)).collect();
+    let limit = |c: &WorkloadShare| {
+        let ends = || ApplicationLimit::of(data, c.subject, c.class).map(ApplicationLimit::cell);
+        long_flow_limits::limits(data, c.subject, c.class).map(|l| l.cell(data)).or_else(ends)
+    };
+    let limits: Vec<Option<String>> = all.iter().map(limit).collect();
     let limited = limits.iter().any(Option::is_some);
     heads.extend(limited.then_some("limited by"));
-    let row = |(c, limits): (&WorkloadShare, &Option<Limits>)| {
+    let row = |(c, limit): (&WorkloadShare, &Option<String>)| {
         let mut cells = row(data, c);
-        let idle = || ApplicationLimit::of(data, c.subject, c.class).map_or_else(|| "–".into(), ApplicationLimit::cell);
-        cells.extend(limited.then(|| GridCell::text(limits.map_or_else(idle, |l| l.cell(data)))));
+        cells.extend(limited.then(|| GridCell::text(limit.as_deref().unwrap_or("–"))));
         cells
     };
     Some(Grid { heads: heads.into_iter().map(String::from).collect(), rows: all.iter().zip(&limits).map(row).collect() })

@@ -3,6 +3,7 @@
 //! It is independent of the set of transports: names come from the tables. Subjects differ only if their confidence intervals over seeds do not
 //! overlap ([`compare`]).
 
+use crate::application_limits;
 use crate::cells::Cell;
 use crate::cells::cells;
 use crate::censored_quantiles::mark_tight_bounds;
@@ -24,6 +25,7 @@ use crate::measurement_gaps;
 use crate::ranking::{Better, Ranking, compare};
 use crate::single_transport;
 use crate::tail;
+use crate::without_marks;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
@@ -61,6 +63,8 @@ const MAX_CHARTS: usize = 3;
 const PAYS: f64 = 0.8;
 /// Minimum ratio of medians that are named although the 99th percentiles hardly differ. Our choice.
 const MEDIANS_APART: f64 = 1.2;
+/// Maximum ratio of the goodputs of groups that are called nearly the same. Our choice, as for other metrics.
+const NEARLY_EQUAL: f64 = 1.05;
 /// Maximum number of subjects in the sentence about limits of long flows.
 const MAX_LIMITED: usize = 3;
 /// Maximum number of network events, in addition.
@@ -87,11 +91,11 @@ pub fn headline(data: &Data) -> Headline {
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { single_transport::sentences(data) });
     // After the sentence about late messages.
     infeasible.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
-    // Only one transport has traffic, such as datagrams: its losses have no comparison.
-    let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
-    if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
+    // Groups of one network share its queue: it has no comparison.
+    if data.subjects.len() > 1 && data.networks.len() == 1 && !data.flows.is_empty() {
         sentences.extend(single_transport::queue(data));
     }
+    let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
     sentences.truncate(MAX_SENTENCES);
     if let Some(warm) = measurement_gaps::warm(data) {
         sentences.truncate(MAX_SENTENCES - 1);
@@ -176,7 +180,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
                 out.extend(comparison::why(data, comparison, &ranking));
-                out.extend(pays(data, &ranking));
+                out.extend(pays(data, &ranking, comparison::matters(&ranking, &cells)));
             }
         }
     }
@@ -196,8 +200,13 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
     }
     let told = out.iter().any(|s| s.contains(tail::WORDS));
     let tail = tail::compared(data).filter(|_| !told);
-    for (i, sentence) in limited(data).into_iter().chain(tail).chain(late_messages::sentence(data)).enumerate() {
+    let idle = application_limits::sentence(data);
+    for (i, sentence) in limited(data).into_iter().chain(tail).chain(late_messages::sentence(data)).chain(idle).enumerate() {
         out.insert(out.len().min(comparisons.len() + i + 1), sentence);
+    }
+    // A ranking of such a transport is that of its response to losses.
+    if let Some(sentence) = without_marks::sentence(data) {
+        out.insert(out.len().min(1), sentence);
     }
     out.extend(queue(data));
     out
@@ -249,8 +258,9 @@ fn known(data: &Data, t: &HeadlineMetric, members: &[usize]) -> (HeadlineMetric,
     }
 }
 
-/// The endless workload that loses most goodput with the best transport compared with another one, if each has its own network.
-fn pays(data: &Data, s: &Ranking) -> Option<String> {
+/// The endless workload that loses most goodput with the best transport compared with another one, if each has its own network. It is the price of a
+/// lead only if `leads`.
+fn pays(data: &Data, s: &Ranking, leads: bool) -> Option<String> {
     if data.shared() || s.worse.is_empty() {
         return None;
     }
@@ -264,7 +274,8 @@ fn pays(data: &Data, s: &Ranking) -> Option<String> {
             let with = |c: &WorkloadShare| {
                 format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name)
             };
-            (here.mean / mean_of(most), format!("{} loses goodput in return: {}, {}.", bold(&own.name), with(own), with(most)))
+            let loses = if leads { "loses goodput in return" } else { "has different goodputs" };
+            (here.mean / mean_of(most), format!("{} {loses}: {}, {}.", bold(&own.name), with(own), with(most)))
         })
     };
     let own = all.iter().filter(endless).filter(|c| c.subject == s.best);
@@ -322,6 +333,12 @@ fn share(data: &Data, network: usize) -> Option<String> {
                 list(&names),
                 data.seeds()
             )
+        }
+        (behind, least) if value(&s.best) <= NEARLY_EQUAL * least => {
+            let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).chain(behind).map(name).collect();
+            let (low, high) = (text(behind.last().unwrap_or(&s.best)), text(&s.best));
+            let range = if low == high { low } else { format!("{low} to {high}") };
+            format!("{place} long flow gets nearly the same goodput in {}: {range}", list(&names))
         }
         (behind, least) if least > 0.0 => {
             let one =

@@ -9,7 +9,7 @@ use crate::dimension::Dimension;
 use crate::format::{bold, count, list, quantity};
 use crate::head_of_line::DelayCause;
 use forebay_experiment::waits::Cause;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum fraction of late queries and messages of a subject: it affects the 99th percentile.
 const TELLING: f64 = 0.01;
@@ -41,7 +41,7 @@ type Causes = BTreeMap<Cause, AtPorts>;
 /// A sentence about late work; `None` if there is too little of it.
 pub(crate) fn sentence(data: &Data) -> Option<String> {
     let all = by_subject(data);
-    let telling: Vec<&Late> = all.iter().filter(|l| l.late as f64 > TELLING * l.of() as f64 && !l.causes.is_empty()).collect();
+    let telling: Vec<&Late> = all.iter().filter(|l| l.is_telling() && !l.causes.is_empty()).collect();
     match telling.as_slice() {
         [] => None,
         [one] => Some(one.alone(data, all.len() > 1)),
@@ -67,6 +67,11 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished).then(|| {
         format!("None of {} is late: no single cause delayed one by more than its unloaded completion time.", whole.things())
     })
+}
+
+/// Subjects and workloads with so much late work that it has a sentence.
+pub(crate) fn late_workloads(data: &Data) -> BTreeSet<(usize, Option<u32>)> {
+    by_subject(data).iter().filter(|l| l.is_telling()).map(|l| (l.subject, l.class)).collect()
 }
 
 /// Late work by subject and workload: workloads are never pooled.
@@ -100,6 +105,10 @@ fn by_subject(data: &Data) -> Vec<Late> {
 impl Late {
     fn of(&self) -> usize {
         self.queries + self.messages
+    }
+
+    fn is_telling(&self) -> bool {
+        self.late as f64 > TELLING * self.of() as f64
     }
 
     /// Name of the transport, the workload, or both, as far as results have several.
@@ -227,12 +236,14 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause
     Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked + &lost_on(data, *cause))
 }
 
-/// For a cause that losses have: the link that loses more packets than all queues drop.
+/// For a cause that losses have: the link, or the host with a full accept queue, that loses more packets than all queues drop.
 fn lost_on(data: &Data, cause: Cause) -> String {
     let losses = matches!(cause, Cause::Timeout | Cause::Probe | Cause::Syn | Cause::Recovery);
     let dropped: f64 = data.ports.iter().map(|p| p.drops * f64::from(p.seeds)).sum();
-    let most = data.losing_links.first().filter(|l| losses && l.1 as f64 > dropped);
-    most.map_or_else(String::new, |(link, _)| format!(" after losses on link {link}"))
+    let link = data.losing_links.first().map(|(link, n)| (*n, format!(" after losses on link {link}")));
+    let host = data.listen_overflows.first().map(|(host, n)| (*n, format!(" after drops at the full accept queue of {host}")));
+    let most = link.into_iter().chain(host).max_by_key(|place| place.0);
+    most.filter(|place| losses && place.0 as f64 > dropped).map_or_else(String::new, |place| place.1)
 }
 
 /// Name of a cause in a sentence, with its port where it has one.
@@ -284,6 +295,16 @@ mod tests {
         assert!(sentence(&d).unwrap().contains("**delayed ACK** (100 %). Nagle's algorithm holds the end"), "{:?}", sentence(&d));
         d.flows.iter_mut().for_each(|f| f.waited = Some(Cause::Timeout));
         assert!(!sentence(&d).unwrap().contains("Nagle"));
+    }
+
+    #[test]
+    fn full_accept_queue_named_beside_syns() {
+        let mut d = with(vec![message(0, true, Some(Cause::Syn)); 3], 1);
+        d.listen_overflows.push(("h0".into(), 3));
+        let end = "Main cause: **SYN retransmission timeout after drops at the full accept queue of h0** (100 %).";
+        assert!(sentence(&d).unwrap().ends_with(end), "{:?}", sentence(&d));
+        d.ports.push(Port { drops: 4.0, seeds: 1, ..Port::default() });
+        assert!(sentence(&d).unwrap().ends_with("Main cause: **SYN retransmission timeout** (100 %)."), "{:?}", sentence(&d));
     }
 
     #[test]

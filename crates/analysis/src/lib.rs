@@ -34,6 +34,7 @@ mod row_context;
 mod single_transport;
 mod tail;
 mod time_series;
+mod without_marks;
 mod workload_shares;
 mod workload_times;
 

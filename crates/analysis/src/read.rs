@@ -7,7 +7,7 @@ use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbe
 use crate::time_series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
-use forebay_store::{KnownFigure, RunDir, StoreError, VariantRecord, event_lines, losing_links};
+use forebay_store::{KnownFigure, RunDir, StoreError, VariantRecord, event_lines, listen_overflows, losing_links};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,11 +35,10 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
         flows(&mut data, dir, finder, first, &of)?;
         timeouts(&mut data, dir, finder, &of)?;
         goodput(&mut data, dir, finder, &of)?;
-        for (link, packets) in losing_links(dir)? {
-            match data.losing_links.iter_mut().find(|l| l.0 == link) {
-                Some(known) => known.1 += packets,
-                None => data.losing_links.push((link, packets)),
-            }
+        losing_links(dir)?.into_iter().for_each(|(link, packets)| add(&mut data.losing_links, link, packets));
+        for (port, packets) in listen_overflows(dir)? {
+            let host = data.ports.iter().find(|p| p.name == port).map_or(port, |p| p.from.clone());
+            add(&mut data.listen_overflows, host, packets);
         }
         for line in event_lines(dir, None)? {
             if !data.events.contains(&line) {
@@ -48,8 +47,17 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
         }
     }
     data.losing_links.sort_by_key(|l| std::cmp::Reverse(l.1));
+    data.listen_overflows.sort_by_key(|l| std::cmp::Reverse(l.1));
     data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
     Ok(data)
+}
+
+/// Adds packets at a place to a list of places.
+fn add(all: &mut Vec<(String, u64)>, place: String, packets: u64) {
+    match all.iter_mut().find(|known| known.0 == place) {
+        Some(known) => known.1 += packets,
+        None => all.push((place, packets)),
+    }
 }
 
 /// Subjects, networks and runs: the `summary` table and the manifest.
@@ -103,7 +111,8 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
         let variant = manifest.scenario.variants.iter().find(|v| v.variant == data.networks[network].variant);
         let max_pacing_bps = variant.and_then(|v| max_pacing_rate(v, &group));
         let nagle_holds = variant.is_some_and(|v| nagle_holds(v, &group));
-        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps, nagle_holds });
+        let dctcp_ecn = variant.and_then(|v| setting(v, &group, "ecn")).as_deref() == Some("dctcp");
+        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps, dctcp_ecn, nagle_holds });
     }
     Ok(finder)
 }

@@ -1,5 +1,6 @@
 //! Headline of a single subject: a description instead of a comparison.
 
+use crate::application_limits;
 use crate::cells::{Cell, cell, cells};
 use crate::censored_quantiles::mark_tight_bounds;
 use crate::comparison::median_wait;
@@ -11,6 +12,7 @@ use crate::ideal_query_time;
 use crate::late_messages;
 use crate::long_flow_limits;
 use crate::tail;
+use crate::without_marks;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use crate::workload_times;
 use std::collections::BTreeMap;
@@ -34,6 +36,8 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
     }
     let mut out = traffic(data, 0);
     out.extend(late_messages::sentence(data).or_else(|| late_messages::nothing_late(data)));
+    out.extend(application_limits::sentence(data));
+    out.extend(without_marks::sentence(data));
     out.extend(queue(data));
     out
 }

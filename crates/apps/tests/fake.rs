@@ -60,7 +60,8 @@ impl Fake {
 
     /// Runs a workload until it has finished, or to `end`.
     fn run(kind: WorkloadKind, end: Time) -> Vec<String> {
-        let workload = Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, kind };
+        let workload =
+            Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, listen: None, kind };
         let experiment = Experiment {
             seed: 1,
             duration: None,

@@ -64,6 +64,10 @@ impl Experiment {
         for (id, reason) in self.two_way_conflicts() {
             demand(false, || (format!("workloads[{id}].two_way"), reason))?;
         }
+        for (id, w) in self.workloads.enumerate() {
+            let conflict = w.listen_conflict(&self.groups);
+            conflict.map_or(Ok(()), |reason| demand(false, || (format!("workloads[{id}].listen"), reason)))?;
+        }
         observe(&self.observe, &self.network)?;
         ends(self)?;
         Ok(CheckedExperiment(self))

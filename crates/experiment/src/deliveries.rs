@@ -240,7 +240,8 @@ mod tests {
 
     fn workload() -> IndexVec<WorkloadId, Workload> {
         let kind = WorkloadKind::Replay { flows: Vec::new(), after: Vec::new() };
-        vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, kind }].into()
+        vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, listen: None, kind }]
+            .into()
     }
 
     /// Rows of a run of `ms` whose sums grow by 1 per millisecond.

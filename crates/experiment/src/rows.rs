@@ -213,6 +213,8 @@ pub enum EventKind {
     LinkUp,
     /// Rate, delay or loss of a link changed.
     LinkChange,
+    /// A host dropped packets of handshakes because the accept queue of a listening socket was full.
+    ListenOverflow,
 }
 
 impl EventKind {
@@ -226,6 +228,7 @@ impl EventKind {
             EventKind::LinkDown => "link-down",
             EventKind::LinkUp => "link-up",
             EventKind::LinkChange => "link-change",
+            EventKind::ListenOverflow => "listen-overflow",
         }
     }
 }

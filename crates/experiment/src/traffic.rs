@@ -1,6 +1,7 @@
 //! Traffic of an experiment: sizes, senders, receivers and times of each workload.
 
 use crate::assign::Assign;
+use crate::listen::Listen;
 use crate::pattern::Pairs;
 use crate::rack_pairs::RackPairs;
 use crate::writes::Writes;
@@ -26,6 +27,8 @@ pub struct Workload {
     pub transport: Assign,
     /// Calls with which applications write each of its messages.
     pub writes: Writes,
+    /// Listening sockets of its receiving hosts; `None`: hosts accept every connection at once.
+    pub listen: Option<Listen>,
     /// Kind, with its parameters.
     pub kind: WorkloadKind,
 }

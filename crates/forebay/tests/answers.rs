@@ -318,3 +318,15 @@ fn sweep_over_loads_ranks_each_load() {
     let said = answer("loads", "loads", &[]);
     assert!(said.iter().any(|l| l.starts_with("Load by load (senders and block: 6 loads)")), "{said:#?}");
 }
+
+#[test]
+fn accept_queues_need_the_simulator() {
+    let scratch = Scratch::new("answer-accept");
+    let file = format!("{}/tests/answers/first/accept-queue.toml", env!("CARGO_MANIFEST_DIR"));
+    for (world, reason) in [("model", "no model has accept queues"), ("linux", "accept every connection of `report` at once")] {
+        let out = forebay(&scratch.0, &["check", &file, "--world", world]);
+        let error = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{world}: {error}");
+        assert!(error.contains(reason) && error.contains("listen-backlog = 128"), "{world}: {error}");
+    }
+}

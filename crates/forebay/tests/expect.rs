@@ -39,6 +39,9 @@ fn mistakes_have_line_and_advice() {
     let scratch = Scratch::new("expect-mistakes");
     for (entry, found) in [
         ("metric = \"qct_p98_s\"\nbetween = [0, 1]", "did you mean `qct_p99_s`"),
+        ("metric = \"timeouts\"\nbetween = [0, 1]", "did you mean `rtos`"),
+        ("metric = \"goodput\"\nbetween = [0, 1]", "did you mean `goodput_bps`"),
+        ("metric = \"retransmitted-segments\"\nbetween = [0, 1]", "did you mean `segs_retx`"),
         ("metric = \"drops\"\nbetween = [\"1ms\", \"2ms\"]", "`between` has seconds, and `drops` is in count"),
         ("metric = \"drops\"\nbetween = [2, 1]", "the first value must not exceed the second one"),
         ("metric = \"drops\"\nbetween = [\"1ms\", \"1Gbps\"]", "two different units"),

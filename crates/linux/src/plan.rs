@@ -276,6 +276,7 @@ mod tests {
             class: "long".into(),
             transport,
             writes: Writes::ONE,
+            listen: None,
             kind: WorkloadKind::Long { pairs: pairs.into(), size: None, start, stagger, jitter, stop_after: None },
         }
     }

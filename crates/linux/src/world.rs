@@ -110,6 +110,13 @@ impl World for Linux {
         cannot.extend(shim_below_queue(experiment));
         let conflicts = experiment.two_way_conflicts();
         cannot.extend(conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }));
+        cannot.extend(experiment.workloads.iter().find(|w| w.listen.is_some()).map(|w| {
+            let reason = format!(
+                "the hosts of this backend accept every connection of `{}` at once; legal: `listen-backlog` left out, or `world = \"sim\"`",
+                w.class
+            );
+            Unsupported { key: "workload.listen-backlog", reason }
+        }));
         cannot
     }
 

@@ -6,6 +6,9 @@ use crate::rows::Rows;
 use forebay_types::Time;
 use std::collections::BTreeMap;
 
+/// Kind of the rows about accept queues.
+const LISTEN_OVERFLOW: &str = "listen-overflow";
+
 /// Minimum and maximum over several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Range(i64, i64);
@@ -52,16 +55,29 @@ pub fn event_lines(dir: &RunDir, of: Option<(&str, u32)>) -> Result<Vec<String>,
     Ok(all.iter().filter_map(|(key, event)| sentence(key, event)).collect())
 }
 
+/// SYNs that hosts dropped because the accept queue of a listening socket was full, by the port of the host, over all runs.
+///
+/// # Errors
+/// A damaged table.
+pub fn listen_overflows(dir: &RunDir) -> Result<BTreeMap<String, u64>, StoreError> {
+    packets_by_link(dir, |kind| kind == LISTEN_OVERFLOW)
+}
+
 /// Links that lost packets, because they failed, damage packets or lose them, with the number of packets over all runs.
 ///
 /// # Errors
 /// A damaged table.
 pub fn losing_links(dir: &RunDir) -> Result<BTreeMap<String, u64>, StoreError> {
+    packets_by_link(dir, |kind| kind != LISTEN_OVERFLOW)
+}
+
+/// Packets of the events of some kinds, by link.
+fn packets_by_link(dir: &RunDir, counts: impl Fn(&str) -> bool) -> Result<BTreeMap<String, u64>, StoreError> {
     let mut all = BTreeMap::new();
     for batch in &dir.table("events")? {
         let rows = Rows::new(batch);
-        let (link, packets) = (rows.text("link", str::to_owned), rows.int("packets"));
-        for row in 0..rows.len() {
+        let (link, packets, kind) = (rows.text("link", str::to_owned), rows.int("packets"), rows.text("kind", str::to_owned));
+        for row in (0..rows.len()).filter(|&row| kind.get(row).is_some_and(|kind| counts(kind))) {
             let lost = packets.get(row).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
             if let (Some(link), Some(lost)) = (link.get(row), lost) {
                 *all.entry(link.clone()).or_default() += lost;
@@ -96,6 +112,10 @@ fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
         "corruption" => format!("link {link} damages packets: {}", packets("dropped at its end because of the checksum")?),
         "link-loss" => format!("link {link} loses packets: {}", packets("lost on it")?),
         "random-loss" => format!("link {link} loses packets at random: {}", packets("lost")?),
+        LISTEN_OVERFLOW => {
+            let host = link.split_once("->").map_or(link.as_str(), |l| l.0);
+            format!("the accept queue of a listening socket of host {host} is full: {}", packets("of handshakes dropped")?)
+        }
         "link-change" => format!("link {link} changed at {}", spaced(*time)),
         "spraying" => "packets are sprayed: each packet is routed independently of its flow".to_owned(),
         _ => format!("{kind} {link} at {}", spaced(*time)),
@@ -125,6 +145,8 @@ mod tests {
         assert_eq!(say(1, "link-up", None, cost), None);
         let one = Event { packets: Some(Range(1, 1)), ..Event::default() };
         let text = "link leaf0->spine1 damages packets: 1 packet dropped at its end because of the checksum";
-        assert_eq!(say(0, "corruption", None, one).unwrap(), text);
+        assert_eq!(say(0, "corruption", None, one.clone()).unwrap(), text);
+        let text = "the accept queue of a listening socket of host leaf0 is full: 1 packet of handshakes dropped";
+        assert_eq!(say(0, LISTEN_OVERFLOW, None, one).unwrap(), text);
     }
 }

@@ -147,6 +147,13 @@ impl World for Testbed {
             );
             refuse("workload.writes", reason);
         }
+        if let Some(w) = experiment.workloads.iter().find(|w| w.listen.is_some()) {
+            let reason = format!(
+                "the hosts of the testbed accept every connection of `{}` at once; legal: `listen-backlog` left out, or `world = \"sim\"`",
+                w.class
+            );
+            refuse("workload.listen-backlog", reason);
+        }
         for group in &experiment.groups {
             let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);
             if let Some(why) = asked.and_then(|shim| unavailable().or_else(|| config(&shim).err())) {

@@ -20,7 +20,8 @@ fn with(kind: WorkloadKind) -> Experiment {
     let mut e = experiment(3);
     e.groups = vec![group(Profile::Ns2, "newreno")].into();
     e.workloads =
-        vec![Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, kind }].into();
+        vec![Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), writes: Writes::ONE, listen: None, kind }]
+            .into();
     e
 }
 

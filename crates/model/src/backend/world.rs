@@ -31,6 +31,13 @@ impl World for Models {
             let reason = format!("no model has messages of several writes, as `{}` has; legal: `writes = 1`", w.class);
             return vec![Unsupported { key: "workload.writes", reason }];
         }
+        if let Some(w) = experiment.workloads.iter().find(|w| w.listen.is_some()) {
+            let reason = format!(
+                "no model has accept queues, as `{}` has; legal: `listen-backlog` left out, or `world = \"sim\"`",
+                w.class
+            );
+            return vec![Unsupported { key: "workload.listen-backlog", reason }];
+        }
         if let Some(capture) = Unsupported::capture(experiment) {
             return vec![capture];
         }

@@ -14,6 +14,7 @@ mod sweep_answer;
 mod sweep_data;
 mod sweep_load;
 pub mod sweep_read;
+mod sweep_shares;
 mod table;
 mod text;
 mod time;

@@ -5,6 +5,7 @@ use super::sweep_answer as answer;
 pub use super::sweep_data::{Point, Sweep, SweptAxis, Value};
 use super::sweep_data::{Seeds, value};
 use super::sweep_load;
+use super::sweep_shares;
 use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,
@@ -41,7 +42,8 @@ pub fn page(sweep: &Sweep) -> Page {
     let mut first = answer::sentences(&choices);
     // After unfinished points; the example of one load follows.
     let at = first.iter().take_while(|s| s.contains("**Nothing")).count();
-    sweep_load::sentence(sweep, &choices).into_iter().for_each(|s| first.insert(at, s));
+    let chosen = sweep_load::sentence(sweep, &choices).or_else(|| sweep_shares::sentence(sweep, &choices));
+    chosen.into_iter().for_each(|s| first.insert(at, s));
     page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);

@@ -2,11 +2,14 @@
 
 use super::sweep_answer::{Choice, by_class, telling};
 use super::sweep_data::{Sweep, Value};
-use forebay_analysis::{bold, list, number};
+use crate::page::Cell;
+use forebay_analysis::{bold, list, metrics, number, quantity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of choices in the sentence.
 const MAX_NAMED: usize = 3;
+/// Ratio of goodputs below which a loss is named. Our choice, as in comparisons of runs.
+const PAYS: f64 = 0.8;
 
 /// Name of a choice at a load, its value, and true for a lower bound of a metric where less is better.
 type Named = (String, f64, bool);
@@ -96,9 +99,37 @@ fn of_one(sweep: &Sweep, all: &[&Choice]) -> Option<String> {
         0 => format!(
             "Load by load ({keys}: {n} loads), the {word} {label} is unknown: queries or messages were still running at every choice."
         ),
-        1 => format!("Load by load ({keys}: {n} loads), {who} has the {word} {label} at {most} of {n}, possibly shared{open}."),
+        1 => {
+            let winner = order.first().map_or("", |(name, _)| name.as_str());
+            let load = |c: &Choice| loads.iter().map(|i| sweep.axes[*i].of(&c.at[*i])).collect::<Vec<_>>().join(", ");
+            let price = if less { price(all, winner, &name, &load) } else { None };
+            let price = price.unwrap_or_default();
+            format!(
+                "Load by load ({keys}: {n} loads), {who} has the {word} {label} at {most} of {n}, possibly shared{open}{price}."
+            )
+        }
         _ => format!("Load by load ({keys}: {n} loads), these have the {word} {label} at {most} of {n} each: {who}{open}."),
     })
+}
+
+/// Loss of goodput of the choice `winner` at the load where it is largest, as the end of a sentence. `name` and `load` name the choice and its load.
+fn price(all: &[&Choice], winner: &str, name: &impl Fn(&Choice) -> String, load: &impl Fn(&Choice) -> String) -> Option<String> {
+    let goodput = metrics().find(|m| m.name == "goodput_bps")?;
+    let cell = |c: &Choice| c.cell(&goodput).filter(|c| c.mean > 0.0);
+    let mut worst: Option<(f64, String)> = None;
+    for own in all.iter().filter(|c| name(c) == winner) {
+        let others = all.iter().filter(|c| load(c) == load(own) && name(c) != winner).filter_map(|c| Some((c, cell(c)?)));
+        let most = others.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+        let (Some(here), Some((other, most))) = (cell(own), most) else { continue };
+        let overlap = here.ends.zip(most.ends).is_some_and(|(here, most)| here.1 >= most.0);
+        let ratio = here.mean / most.mean;
+        if ratio < PAYS && !overlap && worst.as_ref().is_none_or(|w| ratio < w.0) {
+            let rate = |c: Cell| quantity(c.mean, goodput.unit);
+            let (here, most) = (bold(&rate(here)), rate(most));
+            worst = Some((ratio, format!("; its goodput is lower: {here} at {}, against {most} of {}", load(own), name(other))));
+        }
+    }
+    worst.map(|w| w.1)
 }
 
 #[cfg(test)]
@@ -125,6 +156,17 @@ mod tests {
         assert_eq!(
             sentence(&s, &choices(&s)).unwrap(),
             "Load by load (senders: 3 loads), **buffer 100** has the lowest query completion p99 at 2 of 3, possibly shared."
+        );
+        for p in &mut s.points {
+            let goodput = if p.at[1] == Value::Number(100.0) { 6e9 } else { 9e9 };
+            p.metrics.push(("goodput_bps".into(), goodput));
+        }
+        assert!(
+            sentence(&s, &choices(&s)).unwrap().ends_with(
+                " at 2 of 3, possibly shared; its goodput is lower: **6 Gbit/s** at senders 8, against 9 Gbit/s of buffer 50."
+            ),
+            "{:?}",
+            sentence(&s, &choices(&s))
         );
         s.axes[0].key = "topology.bottleneck.queue.k".into();
         assert_eq!(sentence(&s, &choices(&s)), None, "nothing but choices");

@@ -7,7 +7,7 @@ use crate::text::doc::{Item, Node, Raw};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
 use crate::text::source::At;
-use crate::text::words::{did_you_mean, short};
+use crate::text::words::short;
 use forebay_experiment::dimension::Dimension;
 use forebay_types::{Bytes, Rate, Time};
 
@@ -65,16 +65,23 @@ pub enum ExpectKey {
 }
 
 impl Scenario {
-    /// Error at a key of an expectation, whose value `text` is none of `legal`. `help` is the advice.
-    pub fn expectation_error(&self, of: &Expectation, key: ExpectKey, message: String, legal: &[&str], help: String) -> Errors {
+    /// Error at a key of an expectation, whose value is not possible. `suggested` is the name that was probably meant, and `help` the advice.
+    pub fn expectation_error(
+        &self,
+        of: &Expectation,
+        key: ExpectKey,
+        message: String,
+        suggested: Option<&str>,
+        help: String,
+    ) -> Errors {
         let mut sink = Sink::new(self.sources.clone());
-        let (at, text) = match key {
-            ExpectKey::Metric => (of.places.metric, of.metric.as_str()),
-            ExpectKey::Transport => (of.places.transport, of.transport.as_deref().unwrap_or_default()),
-            ExpectKey::Workload => (of.places.workload, of.workload.as_deref().unwrap_or_default()),
-            ExpectKey::Between => (of.places.between, ""),
+        let at = match key {
+            ExpectKey::Metric => of.places.metric,
+            ExpectKey::Transport => of.places.transport,
+            ExpectKey::Workload => of.places.workload,
+            ExpectKey::Between => of.places.between,
         };
-        let label = did_you_mean(text, legal.iter().copied()).unwrap_or_else(|| "not possible here".into());
+        let label = suggested.map_or_else(|| "not possible here".into(), |name| format!("did you mean `{name}`?"));
         sink.error(at, message, label, Some(help));
         match sink.finish::<()>(None) {
             Ok(()) => unreachable!("the sink has an error"),

@@ -12,6 +12,7 @@ use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{alternatives, did_you_mean, grouped, short};
 use forebay_experiment::assign::Assign;
+use forebay_experiment::listen::Listen;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::{End, Workload, WorkloadKind};
 use forebay_experiment::transport::Group;
@@ -23,6 +24,8 @@ use serde_json::{Map, Value as Json};
 
 /// Maximum number of `[[workload]]` tables.
 const MAX_WORKLOADS: usize = 10_000;
+/// Maximum length of an accept queue (the C type of `backlog` is int, `somaxconn` is 4096 by default).
+const MAX_BACKLOG: i64 = 65_535;
 /// Maximum number of calls for a message.
 const MAX_WRITES: i64 = 1000;
 
@@ -37,6 +40,7 @@ pub(crate) struct Draft<'a> {
     class: String,
     transport: Option<&'a Item>,
     writes: Option<(Writes, At)>,
+    listen: Option<(Listen, At)>,
     table: TomlTable,
     kind_at: At,
     echo: Map<String, Json>,
@@ -93,6 +97,7 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
         Some(i) => Some(writes(cx, &i.node)?),
         None => None,
     };
+    let listen = listen(cx, &mut fields)?;
     let transport = written.get("transport");
     let checked = choice::params(cx, &mut fields, entry.params, &format!("the workload `{}`", entry.name), kind_at);
     fields.finish(&mut cx.sink);
@@ -106,8 +111,22 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
     if let Some((writes, _)) = writes {
         echo.insert("writes".into(), writes.get().into());
     }
+    if let Some((listen, _)) = listen {
+        echo.insert("listen-backlog".into(), listen.backlog().into());
+        echo.insert("accept-time".into(), listen.accept_time().to_string().into());
+    }
     echo.extend(params);
-    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, writes, table: table.clone(), kind_at, echo })
+    Some(Draft {
+        entry: workload::find(entry.name)?,
+        values,
+        class,
+        transport,
+        writes,
+        listen,
+        table: table.clone(),
+        kind_at,
+        echo,
+    })
 }
 
 /// Reads `writes`.
@@ -115,6 +134,29 @@ fn writes(cx: &mut Cx, node: &Node) -> Option<(Writes, At)> {
     let (value, _) = value::read(cx, Kind::Int(1, MAX_WRITES), "`writes`", node)?;
     let Value::Int(calls) = value else { return None };
     Some((Writes::new(u32::try_from(calls).ok()?), node.at))
+}
+
+/// Reads `listen-backlog` and `accept-time`, which belong together. The outer option is `None` for an error.
+fn listen(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Option<(Listen, At)>> {
+    let (backlog, accept) = (fields.get("listen-backlog"), fields.get("accept-time"));
+    let (backlog, accept) = match (backlog, accept) {
+        (None, None) => return Some(None),
+        (Some(backlog), Some(accept)) => (backlog, accept),
+        (Some(one), None) | (None, Some(one)) => {
+            let message = "`listen-backlog` and `accept-time` belong together";
+            let help = "set both, such as listen-backlog = 128 and accept-time = \"50us\"".to_owned();
+            cx.sink.error(one.key_at, message, "the other key is missing", Some(help));
+            return None;
+        }
+    };
+    let (connections, _) = value::read(cx, Kind::Int(1, MAX_BACKLOG), "`listen-backlog`", &backlog.node)?;
+    let (time, _) = value::read(cx, Kind::Time, "`accept-time`", &accept.node)?;
+    let (Value::Int(connections), Value::Time(time)) = (connections, time) else { return None };
+    if time == Time::ZERO {
+        cx.sink.error(accept.node.at, "`accept-time` is 0", "legal: above 0, such as \"50us\"", None);
+        return None;
+    }
+    Some(Some((Listen::new(u32::try_from(connections).ok()?, time), backlog.node.at)))
 }
 
 /// The table with the kind's own names for the keys `from` and `to`, which every workload accepts.
@@ -179,8 +221,14 @@ impl Draft<'_> {
                 let names: Vec<&str> = transports.groups.iter().map(|g| g.name.as_str()).collect();
                 check_membership(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
                 let writes = self.writes.map_or(Writes::ONE, |(writes, _)| writes);
-                let workload = Workload { class: self.class.clone(), transport, writes, kind };
+                let listen = self.listen.map(|(listen, _)| listen);
+                let workload = Workload { class: self.class.clone(), transport, writes, listen, kind };
                 self.check_writes(cx, &workload, transports)?;
+                if let (Some((_, at)), Some(reason)) = (self.listen, workload.listen_conflict(&transports.groups)) {
+                    let message = format!("the workload `{}` cannot have a `listen-backlog`: {reason}", self.class);
+                    cx.sink.error(at, message, "not possible here", None);
+                    return None;
+                }
                 Some(workload)
             }
             Err(e) => {

@@ -18,8 +18,8 @@ const KEYS: &[(&[&str], &str)] = &[
         "the rate of connections is limited by `max-pacing-rate` of [transport] or of a [[transport.group]]",
     ),
     (
-        &["backlog", "listen-backlog", "accept-queue", "somaxconn"],
-        "the accept queue of a listener is not simulated: no connection is refused for its backlog",
+        &["backlog", "accept-queue", "somaxconn"],
+        "the accept queue of listening sockets is `listen-backlog` of a workload, with the server's `accept-time`",
     ),
     (&["nodelay", "tcp-nodelay", "no-delay"], "TCP_NODELAY is `nagle = false` of [transport] or of a [[transport.group]]"),
     (&["write-size", "send-size", "sends", "write-count"], "`writes` of a workload is the number of `send` calls for a message"),

@@ -2,6 +2,7 @@
 //!
 //! Nothing outside this crate reaches these modules: they index without bounds checks, with identifiers from a checked configuration.
 
+mod accept_queue;
 mod arrival_order;
 mod barrier;
 #[cfg(test)]

@@ -9,8 +9,8 @@ use forebay_experiment::rows::EventRow;
 pub const EVENTS: TableSchema<EventRow> = TableSchema {
     name: "events",
     version: 2,
-    doc: "Timeline of the network, in order of time: one row for each link failure, repair or change, and, from the start of the run, for spraying and \
-          for links that lose or damage packets. Empty in a network without such events.",
+    doc: "Timeline of the network, in order of time: one row for each link failure, repair or change. From the start of the run, there are rows for \
+          spraying, for links that lose or damage packets, and for full accept queues. Empty in a network without such events.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
@@ -22,13 +22,13 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
             "",
             Text(|r, _| r.kind.name()),
             "`link-down`, `link-up`; `link-change`: its rate, delay or loss changed; `corruption`: the link damages packets; `link-loss`: it loses packets (`loss`); `random-loss`: its queue loses them (`lossy`); `spraying`: each \
-             packet is routed independently",
+             packet is routed independently. `listen-overflow`: a host drops packets of handshakes, because the accept queue of a listening socket is full",
         ),
         col(
             "link",
             "",
             Name(|r, i| r.port.map(|p| i.port(p))),
-            "the link, named by one of its `ports`; a failure affects both directions; null: the whole network",
+            "the link, named by one of its `ports`; a failure affects both directions; for `listen-overflow` the port of the host; null: the whole network",
         ),
         col(
             "end_ns",

@@ -79,6 +79,9 @@ impl SimState {
         self.connections.sender_mut(slot).join(spec.group);
         let receiver = self.connections.receiver_mut(slot);
         receiver.set_group(spec.group);
+        if self.accept_queues.has(spec.app) {
+            receiver.leave_fast_path();
+        }
         self.fabric.fib().common_ports(&self.network, (spec.src, spec.dst), &mut self.route);
         let sum = self.measurement.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, &self.route);
         *self.connections.get_mut(slot) = Connection {

@@ -3,6 +3,7 @@
 use super::SimState;
 use super::host_tx::SenderCall;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
+use crate::engine::accept_queue::Handshake;
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::host::{TimerKind, TimerOrder};
 use crate::engine::nic::Nic;
@@ -139,6 +140,9 @@ impl SimState {
 
     #[inline(never)]
     fn process_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
+        if self.accept_queues.any() && !self.listener_takes(node, p, 1) {
+            return;
+        }
         let (now, conn) = (p.arrival, p.conn);
         let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
         if !W::SHIM && receiver.takes_unordered_fast_path(p) {
@@ -158,6 +162,18 @@ impl SimState {
         drop(out);
         W::set_shim_timers(self, at, now);
         self.after_data(node, conn, now);
+    }
+
+    /// Returns true if the listening socket of a connection takes `segments`, which have been counted, and the first of which is `p`; others are dropped.
+    #[cold]
+    pub(super) fn listener_takes(&mut self, node: NodeId, p: &Packet, segments: u32) -> bool {
+        let handshake = match self.connections.receiver(p.conn) {
+            receiver if !receiver.has_answered_syn() => Handshake::Listen,
+            receiver if receiver.awaits_handshake_ack() => Handshake::SynReceived,
+            _ => Handshake::Established,
+        };
+        let app = self.connections.get(p.conn).app;
+        self.accept_queues.takes(app, node, (p, segments), handshake)
     }
 
     /// Runs the receiver's delayed-ACK timer.

@@ -150,6 +150,9 @@ impl SimState {
 
     fn deliver_by<W: EndpointPath>(&mut self, node: NodeId, segment: &SuperSegment) {
         let p = segment.packet();
+        if self.accept_queues.any() && !self.listener_takes(node, p, segment.segments()) {
+            return;
+        }
         let (now, conn) = (p.arrival, p.conn);
         let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
         let group = receiver.group();

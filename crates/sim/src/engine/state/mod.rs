@@ -26,6 +26,7 @@ mod window_end;
 pub(super) use partition::PartitionResult;
 pub(super) use run_nodes::{Apps, lock_app};
 
+use super::accept_queue::AcceptQueues;
 use super::calendar::Calendar;
 use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
@@ -68,6 +69,8 @@ pub(crate) struct SimState {
     partition: PartitionState,
     recorder: Recorder,
     measurement: Measurement,
+    /// Accept queues of listening sockets.
+    accept_queues: AcceptQueues,
     /// Calls with which each application writes a message.
     writes: IndexVec<AppId, Writes>,
     failures: Option<Box<Failures>>,
@@ -138,6 +141,7 @@ impl SimState {
             window_shims: WindowShims::new(&tcp),
             connections: ConnectionTable::new(seed, tcp.len()),
             measurement: Measurement::new(config, tcp.len(), partition.calendar.length()),
+            accept_queues: AcceptQueues::new(config.workloads.iter().map(|w| w.listen), network.nodes.len()),
             writes: config.workloads.iter().map(|w| w.writes).collect(),
             tcp: Arena::new(tcp),
             network: Arc::new(network.clone()),

@@ -52,6 +52,7 @@ impl SimState {
             _ if self.recorder.records_packets() => Some("it records every packet"),
             _ if self.fabric.is_captured() => Some("it captures packets"),
             _ if shims => Some("both ends of a shim fill its rows"),
+            _ if self.accept_queues.any() => Some("its listening sockets have accept queues"),
             _ => None,
         }
     }
@@ -80,6 +81,7 @@ impl SimState {
                 endpoint_shims: self.endpoint_shims.share(),
                 metrics: self.metrics.clone(),
                 measurement: self.measurement.for_partition(),
+                accept_queues: self.accept_queues.share(),
                 writes: self.writes.clone(),
                 window_shims: self.window_shims.share(),
                 failures: None,

@@ -187,6 +187,9 @@ impl SimState {
                 rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
             }
         }
+        for (host, packets) in self.accept_queues.dropped() {
+            rows.push(EventRow::of(Time::ZERO, EventKind::ListenOverflow, Some(self.hosts[host].nic), Some(packets)));
+        }
         if let Some(failures) = &mut self.failures {
             rows.extend(failures.rows(&self.fabric, end));
         }

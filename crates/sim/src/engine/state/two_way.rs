@@ -143,6 +143,9 @@ impl SimState {
     /// Processes consecutive segments that have been counted, and the ACK that they carry.
     pub(super) fn process_two_way_data(&mut self, node: NodeId, segment: &SuperSegment) {
         let p = segment.packet();
+        if self.accept_queues.any() && !self.listener_takes(node, p, segment.segments()) {
+            return;
+        }
         let (now, conn) = (p.arrival, p.conn);
         let reverse = self.connections.reverse(conn).0;
         let (sender, receiver) = self.connections.socket(reverse, conn);

@@ -190,6 +190,11 @@ impl Receiver {
         self.balance
     }
 
+    /// Makes every packet take the slow path, which looks at the state of the handshake.
+    pub(crate) fn leave_fast_path(&mut self) {
+        self.fast_path = FastPath::None;
+    }
+
     /// Counts a packet that arrived.
     #[inline(always)]
     pub(crate) fn count_received(&mut self) {

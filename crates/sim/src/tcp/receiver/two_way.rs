@@ -76,6 +76,11 @@ impl Receiver {
         self.stream.has_answered_syn()
     }
 
+    /// Returns true if a SYN-ACK has left and nothing has arrived since. Only stacks of Linux distinguish this state from an open connection.
+    pub(crate) fn awaits_handshake_ack(&self) -> bool {
+        self.stream.is_syn_received()
+    }
+
     /// Returns true if ECN is negotiated.
     pub(crate) fn has_ecn(&self) -> bool {
         self.ecn.is_on()
