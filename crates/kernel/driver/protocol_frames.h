@@ -27,7 +27,7 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 /* Options of a queue discipline of the kernel. */
 #define FB_OPTIONS 12
 /* Numbers of a shim below TCP. */
-#define FB_SHIM 27
+#define FB_SHIM 28
 
 enum fb_kind {
 	/* Outside to guest, before the run. */
