@@ -320,6 +320,24 @@ static bool concerns(const struct sk_buff *skb)
 	return protocol == FB_PROBE || (protocol == IPPROTO_TCP && !tcp_of(skb)->rst);
 }
 
+/* The SYN `p` of the other direction leaves. */
+static void note_syn(struct fb_shim_ends *ends, const struct fb_seen *p)
+{
+	fb_acceptor_answers(&ends->acceptor, ends->acceptor.isn);
+	fb_acceptor_handshake_leaves(&ends->acceptor, numbers_of(ends), p);
+}
+
+void fb_shim_join(const struct fb_conn *conn)
+{
+	struct fb_shim_ends *opener = conn->reverse->shim;
+	struct fb_seen syn;
+
+	if (!conn->shim || !opener->syn)
+		return;
+	syn = see(opener->syn, false);
+	note_syn(conn->shim, &syn);
+}
+
 /* The ACK of direction `acked` in a packet of the other one, `p`, leaves. A SYN has none. */
 static void pass_carried_ack_down(struct fb_shim_ends *acked, struct sk_buff *skb, struct fb_seen *p)
 {
@@ -327,8 +345,7 @@ static void pass_carried_ack_down(struct fb_shim_ends *acked, struct sk_buff *sk
 	struct fb_seen ack = see(skb, true);
 
 	if (p->flags & FB_SEEN_SYN) {
-		fb_acceptor_answers(&acked->acceptor, acked->acceptor.isn);
-		fb_acceptor_handshake_leaves(&acked->acceptor, numbers_of(acked), p);
+		note_syn(acked, p);
 		return;
 	}
 	fb_acceptor_leaves(&acked->acceptor, numbers_of(acked), fb_now(), &ack, &out.out);
