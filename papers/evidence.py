@@ -314,6 +314,59 @@ def least_rto(run: Run) -> Rows:
     return rows
 
 
+def answers(run: Run) -> Rows:
+    """Answers of servers on new connections, with the shim below both directions, below requests only, and without."""
+    ccs: dict[str, Any] = {
+        "Reno": "newreno",
+        "Reno + ProBoSCIS, requests only": {"kind": "newreno", "shim": {"kind": "proboscis", "answers": False}},
+        "Reno + ProBoSCIS": {"kind": "newreno", "shim": "proboscis"},
+        "DCTCP": "dctcp",
+    }
+    asked = {
+        (n, name): run(
+            "pull.toml",
+            {
+                "topology.senders": n + 4,
+                "workload.0.from": f"s0..s{n - 1}",
+                "workload.1.from": f"s{n}..s{n + 3}",
+                "transport.group.0.cc": cc,
+            },
+            seeds=10,
+        )
+        for n in (10, 20, 40)
+        for name, cc in ccs.items()
+    }
+    what = (
+        "first window [segments]",
+        "mean time of an answer [ms]",
+        "from handshake to last answer [ms]",
+        "segments sent again",
+        "timeouts of answers",
+    )
+    rows = [["servers", "transport", *what]]
+    for (n, name), r in asked.items():
+        cells = [
+            mean_text(r.per_run(first_window)),
+            mean_text(r.per_run(lambda t: mean_ms(responses(t)))),
+            mean_text(r.per_run(lambda q: float(q["qct_ns"].astype(float).max()) / 1e6, "queries")),
+            mean_text(r.per_run(lambda t: float(responses(t)["segs_retx"].sum()))),
+            mean_text(r.per_run(lambda t: timeouts(responses(t)))),
+        ]
+        rows.append([str(n), name, *cells])
+    return rows
+
+
+def responses(t: Any) -> Any:
+    """Messages of servers; long flows are no requests and no answers."""
+    return t.rows((t["size_bytes"] == 14_600) & ~np.isnan(t["fct_ns"].astype(float)))
+
+
+def first_window(t: Any) -> float:
+    """Mean window of the third packets, in segments; the guest's own where there is no shim for answers."""
+    window = responses(t)["syn_ack_window_bytes"].astype(float)
+    return 10.0 if np.isnan(window).all() else float(np.nanmean(window)) / 1460
+
+
 def five_and_five(run: Run) -> Rows:
     """T_r of the sums of n DCTCP and n TCP flows under each queue."""
     files = {"step marking, K = 65": "fig03.toml", "RED": "fig04.toml", "CHOKe": "fig05.toml", "modified CHOKe": "fig06.toml"}
@@ -653,6 +706,7 @@ PAGES: dict[str, list[tuple[str, Table]]] = {
     "proboscis/parameters.md": [("proboscis", shim_parameters)],
     "proboscis/least-rto.md": [("proboscis", least_rto)],
     "proboscis/persistent.md": [("proboscis", connections)],
+    "proboscis/pull.md": [("proboscis", answers)],
     "coexistence/five-and-five.md": [("coexistence", five_and_five)],
     "coexistence/throughput-and-load.md": [("coexistence", aggregate), ("coexistence", by_load)],
     "incast-prin/tail-fragments.md": [("incast-prin", fragments)],

@@ -47,6 +47,7 @@ mod papers;
 mod prin;
 mod priorities;
 mod proboscis;
+mod pull;
 mod queries;
 mod queue_lengths;
 mod queues;

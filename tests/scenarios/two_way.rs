@@ -120,9 +120,10 @@ fn two_way_runs_divide() {
 /// Two-way connections are refused where they are not built, with the reason.
 #[test]
 fn two_way_refusals_name_reason() {
-    for (transport, because) in
-        [(format!("{LINUX}\nshim = \"prin\""), "with a shim"), (format!("{LINUX}\nhandshake = false"), "needs a handshake")]
-    {
+    for (transport, because) in [
+        (format!("{LINUX}\nshim = \"prin\""), "with the shim `prin`"),
+        (format!("{LINUX}\nhandshake = false"), "needs a handshake"),
+    ] {
         let mut config = resolve(&star(LINUX, "12pkt", SMALL).replace("two-way = true", ""), &[], None).remove(0).config;
         let other = resolve(&star(&transport, "12pkt", SMALL).replace("two-way = true", ""), &[], None).remove(0).config;
         assert!(config.check().is_ok());

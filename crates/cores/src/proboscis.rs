@@ -18,7 +18,7 @@ pub struct Packet {
     pub flags: u8,
     /// As in the IP header.
     pub ecn: u8,
-    /// Scale of windows, of a SYN-ACK.
+    /// Scale of windows, of a SYN or SYN-ACK.
     pub scale: u8,
     /// Number of a probe's train.
     pub batch: u8,
@@ -99,6 +99,12 @@ unsafe extern "C" {
     fn fb_acceptor_leaves(a: *mut c_void, shim: *const u64, now: u64, p: *mut Packet, out: *mut c_void) -> bool;
     fn fb_acceptor_arrives(a: *mut c_void, shim: *const u64, now: u64, p: *mut Packet, out: *mut c_void) -> bool;
     fn fb_acceptor_tick(a: *mut c_void, shim: *const u64, now: u64, out: *mut c_void);
+    fn fb_opener_answers(o: *mut c_void, isn: u32);
+    fn fb_acceptor_answers(a: *mut c_void, isn: u32);
+    fn fb_opener_handshake_leaves(o: *mut c_void, shim: *const u64, now: u64, p: *const Packet, out: *mut c_void);
+    fn fb_opener_handshake_arrives(o: *mut c_void, shim: *const u64, now: u64, p: *const Packet);
+    fn fb_acceptor_handshake_leaves(a: *mut c_void, shim: *const u64, p: *const Packet);
+    fn fb_acceptor_handshake_arrives(a: *mut c_void, shim: *const u64, now: u64, p: *const Packet);
 }
 
 /// Zeros for a struct of so many bytes, aligned as it wants to be.
@@ -137,6 +143,27 @@ impl Opener {
     pub fn arrives(&mut self, now: u64, p: &mut Packet) {
         // SAFETY: as said above.
         unsafe { fb_opener_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
+    }
+
+    /// Makes it the sending end of the direction of the host that accepts; `isn` is the initial sequence number of its data.
+    pub fn set_answers(&mut self, isn: u32) {
+        // SAFETY: as said above.
+        unsafe { fb_opener_answers(self.state.as_mut_ptr().cast(), isn) };
+    }
+
+    /// A SYN-ACK of the other direction leaves at `now`, behind what is returned.
+    pub fn handshake_leaves(&mut self, now: u64, p: &Packet) -> Sent {
+        let mut out = Out::new();
+        let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
+        // SAFETY: as said above.
+        unsafe { fb_opener_handshake_leaves(state, shim, now, p, (&raw mut out).cast()) };
+        out.into_sent()
+    }
+
+    /// A SYN of the other direction has arrived.
+    pub fn handshake_arrives(&mut self, now: u64, p: &Packet) {
+        // SAFETY: as said above.
+        unsafe { fb_opener_handshake_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
     }
 
     /// The host's timer.
@@ -190,6 +217,24 @@ impl Acceptor {
         // SAFETY: as said above.
         let passes = unsafe { fb_acceptor_arrives(state, shim, now, p, (&raw mut out).cast()) };
         (passes, out.into_sent())
+    }
+
+    /// Makes it the receiving end of the direction of the host that accepts; `isn` is the initial sequence number of that data.
+    pub fn set_answers(&mut self, isn: u32) {
+        // SAFETY: as said above.
+        unsafe { fb_acceptor_answers(self.state.as_mut_ptr().cast(), isn) };
+    }
+
+    /// A SYN of the other direction leaves.
+    pub fn handshake_leaves(&mut self, p: &Packet) {
+        // SAFETY: as said above.
+        unsafe { fb_acceptor_handshake_leaves(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), p) };
+    }
+
+    /// A SYN-ACK of the other direction has arrived.
+    pub fn handshake_arrives(&mut self, now: u64, p: &Packet) {
+        // SAFETY: as said above.
+        unsafe { fb_acceptor_handshake_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
     }
 
     /// The host's timer.

@@ -54,6 +54,7 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
         ("floor", if below(2) == 0 { Value::Unset } else { Value::Int(1 + below(4) as i64) }),
         ("lost-as-marked", Value::Bool(below(2) == 0)),
         ("no-shrink", Value::Bool(below(2) == 0)),
+        ("answers", Value::Bool(below(4) > 0)),
         ("peer-has-shim", Value::Bool(below(3) > 0)),
     ]);
     let shim = Chosen { name: "proboscis", values: Values(values) };
@@ -155,6 +156,37 @@ impl Pair {
         }
     }
 
+    /// The direction is that of the host that accepts, with data behind `isn`.
+    fn set_answers(&mut self, isn: u32) {
+        self.sender.set_answers(isn);
+        self.receiver.set_answers(isn);
+        self.opener.set_answers(isn);
+        self.acceptor.set_answers(isn);
+    }
+
+    /// A SYN of the other direction leaves the receiving end, or a SYN-ACK the sending end.
+    fn handshake_leaves(&mut self, p: Seen) {
+        let mut emitted = EmittedPackets::default();
+        if p.flags & ACK == 0 {
+            self.receiver.handshake_egress(&self.rules, Time(self.now), &theirs(&p), &mut emitted);
+            self.acceptor.handshake_leaves(&p);
+            return assert!(emitted.0.is_empty(), "{}", self.at);
+        }
+        self.sender.handshake_egress(&self.rules, Time(self.now), &theirs(&p), &mut emitted);
+        held(&self.opener.handshake_leaves(self.now, &p).packets, &emitted.0, &self.at);
+    }
+
+    /// A SYN of the other direction arrives at the sending end, or a SYN-ACK at the receiving end.
+    fn handshake_arrives(&mut self, p: Seen) {
+        if p.flags & ACK == 0 {
+            self.sender.handshake_ingress(&self.rules, Time(self.now), &theirs(&p));
+            self.opener.handshake_arrives(self.now, &p);
+        } else {
+            self.receiver.handshake_ingress(&self.rules, Time(self.now), &theirs(&p));
+            self.acceptor.handshake_arrives(self.now, &p);
+        }
+    }
+
     fn tick(&mut self) {
         let mut emitted = EmittedPackets::default();
         if self.sender.waiting() {
@@ -199,6 +231,9 @@ struct Met {
     syns: u64,
     restarts: u64,
     restarts_answered: u64,
+    /// Connections of the accepting host's direction: with a train, and with a window of their third packet.
+    answer_trains: u64,
+    third_packets: u64,
 }
 
 /// One connection: a handshake with losses, marks and repetitions, then data and ACKs with echoes.
@@ -220,6 +255,10 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
     };
     let isn = if rng.below(2) == 0 { u32::MAX - rng.below(50_000) as u32 } else { rng.below(1 << 32) as u32 };
     let mss = t.stack.mss;
+    let answers = rng.below(3) == 0;
+    if answers {
+        pair.set_answers(isn);
+    }
     let (mut batch, mut sent, mut acked) = (0u8, 0u64, 0u64);
     let ecn = |rng: &mut Rng| [0, 2, 3, 3][rng.below(4) as usize];
     for step in 0..STEPS {
@@ -229,6 +268,12 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
         let opens = step < STEPS / 3 || rng.below(60) == 0;
         let number = isn.wrapping_add(1).wrapping_add(acked as u32);
         match rng.below(if opens { 6 } else { 4 }) {
+            _ if step == 0 && answers => {
+                let mut p = Seen::new(0, 0, SYN | [0, ECE | CWR][rng.below(2) as usize], 0);
+                p.scale = rng.below(15) as u8;
+                pair.handshake_leaves(p);
+                pair.handshake_arrives(p);
+            }
             _ if step == 0 => pair.opener_leaves(Seen::new(isn, 0, SYN, 0)),
             // Data, and what carries none.
             0 => {
@@ -267,6 +312,13 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
                     pair.acceptor_arrives(p);
                 }
             }
+            // SYN and SYN-ACK of the other direction.
+            _ if answers => {
+                let flags = [SYN, SYN | ECE | CWR, SYN | ACK, SYN | ACK | ECE][rng.below(4) as usize];
+                let mut p = Seen::new(0, 0, flags, 0);
+                (p.window, p.scale) = (rng.below(65_536) as u16, rng.below(15) as u8);
+                if rng.below(2) == 0 { pair.handshake_leaves(p) } else { pair.handshake_arrives(p) }
+            }
             // SYN and SYN-ACK, seldom of another connection with the same addresses.
             _ => {
                 let isn = if rng.below(40) == 0 { isn ^ 1 } else { isn };
@@ -293,6 +345,8 @@ fn connection(rng: &mut Rng, round: u64, met: &mut Met) {
     met.syns += u64::from(o[5] > 0);
     met.restarts += u64::from(pair.sender.stats().restarts > 0);
     met.restarts_answered += u64::from(a[5] > 0);
+    met.answer_trains += u64::from(answers && o[4] > 0);
+    met.third_packets += u64::from(answers && a[1] != u64::MAX);
 }
 
 #[test]
@@ -306,6 +360,7 @@ fn guest_shim_matches_simulator() {
     assert!(met.verdicts.iter().all(|&n| n > least), "{met:?}");
     assert!(met.held > least && met.throttled > least && met.syns > least, "{met:?}");
     assert!(met.restarts > least && met.restarts_answered > least, "{met:?}");
+    assert!(met.answer_trains > least && met.third_packets > least, "{met:?}");
 }
 
 #[test]

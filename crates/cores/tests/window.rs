@@ -49,6 +49,7 @@ fn draw(rng: &mut Rng) -> (Rules, Limits) {
         ecn_mode: EcnMode::Shim,
         peer_has_shim: true,
         ends: Ends::Both,
+        answers: true,
         floor: Some(floor),
         recent: Time::ZERO,
         restart_after: None,

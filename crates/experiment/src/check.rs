@@ -42,6 +42,9 @@ impl fmt::Display for InvalidExperiment {
 
 impl std::error::Error for InvalidExperiment {}
 
+/// Shims that are built for connections with data in both directions.
+const TWO_WAY_SHIMS: [&str; 1] = ["proboscis"];
+
 /// Bits of a port number in the keys by which the simulator sorts packets.
 const PORT_BITS: u32 = 24;
 
@@ -89,9 +92,11 @@ impl Experiment {
             if !group.tcp.handshake {
                 return Some(format!("`two-way` needs a handshake, and the stack of `{name}` has none; {without}"));
             }
-            if let Some(shim) = group.tcp.shims.first() {
-                let shim = &shim.name;
-                return Some(format!("`two-way` is not built for connections with a shim, and `{name}` has `{shim}`; {without}"));
+            if let Some(shim) = group.tcp.shims.iter().find(|s| !TWO_WAY_SHIMS.contains(&s.name)) {
+                let (shim, legal) = (shim.name, TWO_WAY_SHIMS.join("`, `"));
+                return Some(format!(
+                    "`two-way` is not built for connections with the shim `{shim}`, which `{name}` has; legal with it: `{legal}`; {without}"
+                ));
             }
             None
         })

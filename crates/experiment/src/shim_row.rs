@@ -40,7 +40,7 @@ pub const COLUMNS: &[ShimColumn] = &[
         "syn_ack_verdict",
         "",
         ShimValue::Text(""),
-        "how the shim set the window of the first SYN-ACK from the probes: proportional, severe, insufficient, recent (the window of an earlier train), unprobed; empty as `probes` is null",
+        "how the shim set the window of the first SYN-ACK from the probes: proportional, severe, insufficient, recent (the window of an earlier train), unprobed; empty as `probes` is null. For answers on a connection with `two-way = true`, the third packet of the handshake stands for the SYN-ACK",
     ),
     column(
         "syn_ack_window_bytes",

@@ -111,6 +111,8 @@ u32 fb_class_of(const struct fb_conn *conn, bool back, const struct sk_buff *skb
 void fb_shim_init(void);
 /* A new connection. */
 void fb_shim_open(struct fb_conn *conn);
+/* The new connection is the direction back of one whose SYN has left. */
+void fb_shim_join(const struct fb_conn *conn);
 /* A packet leaves host `node` through the shim, if its connection has one. Takes the skb over. */
 void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb);
 /* A packet has reached its host; false: it is not for the stack. */

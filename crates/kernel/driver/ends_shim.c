@@ -23,8 +23,9 @@ struct host {
 	struct list_head openers, acceptors; /* that wait, in the order in which they began to */
 };
 
-/* State of both ends of a connection. */
+/* State of both ends of a connection, which is one direction of a TCP connection with data in both. */
 struct fb_shim_ends {
+	const struct fb_conn *conn;
 	struct fb_opener opener;
 	struct fb_acceptor acceptor;
 	struct host *at_opener, *at_acceptor;
@@ -90,6 +91,7 @@ void fb_shim_open(struct fb_conn *conn)
 	ends = kzalloc(sizeof(*ends), GFP_KERNEL);
 	if (!ends)
 		fb_die("no memory for the shim of connection %u: give the guest more (mem=)", conn->number);
+	ends->conn = conn;
 	fb_opener_start(&ends->opener);
 	fb_acceptor_start(&ends->acceptor);
 	ends->at_opener = host_of(conn->group, fb_setup.interfaces[conn->src].node);
@@ -100,6 +102,12 @@ void fb_shim_open(struct fb_conn *conn)
 	conn->shim = ends;
 }
 
+/* The ends of the other direction of the same TCP connection; NULL: there is none. */
+static struct fb_shim_ends *reverse_of(const struct fb_shim_ends *ends)
+{
+	return ends->conn->reverse ? ends->conn->reverse->shim : NULL;
+}
+
 /* Packets. */
 
 static struct tcphdr *tcp_of(const struct sk_buff *skb)
@@ -107,7 +115,7 @@ static struct tcphdr *tcp_of(const struct sk_buff *skb)
 	return (void *)ip_hdr(skb) + 4 * ip_hdr(skb)->ihl;
 }
 
-/* The scale of windows that a SYN-ACK announces (RFC 7323 section 2.2); 0: none. */
+/* The scale of windows that a SYN or SYN-ACK announces (RFC 7323 section 2.2); 0: none. */
 static u8 scale_of(const struct tcphdr *tcp)
 {
 	const u8 *option = (const u8 *)(tcp + 1), *end = (const u8 *)tcp + 4 * tcp->doff;
@@ -140,7 +148,7 @@ static struct fb_seen see(struct sk_buff *skb, bool back)
 	p.payload = ntohs(ip->tot_len) - 4 * ip->ihl - 4 * tcp->doff;
 	p.window = ntohs(tcp->window);
 	p.flags = ((const u8 *)tcp)[13];
-	p.scale = tcp->syn && tcp->ack ? scale_of(tcp) : 0;
+	p.scale = tcp->syn ? scale_of(tcp) : 0;
 	return p;
 }
 
@@ -180,21 +188,28 @@ static void make_probe(struct sk_buff *skb, const struct fb_seen *p)
 	tcp_of(skb)->urg_ptr = htons(p->batch << 8 | p->size);
 }
 
+static void send_answer_train(struct fb_shim_ends *ends, struct sk_buff *syn_ack);
+
 static void send(struct fb_shim_out *to, const struct fb_seen *p)
 {
 	struct out *out = container_of(to, struct out, out);
 	struct sk_buff *skb = p->body;
 
+	if (!p->size && skb != out->ends->syn)
+		send_answer_train(out->ends, skb);
 	/* A SYN-ACK that was held goes itself, of a SYN a copy, and of the packet behind a probe. */
 	if (skb == out->ends->syn || p->size) {
 		skb = skb_copy(skb, GFP_ATOMIC);
 		if (!skb)
 			return;
 	}
-	if (p->size)
+	if (p->size) {
 		make_probe(skb, p);
-	else
+		/* Ahead of a SYN-ACK it belongs to the direction that the SYN-ACK opens by the way. */
+		skb->mark = out->ends->conn->number + 1;
+	} else {
 		change(skb, p);
+	}
 	fb_wire_send(out->node, skb);
 }
 
@@ -206,6 +221,21 @@ static void discard(struct fb_shim_out *to, const struct fb_seen *p)
 static struct out out_of(struct fb_shim_ends *ends, const struct host *host)
 {
 	return (struct out){ .out = { .send = send, .discard = discard }, .ends = ends, .node = host->config->node };
+}
+
+/* A SYN-ACK leaves: the data of its host, in the other direction, has a train ahead of it. */
+static void send_answer_train(struct fb_shim_ends *ends, struct sk_buff *syn_ack)
+{
+	struct fb_shim_ends *answers = reverse_of(ends);
+	struct fb_seen p = see(syn_ack, true);
+	struct out out;
+
+	if (!answers)
+		return;
+	out = out_of(answers, answers->at_opener);
+	fb_opener_answers(&answers->opener, ntohl(tcp_of(syn_ack)->seq));
+	fb_acceptor_answers(&answers->acceptor, ntohl(tcp_of(syn_ack)->seq));
+	fb_opener_handshake_leaves(&answers->opener, numbers_of(answers), fb_now(), &p, &out.out);
 }
 
 /* Timers. */
@@ -290,6 +320,54 @@ static bool concerns(const struct sk_buff *skb)
 	return protocol == FB_PROBE || (protocol == IPPROTO_TCP && !tcp_of(skb)->rst);
 }
 
+/* The SYN `p` of the other direction leaves. */
+static void note_syn(struct fb_shim_ends *ends, const struct fb_seen *p)
+{
+	fb_acceptor_answers(&ends->acceptor, ends->acceptor.isn);
+	fb_acceptor_handshake_leaves(&ends->acceptor, numbers_of(ends), p);
+}
+
+void fb_shim_join(const struct fb_conn *conn)
+{
+	struct fb_shim_ends *opener = conn->reverse->shim;
+	struct fb_seen syn;
+
+	if (!conn->shim || !opener->syn)
+		return;
+	syn = see(opener->syn, false);
+	note_syn(conn->shim, &syn);
+}
+
+/* The ACK of direction `acked` in a packet of the other one, `p`, leaves. A SYN has none. */
+static void pass_carried_ack_down(struct fb_shim_ends *acked, struct sk_buff *skb, struct fb_seen *p)
+{
+	struct out out = out_of(acked, acked->at_acceptor);
+	struct fb_seen ack = see(skb, true);
+
+	if (p->flags & FB_SEEN_SYN) {
+		note_syn(acked, p);
+		return;
+	}
+	fb_acceptor_leaves(&acked->acceptor, numbers_of(acked), fb_now(), &ack, &out.out);
+	p->flags = ack.flags;
+	p->window = ack.window;
+}
+
+/* The ACK of direction `acked` in a packet of the other one, `p`, has arrived. */
+static void pass_carried_ack_up(struct fb_shim_ends *acked, struct sk_buff *skb, struct fb_seen *p)
+{
+	struct fb_seen ack = see(skb, true);
+
+	if (p->flags & FB_SEEN_SYN) {
+		fb_opener_answers(&acked->opener, acked->opener.isn);
+		fb_opener_handshake_arrives(&acked->opener, numbers_of(acked), fb_now(), p);
+		return;
+	}
+	fb_opener_arrives(&acked->opener, numbers_of(acked), fb_now(), &ack);
+	p->flags = ack.flags;
+	p->window = ack.window;
+}
+
 void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 {
 	struct fb_shim_ends *ends = conn->shim;
@@ -306,6 +384,8 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 	p = see(skb, back);
 	if (back) {
 		goes = fb_acceptor_leaves(&ends->acceptor, numbers_of(ends), fb_now(), &p, &out.out);
+		if (goes && p.flags & FB_SEEN_SYN)
+			send_answer_train(ends, skb);
 	} else {
 		if (p.flags & FB_SEEN_SYN) {
 			kfree_skb(ends->syn);
@@ -316,6 +396,8 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 		}
 		fb_opener_leaves(&ends->opener, numbers_of(ends), fb_now(), &p, &out.out);
 		forget_syn(ends);
+		if (reverse_of(ends))
+			pass_carried_ack_down(reverse_of(ends), skb, &p);
 	}
 	if (goes) {
 		change(skb, &p);
@@ -339,10 +421,14 @@ bool fb_shim_arrives(struct fb_conn *conn, bool back, struct sk_buff *skb)
 	if (back) {
 		fb_opener_arrives(&ends->opener, numbers_of(ends), fb_now(), &p);
 		forget_syn(ends);
+		if (p.flags & FB_SEEN_SYN && reverse_of(ends))
+			fb_acceptor_handshake_arrives(&reverse_of(ends)->acceptor, numbers_of(ends), fb_now(), &p);
 	} else {
 		struct out out = out_of(ends, ends->at_acceptor);
 
 		passes = fb_acceptor_arrives(&ends->acceptor, numbers_of(ends), fb_now(), &p, &out.out);
+		if (passes && reverse_of(ends))
+			pass_carried_ack_up(reverse_of(ends), skb, &p);
 	}
 	if (passes)
 		change(skb, &p);

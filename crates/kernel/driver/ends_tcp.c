@@ -257,6 +257,7 @@ void fb_open_reverse(struct fb_conn *conn, struct fb_conn *opener)
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_data_ready = receiver_ready;
 	write_unlock_bh(&sk->sk_callback_lock);
+	fb_shim_join(conn);
 }
 
 /* The socket that accepts is the sender of the direction back. */

@@ -37,6 +37,7 @@ enum fb_proboscis_param {
 	FB_PB_MSS,
 	FB_PB_LEAST, /* bytes of the least window */
 	FB_PB_RESTART_AFTER, /* pause after which data of a connection has a train */
+	FB_PB_ANSWERS,	     /* data of the host that accepts is protected, too */
 	FB_PB_PARAMS,
 };
 
@@ -50,6 +51,11 @@ enum { FB_PB_BOTH, FB_PB_OPENER, FB_PB_ACCEPTOR };
 /* An entry without packets for so long is removed. */
 #define FB_PB_FORGET 60000000000000u
 
+/*
+ * On a TCP connection with data in both directions each direction has an opener, which is the end that sends its data, and an acceptor, which receives it.
+ * In the direction of the host that accepts the connection (`answers`) the handshake is that of the other direction.
+ */
+
 /* A packet as the shim sees it, and may change it. */
 struct fb_seen {
 	/* First sequence number of what the opener sends; of what the acceptor sends, the number that it acknowledges. */
@@ -58,7 +64,7 @@ struct fb_seen {
 	fb_u16 window;
 	fb_u8 flags; /* of the TCP header: FB_SEEN_* */
 	fb_u8 ecn;   /* of the IP header */
-	fb_u8 scale; /* of windows, as a SYN-ACK announces it */
+	fb_u8 scale; /* of windows, as a SYN or SYN-ACK announces it */
 	fb_u8 batch; /* number of a probe's train */
 	fb_u8 size;  /* of that train; 0: it is no probe */
 	fb_u8 pad;
@@ -94,9 +100,10 @@ struct fb_opener_stats {
  * behind it. */
 enum fb_restart { FB_RESTART_NONE, FB_RESTART_PROBED, FB_RESTART_ANSWERED, FB_RESTART_RECEIVED = FB_RESTART_ANSWERED };
 
-enum fb_opener_state { FB_OPENER_IDLE, FB_OPENER_SYN_SENT, FB_OPENER_OPEN };
+/* SYN_RECEIVED: a train leaves ahead of the SYN-ACK, and the next packet of the other end opens. */
+enum fb_opener_state { FB_OPENER_IDLE, FB_OPENER_SYN_SENT, FB_OPENER_SYN_RECEIVED, FB_OPENER_OPEN };
 
-/* The end that opens a connection and sends its data. */
+/* The end that sends the data of a direction. */
 struct fb_opener {
 	fb_u32 state;
 	fb_u32 isn;
@@ -105,7 +112,8 @@ struct fb_opener {
 	fb_u32 probe_retry;
 	fb_u8 batch;
 	fb_u8 scale; /* of windows, as the SYN-ACK announced it */
-	fb_u16 pad;
+	fb_u8 answers;
+	fb_u8 pad;
 	struct fb_seen syn;
 	fb_u32 una, nxt;
 	fb_u64 alpha; /* a real */
@@ -134,7 +142,11 @@ struct fb_acceptor_stats {
 	fb_u32 pad;
 };
 
-/* The end that accepts a connection and receives its data. */
+/* First window of the data of the host that accepts the connection: the third packet of the handshake will have it; packets up to the acknowledgement of data
+ * have it. */
+enum fb_first_window { FB_FIRST_NONE, FB_FIRST_AWAITED, FB_FIRST_LIMITED };
+
+/* The end that receives the data of a direction. */
 struct fb_acceptor {
 	fb_u32 isn;
 	fb_u8 known, guest_ecn, holds, batch;
@@ -149,6 +161,9 @@ struct fb_acceptor {
 	fb_u64 held_since;
 	struct fb_seen held;
 	fb_u64 ce_bytes;
+	fb_u32 answers;
+	fb_u32 first; /* enum fb_first_window */
+	fb_u64 first_window;
 	struct fb_acceptor_stats stats;
 };
 
@@ -175,6 +190,28 @@ void fb_acceptor_tick(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, str
 static inline bool fb_acceptor_waits(const struct fb_acceptor *a)
 {
 	return a->holds;
+}
+
+/* The end is one of the direction of the host that accepts the connection, whose data begins behind `isn`. */
+void fb_opener_answers(struct fb_opener *o, fb_u32 isn);
+void fb_acceptor_answers(struct fb_acceptor *a, fb_u32 isn);
+/* A SYN (acceptor) or SYN-ACK (opener) of the other direction leaves the end's host; probes go ahead of it. */
+void fb_opener_handshake_leaves(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p, struct fb_shim_out *out);
+void fb_acceptor_handshake_leaves(struct fb_acceptor *a, const fb_u64 *shim, const struct fb_seen *p);
+/* A SYN (opener) or SYN-ACK (acceptor) of the other direction has arrived at the end's host. */
+void fb_opener_handshake_arrives(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p);
+void fb_acceptor_handshake_arrives(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p);
+
+/* The sending end of a direction has the shim; `answers`: its data is that of the host that accepts. */
+static inline bool fb_has_opener(const fb_u64 *shim, bool answers)
+{
+	return shim[FB_PB_ENDS] == FB_PB_BOTH || (shim[FB_PB_ENDS] == FB_PB_ACCEPTOR) == answers;
+}
+
+/* The receiving end has it. */
+static inline bool fb_has_acceptor(const fb_u64 *shim, bool answers)
+{
+	return fb_has_opener(shim, !answers);
 }
 
 /* Window field that limits a segment whose sender announced `scale` to `limit` bytes: never more than `field`, never 0 for one that was open. */

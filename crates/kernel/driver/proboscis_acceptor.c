@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shim at the end that accepts a connection: counts probes, writes or holds the SYN-ACK, and echoes CE in place of a guest that knows no ECN.
+ * The shim at the end that receives data: counts probes, writes or holds the SYN-ACK, and echoes CE in place of a guest that knows no ECN.
  * Follows crates/sim/src/shim/proboscis/receiver.rs and window.rs function by function.
  */
 #include "real.h"
@@ -14,7 +14,7 @@ static void forget(struct fb_acceptor *a, struct fb_shim_out *out)
 {
 	if (a->holds)
 		out->discard(out, &a->held);
-	*a = (struct fb_acceptor){ .seen = a->seen, .stats = a->stats, .answered_at = FB_NEVER };
+	*a = (struct fb_acceptor){ .seen = a->seen, .answers = a->answers, .stats = a->stats, .answered_at = FB_NEVER };
 }
 
 void fb_acceptor_start(struct fb_acceptor *a)
@@ -25,11 +25,12 @@ void fb_acceptor_start(struct fb_acceptor *a)
 /* The entry for the connection that starts at `isn`; probes come before their SYN, which must not clear their count. */
 static void meet(struct fb_acceptor *a, fb_u32 isn, struct fb_shim_out *out)
 {
-	if (a->known && a->isn == isn)
-		return;
-	forget(a, out);
+	/* Of the accepting host's data the probes are the first packets, but not the first news: that is the SYN of this host. */
+	if (!(a->known || a->answers) || a->isn != isn) {
+		forget(a, out);
+		a->isn = isn;
+	}
 	a->known = 1;
-	a->isn = isn;
 }
 
 static void count(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p)
@@ -53,7 +54,7 @@ bool fb_acceptor_arrives(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, 
 {
 	a->stats.swallowed += p->size != 0;
 	/* No shim: a listening socket discards segments without flags. */
-	if (shim[FB_PB_ENDS] == FB_PB_OPENER)
+	if (!fb_has_acceptor(shim, a->answers))
 		return !p->size;
 	if (now - a->seen > FB_PB_FORGET && !a->holds)
 		forget(a, out);
@@ -92,17 +93,22 @@ static void congested(const struct fb_acceptor *a, const fb_u64 *shim, fb_u32 *b
 	*of = a->received + lost;
 }
 
-static enum fb_train_verdict verdict_of(const struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now)
+static enum fb_train_verdict judge(const struct fb_acceptor *a, const fb_u64 *shim)
 {
 	fb_u32 bad, of;
 
-	if (!a->size && !shim[FB_PB_PEER_HAS_SHIM] && now - a->syn_at >= UNPROBED_AFTER)
-		return FB_VERDICT_UNPROBED;
 	/* Fewer than the share rounded up, as whole numbers are. */
 	if (!a->size || (double)a->received < fb_real(shim[FB_PB_K]) * (double)a->size)
 		return FB_VERDICT_INSUFFICIENT;
 	congested(a, shim, &bad, &of);
 	return (double)bad > fb_real(shim[FB_PB_KAPPA2]) * (double)of ? FB_VERDICT_SEVERE : FB_VERDICT_PROPORTIONAL;
+}
+
+static enum fb_train_verdict verdict_of(const struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now)
+{
+	if (!a->size && !shim[FB_PB_PEER_HAS_SHIM] && now - a->syn_at >= UNPROBED_AFTER)
+		return FB_VERDICT_UNPROBED;
+	return judge(a, shim);
 }
 
 /* The initial window times the share of probes without congestion, in whole segments, and at least the least one. */
@@ -167,6 +173,29 @@ static void answer_restart(const struct fb_acceptor *a, const fb_u64 *shim, stru
 	p->window = fb_limited(p->window, window, a->scale);
 }
 
+/* The window of the third packet, in packets of the host that opens the connection that acknowledge no data. */
+static void limit_first_window(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_seen *p)
+{
+	if (a->first == FB_FIRST_AWAITED) {
+		bool unprobed = !a->size && !shim[FB_PB_PEER_HAS_SHIM];
+		enum fb_train_verdict verdict = unprobed ? FB_VERDICT_UNPROBED : judge(a, shim);
+
+		a->first = unprobed ? FB_FIRST_NONE : FB_FIRST_LIMITED;
+		a->first_window = verdict == FB_VERDICT_PROPORTIONAL ? window_of(a, shim) : shim[FB_PB_LEAST];
+		a->stats.verdict = verdict;
+		a->answered_at = now;
+	}
+	if (a->first != FB_FIRST_LIMITED)
+		return;
+	if ((int)(p->number - (a->isn + 1)) > 0) {
+		a->first = FB_FIRST_NONE;
+		return;
+	}
+	p->window = fb_limited(p->window, a->first_window, a->scale);
+	if (a->stats.window == FB_NEVER)
+		a->stats.window = (fb_u64)p->window << a->scale;
+}
+
 bool fb_acceptor_leaves(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_seen *p, struct fb_shim_out *out)
 {
 	if (!a->known)
@@ -177,6 +206,7 @@ bool fb_acceptor_leaves(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, s
 		a->scale = p->scale;
 		return on_syn_ack(a, shim, now, p, out);
 	}
+	limit_first_window(a, shim, now, p);
 	if (a->restart == FB_RESTART_RECEIVED) {
 		a->restart = FB_RESTART_NONE;
 		a->stats.restarts++;
@@ -210,4 +240,34 @@ void fb_acceptor_tick(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, str
 		window = verdict == FB_VERDICT_PROPORTIONAL ? window_of(a, shim) : shim[FB_PB_LEAST];
 	limit(a, &p, window, now, now - a->held_since);
 	out->send(out, &p);
+}
+
+void fb_acceptor_answers(struct fb_acceptor *a, fb_u32 isn)
+{
+	a->answers = 1;
+	a->isn = isn;
+}
+
+/* The handshake of the other direction is that of this one. */
+static bool takes_handshake(const struct fb_acceptor *a, const fb_u64 *shim)
+{
+	return a->answers && shim[FB_PB_ANSWERS] && fb_has_acceptor(shim, true);
+}
+
+void fb_acceptor_handshake_leaves(struct fb_acceptor *a, const fb_u64 *shim, const struct fb_seen *p)
+{
+	if (!takes_handshake(a, shim))
+		return;
+	a->scale = p->scale;
+	a->guest_ecn = (p->flags & FB_SEEN_ECE) && (p->flags & FB_SEEN_CWR);
+}
+
+void fb_acceptor_handshake_arrives(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p)
+{
+	if (!takes_handshake(a, shim) || a->answered_at != FB_NEVER)
+		return;
+	a->guest_ecn &= !!(p->flags & FB_SEEN_ECE);
+	a->known = 1;
+	a->seen = now;
+	a->first = FB_FIRST_AWAITED;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shim at the end that opens a connection: probes ahead of the SYN, and DCTCP's window kept outside of the guest and written into the ACKs that
+ * The shim at the end that sends data: probes ahead of the SYN or SYN-ACK, and DCTCP's window kept outside of the guest and written into the ACKs that
  * it receives. Follows crates/sim/src/shim/proboscis/sender.rs and budget.rs function by function.
  */
 #include "real.h"
@@ -32,7 +32,7 @@ static fb_u32 take(struct fb_shim_budget *budget, const fb_u64 *shim, fb_u64 now
 /* Removes the entry; what it did stays on the record. */
 static void reset(struct fb_opener *o)
 {
-	*o = (struct fb_opener){ .window = FB_NEVER, .stats = o->stats };
+	*o = (struct fb_opener){ .window = FB_NEVER, .answers = o->answers, .stats = o->stats };
 }
 
 void fb_opener_start(struct fb_opener *o)
@@ -102,11 +102,20 @@ static void begin_flow(struct fb_opener *o, const fb_u64 *shim)
 	o->restart = FB_RESTART_NONE;
 }
 
+/* The handshake is over; data begins at `next`. */
+static void open_flow(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, fb_u32 next)
+{
+	o->state = FB_OPENER_OPEN;
+	o->una = o->nxt = next;
+	o->last_data = now;
+	begin_flow(o, shim);
+}
+
 /* The first data after a pause: a train goes ahead of it, and its first ACK brings the window. */
 static void on_restart(struct fb_opener *o, const fb_u64 *shim, const struct fb_seen *p, struct fb_shim_out *out)
 {
 	begin_flow(o, shim);
-	if (shim[FB_PB_ENDS] == FB_PB_ACCEPTOR)
+	if (!fb_has_opener(shim, o->answers))
 		return;
 	o->batch++;
 	o->restart = FB_RESTART_PROBED;
@@ -130,7 +139,7 @@ void fb_opener_leaves(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, struc
 {
 	touch(o, now);
 	if (p->flags & FB_SEEN_SYN) {
-		if (shim[FB_PB_ENDS] != FB_PB_ACCEPTOR)
+		if (fb_has_opener(shim, o->answers))
 			on_syn(o, shim, now, p, out);
 	} else if (o->state == FB_OPENER_OPEN && p->payload) {
 		if (o->una == o->nxt && p->number == o->nxt && now - o->last_data > shim[FB_PB_RESTART_AFTER])
@@ -219,12 +228,12 @@ void fb_opener_arrives(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, stru
 {
 	touch(o, now);
 	if (o->state == FB_OPENER_SYN_SENT && p->flags & FB_SEEN_SYN) {
-		o->state = FB_OPENER_OPEN;
 		o->scale = p->scale;
-		o->una = o->nxt = p->number;
-		o->last_data = now;
-		begin_flow(o, shim);
+		open_flow(o, shim, now, p->number);
 		o->edge = p->number + p->window;
+	} else if (o->state == FB_OPENER_SYN_RECEIVED) {
+		open_flow(o, shim, now, p->number);
+		o->edge = p->number + ((fb_u32)p->window << o->scale);
 	} else if (o->state == FB_OPENER_OPEN && !(p->flags & FB_SEEN_SYN)) {
 		on_ack(o, shim, p);
 	}
@@ -250,4 +259,31 @@ void fb_opener_tick(struct fb_opener *o, const fb_u64 *shim, struct fb_shim_budg
 	} else if (now - o->last_probe >= shim[FB_PB_BETA1] && repeat_probes(o, shim, budget, now, out)) {
 		o->last_probe = now;
 	}
+}
+
+void fb_opener_answers(struct fb_opener *o, fb_u32 isn)
+{
+	o->answers = 1;
+	o->isn = isn;
+}
+
+/* A train goes ahead of the SYN-ACK, unless the connection is open and the SYN-ACK a late copy. */
+void fb_opener_handshake_leaves(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p, struct fb_shim_out *out)
+{
+	if (o->state != FB_OPENER_SYN_RECEIVED)
+		return;
+	touch(o, now);
+	if (o->stats.probes)
+		o->batch++;
+	send_probes(o, p->body, shim[FB_PB_GAMMA], out);
+}
+
+/* The SYN alone announces the scale of its sender's windows. */
+void fb_opener_handshake_arrives(struct fb_opener *o, const fb_u64 *shim, fb_u64 now, const struct fb_seen *p)
+{
+	if (!o->answers || !shim[FB_PB_ANSWERS] || !fb_has_opener(shim, true) || o->state != FB_OPENER_IDLE)
+		return;
+	o->state = FB_OPENER_SYN_RECEIVED;
+	o->scale = p->scale;
+	o->seen = now;
 }

@@ -29,7 +29,7 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 /* Bytes of an IP header without options and the longest TCP header. */
 #define FB_HEADER_BYTES 80
 /* Numbers of a shim below TCP. */
-#define FB_SHIM 27
+#define FB_SHIM 28
 
 enum fb_kind {
 	/* Outside to guest, before the run. */

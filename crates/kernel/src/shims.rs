@@ -6,9 +6,11 @@ use forebay_experiment::transport::{Chosen, Transport};
 use forebay_types::{Rate, Time};
 
 /// Numbers of a shim (`FB_SHIM` in `driver/protocol_frames.h`).
-pub const SHIM: usize = 27;
+pub const SHIM: usize = 28;
 /// `FB_SHIM_PROBOSCIS`.
 pub const PROBOSCIS: u64 = 1;
+/// Place of `answers` among the numbers (`FB_PB_ANSWERS`).
+const ANSWERS: usize = 27;
 /// Names of the shims that a guest has.
 const SHIMS: [&str; 1] = ["proboscis"];
 
@@ -78,6 +80,7 @@ fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
         u64::from(t.mss),
         floor * u64::from(t.mss),
         v.opt_time("restart-after").unwrap_or(t.rto_min).0,
+        u64::from(v.bool("answers")),
     ])
 }
 
@@ -116,13 +119,30 @@ pub struct Proboscis {
     /// Bytes of the least window.
     pub least: u64,
     pub restart_after: Time,
+    pub answers: bool,
 }
 
 impl Proboscis {
     /// From the numbers of [`shim`]; `None`: they are those of no shim.
     pub fn read(shim: &[u64; SHIM]) -> Option<Proboscis> {
         let [kind, gamma, k, kappa1, kappa2, icwnd, g, alpha_init, tick, beta1, beta2, beta3, max_time, rest @ ..] = *shim;
-        let [cap, burst, elephant, probe_size, hold, release, lost, no_shrink, ecn, peer, ends, mss, least, restart_after] = rest;
+        let [
+            cap,
+            burst,
+            elephant,
+            probe_size,
+            hold,
+            release,
+            lost,
+            no_shrink,
+            ecn,
+            peer,
+            ends,
+            mss,
+            least,
+            restart_after,
+            answers,
+        ] = rest;
         let [k, kappa1, kappa2, g, alpha_init] = [k, kappa1, kappa2, g, alpha_init].map(f64::from_bits);
         let [tick, beta1, beta2, beta3, max_time] = [tick, beta1, beta2, beta3, max_time].map(Time);
         (kind == PROBOSCIS).then_some(Proboscis {
@@ -152,8 +172,14 @@ impl Proboscis {
             mss,
             least,
             restart_after: Time(restart_after),
+            answers: answers != 0,
         })
     }
+}
+
+/// Makes the shim with these numbers leave data of accepting hosts alone.
+pub fn clear_answers(shim: &mut [u64; SHIM]) {
+    shim[ANSWERS] = 0;
 }
 
 /// Picoseconds in which a host whose link has `rate` may repeat one probe of a transport with these numbers of a shim.

@@ -11,7 +11,7 @@ use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_kernel::shims::{SHIM, cost_of_probe, period};
+use forebay_kernel::shims::{SHIM, clear_answers, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
 use forebay_queues::{QueueConfig, SharedBuffer, SharedPolicy};
 use forebay_types::{AppId, GroupId, NodeId, QueueLen, Time, WorkloadId};
@@ -64,6 +64,10 @@ impl Plan {
         for (id, group) in experiment.groups.enumerate() {
             let options = sockets(&group.tcp, route(experiment, id).as_ref());
             let profile = plan.profile(settings(&group.tcp)) as u32;
+            let mut shim = options.shim;
+            if !experiment.workloads.iter().any(|w| w.kind.two_way() && w.uses(id)) {
+                clear_answers(&mut shim);
+            }
             plan.groups.push(protocol::Group {
                 cc: text(options.cc),
                 profile,
@@ -76,7 +80,7 @@ impl Plan {
                 send_jitter: group.tcp.send_jitter.0,
                 param: options.param,
                 tag: options.tag,
-                shim: options.shim,
+                shim,
             });
         }
         for (id, workload) in experiment.workloads.enumerate() {

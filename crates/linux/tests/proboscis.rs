@@ -119,3 +119,26 @@ fn marked_restart_limits_second_flight() {
     // The connection opens long before its first message: each message restarts.
     assert!(linux.iter().all(|m| m.0 >= Some(10)), "{linux:?}");
 }
+
+/// Answers of servers on connections with data in both directions: trains ahead of SYN-ACKs, first windows of answers, marks, and late answers.
+#[test]
+fn answers_match_simulator_to_the_nanosecond() {
+    // Processing times are drawn in picoseconds, and the guest sends at whole nanoseconds.
+    for (queue, workload, within) in [
+        ("k = \"16pkt\"", "rounds = 1", 0),
+        ("k = \"6pkt\"", "rounds = 2\ngap = \"300ms\"", 0),
+        ("k = \"400pkt\"", "rounds = 3\njitter = \"50us\"", 20),
+    ] {
+        let port = format!("buffer = \"400pkt\", queue = {{ kind = \"dctcp-step\", {queue} }}");
+        let text = scenario(4, "1Gbps", &port, "", "").replace(
+            "kind = \"poisson\"",
+            &format!("kind = \"incast\"\nblock = \"40KB\"\nrequest = \"100B\"\ntwo-way = true\n{workload}"),
+        );
+        let Some(runs) = both(&text) else { return };
+        println!("{queue} {workload}: {} packets", runs[0].packets.len());
+        same_packets(&runs, within);
+        let [linux, sim] = runs.each_ref().map(shim_summaries);
+        assert_eq!(linux, sim, "{queue}");
+        assert!(linux.iter().filter(|m| m.0 == Some(10)).count() >= 8, "{linux:?}");
+    }
+}

@@ -139,7 +139,13 @@ impl Ends {
     /// Transport, and addresses of the two ends, of every connection.
     pub fn addresses_of(&self, conn: u32) -> (u32, (SocketAddrV4, SocketAddrV4)) {
         let c = &self.conns[conn as usize];
-        (c.group, self.addresses(conn, c.group, c.src, c.dst))
+        match c.reverse.filter(|_| c.passive) {
+            Some(opener) => {
+                let (from, to) = self.addresses(opener, c.group, c.dst, c.src);
+                (c.group, (to, from))
+            }
+            None => (c.group, self.addresses(conn, c.group, c.src, c.dst)),
+        }
     }
 
     /// Rule that assigns classes of service to the packets of `group`.

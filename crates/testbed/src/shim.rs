@@ -101,8 +101,7 @@ pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
         ("lost_as_marked", u64::from(shim.lost_as_marked)),
         ("severe", severe),
         ("restart", restart),
-        // As in the simulator, where the opener sends the data.
-        ("answers", 0),
+        ("answers", u64::from(shim.answers)),
     ];
     Ok(Some(ShimConfig { params, shim }))
 }
@@ -145,6 +144,7 @@ mod tests {
             1_448,
             2_896,
             ms(200),
+            1,
         ]
     }
 

@@ -174,7 +174,7 @@ impl<L: TraceSink> Wire<L> {
             self.misses.add(delivery.due, now);
             let Owner { conn, back } = owner(&delivery.skb.meta);
             let reverse = self.flows[conn as usize].reverse;
-            if !back && reverse.is_some_and(|opener| opener < conn) {
+            if !back && !delivery.skb.frame.headers.probe && reverse.is_some_and(|opener| opener < conn) {
                 self.answered.insert(conn);
             }
             if written.is_ok() {
@@ -263,13 +263,14 @@ impl<L: TraceSink> Wire<L> {
     }
 
     /// Connection and direction of a packet of `opener`, which may be one direction of a TCP connection with data in both. Data belong to the direction
-    /// of their sender, and an ACK without data belongs to the other one. The handshake belongs to the direction that opens: its last ACK leaves before
-    /// data has come.
+    /// of their sender, as do the probes of a shim, and an ACK without data belongs to the other one. The handshake belongs to the direction that opens: its
+    /// last ACK leaves before data has come.
     fn direction(&self, opener: u32, back: bool, headers: &Headers) -> (u32, bool) {
         let (Some(reverse), Some(tcp)) = (self.flows.get(opener as usize).and_then(|f| f.reverse), headers.tcp) else {
             return (opener, back);
         };
-        let (syn, data) = (tcp.flags & flag::SYN != 0, headers.payload > 0 || tcp.flags & flag::FIN != 0);
+        let data = headers.payload > 0 || tcp.flags & flag::FIN != 0 || headers.probe;
+        let syn = tcp.flags & flag::SYN != 0;
         match back {
             false if syn || data || !self.answered.contains(&reverse) => (opener, false),
             false => (reverse, true),

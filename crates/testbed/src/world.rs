@@ -8,10 +8,11 @@ use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts, port_label};
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::world::{Unsupported, World};
 use forebay_experiment::writes::Writes;
 use forebay_kernel::congestion_controls::{GuestCc, guest_cc};
-use forebay_kernel::shims::{SHIM, shim};
+use forebay_kernel::shims::{Proboscis, SHIM, shim};
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
@@ -78,6 +79,19 @@ fn judge(how: &Timing, tolerance: Time) -> Result<(), String> {
     ))
 }
 
+/// Transports that have a shim and connections with data in both directions and in one.
+fn shared_by_both_kinds(experiment: &Experiment) -> impl Iterator<Item = &str> {
+    let groups = experiment.groups.enumerate().filter(|(_, g)| {
+        let shim = shim(&g.tcp).ok().and_then(|numbers| Proboscis::read(&numbers));
+        shim.is_some_and(|shim| shim.answers)
+    });
+    let used = |id, two_way| {
+        let mut all = experiment.workloads.iter().filter(|w| !matches!(w.kind, WorkloadKind::Udp { .. }));
+        all.any(|w| w.kind.two_way() == two_way && w.uses(id))
+    };
+    groups.filter(move |(id, _)| used(*id, true) && used(*id, false)).map(|(_, g)| g.name.as_str())
+}
+
 impl World for Testbed {
     fn name(&self) -> &'static str {
         "testbed"
@@ -139,6 +153,13 @@ impl World for Testbed {
         }
         for (_, reason) in experiment.two_way_conflicts() {
             refuse("workload.two-way", reason);
+        }
+        for group in shared_by_both_kinds(experiment) {
+            let reason = format!(
+                "`{group}` has the shim `proboscis` and connections with `two-way = true` and without, and its program has one setting of `answers` for \
+                 all; legal: a transport for each, or `answers = false`"
+            );
+            refuse("transport.shim", reason);
         }
         if let Some(w) = experiment.workloads.iter().find(|w| w.writes != Writes::ONE) {
             let reason = format!(

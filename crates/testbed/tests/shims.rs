@@ -142,6 +142,26 @@ fn restarts_are_probed() {
     }
 }
 
+/// Answers of servers on connections with data in both directions: both handshake packets have a train ahead of them, and both directions a verdict.
+#[test]
+fn answers_are_probed() {
+    let port = r#"rate = "50Mbps", buffer = "100pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
+    let incast = "kind = \"incast\"\nblock = \"40KB\"\nrequest = \"100B\"\nrounds = 2\ntwo-way = true";
+    let text = scenario("50Mbps", port, "", "").replace("kind = \"poisson\"", incast);
+    if refused(&text) {
+        return;
+    }
+    let Some(runs) = worlds::both(&text, false) else { return };
+    for run in &runs {
+        assert!(run.flows.len() == 16 && run.flows.iter().all(|f| !f.end.is_never()), "all messages arrive");
+        for f in &run.flows {
+            let shim = f.shim.as_deref().expect("the transport has a shim");
+            let expected = if f.opens { shim.int("probes") >= Some(10) } else { shim.int("probes").is_none() };
+            assert!(expected && f.opens != shim.text("syn_ack_verdict").is_empty(), "{f:?}");
+        }
+    }
+}
+
 /// Transports that share hosts: one without the shim, two with it and with different parameters, each identified by its port.
 #[test]
 fn each_transport_has_its_own_shim() {

@@ -279,21 +279,31 @@ pub(crate) fn proboscis_answers() {
         equal(ahead, 8, "eight probes are ahead of the SYN-ACK");
         equal(counter(&lab.right, "fbt_server", "answer_trains"), 1, "the server counts its train");
         equal(counter(&lab.left, "fbt_client", "probes_marked"), u64::from(marked), "the client's end counts their marks");
+        let data = |p: &&Packet| p.outgoing && p.protocol == 6 && p.payload > 0;
+        let first = packets.iter().find(data).map_or(0, |p| p.seq);
+        let from_client = |p: &&Packet| !p.outgoing && p.protocol == 6 && p.flags & (SYN | ACK) == ACK;
+        let acks: Vec<&Packet> = packets.iter().filter(from_client).collect();
+        let early: Vec<u16> = acks.iter().take_while(|p| p.ack == first).map(|p| p.window).collect();
+        let most = acks.iter().map(|p| p.window).max().unwrap_or(0);
         equal(
             counter(&lab.left, "fbt_client", "answers_limited"),
-            u64::from(marked > 0),
-            "and lowers the window of the third packet",
+            early.len() as u64,
+            "and lowers the window of the third packet and of those behind it that acknowledge no data",
         );
-        let acks: Vec<u16> =
-            packets.iter().filter(|p| !p.outgoing && p.protocol == 6 && p.flags & (SYN | ACK) == ACK).map(|p| p.window).collect();
-        let (third, most) = (acks.first().copied().unwrap_or(0), acks.iter().max().copied().unwrap_or(0));
+        let segments = if marked > 0 { 5 } else { 10 };
         // In units of the scale that the client announced.
-        let five = (0..15).any(|scale| (5 * 1448_u32).div_ceil(1 << scale) == u32::from(third));
+        let windows: Vec<u16> = (0..15).map(|scale| (segments * 1448_u32).div_ceil(1 << scale) as u16).collect();
         check(
-            marked == 0 || (five && third < most / 2),
-            &format!("{marked} marked: the third packet allows five segments ({third} of {most})"),
+            early.len() >= 2 && windows.contains(&early[0]) && early.iter().all(|w| *w == early[0]) && early[0] < most / 2,
+            &format!("{marked} marked: third packet and request allow {segments} segments ({early:?} of {most})"),
         );
-        let data = |p: &&Packet| p.outgoing && p.protocol == 6 && p.payload > 0;
+        let begin = packets.iter().position(|p| data(&p)).unwrap_or(0);
+        let answered = packets[begin..].iter().position(|p| from_client(&p) && p.ack != first).unwrap_or(0);
+        let flight: u32 = packets[begin..begin + answered].iter().filter(data).map(|p| p.payload).sum();
+        check(
+            (1..=segments * 1448).contains(&flight),
+            &format!("{flight} bytes are in the first flight, of {segments} segments"),
+        );
         check(packets.iter().filter(data).all(|p| p.ecn() == 2), "answers leave ECN-capable");
         equal(counter(&lab.right, "fbt_server", "restarts"), 1, "the second answer restarts");
         lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));

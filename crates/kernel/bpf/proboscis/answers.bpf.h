@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Data of the end that accepts the connection, such as answers of a server. Its shim sends a train ahead of the SYN-ACK, and the opener's shim writes the
- * window into the third packet of the handshake (extension for pull traffic, section 4, item 24 of the specification). From then on both ends have the
- * roles of a connection in the other direction.
+ * window into the third packet of the handshake (extension for pull traffic, section 4, item 24 of the specification), and into those behind it that
+ * acknowledge no data. From then on both ends have the roles of a connection in the other direction. As in the simulator
+ * (crates/sim/src/shim/proboscis), which names the readings.
  */
 #ifndef FOREBAY_PROBOSCIS_ANSWERS_H
 #define FOREBAY_PROBOSCIS_ANSWERS_H
@@ -40,23 +41,48 @@ static __always_inline void send_answer_train(struct __sk_buff *skb, struct pack
 	send_probes(skb, packet->ip, s->train, cc_min(p->probes, TRAIN_MOST));
 }
 
-/* The third packet of the handshake leaves: the verdict on the train of the SYN-ACK goes into its window. */
-static __always_inline bool is_third(const struct packet *packet, const struct receiving *r)
+/* A SYN-ACK has arrived. If every peer has the shim, its train was lost unless it has been counted. */
+static __always_inline void expect_train(const struct flow *flow, __be32 syn)
 {
-	return r->size && !r->row.answered && r->syn == bpf_htonl(bpf_ntohl(packet->tcp->ack) - 1);
+	struct receiving fresh = { .syn = syn }, *r = bpf_map_lookup_elem(&receiving, flow);
+
+	if (!r || r->syn != syn)
+		bpf_map_update_elem(&receiving, flow, &fresh, BPF_ANY);
 }
 
-static __always_inline void answer_train(struct receiving *r, const struct packet *packet, const struct params *p)
+/* The third packet of the handshake leaves, at the end that opened the connection: the verdict on the train of the SYN-ACK. */
+static __always_inline void judge_answer_train(struct receiving *r, const struct packet *packet, const struct params *p)
 {
 	struct flow flow = flow_of(packet);
 	struct sending *s = bpf_map_lookup_elem(&sending, &flow);
 
+	if (r->row.answered || !s || s->answers || (!r->size && !p->everywhere))
+		return;
+	r->first = 1;
+	r->scale = s->own_scale;
+	r->answered_at = bpf_ktime_get_ns();
 	r->row.answered = 1;
 	r->row.verdict = verdict_of(r, p);
-	r->answered_at = bpf_ktime_get_ns();
-	if (s)
-		r->scale = s->own_scale;
-	r->row.answer = bpf_ntohs(restart_window(r, p, packet->tcp->window)) << (r->scale & 15);
+}
+
+/* The window of `field` that the third packet has, and the packets behind it until one acknowledges data: a request follows the third packet at once, and
+ * its window would replace the other (RFC 9293, section 3.10.7.4). */
+static __always_inline __be16 first_window(struct receiving *r, const struct packet *packet, const struct params *p, __be16 field)
+{
+	__be16 lower;
+
+	if (!r->row.answered && r->syn == bpf_htonl(bpf_ntohl(packet->tcp->ack) - 1))
+		judge_answer_train(r, packet, p);
+	if (!r->first)
+		return field;
+	if (r->syn != bpf_htonl(bpf_ntohl(packet->tcp->ack) - 1)) {
+		r->first = 0;
+		return field;
+	}
+	lower = lowered(cc_max(allowed_by(r, p), p->floor) * p->mss, r->scale, field);
+	if (!r->row.answer)
+		r->row.answer = (u32)bpf_ntohs(lower) << (r->scale & 15);
+	return lower;
 }
 
 #endif

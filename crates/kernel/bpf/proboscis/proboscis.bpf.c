@@ -73,7 +73,7 @@ struct counters {
 	u64 restarts;
 	u64 restarts_answered;
 	u64 restarts_limited;
-	/* Trains ahead of SYN-ACKs, and windows of third packets of handshakes that were lowered. */
+	/* Trains ahead of SYN-ACKs, and packets of openers with a lower window because of them. */
 	u64 answer_trains;
 	u64 answers_limited;
 };
@@ -116,8 +116,8 @@ struct receiving {
 	u8 relies, told;
 	/* Time at which the first SYN-ACK was held, and at which the last one left. */
 	u64 held_since, answered_at;
-	/* Data has arrived; a restart; scale of the windows that this end announces. */
-	u8 open, restart, scale;
+	/* Data has arrived; a restart; scale of the windows that this end announces; the window of the third packet holds. */
+	u8 open, restart, scale, first;
 };
 FLOWS_MAP(receiving, struct receiving)
 
@@ -370,21 +370,21 @@ int egress(struct __sk_buff *skb)
 	if (flags & ACK) {
 		struct flow acked = flow_acked(&packet);
 		struct receiving *r = bpf_map_lookup_elem(&receiving, &acked);
-		if (r && (r->restart == RESTART_RECEIVED || (p->answers && is_third(&packet, r)))) {
-			bool third = r->restart != RESTART_RECEIVED;
-			__be16 old = packet.tcp->window, lower;
+		if (r) {
+			__be16 old = packet.tcp->window, lower = old;
 
-			if (third)
-				answer_train(r, &packet, p);
-			else
+			if (p->answers)
+				lower = first_window(r, &packet, p, old);
+			if (lower != old)
+				COUNT(answers_limited, 1);
+			if (r->restart == RESTART_RECEIVED) {
 				COUNT(restarts_answered, 1);
-			r->restart = 0;
-			lower = restart_window(r, p, old);
-			if (lower != old) {
-				if (third)
-					COUNT(answers_limited, 1);
-				else
+				r->restart = 0;
+				lower = restart_window(r, p, lower);
+				if (lower != old)
 					COUNT(restarts_limited, 1);
+			}
+			if (lower != old) {
 				set_tcp16(skb, AT_WINDOW, old, lower);
 				if (!parse(skb, &packet))
 					return TC_ACT_UNSPEC;
@@ -489,6 +489,7 @@ int ingress(struct __sk_buff *skb)
 		shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
 		s->last_data = bpf_ktime_get_ns();
 		s->known = 1;
+		return TC_ACT_UNSPEC;
 	}
 	if (!s->known && (flags & (SYN | RST)))
 		ask_helper(skb, ANSWERED, &acked, flags & SYN ? bpf_ntohs(packet.tcp->urgent) : 0);
@@ -499,6 +500,8 @@ int ingress(struct __sk_buff *skb)
 			shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
 		s->last_data = bpf_ktime_get_ns();
 		s->known = 1;
+		if (p->answers && p->everywhere)
+			expect_train(&flow, packet.tcp->seq);
 		set_tcp16(skb, AT_URGENT, packet.tcp->urgent, 0);
 		return TC_ACT_UNSPEC;
 	}

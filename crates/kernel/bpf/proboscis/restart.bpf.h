@@ -58,16 +58,22 @@ static __always_inline void note_data(struct receiving *r)
 		r->restart = RESTART_RECEIVED;
 }
 
+/* A window of so many bytes in the unit of the scale: never more than `field`, never 0, rounded up. */
+static __always_inline __be16 lowered(u32 bytes, u32 scale, __be16 field)
+{
+	u64 units = ((u64)bytes + (1U << (scale & 15)) - 1) >> (scale & 15);
+
+	return units < bpf_ntohs(field) ? bpf_htons((u16)cc_max((u32)units, 1)) : field;
+}
+
 /* The window field of the first ACK of a restart, of `field`. A train without a mark or loss limits nothing. */
 static __always_inline __be16 restart_window(const struct receiving *r, const struct params *p, __be16 field)
 {
-	u32 bad = train_counts(r, p) - (r->probes - r->marked), scale = r->scale & 15;
-	u64 units;
+	u32 bad = train_counts(r, p) - (r->probes - r->marked);
 
 	if (sufficient(r, p) && !bad)
 		return field;
-	units = ((u64)cc_max(allowed_by(r, p), p->floor) * p->mss + (1U << scale) - 1) >> scale;
-	return units < bpf_ntohs(field) ? bpf_htons((u16)cc_max((u32)units, 1)) : field;
+	return lowered(cc_max(allowed_by(r, p), p->floor) * p->mss, r->scale, field);
 }
 
 #endif

@@ -25,21 +25,20 @@ pub(super) struct Endpoint {
 /// Path from an endpoint through its shim to the interface.
 pub(super) struct ShimNic<'a> {
     states: Option<&'a mut EndpointStates>,
-    at: Endpoint,
     nic: Nic<'a>,
 }
 
 impl<'a> ShimNic<'a> {
-    /// Creates the path of endpoint `at`, which ends at `nic`.
-    pub(super) fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> ShimNic<'a> {
-        ShimNic { states: shims.of(at.group), at, nic }
+    /// Creates the path of the endpoints of transport `group`, which ends at `nic`.
+    pub(super) fn new(shims: &'a mut EndpointShims, group: GroupId, nic: Nic<'a>) -> ShimNic<'a> {
+        ShimNic { states: shims.of(group), nic }
     }
 }
 
 impl Wire for ShimNic<'_> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         match &mut self.states {
-            Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, extra, &mut self.nic),
+            Some(l) => l.egress((Side::of(&packet), packet.conn), self.nic.now, packet, extra, &mut self.nic),
             None => self.nic.emit(packet, extra),
         }
     }
@@ -121,6 +120,13 @@ impl EndpointShims {
                 generation.with_shim()
             }
         }
+    }
+
+    /// Makes `opener` and `other`, connections of transport `group`, the directions of one TCP connection. Each has the number of its generation; `isn`
+    /// is the initial sequence number of `other`. Returns true if the transport has a shim.
+    pub(super) fn join(&mut self, group: GroupId, opener: (ConnSlot, u8), other: (ConnSlot, u8), isn: u32) -> bool {
+        let end = |(slot, number)| (slot, Generation::new(number));
+        self.of(group).map(|l| l.join(end(opener), end(other), isn)).is_some()
     }
 
     /// Packet counts of the shim for the connection of transport `group` in `slot`, for the conservation check.

@@ -248,6 +248,11 @@ impl CarriedAck {
         }
     }
 
+    /// This ACK with the window and the echo of `p`, a packet made of it.
+    pub fn with_fields_of(self, p: &Packet) -> CarriedAck {
+        CarriedAck { window: p.window(), ece: p.has(flag::ECE), ..self }
+    }
+
     /// As an ACK by itself, for the sender of connection `conn`.
     pub fn as_packet(&self, conn: ConnSlot, arrival: Time) -> Packet {
         let ece = if self.ece { flag::ECE } else { 0 };

@@ -1,7 +1,7 @@
 //! Hooks of endpoint shims, which sit between TCP and the network at both ends of a connection. The state of hosts is in `shim/endpoint_state.rs`,
 //! the list of shims in `shim/endpoint_shims.rs`; `engine/endpoint_shim.rs` passes packets and timers to them.
 
-use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::packet::{Extra, Packet, Wire, flag};
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
 use forebay_types::{NodeId, Rate, Time};
@@ -18,10 +18,10 @@ pub trait EndpointShim: std::fmt::Debug {
     /// State of a host for all its connections of a transport.
     type Host: std::fmt::Debug;
 
-    /// State of a connection at the host that opens it and sends its data.
+    /// State of a connection at the host that sends its data.
     type Sender: End<Self>;
 
-    /// State of a connection at the host that accepts it.
+    /// State of a connection at the host that receives it.
     type Receiver: End<Self>;
 
     /// The rules under a transport of this stack.
@@ -70,6 +70,17 @@ pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Defaul
 
     /// Packet counts for the conservation check.
     fn balance(&self) -> Balance;
+
+    /// Makes this the end of the direction whose data the accepting host sends, on a TCP connection with data in both directions. `isn` is the initial
+    /// sequence number of that data. The handshake of the connection is that of the other direction.
+    fn set_answers(&mut self, isn: u32);
+
+    /// Handles the SYN or SYN-ACK `p` of the other direction, which leaves this end's host behind this call; packets ahead of it leave through `out`. `p`
+    /// has the connection slot of this direction.
+    fn handshake_egress(&mut self, rules: &S::Rules, now: Time, p: &Packet, out: &mut impl Wire);
+
+    /// Handles the SYN or SYN-ACK `p` of the other direction, which arrives at this end's host.
+    fn handshake_ingress(&mut self, rules: &S::Rules, now: Time, p: &Packet);
 }
 
 /// Packets that a shim added, consumed, or holds.
@@ -86,8 +97,15 @@ pub struct Balance {
 /// End of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The end that opens the connection and sends the data.
+    /// The end that sends the data.
     Sender,
-    /// The end that accepts it.
+    /// The end that receives it.
     Receiver,
+}
+
+impl Side {
+    /// The end that `p` leaves.
+    pub fn of(p: &Packet) -> Side {
+        if p.has(flag::ACK) { Side::Receiver } else { Side::Sender }
+    }
 }

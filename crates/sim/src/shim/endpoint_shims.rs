@@ -3,7 +3,7 @@
 use super::endpoint::{Balance, EndpointShim, Side};
 use super::endpoint_state::EndpointState;
 use crate::net::generation::Generation;
-use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::packet::{CarriedAck, Extra, Packet, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
@@ -87,6 +87,11 @@ impl EndpointStates {
         each!(self, l => l.connect(slot, src, dst));
     }
 
+    /// See `EndpointState::join`.
+    pub fn join(&mut self, opener: (ConnSlot, Generation), other: (ConnSlot, Generation), isn: u32) {
+        each!(self, l => l.join(opener, other, isn));
+    }
+
     /// See `End::egress`.
     pub fn egress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         each!(self, l => l.egress((side, slot), now, p, extra, out));
@@ -95,6 +100,11 @@ impl EndpointStates {
     /// See `End::ingress`.
     pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
         each!(self, l => l.ingress((side, slot), now, p))
+    }
+
+    /// See `EndpointState::carried_ingress`.
+    pub fn carried_ingress(&mut self, slot: ConnSlot, now: Time, ack: &mut CarriedAck) {
+        each!(self, l => l.carried_ingress(slot, now, ack));
     }
 
     /// See `EndpointState::watch`.

@@ -1,9 +1,12 @@
 //! State of the hosts for the connections of one transport with an endpoint shim. Each end of a connection has an entry; each host has a timer and
 //! the list of the ends that wait for it. Transports have separate state, so that they can have different parameters.
+//!
+//! On a TCP connection with data in both directions a host has the sending end of one direction and the receiving end of the other. A data packet passes
+//! the first and the ACK that it carries the second. The handshake passes both.
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
 use crate::net::generation::Generation;
-use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::packet::{CarriedAck, Codepoint, Extra, Meta, Packet, Wire, flag};
 use crate::net::per_host::PerHost;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
@@ -18,6 +21,62 @@ struct Entry<E> {
     node: NodeId,
     /// True if it is in its host's list.
     listed: bool,
+    /// The other direction of a TCP connection with data in both, whose end at this host is of the other side.
+    reverse: Option<Reverse>,
+}
+
+/// The other direction of a TCP connection.
+#[derive(Debug, Clone, Copy)]
+struct Reverse {
+    slot: ConnSlot,
+    generation: Generation,
+}
+
+impl Reverse {
+    /// The SYN or SYN-ACK `p` as a packet of the other direction, in the ordinary class of service.
+    fn own(&self, p: &Packet) -> Packet {
+        Packet { conn: self.slot, win: 0, meta: Meta::new(self.generation, Codepoint::NotEct), ..*p }
+    }
+}
+
+/// The path of a receiving end's packets. The sending end of the other direction sends its packets ahead of a SYN-ACK.
+struct AheadOfSynAck<'a, S: EndpointShim, W> {
+    rules: &'a S::Rules,
+    now: Time,
+    sender: Option<(Reverse, &'a mut Entry<S::Sender>)>,
+    out: &'a mut W,
+}
+
+impl<'a, S: EndpointShim, W> AheadOfSynAck<'a, S, W> {
+    fn new(
+        rules: &'a S::Rules,
+        now: Time,
+        reverse: Option<Reverse>,
+        senders: &'a mut PerHost<ConnSlot, Entry<S::Sender>>,
+        out: &'a mut W,
+    ) -> Self {
+        AheadOfSynAck { rules, now, sender: reverse.map(|r| (r, &mut senders[r.slot])), out }
+    }
+}
+
+impl<S: EndpointShim, W: Wire> Wire for AheadOfSynAck<'_, S, W> {
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
+        if packet.has(flag::SYN)
+            && let Some((reverse, sender)) = &mut self.sender
+        {
+            sender.end.handshake_egress(self.rules, self.now, &reverse.own(&packet), self.out);
+        }
+        self.out.emit(packet, extra);
+    }
+}
+
+/// Keeps the packet that leaves a receiving end.
+struct LastPacket(Packet);
+
+impl Wire for LastPacket {
+    fn emit(&mut self, packet: Packet, _extra: Option<&Extra>) {
+        self.0 = packet;
+    }
 }
 
 /// State of one host.
@@ -99,18 +158,74 @@ impl<S: EndpointShim> EndpointState<S> {
             self.senders.put(unused, NodeId::default(), Entry::default());
             self.receivers.put(unused, NodeId::default(), Entry::default());
         }
-        self.senders.put(slot, src, Entry { end: S::Sender::with(dst), node: src, listed: false });
-        self.receivers.put(slot, dst, Entry { end: S::Receiver::with(src), node: dst, listed: false });
+        self.senders.put(slot, src, Entry { end: S::Sender::with(dst), node: src, listed: false, reverse: None });
+        self.receivers.put(slot, dst, Entry { end: S::Receiver::with(src), node: dst, listed: false, reverse: None });
+    }
+
+    /// Makes `opener` and `other` the directions of one TCP connection, which the sending host of `opener` opens. Each has the generation of its endpoints;
+    /// `isn` is the initial sequence number of `other`.
+    pub fn join(&mut self, opener: (ConnSlot, Generation), other: (ConnSlot, Generation), isn: u32) {
+        for ((slot, _), (reverse, generation)) in [(opener, other), (other, opener)] {
+            let reverse = Some(Reverse { slot: reverse, generation });
+            self.senders[slot].reverse = reverse;
+            self.receivers[slot].reverse = reverse;
+        }
+        self.senders[other.0].end.set_answers(isn);
+        self.receivers[other.0].end.set_answers(isn);
     }
 
     /// See [`End::egress`].
     pub fn egress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
-        at!(self, side, slot, e => e.end.egress(&self.rules, &mut self.hosts[e.node].state, now, p, extra, out));
+        if side == Side::Receiver {
+            let entry = &mut self.receivers[slot];
+            let mut out = AheadOfSynAck::<S, _>::new(&self.rules, now, entry.reverse, &mut self.senders, out);
+            return entry.end.egress(&self.rules, &mut self.hosts[entry.node].state, now, p, extra, &mut out);
+        }
+        let carried = match extra {
+            Some(Extra::Carried(ack)) => Some(Extra::Carried(self.carried_egress(slot, now, *ack))),
+            _ => None,
+        };
+        let entry = &mut self.senders[slot];
+        if p.has(flag::SYN)
+            && let Some(reverse) = entry.reverse
+        {
+            self.receivers[reverse.slot].end.handshake_egress(&self.rules, now, &reverse.own(&p), out);
+        }
+        entry.end.egress(&self.rules, &mut self.hosts[entry.node].state, now, p, carried.as_ref().or(extra), out);
+    }
+
+    /// The ACK of the other direction in data of `slot`, as it leaves.
+    fn carried_egress(&mut self, slot: ConnSlot, now: Time, ack: CarriedAck) -> CarriedAck {
+        let Some(reverse) = self.senders[slot].reverse else { return ack };
+        let p = ack.as_packet(reverse.slot, now);
+        let mut left = LastPacket(p);
+        let entry = &mut self.receivers[reverse.slot];
+        entry.end.egress(&self.rules, &mut self.hosts[entry.node].state, now, p, None, &mut left);
+        ack.with_fields_of(&left.0)
     }
 
     /// See [`End::ingress`].
     pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
-        at!(self, side, slot, e => e.end.ingress(&self.rules, &mut self.hosts[e.node].state, now, p))
+        let (passes, reverse) =
+            at!(self, side, slot, e => (e.end.ingress(&self.rules, &mut self.hosts[e.node].state, now, p), e.reverse));
+        if let Some(reverse) = reverse
+            && p.has(flag::SYN)
+        {
+            match side {
+                Side::Sender => self.receivers[reverse.slot].end.handshake_ingress(&self.rules, now, p),
+                Side::Receiver => self.senders[reverse.slot].end.handshake_ingress(&self.rules, now, p),
+            }
+        }
+        passes
+    }
+
+    /// Handles an ACK for the data of `slot` that arrives in data of the other direction, and may be changed.
+    pub fn carried_ingress(&mut self, slot: ConnSlot, now: Time, ack: &mut CarriedAck) {
+        let mut p = ack.as_packet(slot, now);
+        let entry = &mut self.senders[slot];
+        if entry.end.ingress(&self.rules, &mut self.hosts[entry.node].state, now, &mut p) {
+            *ack = ack.with_fields_of(&p);
+        }
     }
 
     /// Lists an end of a connection at its host `node` if it waits after a packet or timer. Returns the time for which the host's timer must be set,
@@ -153,18 +268,25 @@ impl<S: EndpointShim> EndpointState<S> {
         out: &mut impl Wire,
     ) {
         let host = &mut self.hosts[node];
-        let list = match side {
-            Side::Sender => &mut host.senders,
-            Side::Receiver => &mut host.receivers,
-        };
-        list.retain(|&(slot, generation)| {
-            current(slot, generation)
-                && at!(self, side, slot, e => {
-                    e.end.tick(&self.rules, &mut host.state, now, out);
-                    e.listed = e.end.waiting();
-                    e.listed
-                })
-        });
+        match side {
+            Side::Sender => host.senders.retain(|&(slot, generation)| {
+                current(slot, generation) && {
+                    let entry = &mut self.senders[slot];
+                    entry.end.tick(&self.rules, &mut host.state, now, out);
+                    entry.listed = entry.end.waiting();
+                    entry.listed
+                }
+            }),
+            Side::Receiver => host.receivers.retain(|&(slot, generation)| {
+                current(slot, generation) && {
+                    let entry = &mut self.receivers[slot];
+                    let mut out = AheadOfSynAck::<S, _>::new(&self.rules, now, entry.reverse, &mut self.senders, out);
+                    entry.end.tick(&self.rules, &mut host.state, now, &mut out);
+                    entry.listed = entry.end.waiting();
+                    entry.listed
+                }
+            }),
+        }
     }
 
     /// Returns the time of the next tick of host `node` after both sides; `None`: nothing waits there any more.

@@ -30,6 +30,17 @@ pub(super) struct NewSlot {
     pub fresh: bool,
 }
 
+/// A TCP connection with data in both directions, seen from one of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reverse {
+    /// The other direction.
+    pub conn: ConnSlot,
+    /// This is the direction of the host that opens.
+    pub opens: bool,
+    /// A shim is below both ends.
+    pub has_shim: bool,
+}
+
 /// The connections of a run.
 pub(super) struct ConnectionTable {
     /// Generation of each slot, which all hosts may read within a window. Free slots are retired.
@@ -39,9 +50,8 @@ pub(super) struct ConnectionTable {
     outgoing: PerHost<ConnSlot, OutgoingMessages>,
     receivers: PerHost<ConnSlot, Receiver>,
     incoming: PerHost<ConnSlot, IncomingMessages>,
-    /// The other direction of connections with data in both, and whether this one is the direction of the host that opens. Empty without such
-    /// connections; may end before the last slot.
-    reverses: Arena<ConnSlot, Option<(ConnSlot, bool)>>,
+    /// The other direction of connections with data in both. Empty without such connections; may end before the last slot.
+    reverses: Arena<ConnSlot, Option<Reverse>>,
     slots: ConnectionSlots,
     closed: ClosedConnections,
 }
@@ -211,12 +221,12 @@ impl ConnectionTable {
     }
 
     /// Makes `opener` and `other`, which are not open yet, the two directions of one TCP connection, which the sending host of `opener` opens.
-    pub(super) fn join(&mut self, opener: ConnSlot, other: ConnSlot) {
+    pub(super) fn join(&mut self, opener: ConnSlot, other: ConnSlot, has_shim: bool) {
         while self.reverses.len() <= opener.index().max(other.index()) {
             self.reverses.push(None);
         }
-        for (slot, reverse, opens) in [(opener, other, true), (other, opener, false)] {
-            self.reverses[slot] = Some((reverse, opens));
+        for (slot, conn, opens) in [(opener, other, true), (other, opener, false)] {
+            self.reverses[slot] = Some(Reverse { conn, opens, has_shim });
             let generation = self.generations[slot].with_reverse();
             self.generations[slot] = generation;
             self.senders[slot].set_generation(generation);
@@ -224,8 +234,8 @@ impl ConnectionTable {
         }
     }
 
-    /// The other direction of a connection with data in both, and whether `conn` is the direction of the host that opens. Panics for others.
-    pub(super) fn reverse(&self, conn: ConnSlot) -> (ConnSlot, bool) {
+    /// The other direction of a connection with data in both. Panics for others.
+    pub(super) fn reverse(&self, conn: ConnSlot) -> Reverse {
         self.reverses[conn].expect("the generation says that there is one")
     }
 

@@ -98,7 +98,10 @@ impl SimState {
             ..Connection::default().writing(spec.first)
         };
         if let Some(other) = spec.reverse_of {
-            self.connections.join(slot, other);
+            let isn = self.connections.sender(other).initial_number();
+            let number = self.connections.get(other).generation;
+            let has_shim = self.endpoint_shims.join(spec.group, (slot, new.generation), (other, number), isn);
+            self.connections.join(slot, other, has_shim);
         }
         if self.fabric.is_captured() {
             self.note_captured(slot, &new, &spec);

@@ -275,9 +275,10 @@ impl SimState {
                 let c = &self.tcp[r.group()];
                 r.leave_wheel_slot(c, now);
                 let entry = r.timer_entry(|_| c, now);
-                if r.timer_due().is_due(now) && generation.has_shim() {
+                let due = r.timer_due().is_due(now);
+                if due && generation.is_special() && self.is_shimmed(conn, generation) {
                     cold_path(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.timer_due().is_due(now) {
+                } else if due {
                     self.receiver_timer::<Direct>(node, conn, now);
                 } else if !entry.is_never() {
                     self.arm_receiver(conn, node, entry);

@@ -69,7 +69,7 @@ impl SimState {
             number += 1;
             match call {
                 Call::Write(conn) => self.with_sender(conn, now, SenderCall::Resume),
-                Call::Read(conn, unread) if self.connections.receiver(conn).generation().has_shim() => {
+                Call::Read(conn, unread) if self.is_shimmed(conn, self.connections.receiver(conn).generation()) => {
                     cold_path(|| self.read::<Shimmed>(node, conn, now, unread));
                 }
                 Call::Read(conn, unread) => self.read::<Direct>(node, conn, now, unread),
@@ -92,7 +92,7 @@ impl SimState {
     /// Passes on the data that GRO holds of the direction back of `conn`, because an ACK that follows it has no data.
     #[cold]
     fn end_reverse_flow(&mut self, node: NodeId, conn: ConnSlot) {
-        if let Some(segment) = self.gro.end_flow(self.connections.reverse(conn).0) {
+        if let Some(segment) = self.gro.end_flow(self.connections.reverse(conn).conn) {
             self.deliver(node, &segment);
         }
     }
@@ -113,13 +113,16 @@ impl SimState {
         }
         let group = self.connections.receiver(p.conn).group();
         let mut copy = Packet::default();
-        let p = if has_shim {
+        let (mut p, mut ack) = (p, ack);
+        if has_shim || (both_ways && self.connections.reverse(p.conn).has_shim) {
             let at = Endpoint { conn: p.conn, side: Side::Receiver, group, node };
-            let Some(p) = Shimmed::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-            p
-        } else {
-            p
-        };
+            let Some(seen) = Shimmed::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
+            p = seen;
+            if let Some(ack) = &mut ack {
+                let reverse = self.connections.reverse(p.conn).conn;
+                Shimmed::carried_ingress(&mut self.endpoint_shims, reverse, group, p.arrival, ack);
+            }
+        }
         let receiver = self.connections.receiver_mut(p.conn);
         receiver.count_received();
         let (c, host) = (&self.tcp[group], &self.hosts[node]);

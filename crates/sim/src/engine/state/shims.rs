@@ -8,7 +8,8 @@ use super::SimState;
 use crate::engine::endpoint_shim::{Endpoint, EndpointShims, ShimNic};
 use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
-use crate::net::packet::{Packet, Wire, flag};
+use crate::net::generation::Generation;
+use crate::net::packet::{CarriedAck, Packet, Wire, flag};
 use crate::shim::endpoint::Side;
 use forebay_types::{ConnSlot, GroupId, NodeId, Time};
 
@@ -22,6 +23,9 @@ pub(super) trait EndpointPath {
 
     /// Returns an arriving packet as the endpoint sees it, possibly changed in `copy`. `None`: the shim has consumed it.
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
+
+    /// Shows the ACK for data of connection `conn`, which arrives in data of the other direction.
+    fn carried_ingress(shims: &mut EndpointShims, conn: ConnSlot, group: GroupId, now: Time, ack: &mut CarriedAck);
 
     /// Creates the outgoing path. It ends at the interface that `nic` creates in place, because it is used for every packet.
     fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
@@ -47,6 +51,9 @@ impl EndpointPath for Direct {
     }
 
     #[inline(always)]
+    fn carried_ingress(_: &mut EndpointShims, _: ConnSlot, _: GroupId, _: Time, _: &mut CarriedAck) {}
+
+    #[inline(always)]
     fn wire<'a>(_shims: &'a mut EndpointShims, _at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Nic<'a> {
         nic()
     }
@@ -66,8 +73,14 @@ impl EndpointPath for Shimmed {
         passes.then_some(copy)
     }
 
+    fn carried_ingress(shims: &mut EndpointShims, conn: ConnSlot, group: GroupId, now: Time, ack: &mut CarriedAck) {
+        if let Some(states) = shims.of(group) {
+            states.carried_ingress(conn, now, ack);
+        }
+    }
+
     fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> ShimNic<'a> {
-        ShimNic::new(shims, at, nic())
+        ShimNic::new(shims, at.group, nic())
     }
 
     fn set_shim_timers(state: &mut SimState, at: Endpoint, now: Time) {
@@ -92,6 +105,11 @@ impl SimState {
         if let Some(time) = time {
             self.hosts.set_timer(&mut self.partition, (node, node), time, TimerKind::Shim { group });
         }
+    }
+
+    /// Returns true if the endpoints of `conn`, which have `generation`, have a shim below them.
+    pub(super) fn is_shimmed(&self, conn: ConnSlot, generation: Generation) -> bool {
+        generation.has_shim() || (generation.has_reverse() && self.connections.reverse(conn).has_shim)
     }
 
     /// Runs the timer of a host's shim.

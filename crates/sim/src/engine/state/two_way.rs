@@ -5,33 +5,41 @@
 //!
 //! Not modeled: SACK blocks in segments with data (they would make the segments shorter).
 //!
-//! The generation of the connections selects this path, as for shims, so that others pay nothing.
+//! The generation of the connections selects this path, as for shims, so that others pay nothing. A shim is below both directions: a packet with data
+//! passes its end for the data first, and its end for the carried ACK then.
 
 use super::SimState;
 use super::host_tx::SenderCall;
+use super::shims::{Direct, EndpointPath, Shimmed};
+use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::nic::Nic;
 use crate::net::generation::Generation;
 use crate::net::packet::{CarriedAck, Extra, Packet, Unread, Wire, flag};
+use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::gro::SuperSegment;
+use crate::tcp::offered_shift;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Phase;
 use forebay_types::{ConnSlot, NodeId, Time};
 
 /// Interface for a sender whose packets carry the ACKs of `receiver`.
-struct Carrying<'a, 'n> {
-    nic: &'a mut Nic<'n>,
+struct Carrying<'a, W> {
+    nic: &'a mut W,
     receiver: &'a mut Receiver,
     c: &'a TcpConfig,
     now: Time,
     /// Data has carried an ACK.
     carried: bool,
+    /// A SYN has the scale of the windows of `receiver`, which shims read. The endpoints have it from their configuration.
+    announces_scale: bool,
 }
 
-impl Wire for Carrying<'_, '_> {
+impl<W: Wire> Wire for Carrying<'_, W> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         if packet.has(flag::SYN) {
-            return self.nic.emit(packet, extra);
+            let len = if self.announces_scale { u16::from(offered_shift(self.c)) } else { packet.len };
+            return self.nic.emit(Packet { len, ..packet }, extra);
         }
         let ack = self.receiver.carry_ack(self.c, self.now, packet.len > 0);
         self.carried = true;
@@ -60,12 +68,12 @@ impl Wire for Carrying<'_, '_> {
 }
 
 /// Interface for a receiver whose last ACK is held back, in case data carries it.
-struct Holding<'a, 'n> {
-    nic: &'a mut Nic<'n>,
+struct Holding<'a, W> {
+    nic: &'a mut W,
     held: Option<(Packet, Option<Extra>)>,
 }
 
-impl Holding<'_, '_> {
+impl<W: Wire> Holding<'_, W> {
     fn release(&mut self) {
         if let Some((packet, extra)) = self.held.take() {
             self.nic.emit(packet, extra.as_ref());
@@ -73,7 +81,7 @@ impl Holding<'_, '_> {
     }
 }
 
-impl Wire for Holding<'_, '_> {
+impl<W: Wire> Wire for Holding<'_, W> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         self.release();
         self.held = Some((packet, extra.copied()));
@@ -92,7 +100,7 @@ impl SimState {
     /// Returns true if `conn` opens together with its other direction, whose sending host opens both.
     pub(super) fn opens_with_reverse(&self, conn: ConnSlot) -> bool {
         let sender = self.connections.sender(conn);
-        sender.generation().has_reverse() && self.tcp[sender.group()].handshake && !self.connections.reverse(conn).1
+        sender.generation().has_reverse() && self.tcp[sender.group()].handshake && !self.connections.reverse(conn).opens
     }
 
     /// Initial sequence number of the direction of `p`, and true if `p` carries data and an ECN echo.
@@ -107,53 +115,122 @@ impl SimState {
 
     /// Calls the sender of `conn` and sets its timer.
     pub(super) fn call_two_way_sender(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
+        match self.connections.reverse(conn).has_shim {
+            false => self.call_sender_both_ways::<Direct>(conn, now, call),
+            true => self.call_sender_both_ways::<Shimmed>(conn, now, call),
+        }
+    }
+
+    fn call_sender_both_ways<W: EndpointPath>(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
         let node = self.connections.get(conn).src;
-        let reverse = self.connections.reverse(conn).0;
+        let reverse = self.connections.reverse(conn).conn;
         let (sender, receiver) = self.connections.socket(conn, reverse);
-        let c = &self.tcp[sender.group()];
-        let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c);
-        call.make(sender, c, now, &mut Carrying { nic: &mut nic, receiver, c, now, carried: false });
+        let at = Endpoint { conn, side: Side::Sender, group: sender.group(), node };
+        let c = &self.tcp[at.group];
+        let mut nic = W::wire(&mut self.endpoint_shims, at, || {
+            Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c)
+        });
+        call.make(sender, c, now, &mut Carrying { nic: &mut nic, receiver, c, now, carried: false, announces_scale: W::SHIM });
+        drop(nic);
+        self.set_socket_shim_timers::<W>(at, reverse, now);
         self.arm_sender(conn, node, matches!(call, SenderCall::Timer));
+    }
+
+    /// Sets the timer of the shim below endpoint `at` and the endpoint of the same host for direction `reverse`.
+    fn set_socket_shim_timers<W: EndpointPath>(&mut self, at: Endpoint, reverse: ConnSlot, now: Time) {
+        let other = match at.side {
+            Side::Sender => Side::Receiver,
+            Side::Receiver => Side::Sender,
+        };
+        W::set_shim_timers(self, at, now);
+        W::set_shim_timers(self, Endpoint { conn: reverse, side: other, ..at }, now);
     }
 
     /// Delivers an ACK without data to host `node`.
     pub(super) fn receive_two_way_ack(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
+        match self.connections.reverse(p.conn).has_shim {
+            false => self.receive_ack_both_ways::<Direct>(node, p, extra),
+            true => self.receive_ack_both_ways::<Shimmed>(node, p, extra),
+        }
+    }
+
+    fn receive_ack_both_ways<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
         let (now, conn) = (p.arrival, p.conn);
-        let reverse = self.connections.reverse(conn).0;
+        let reverse = self.connections.reverse(conn).conn;
         let (sender, receiver) = self.connections.socket(conn, reverse);
         sender.note_received();
-        let c = &self.tcp[sender.group()];
+        let at = Endpoint { conn, side: Side::Sender, group: sender.group(), node };
+        let mut copy = Packet::default();
+        let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
+        let c = &self.tcp[at.group];
         if p.has(flag::SYN) && sender.phase() == Phase::SynSent {
             let agrees = p.has(flag::ECE) && !p.has(flag::CWR);
             receiver.connect(c, now, p, sender.last_sent().get().unwrap_or(now), agrees);
         } else {
             receiver.on_ack_echo(c, now, p.echo());
         }
-        let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c);
-        sender.on_packet(c, now, p, extra, &mut Carrying { nic: &mut nic, receiver, c, now, carried: false });
+        let mut nic = W::wire(&mut self.endpoint_shims, at, || {
+            Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c)
+        });
+        sender.on_packet(
+            c,
+            now,
+            p,
+            extra,
+            &mut Carrying { nic: &mut nic, receiver, c, now, carried: false, announces_scale: W::SHIM },
+        );
+        drop(nic);
+        self.set_socket_shim_timers::<W>(at, reverse, now);
         self.after_ack(node, conn, now);
     }
 
     /// Delivers a packet with data to host `node`, or the last one of a handshake, and the ACK that it carries.
     pub(super) fn receive_two_way_data(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
-        self.connections.receiver_mut(p.conn).count_received();
-        self.process_two_way_data(node, &SuperSegment::of(p, CarriedAck::of(extra)));
+        match self.connections.reverse(p.conn).has_shim {
+            false => self.receive_data_both_ways::<Direct>(node, p, extra),
+            true => self.receive_data_both_ways::<Shimmed>(node, p, extra),
+        }
     }
 
-    /// Processes consecutive segments that have been counted, and the ACK that they carry.
+    fn receive_data_both_ways<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
+        let at = Endpoint { conn: p.conn, side: Side::Receiver, group: self.connections.receiver(p.conn).group(), node };
+        let mut copy = Packet::default();
+        let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
+        self.connections.receiver_mut(p.conn).count_received();
+        let mut ack = CarriedAck::of(extra);
+        if let Some(ack) = &mut ack {
+            let reverse = self.connections.reverse(p.conn).conn;
+            W::carried_ingress(&mut self.endpoint_shims, reverse, at.group, p.arrival, ack);
+        }
+        self.process_data_both_ways::<W>(node, &SuperSegment::of(p, ack));
+    }
+
+    /// Processes consecutive segments that have been counted and have passed the shim, and the ACK that they carry.
     pub(super) fn process_two_way_data(&mut self, node: NodeId, segment: &SuperSegment) {
+        match self.connections.reverse(segment.packet().conn).has_shim {
+            false => self.process_data_both_ways::<Direct>(node, segment),
+            true => self.process_data_both_ways::<Shimmed>(node, segment),
+        }
+    }
+
+    fn process_data_both_ways<W: EndpointPath>(&mut self, node: NodeId, segment: &SuperSegment) {
         let p = segment.packet();
         if self.accept_queues.any() && !self.listener_takes(node, p, segment.segments()) {
             return;
         }
         let (now, conn) = (p.arrival, p.conn);
-        let reverse = self.connections.reverse(conn).0;
+        let reverse = self.connections.reverse(conn).conn;
         let (sender, receiver) = self.connections.socket(reverse, conn);
-        let c = &self.tcp[sender.group()];
-        let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now);
+        let at = Endpoint { conn, side: Side::Receiver, group: sender.group(), node };
+        let c = &self.tcp[at.group];
+        let mut nic = W::wire(&mut self.endpoint_shims, at, || {
+            Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now)
+        });
         if p.has(flag::SYN) {
             receiver.process_packet(c, now, p, &mut nic);
+            drop(nic);
             sender.on_syn_ack_sent(now);
+            self.set_socket_shim_timers::<W>(at, reverse, now);
             return self.after_data(node, conn, now);
         }
         if let Some((srtt, rto)) = sender.round_trip(c) {
@@ -175,16 +252,23 @@ impl SimState {
                     ack_wire.release();
                 }
                 let mut held = ack_wire.held.take();
-                let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c);
-                let mut wire = Carrying { nic: &mut nic, receiver, c, now, carried: false };
+                drop(nic);
+                let mut nic = W::wire(&mut self.endpoint_shims, at, || {
+                    Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c)
+                });
+                let mut wire = Carrying { nic: &mut nic, receiver, c, now, carried: false, announces_scale: W::SHIM };
                 sender.on_packet(c, now, &ack, None, &mut wire);
                 if wire.carried && held.take().is_some() {
                     receiver.withdraw_ack();
                 }
+                drop(nic);
                 if let Some((packet, extra)) = held {
-                    Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now)
-                        .emit(packet, extra.as_ref());
+                    let mut nic = W::wire(&mut self.endpoint_shims, at, || {
+                        Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now)
+                    });
+                    nic.emit(packet, extra.as_ref());
                 }
+                self.set_socket_shim_timers::<W>(at, reverse, now);
                 match news {
                     true => self.after_ack(node, reverse, now),
                     false => self.arm_sender(reverse, node, false),
@@ -193,6 +277,8 @@ impl SimState {
             }
         }
         ack_wire.release();
+        drop(nic);
+        self.set_socket_shim_timers::<W>(at, reverse, now);
         self.after_data(node, conn, now);
     }
 }

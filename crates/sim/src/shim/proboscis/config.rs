@@ -44,10 +44,22 @@ pub enum EcnMode {
 pub enum Ends {
     /// Both.
     Both,
-    /// The end that opens connections and sends data.
+    /// The end that opens connections.
     Opener,
     /// The end that accepts connections.
     Acceptor,
+}
+
+impl Ends {
+    /// Returns true if the sending end of a direction has the shim; `answers`: its data is that of the accepting host.
+    pub(super) fn has_sender(self, answers: bool) -> bool {
+        self == Ends::Both || (self == Ends::Acceptor) == answers
+    }
+
+    /// Returns true if the receiving end of a direction has the shim.
+    pub(super) fn has_receiver(self, answers: bool) -> bool {
+        self.has_sender(!answers)
+    }
 }
 
 /// Parameters, from the registry entry.
@@ -101,6 +113,8 @@ pub struct Config {
     pub peer_has_shim: bool,
     /// Ends that have the shim.
     pub ends: Ends,
+    /// Data of the accepting end is protected, too.
+    pub answers: bool,
     /// Least window, segments; `None`: as the receiver acknowledges.
     pub floor: Option<u32>,
     /// Time for which the result of a train holds for other connections to the same peer.
@@ -237,6 +251,13 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                  (\"restarting afresh\"; idle for more than an RTO)",
             ),
             optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "ends with a shim: for partial deployment"),
+            optional(
+                "answers",
+                Kind::Bool,
+                "true",
+                "on connections with `two-way = true`, data of the end that accepts is protected, too: a train goes ahead of its SYN-ACK, and the opener's \
+                 packets have the window until one acknowledges data (4, item 24)",
+            ),
         ],
     },
     place: Place::Endpoint,
@@ -280,6 +301,7 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         ecn_mode: v.choice("ecn-mode", ECN_MODE),
         peer_has_shim: v.bool("peer-has-shim"),
         ends: v.choice("ends", ENDS),
+        answers: v.bool("answers"),
         floor: v.opt_int("floor").map(|n| n as u32),
         recent: v.time("recent"),
         restart_after: v.opt_time("restart-after"),

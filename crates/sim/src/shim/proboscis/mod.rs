@@ -8,8 +8,8 @@
 //! A persistent connection is probed again when it restarts after a pause ("restarting afresh"): a train goes ahead of the data, and the first ACK of that
 //! data brings the window in place of a SYN-ACK. The publication does not say how; `sender` and `receiver` name the readings.
 //!
-//! The extension for pull traffic (4, item 24) is not implemented. Data flows from the opener to the acceptor on every connection of the simulator,
-//! which is the direction that the SYN-ACK's window limits.
+//! Pull traffic (4, item 24): on a TCP connection with data in both directions, data of the host that accepts it is protected, too. Each direction has the
+//! two roles of its own. That of the acceptor's data has its train ahead of the SYN-ACK, and the third packet of the handshake has the window.
 
 mod budget;
 mod config;
@@ -19,6 +19,8 @@ mod sender;
 mod train_cache;
 pub mod window;
 
+#[cfg(test)]
+mod answers_tests;
 #[cfg(test)]
 mod receiver_tests;
 #[cfg(test)]

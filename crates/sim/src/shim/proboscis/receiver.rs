@@ -1,9 +1,12 @@
-//! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and echoes CE for
-//! a guest without ECN.
+//! The shim at the end that receives data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and echoes CE for a guest without ECN.
+//!
+//! For data of the host that accepts the connection this is the end that opens it. There the third packet of the handshake stands for the SYN-ACK (4,
+//! item 24). Two readings are ours. The third packet is not held, because the accepting host waits for it. Its window also stands in the packets behind it
+//! until one acknowledges data: a request follows the third packet at once, and its window would replace the other (RFC 9293 section 3.10.7.4).
 
-use super::config::{EcnMode, Ends, FORGET, HoldOn, Release, Rules};
+use super::config::{EcnMode, FORGET, HoldOn, Release, Rules};
 use super::train_cache::KEEPS;
-use super::window::{Train, limited};
+use super::window::{Train, after, limited};
 use super::{Host, Proboscis, TrainCache, Verdict};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
@@ -48,6 +51,18 @@ enum Restart {
     Received,
 }
 
+/// First window of the data of the host that accepts the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum FirstWindow {
+    /// The SYN-ACK has it: the data is the opener's. Or the first data has been acknowledged.
+    #[default]
+    None,
+    /// The third packet of the handshake will have it.
+    Awaited,
+    /// Packets up to the acknowledgement of data have it.
+    Limited { window: u64 },
+}
+
 /// Entry of the flow table in its receiving role.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReceiverShim {
@@ -69,6 +84,9 @@ pub struct ReceiverShim {
     /// Scale of the windows that the guest announces.
     wscale_out: u8,
     restart: Restart,
+    /// The data is that of the host that accepts the connection.
+    answers: bool,
+    first_window: FirstWindow,
     /// Counters.
     pub(crate) stats: ReceiverStats,
 }
@@ -92,7 +110,7 @@ impl End<Proboscis> for ReceiverShim {
         // The size of the train stands for the magic number (3.1); a sender's own probes have none.
         let probe = p.has(flag::PROBE) && p.len & 0xFF != 0;
         self.stats.swallowed += u64::from(probe);
-        if r.c.ends == Ends::Opener {
+        if !self.has_shim(r) {
             // No shim: a listening socket discards segments without flags (3.1).
             return !probe;
         }
@@ -140,6 +158,7 @@ impl End<Proboscis> for ReceiverShim {
             self.wscale_out = p.len as u8;
             return self.on_syn_ack(r, host, now, p, out);
         } else {
+            self.limit_first_window(r, now, &mut p);
             if self.restart == Restart::Received {
                 self.restart = Restart::None;
                 self.stats.restarts += 1;
@@ -183,6 +202,26 @@ impl End<Proboscis> for ReceiverShim {
     fn balance(&self) -> Balance {
         Balance { sent: 0, taken: self.stats.swallowed + self.stats.superseded, held: u64::from(self.waiting()) }
     }
+
+    fn set_answers(&mut self, isn: u32) {
+        (self.answers, self.isn) = (true, isn);
+    }
+
+    /// Notes the scale of windows and the ECN bits of the SYN `p`, which its guest sends.
+    fn handshake_egress(&mut self, r: &Rules, _now: Time, p: &Packet, _out: &mut impl Wire) {
+        if self.takes_handshake(r) {
+            self.wscale_out = p.window_shift();
+            self.guest_ecn = p.has(flag::ECE | flag::CWR);
+        }
+    }
+
+    /// Creates the entry at the SYN-ACK `p`, which has the train of the data ahead of it.
+    fn handshake_ingress(&mut self, r: &Rules, now: Time, p: &Packet) {
+        if self.takes_handshake(r) && self.answered.is_none() {
+            self.guest_ecn &= p.has(flag::ECE);
+            (self.known, self.seen, self.first_window) = (true, now, FirstWindow::Awaited);
+        }
+    }
 }
 
 impl ReceiverShim {
@@ -194,17 +233,49 @@ impl ReceiverShim {
     /// Prepares the entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
     /// their SYN, which must not clear their count.
     fn prepare(&mut self, isn: u32) {
-        if !self.known || self.isn != isn {
+        // Of the accepting host's data the probes are the first packets, but not the first news: that is the SYN of this host.
+        let expected = self.known || self.answers;
+        if !expected || self.isn != isn {
             self.forget();
-            (self.known, self.isn) = (true, isn);
+            self.isn = isn;
         }
+        self.known = true;
     }
 
     /// Removes the entry; its counters stay.
     fn forget(&mut self) {
         let mut stats = self.stats;
         stats.superseded += u64::from(self.held.is_some());
-        *self = ReceiverShim { stats, seen: self.seen, peer: self.peer, ..ReceiverShim::default() };
+        *self = ReceiverShim { stats, seen: self.seen, peer: self.peer, answers: self.answers, ..ReceiverShim::default() };
+    }
+
+    fn has_shim(&self, r: &Rules) -> bool {
+        r.c.ends.has_receiver(self.answers)
+    }
+
+    /// Returns true if the handshake of the other direction is that of this one.
+    fn takes_handshake(&self, r: &Rules) -> bool {
+        self.answers && r.c.answers && self.has_shim(r)
+    }
+
+    /// Writes the window of the third packet into `p`, a packet of the host that opens the connection, if it acknowledges no data.
+    fn limit_first_window(&mut self, r: &Rules, now: Time, p: &mut Packet) {
+        if self.first_window == FirstWindow::Awaited {
+            let verdict = if self.train.size == 0 && !r.c.peer_has_shim { Verdict::Unprobed } else { self.train.verdict(&r.c) };
+            self.first_window = match verdict {
+                Verdict::Proportional => FirstWindow::Limited { window: self.train.window(r) },
+                Verdict::Severe | Verdict::Insufficient => FirstWindow::Limited { window: r.least },
+                Verdict::None | Verdict::Recent | Verdict::Unprobed => FirstWindow::None,
+            };
+            (self.stats.verdict, self.answered) = (verdict, Some(now));
+        }
+        let FirstWindow::Limited { window } = self.first_window else { return };
+        if after(p.seq, self.isn.wrapping_add(1)) {
+            self.first_window = FirstWindow::None;
+            return;
+        }
+        p.win = limited(p.window(), window, self.wscale_out);
+        self.stats.window.get_or_insert(u64::from(p.win) << self.wscale_out);
     }
 
     fn count(&mut self, r: &Rules, now: Time, p: &Packet) {

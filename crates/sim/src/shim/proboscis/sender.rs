@@ -1,8 +1,11 @@
-//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3). It sends probes ahead of the SYN, and ahead of the first
-//! data after a pause of a persistent connection. It also keeps DCTCP's window outside the guest and writes it into the ACKs that the guest receives.
+//! The shim at the end that sends data (ProBoSCIS 3.2 and 3.3). It sends probes ahead of the SYN, and ahead of the first data after a pause of a
+//! persistent connection. It also keeps DCTCP's window outside the guest and writes it into the ACKs that the guest receives.
+//!
+//! For data of the host that accepts the connection the train goes ahead of the SYN-ACK (4, item 24). Timers do not repeat it: each copy of the SYN-ACK
+//! has a train of its own.
 
 use super::budget::Budget;
-use super::config::{EcnMode, Ends, FORGET, Rules};
+use super::config::{EcnMode, FORGET, Rules};
 use super::train_cache::KEEPS;
 use super::window::{after, later, limited};
 use super::{Host, Proboscis};
@@ -18,6 +21,8 @@ pub enum State {
     Idle,
     /// SYN sent, no SYN-ACK yet: in `syn_list`.
     SynSent,
+    /// SYN received; a train leaves ahead of the SYN-ACK, and the next packet of the opener opens.
+    SynReceived,
     /// Data flows.
     Open,
 }
@@ -56,6 +61,8 @@ enum Restart {
 pub struct SenderShim {
     /// State of the entry.
     pub(crate) state: State,
+    /// The data is that of the host that accepts the connection.
+    answers: bool,
     peer: NodeId,
     isn: u32,
     t_first_syn: Time,
@@ -100,7 +107,7 @@ impl End<Proboscis> for SenderShim {
     fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         self.touch(now);
         if p.has(flag::SYN) {
-            if r.c.ends != Ends::Acceptor {
+            if self.has_shim(r) {
                 self.on_syn(r, host, now, p, out);
             }
         } else if self.state == State::Open && p.len > 0 {
@@ -127,16 +134,17 @@ impl End<Proboscis> for SenderShim {
             State::Idle => {}
             State::SynSent if p.has(flag::SYN) => {
                 // 4, item 16: the copy of the SYN goes.
-                self.state = State::Open;
                 if p.len & KEEPS != 0 {
                     p.len &= !KEEPS;
                     host.train_cache.note_kept_by_peer(r, self.t_last_probe, self.peer);
                 }
                 self.wscale_in = p.len as u8;
-                (self.snd_una, self.snd_nxt) = (p.seq, p.seq);
-                self.last_data = now;
-                self.begin_flow(r);
+                self.open(r, now, p.seq);
                 self.edge = p.seq.wrapping_add(u32::from(p.window()));
+            }
+            State::SynReceived => {
+                self.open(r, now, p.seq);
+                self.edge = p.seq.wrapping_add(u32::from(p.window()) << self.wscale_in);
             }
             State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
             // A repeated SYN-ACK brings nothing new; only the first one opens.
@@ -171,6 +179,29 @@ impl End<Proboscis> for SenderShim {
     fn balance(&self) -> Balance {
         Balance { sent: self.stats.sent, ..Balance::default() }
     }
+
+    fn set_answers(&mut self, isn: u32) {
+        (self.answers, self.isn) = (true, isn);
+    }
+
+    /// Sends a train ahead of the SYN-ACK `p` (4, item 24), unless the connection is open and the SYN-ACK a late copy.
+    fn handshake_egress(&mut self, r: &Rules, now: Time, p: &Packet, out: &mut impl Wire) {
+        if self.state != State::SynReceived {
+            return;
+        }
+        self.touch(now);
+        if self.stats.probes > 0 {
+            self.batch = self.batch.wrapping_add(1);
+        }
+        self.send_probes(r, &Packet { seq: self.isn, ..*p }, r.c.gamma, out);
+    }
+
+    /// Creates the entry at the SYN `p`, which alone announces the scale of its sender's windows.
+    fn handshake_ingress(&mut self, r: &Rules, now: Time, p: &Packet) {
+        if self.answers && r.c.answers && self.has_shim(r) && self.state == State::Idle {
+            (self.state, self.wscale_in, self.seen) = (State::SynReceived, p.window_shift(), now);
+        }
+    }
 }
 
 impl SenderShim {
@@ -196,7 +227,19 @@ impl SenderShim {
 
     /// Removes the entry; its counters stay.
     fn reset(&mut self) {
-        *self = SenderShim { stats: self.stats, peer: self.peer, ..SenderShim::default() };
+        *self = SenderShim { stats: self.stats, peer: self.peer, answers: self.answers, ..SenderShim::default() };
+    }
+
+    fn has_shim(&self, r: &Rules) -> bool {
+        r.c.ends.has_sender(self.answers)
+    }
+
+    /// Opens the entry at the end of the handshake; `next` is the first sequence number of data.
+    fn open(&mut self, r: &Rules, now: Time, next: u32) {
+        self.state = State::Open;
+        (self.snd_una, self.snd_nxt) = (next, next);
+        self.last_data = now;
+        self.begin_flow(r);
     }
 
     /// Begins a flow, after a handshake or a pause: nothing is outstanding.
@@ -213,7 +256,7 @@ impl SenderShim {
     fn on_restart(&mut self, r: &Rules, p: &Packet, out: &mut impl Wire) {
         self.begin_flow(r);
         // The other end alone counts nothing.
-        if r.c.ends == Ends::Acceptor {
+        if !self.has_shim(r) {
             return;
         }
         self.batch = self.batch.wrapping_add(1);
