@@ -95,6 +95,15 @@ impl Faults {
         ports
     }
 
+    /// Transmitting ports of links that lose packets, from the start or after a change.
+    pub fn losing_ports(&self) -> Vec<PortId> {
+        let changed = self.changes.iter().filter(|c| c.loss.is_some()).map(|c| c.port);
+        let mut ports: Vec<PortId> = self.loss.iter().map(|l| l.port).chain(changed).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
     /// Returns true if all links deliver all packets intact, except while they fail, and never change.
     pub fn links_are_perfect(&self) -> bool {
         self.corruption.is_empty() && self.loss.is_empty() && self.changes.is_empty()
