@@ -130,11 +130,17 @@ impl Case {
         self
     }
 
+    /// Name of the scenario in a backend.
+    pub(crate) fn name_in(&self, world: &str) -> String {
+        if world == "sim" { self.name.clone() } else { format!("{}-{world}", self.name) }
+    }
+
     /// The scenario file.
     pub(crate) fn text(&self, world: &str) -> String {
         let pairs: u32 = self.traffic.iter().map(|t| t.pairs).sum();
         let mut out = String::new();
-        let _ = writeln!(out, "name = \"{}\"\nworld = \"{world}\"\nduration = \"{}ms\"", self.name, self.seconds * 1e3);
+        let (name, ms) = (self.name_in(world), self.seconds * 1e3);
+        let _ = writeln!(out, "name = \"{name}\"\nworld = \"{world}\"\nduration = \"{ms}ms\"");
         self.topology(&mut out, pairs);
         for c in &self.changes {
             let _ = writeln!(out, "\n[[topology.change]]\nport = \"bottleneck\"\nat = \"{}ns\"\n{}", c.at_ns, c.keys);
@@ -211,6 +217,11 @@ impl Case {
         }
         let _ = writeln!(out, "]");
     }
+}
+
+/// One flow alone.
+pub(crate) fn alone(cc: &str) -> Case {
+    Case::new("alone", COMMON, 20.0, vec![Traffic::long(cc, 1)])
 }
 
 /// Name of the transport group of traffic `i`.

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 fn judge(cc: &str, threads: usize) -> Report {
-    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), world: "sim".into(), threads };
+    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns: vec!["sim".into()], threads };
     referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
@@ -21,7 +21,7 @@ fn judged(cc: &str) -> Arc<Report> {
 }
 
 fn violated(report: &Report) -> Vec<&str> {
-    report.findings.iter().filter(|f| f.verdict == Verdict::Violated).map(|f| f.row).collect()
+    report.findings.iter().filter(|f| f.cells[0].verdict == Verdict::Violated).map(|f| f.row).collect()
 }
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a Finding {
@@ -44,7 +44,7 @@ fn halving_is_convicted() {
     for name in ["goodput of one flow", "RTT of 600 ms", "two flows, marks"] {
         assert!(rows.iter().any(|r| r.starts_with(name)), "{name}: {rows:?}");
     }
-    assert_eq!(row(&report, "harm to cubic").verdict, Verdict::Holds);
+    assert_eq!(row(&report, "harm to cubic").cells[0].verdict, Verdict::Holds);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn references_hold_and_repeat() {
         scenario.resolve().unwrap_or_else(|e| panic!("{}", e.render()));
     }
     for f in &report.findings {
-        assert!(f.scenarios.iter().all(|s| report.scenarios.contains_key(s)), "{f:?}");
+        assert!(f.cells[0].scenarios.iter().all(|s| report.scenarios.contains_key(s)), "{f:?}");
     }
 }
 
@@ -72,7 +72,7 @@ fn bbr3_follows_the_draft() {
     let cases: Vec<&Finding> = report.findings.iter().filter(|f| f.source == "ccwg-bbr").collect();
     assert_eq!(cases.len(), 25);
     for f in cases {
-        assert!(matches!(f.verdict, Verdict::Holds | Verdict::Reported), "{f:?}");
+        assert!(matches!(f.cells[0].verdict, Verdict::Holds | Verdict::Reported), "{f:?}");
     }
 }
 
@@ -98,7 +98,7 @@ fn the_page_is_current() {
 
 #[test]
 fn unknown_names_are_refused() {
-    let request = Request { worlds: forebay_backends::all(), cc: "cubik".into(), world: "sim".into(), threads: 1 };
+    let request = Request { worlds: forebay_backends::all(), cc: "cubik".into(), columns: Vec::new(), threads: 1 };
     let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
 }
