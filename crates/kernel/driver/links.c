@@ -216,6 +216,13 @@ static bool loses(struct link *l)
 	return lost;
 }
 
+/* Decides about the next packet of the link, likewise. */
+static void enter(struct link *l, struct fb_pkt *p)
+{
+	p->lost = loses(l);
+	p->is_late = !p->lost && l->config->late_by && fb_next(&l->late_random) >> 11 < l->config->late_below;
+}
+
 static void start_next(struct link *l, fb_u64 now)
 {
 	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now };
@@ -227,7 +234,7 @@ static void start_next(struct link *l, fb_u64 now)
 	if (l->holds) {
 		next = fb_queue_pop(l->queue, now, &d.effects);
 		if (next)
-			fb_pkt_of(next)->lost = loses(l);
+			enter(l, fb_pkt_of(next));
 	} else {
 		next = fb_take_first(&l->waiting);
 		/* A host may have handed it over in the rest of the nanosecond in which the one before left. */
@@ -275,7 +282,7 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 	}
 	count_in(l, p->queued.wire);
 	if (!l->holds) {
-		p->lost = loses(l);
+		enter(l, p);
 		fb_append(&l->waiting, &p->queued);
 	}
 	if (!l->serving)
@@ -291,10 +298,55 @@ static fb_u64 jitter(struct link *l)
 	return (fb_u64)((unsigned __int128)fb_mix(l->jitter_state) * l->jitter >> 64) * 1000;
 }
 
+/* When a packet that reaches the end of the wire counts as arrived, as in the simulator (crates/sim/src/engine/fabric/hold.rs). */
+static fb_u64 held(struct link *l, const struct fb_pkt *p, fb_u64 end)
+{
+	const fb_u64 batch = l->config->batch;
+	fb_u64 at;
+
+	if (p->lost)
+		return end;
+	if (p->is_late)
+		return end + l->config->late_by;
+	if (!batch)
+		return end;
+	at = (end + batch - 1) / batch * batch;
+	if (at <= l->batched)
+		at = l->batched + 1;
+	l->batched = at;
+	return at;
+}
+
+/* Puts a packet on the wire, in the order of arrival. Nothing is in service. */
+static void fly(struct link *l, struct fb_pkt *p)
+{
+	struct fb_queued *before = l->flying.last, *behind;
+
+	while (before && fb_pkt_of(before)->arrival > p->arrival)
+		before = before->prev;
+	behind = before ? before->next : l->flying.first;
+	p->queued.prev = before;
+	p->queued.next = behind;
+	if (before)
+		before->next = &p->queued;
+	else
+		l->flying.first = &p->queued;
+	if (behind)
+		behind->prev = &p->queued;
+	else
+		l->flying.last = &p->queued;
+	if (before)
+		return;
+	if (behind) { /* a late packet, which was expected first */
+		fb_forget(&fb_motion.visible, l->number);
+		fb_forget(&fb_motion.inside, l->number);
+	}
+	expect_arrival(l);
+}
+
 void fb_link_depart(struct link *l, fb_u64 now)
 {
 	struct fb_pkt *p = l->serving;
-	bool first = !l->flying.first;
 
 	l->serving = NULL;
 	count_out(l, p->queued.wire);
@@ -305,9 +357,9 @@ void fb_link_depart(struct link *l, fb_u64 now)
 	if (l->from_host && p->arrival <= l->latest)
 		p->arrival = l->latest + 1;
 	l->latest = p->arrival;
-	fb_append(&l->flying, &p->queued);
-	if (first)
-		expect_arrival(l);
+	l->wire_end = p->arrival;
+	p->arrival = held(l, p, p->arrival);
+	fly(l, p);
 	start_next(l, now);
 	if (l->from_host)
 		fb_motion.hosts->sent(p, now);
@@ -377,14 +429,12 @@ fb_u64 fb_link_ps_per_byte(fb_u64 rate)
 }
 
 /* Packets do not overtake each other: after a decrease no packet leaves before it would arrive behind those on the wire. */
-static void set_delay(struct link *l, fb_u64 delay)
+static void set_delay(struct link *l, fb_u64 delay, fb_u64 now)
 {
 	fb_u64 earliest = 0;
 
-	if (delay < l->delay && l->flying.last) {
-		earliest = fb_pkt_of(l->flying.last)->arrival + 1;
-		earliest = earliest > delay ? earliest - delay : 0;
-	}
+	if (delay < l->delay && l->wire_end > now && l->wire_end >= delay)
+		earliest = l->wire_end + 1 - delay;
 	l->delay = delay;
 	if (l->busy_until >= earliest)
 		return;
@@ -393,7 +443,8 @@ static void set_delay(struct link *l, fb_u64 delay)
 		return;
 	fb_forget(&fb_motion.visible, l->number);
 	fb_forget(&fb_motion.inside, l->number);
-	expect_arrival(l);
+	if (l->flying.first)
+		expect_arrival(l);
 	expect_departure(l);
 }
 
@@ -407,7 +458,7 @@ void fb_link_retune(struct link *l, const struct fb_retune *change, fb_u64 now)
 		l->loss_below[0] = change->loss_below;
 	}
 	if (change->flags & FB_RETUNE_DELAY)
-		set_delay(l, change->delay ? change->delay : 1);
+		set_delay(l, change->delay ? change->delay : 1, now);
 	if (change->flags & FB_RETUNE_RATE)
 		l->ps_per_byte = fb_link_ps_per_byte(change->rate);
 }

@@ -36,6 +36,9 @@ struct link {
 	enum fb_loss loss;
 	fb_u64 loss_below[4]; /* as in fb_port */
 	struct fb_random loss_random;
+	struct fb_random late_random;
+	fb_u64 wire_end; /* when the last packet has reached the end of the wire, where a late packet or a batch waits */
+	fb_u64 batched;	 /* arrival of the last packet of a batch */
 	const struct fb_port *config;
 };
 

@@ -54,6 +54,7 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 	for (int i = 0; i < 4; i++) {
 		l->loss_below[i] = config->loss_below[i];
 		l->loss_random.s[i] = config->loss_random[i];
+		l->late_random.s[i] = config->late_random[i];
 	}
 	if (l->delay < shortest_delay)
 		shortest_delay = l->delay;

@@ -23,6 +23,7 @@ struct fb_pkt {
 	fb_u8 back;
 	fb_u8 hop; /* place in its path */
 	bool lost; /* on the link that it enters or is on */
+	bool is_late; /* on that link */
 };
 
 /* Callbacks of the network. */

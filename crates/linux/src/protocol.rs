@@ -129,6 +129,7 @@ records! {
     Port = 2, "fb_port" {
         from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, loss: u32, random: [u64; 4],
         queue_random: [u64; 4], queue: [u64; QUEUE], jitter: u64, jitter_state: u64, loss_below: [u64; 4], loss_random: [u64; 4],
+        late_below: u64, late_by: u64, late_random: [u64; 4], batch: u64,
     }
     /// `struct fb_switch`.
     Switch = 3, "fb_switch" { node: u32, pad: u32, param: [u64; 6] }

@@ -1,4 +1,4 @@
-//! Links of a guest that change: their packets are those of the simulator.
+//! Links of a guest that change, reorder packets or deliver them in batches: their packets are those of the simulator.
 
 use crate::packets::{both, same_packets};
 use forebay_experiment::rows::EventKind;
@@ -43,6 +43,45 @@ fn changed_links_carry_packets_of_simulator() {
         });
         println!("{changes:?}: {} packets, {:?}", runs[0].packets.len(), events[0]);
         assert!(events[0].len() >= changes.len() && events[0] == events[1], "{events:?}");
+        same_packets(&runs, 0);
+    }
+}
+
+/// Messages of one packet, each of which is acknowledged before the next one, so that no sender answers late packets. Packets of different
+/// connections overtake each other.
+fn held(pairs: u32, tables: &str) -> String {
+    format!(
+        r#"
+duration = "300ms"
+[topology]
+kind = "dumbbell"
+left = {pairs}
+access     = {{ rate = "4Gbps", delay = "20us" }}
+bottleneck = {{ rate = "20Mbps", delay = "500us", buffer = "100pkt" }}
+{tables}
+[transport]
+host = "bare"
+cc = "cubic"
+[[workload]]
+kind = "on-off"
+sizes = "1000B"
+gaps = "9ms"
+gap-from = "start"
+"#
+    )
+}
+
+#[test]
+fn held_packets_arrive_as_in_simulator() {
+    const LATE: &str = "[[topology.reorder]]\nport = \"bottleneck\"\np = 0.3\nby = \"3ms\"";
+    const LOSS: &str = "[[topology.loss]]\nport = \"bottleneck\"\np = 0.01";
+    const BATCH: &str = "[[topology.batch]]\nport = \"bottleneck\"\nevery = \"2ms\"";
+    // The packets of a batch reach their hosts in the same nanosecond of a guest, so that only those of one host have an order.
+    for (pairs, table) in [(8, LATE.to_owned()), (8, format!("{LATE}\n{LOSS}")), (1, BATCH.to_owned())] {
+        let Some(runs) = both(&held(pairs, &table)) else { return };
+        println!("{table}: {} packets", runs[0].packets.len());
+        let free = both(&held(pairs, "")).map(|runs| runs[0].fingerprint);
+        assert!(runs[0].packets.len() > 60 * pairs as usize && Some(runs[0].fingerprint) != free);
         same_packets(&runs, 0);
     }
 }
