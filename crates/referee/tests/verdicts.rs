@@ -9,7 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 fn judge(cc: &str, threads: usize) -> Report {
-    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns: vec!["sim".into()], threads };
+    judge_in(cc, &["sim"], threads)
+}
+
+fn judge_in(cc: &str, columns: &[&str], threads: usize) -> Report {
+    let columns = columns.iter().map(|&c| c.to_owned()).collect();
+    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads };
     referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
@@ -76,16 +81,15 @@ fn bbr3_follows_the_draft() {
     }
 }
 
-/// `docs/reference/referee.md`; `FOREBAY_UPDATE=1` renews it.
-#[test]
-fn the_page_is_current() {
+/// Compares the generated part of a page with the reports; `FOREBAY_UPDATE=1` renews it.
+fn check_page(name: &str, ccs: &[&str], report: impl Fn(&str) -> Arc<Report>) {
     const MARKS: [&str; 2] = ["<!-- generated: begin -->\n", "<!-- generated: end -->"];
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/referee.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     let page = fs::read_to_string(&path).unwrap();
     let (head, rest) = page.split_once(MARKS[0]).unwrap();
     let (_, tail) = rest.split_once(MARKS[1]).unwrap();
-    let section = |cc: &str| format!("\n## `{cc}`\n\n```text\n{}```\n", table(&judged(cc)));
-    let sections: String = ["newreno", "cubic", "dctcp", "bbr", "bbr3"].map(section).concat();
+    let section = |cc: &&str| format!("\n## `{cc}`\n\n```text\n{}```\n", table(&report(cc)));
+    let sections: String = ccs.iter().map(section).collect();
     let current = [head, MARKS[0], &sections, "\n", MARKS[1], tail].concat();
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         return fs::write(&path, &current).unwrap();
@@ -94,6 +98,23 @@ fn the_page_is_current() {
         assert_eq!(old, new, "renew the page: FOREBAY_UPDATE=1");
     }
     assert_eq!(page.lines().count(), current.lines().count(), "renew the page: FOREBAY_UPDATE=1");
+}
+
+#[test]
+fn the_page_is_current() {
+    check_page("referee.md", &["newreno", "cubic", "dctcp", "bbr", "bbr3"], judged);
+}
+
+/// Values depend on the release of the kernel.
+#[test]
+fn the_linux_page_is_current() {
+    const RELEASE: &str = "6.12.117";
+    let linux = forebay_backends::all().list().iter().find(|w| w.name() == "linux").unwrap();
+    if !linux.version().contains(RELEASE) {
+        return println!("skipped: the page is that of Linux {RELEASE}");
+    }
+    let both = |cc: &str| Arc::new(judge_in(cc, &["sim", "linux"], 2));
+    check_page("referee-linux.md", &["bbr"], both);
 }
 
 #[test]

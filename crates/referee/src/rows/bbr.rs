@@ -3,7 +3,7 @@
 //! A change at the entry of a state needs two runs: the first one shows the time of the entry, and up to it the second one is equal.
 
 use crate::bench::{Bench, RefereeError};
-use crate::network::{Case, PathSpec, Traffic};
+use crate::network::{Case, LATE, PathSpec, Traffic};
 use crate::row::{Absent, Decided, Decision, Measure, Row};
 use crate::samples::{Samples, Stay};
 use forebay_experiment::rows::TimeoutKind;
@@ -433,7 +433,7 @@ fn bounds(seen: &Seen, place: usize) -> String {
 
 fn reordering(bench: &Bench<'_>, cc: &str) -> Decision {
     let mut case = named(steady(cc), "bbr-reordering");
-    case.reordering_ms = Some(8.0);
+    case.tables = Some(LATE);
     let of = |seen: &Seen| {
         let rows = seen.samples.rows();
         let recoveries = rows.windows(2).filter(|pair| pair[0].ca_state < 3 && pair[1].ca_state == 3).count();
