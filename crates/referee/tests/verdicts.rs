@@ -114,7 +114,7 @@ fn the_linux_page_is_current() {
         return println!("skipped: the page is that of Linux {RELEASE}");
     }
     let both = |cc: &str| Arc::new(judge_in(cc, &["sim", "linux"], 2));
-    check_page("referee-linux.md", &["dctcp", "bbr"], both);
+    check_page("referee-linux.md", &["newreno", "cubic", "dctcp", "bbr"], both);
 }
 
 #[test]
