@@ -28,6 +28,7 @@ mod faults;
 mod fingerprints;
 mod goodput;
 mod groups;
+mod held_packets;
 mod host_bursts;
 mod impairment;
 mod incast;

@@ -50,15 +50,31 @@ pub struct Link {
     pub jitter: [u64; 2],
     /// Bounds and random stream of the loss.
     pub loss_numbers: [u64; 8],
+    /// Late packets and batches.
+    pub hold_numbers: [u64; 7],
 }
 
 impl Link {
     /// An egress port without limit and with this queue, and the random stream of that.
     pub fn new(from: u32, to: u32, queue: &QueueConfig, queue_random: [u64; 4]) -> Link {
         let (limit_bytes, limit_packets, queue) = (u64::MAX, u32::MAX, queue.words());
-        let (random, jitter, loss_numbers) = ([1; 4], [0; 2], [0; 8]);
+        let (random, jitter, loss_numbers, hold_numbers) = ([1; 4], [0; 2], [0; 8], [0; 7]);
         let (rate, delay, loss) = (0, 0, 0);
-        Link { from, to, rate, delay, limit_bytes, limit_packets, loss, random, queue_random, queue, jitter, loss_numbers }
+        Link {
+            from,
+            to,
+            rate,
+            delay,
+            limit_bytes,
+            limit_packets,
+            loss,
+            random,
+            queue_random,
+            queue,
+            jitter,
+            loss_numbers,
+            hold_numbers,
+        }
     }
 }
 

@@ -34,6 +34,26 @@ pub struct LinkLoss {
     pub model: LossModel,
 }
 
+/// Direction of a link that delivers some packets late, behind packets that were sent later. It leads to a switch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reordering {
+    /// Transmitting port.
+    pub port: PortId,
+    /// Probability that a packet is late, above 0, at most 1.
+    pub p: f64,
+    /// Additional delay of a late packet.
+    pub by: Time,
+}
+
+/// Direction of a link that delivers packets in batches, as Wi-Fi and LTE do (frame aggregation). It leads to a switch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Batching {
+    /// Transmitting port.
+    pub port: PortId,
+    /// Packets reach the end of the link at the multiples of this time, one picosecond apart.
+    pub every: Time,
+}
+
 /// Change of one direction of a link at a time. Values without a change keep what they were.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
@@ -69,6 +89,10 @@ pub struct Faults {
     pub corruption: Vec<Corruption>,
     /// Directions of links that lose packets.
     pub loss: Vec<LinkLoss>,
+    /// Directions of links that reorder packets.
+    pub reordering: Vec<Reordering>,
+    /// Directions of links that deliver packets in batches.
+    pub batching: Vec<Batching>,
     /// Changes of links.
     pub changes: Vec<Change>,
     /// Load balancing over equal-cost paths.
@@ -85,9 +109,9 @@ pub const MIN_LOSS: f64 = 1e-12;
 pub const LATEST: Time = Time::from_secs(200 * 86_400);
 
 impl Faults {
-    /// Transmitting ports of links that damage or lose packets, or change.
+    /// Transmitting ports of links that damage, lose or reorder packets, or change.
     pub fn lossy_ports(&self) -> Vec<PortId> {
-        let changed = self.changes.iter().map(|c| c.port);
+        let changed = self.changes.iter().map(|c| c.port).chain(self.reordering.iter().map(|r| r.port));
         let mut ports: Vec<PortId> =
             self.corruption.iter().map(|c| c.port).chain(self.loss.iter().map(|l| l.port)).chain(changed).collect();
         ports.sort_unstable();
@@ -95,9 +119,19 @@ impl Faults {
         ports
     }
 
-    /// Returns true if all links deliver all packets intact, except while they fail, and never change.
+    /// Transmitting ports of links that lose packets, from the start or after a change.
+    pub fn losing_ports(&self) -> Vec<PortId> {
+        let changed = self.changes.iter().filter(|c| c.loss.is_some()).map(|c| c.port);
+        let mut ports: Vec<PortId> = self.loss.iter().map(|l| l.port).chain(changed).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    /// Returns true if all links deliver all packets intact, in order and at once, except while they fail, and never change.
     pub fn links_are_perfect(&self) -> bool {
-        self.corruption.is_empty() && self.loss.is_empty() && self.changes.is_empty()
+        let delays = self.reordering.is_empty() && self.batching.is_empty();
+        delays && self.corruption.is_empty() && self.loss.is_empty() && self.changes.is_empty()
     }
 
     /// Returns true if there are no faults and load balancing is by flow hash.

@@ -1,4 +1,4 @@
-//! Packets that a link damages or loses.
+//! Packets that a link damages, loses or delivers late.
 
 use crate::bit_errors::BitErrors;
 use crate::faults::Faults;
@@ -22,6 +22,8 @@ pub struct LinkErrors {
     lost: u64,
     /// Random numbers of a loss that begins during the run.
     changed: Rng,
+    /// Probability of late packets, and its random numbers.
+    late: Option<(f64, Rng)>,
 }
 
 #[derive(Debug, Clone)]
@@ -50,11 +52,13 @@ impl LinkErrors {
         let bits = faults.corruption.iter().find(|c| c.port == port);
         let loss = faults.loss.iter().find(|l| l.port == port);
         let changes = faults.changes.iter().any(|c| c.port == port);
-        (bits.is_some() || loss.is_some() || changes).then(|| LinkErrors {
+        let late = faults.reordering.iter().find(|r| r.port == port);
+        (bits.is_some() || loss.is_some() || changes || late.is_some()).then(|| LinkErrors {
             bits: bits.map(|c| BitErrors::new(c.bit_errors, stream(RngStream::BitErrors))),
             loss: loss.map(|l| Loss::new(&l.model, stream(RngStream::LinkLoss))),
             lost: 0,
             changed: RngStream::LinkLoss.stream(seed, &[port.index() as u64, 1]),
+            late: late.map(|r| (r.p, stream(RngStream::Reordering))),
         })
     }
 
@@ -86,6 +90,11 @@ impl LinkErrors {
         // A lost packet passes the bit errors too: they are those of the link without the loss.
         let damaged = self.bits.as_mut().is_some_and(|bits| bits.damage(packet.wire));
         lost || damaged
+    }
+
+    /// Returns true if the next packet, which reaches the end of the link, is late.
+    pub fn delays(&mut self) -> bool {
+        self.late.as_mut().is_some_and(|(p, rng)| rng.unit() < *p)
     }
 
     /// Packets damaged since the start; `None` on a link without bit errors.
@@ -192,6 +201,17 @@ mod tests {
         let lost: Vec<bool> = (0..6).map(|_| [e.takes(PLAIN), e.takes(data(41)), e.takes(data(40))][2]).collect();
         assert_eq!(lost, [false, true, true, false, true, false]);
         assert_eq!(e.lost(), Some(3));
+    }
+
+    #[test]
+    fn late_packets_have_their_probability() {
+        let port = PortId::new(2);
+        let reordering = vec![crate::faults::Reordering { port, p: 0.1, by: forebay_types::Time::from_ms(1) }];
+        let mut e = LinkErrors::of(&Faults { reordering, ..Faults::default() }, port, 5).unwrap();
+        let late = (0..100_000).filter(|_| !e.takes(PLAIN) && e.delays()).count();
+        // Four standard deviations of a binomial distribution.
+        assert!(late.abs_diff(10_000) < 380, "{late}");
+        assert_eq!((e.lost(), e.damaged()), (None, None));
     }
 
     #[test]

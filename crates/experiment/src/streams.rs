@@ -38,6 +38,8 @@ pub enum RngStream {
     HostClock,
     /// Initial sequence number in a capture of a host that sends no data; by connection.
     CaptureSequenceNumbers,
+    /// Late packets of a link; by port.
+    Reordering,
 }
 
 impl RngStream {

@@ -46,16 +46,24 @@ static u32 sample(const struct tcp_sock *tp, const struct fb_before *before)
 	return tp->srtt_us - before->srtt_us + (before->srtt_us >> 3);
 }
 
-/* DCTCP's estimate of marking, of 1024, if the congestion control reports one. */
-static u32 alpha_of(struct sock *sk)
+/* The state that the congestion control reports (as `ss -i` prints it): DCTCP's estimate of marking, and the model of BBR. */
+static void report_cc(struct sock *sk, struct fb_tcp *tcp)
 {
 	const struct tcp_congestion_ops *cc = inet_csk(sk)->icsk_ca_ops;
+	const u32 wanted = 1 << (INET_DIAG_DCTCPINFO - 1) | 1 << (INET_DIAG_BBRINFO - 1);
 	union tcp_cc_info info;
 	int kind = 0;
 
-	if (!cc->get_info || !cc->get_info(sk, 1 << (INET_DIAG_DCTCPINFO - 1), &kind, &info))
-		return FB_NONE;
-	return kind == INET_DIAG_DCTCPINFO && info.dctcp.dctcp_enabled ? info.dctcp.dctcp_alpha : FB_NONE;
+	if (!cc->get_info || !cc->get_info(sk, wanted, &kind, &info))
+		return;
+	if (kind == INET_DIAG_DCTCPINFO && info.dctcp.dctcp_enabled)
+		tcp->alpha = info.dctcp.dctcp_alpha;
+	if (kind == INET_DIAG_BBRINFO) {
+		tcp->bbr_bw = (u64)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo;
+		tcp->bbr_min_rtt = info.bbr.bbr_min_rtt;
+		tcp->bbr_pacing_gain = info.bbr.bbr_pacing_gain;
+		tcp->bbr_cwnd_gain = info.bbr.bbr_cwnd_gain;
+	}
 }
 
 /* Time so far in this state, in microseconds (tcp.c, tcp_get_info_chrono_stats). */
@@ -90,14 +98,18 @@ static void record(const struct fb_conn *conn, u32 rtt_us, bool ece)
 		.total_retrans = tp->total_retrans,
 		.rtt_us = rtt_us,
 		.snd_wnd = tp->snd_wnd,
-		.alpha = alpha_of(sk),
+		.alpha = FB_NONE,
 		.ca_state = icsk->icsk_ca_state,
 		.ece = ece,
 		.backoff = icsk->icsk_backoff,
 		.rwnd_limited_us = chrono(tp, TCP_CHRONO_RWND_LIMITED),
 		.sndbuf_limited_us = chrono(tp, TCP_CHRONO_SNDBUF_LIMITED),
+		.pacing_rate = sk->sk_pacing_rate,
+		.bbr_bw = FB_NEVER,
+		.bbr_min_rtt = FB_NONE,
 	};
 
+	report_cc(sk, &tcp);
 	fb_record(FB_TCP, &tcp, sizeof(tcp));
 }
 

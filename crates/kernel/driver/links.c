@@ -115,14 +115,27 @@ static void expect_arrival(struct link *l)
 	}
 }
 
+static void expect_departure(struct link *l)
+{
+	struct fb_happening departure = {
+		.time = l->busy_until,
+		.second = AFTER_ARRIVALS,
+		.third = l->number,
+		.link = l->number,
+		.departure = true,
+	};
+
+	fb_expect(l->from_host ? &fb_motion.visible : &fb_motion.inside, &departure);
+}
+
 static void start(struct link *l, struct fb_pkt *p, fb_u64 now)
 {
-	struct fb_happening departure = { .second = AFTER_ARRIVALS, .third = l->number, .link = l->number, .departure = true };
-
 	l->serving = p;
+	/* A link whose delay has become shorter pauses: see fb_link_retune(). */
+	if (now < l->busy_until)
+		now = l->busy_until;
 	l->busy_until = now + (p->queued.wire * l->ps_per_byte >> 16);
-	departure.time = l->busy_until;
-	fb_expect(l->from_host ? &fb_motion.visible : &fb_motion.inside, &departure);
+	expect_departure(l);
 }
 
 void fb_link_drop(struct link *l, struct fb_pkt *p, fb_u64 now, int reason)
@@ -186,6 +199,30 @@ static void on_drop(struct fb_effects *effects, struct fb_queued *queued, enum f
 	fb_link_drop(d->link, fb_pkt_of(queued), d->now, reason);
 }
 
+/*
+ * Decides whether the link loses the next packet, as the simulator does (crates/experiment/src/link_errors.rs): when a packet joins a FIFO, or when
+ * its service begins behind a discipline that holds its backlog.
+ */
+static bool loses(struct link *l)
+{
+	const fb_u64 *below = l->loss_below;
+	bool bad = l->loss == FB_LOSS_BAD, lost;
+
+	if (l->loss == FB_LOSS_NONE)
+		return false;
+	lost = fb_next(&l->loss_random) >> 11 < below[bad];
+	if (l->loss != FB_LOSS_RANDOM && fb_next(&l->loss_random) >> 11 < below[2 + bad])
+		l->loss = bad ? FB_LOSS_GOOD : FB_LOSS_BAD;
+	return lost;
+}
+
+/* Decides about the next packet of the link, likewise. */
+static void enter(struct link *l, struct fb_pkt *p)
+{
+	p->lost = loses(l);
+	p->is_late = !p->lost && l->config->late_by && fb_next(&l->late_random) >> 11 < l->config->late_below;
+}
+
 static void start_next(struct link *l, fb_u64 now)
 {
 	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now };
@@ -196,6 +233,8 @@ static void start_next(struct link *l, fb_u64 now)
 		return;
 	if (l->holds) {
 		next = fb_queue_pop(l->queue, now, &d.effects);
+		if (next)
+			enter(l, fb_pkt_of(next));
 	} else {
 		next = fb_take_first(&l->waiting);
 		/* A host may have handed it over in the rest of the nanosecond in which the one before left. */
@@ -242,8 +281,10 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 		p->queued.ecn = FB_CE;
 	}
 	count_in(l, p->queued.wire);
-	if (!l->holds)
+	if (!l->holds) {
+		enter(l, p);
 		fb_append(&l->waiting, &p->queued);
+	}
 	if (!l->serving)
 		start_next(l, now);
 }
@@ -257,10 +298,55 @@ static fb_u64 jitter(struct link *l)
 	return (fb_u64)((unsigned __int128)fb_mix(l->jitter_state) * l->jitter >> 64) * 1000;
 }
 
+/* When a packet that reaches the end of the wire counts as arrived, as in the simulator (crates/sim/src/engine/fabric/hold.rs). */
+static fb_u64 held(struct link *l, const struct fb_pkt *p, fb_u64 end)
+{
+	const fb_u64 batch = l->config->batch;
+	fb_u64 at;
+
+	if (p->lost)
+		return end;
+	if (p->is_late)
+		return end + l->config->late_by;
+	if (!batch)
+		return end;
+	at = (end + batch - 1) / batch * batch;
+	if (at <= l->batched)
+		at = l->batched + 1;
+	l->batched = at;
+	return at;
+}
+
+/* Puts a packet on the wire, in the order of arrival. Nothing is in service. */
+static void fly(struct link *l, struct fb_pkt *p)
+{
+	struct fb_queued *before = l->flying.last, *behind;
+
+	while (before && fb_pkt_of(before)->arrival > p->arrival)
+		before = before->prev;
+	behind = before ? before->next : l->flying.first;
+	p->queued.prev = before;
+	p->queued.next = behind;
+	if (before)
+		before->next = &p->queued;
+	else
+		l->flying.first = &p->queued;
+	if (behind)
+		behind->prev = &p->queued;
+	else
+		l->flying.last = &p->queued;
+	if (before)
+		return;
+	if (behind) { /* a late packet, which was expected first */
+		fb_forget(&fb_motion.visible, l->number);
+		fb_forget(&fb_motion.inside, l->number);
+	}
+	expect_arrival(l);
+}
+
 void fb_link_depart(struct link *l, fb_u64 now)
 {
 	struct fb_pkt *p = l->serving;
-	bool first = !l->flying.first;
 
 	l->serving = NULL;
 	count_out(l, p->queued.wire);
@@ -271,26 +357,12 @@ void fb_link_depart(struct link *l, fb_u64 now)
 	if (l->from_host && p->arrival <= l->latest)
 		p->arrival = l->latest + 1;
 	l->latest = p->arrival;
-	fb_append(&l->flying, &p->queued);
-	if (first)
-		expect_arrival(l);
+	l->wire_end = p->arrival;
+	p->arrival = held(l, p, p->arrival);
+	fly(l, p);
 	start_next(l, now);
 	if (l->from_host)
 		fb_motion.hosts->sent(p, now);
-}
-
-/* Decides about the next packet of the link as the simulator does (crates/experiment/src/link_errors.rs). */
-static bool loses(struct link *l)
-{
-	const fb_u64 *below = l->config->loss_below;
-	bool bad = l->loss == FB_LOSS_BAD, lost;
-
-	if (l->loss == FB_LOSS_NONE)
-		return false;
-	lost = fb_next(&l->loss_random) >> 11 < below[bad];
-	if (l->loss != FB_LOSS_RANDOM && fb_next(&l->loss_random) >> 11 < below[2 + bad])
-		l->loss = bad ? FB_LOSS_GOOD : FB_LOSS_BAD;
-	return lost;
 }
 
 struct fb_pkt *fb_link_arrived(struct link *l)
@@ -300,7 +372,7 @@ struct fb_pkt *fb_link_arrived(struct link *l)
 	l->served = p->arrival;
 	if (l->flying.first)
 		expect_arrival(l);
-	if (!loses(l))
+	if (!p->lost)
 		return p;
 	fb_link_drop(l, p, p->arrival, FB_DAMAGED);
 	return NULL;
@@ -348,4 +420,45 @@ void fb_link_change(struct link *l, const struct fb_link *change, fb_u64 now)
 		l->busy_until = now;
 	}
 	l->dead = !change->up;
+}
+
+fb_u64 fb_link_ps_per_byte(fb_u64 rate)
+{
+	/* Fits 64 bits: 8e12 * 2^16 is below 2^59. */
+	return (8000000000000u * 65536 + rate / 2) / rate;
+}
+
+/* Packets do not overtake each other: after a decrease no packet leaves before it would arrive behind those on the wire. */
+static void set_delay(struct link *l, fb_u64 delay, fb_u64 now)
+{
+	fb_u64 earliest = 0;
+
+	if (delay < l->delay && l->wire_end > now && l->wire_end >= delay)
+		earliest = l->wire_end + 1 - delay;
+	l->delay = delay;
+	if (l->busy_until >= earliest)
+		return;
+	l->busy_until = earliest;
+	if (!l->serving)
+		return;
+	fb_forget(&fb_motion.visible, l->number);
+	fb_forget(&fb_motion.inside, l->number);
+	if (l->flying.first)
+		expect_arrival(l);
+	expect_departure(l);
+}
+
+void fb_link_retune(struct link *l, const struct fb_retune *change, fb_u64 now)
+{
+	if (change->flags & FB_RETUNE_LOSS) {
+		if (l->loss == FB_LOSS_NONE)
+			for (int i = 0; i < 4; i++)
+				l->loss_random.s[i] = change->loss_random[i];
+		l->loss = FB_LOSS_RANDOM;
+		l->loss_below[0] = change->loss_below;
+	}
+	if (change->flags & FB_RETUNE_DELAY)
+		set_delay(l, change->delay ? change->delay : 1, now);
+	if (change->flags & FB_RETUNE_RATE)
+		l->ps_per_byte = fb_link_ps_per_byte(change->rate);
 }

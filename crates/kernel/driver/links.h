@@ -34,7 +34,11 @@ struct link {
 	struct fb_random random;
 	fb_u64 jitter, jitter_state; /* as in fb_port */
 	enum fb_loss loss;
+	fb_u64 loss_below[4]; /* as in fb_port */
 	struct fb_random loss_random;
+	struct fb_random late_random;
+	fb_u64 wire_end; /* when the last packet has reached the end of the wire, where a late packet or a batch waits */
+	fb_u64 batched;	 /* arrival of the last packet of a batch */
 	const struct fb_port *config;
 };
 
@@ -66,5 +70,9 @@ void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time);
 void fb_link_drop(struct link *l, struct fb_pkt *p, fb_u64 now, int reason);
 /* The link goes down or comes back. */
 void fb_link_change(struct link *l, const struct fb_link *change, fb_u64 now);
+/* Its rate, delay or loss changes, as in the simulator (crates/sim/src/net/port/change.rs). */
+void fb_link_retune(struct link *l, const struct fb_retune *change, fb_u64 now);
+/* ps_per_byte of a link of `rate` bit/s. */
+fb_u64 fb_link_ps_per_byte(fb_u64 rate);
 
 #endif

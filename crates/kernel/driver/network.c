@@ -45,15 +45,17 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 	if (!l->queue)
 		return refuse("port: discipline is not known", config->queue[0]);
 	l->holds = fb_queue_holds(l->queue);
-	/* Fits 64 bits: 8e12 * 2^16 is below 2^59. */
-	l->ps_per_byte = (8000000000000u * 65536 + config->rate / 2) / config->rate;
+	l->ps_per_byte = fb_link_ps_per_byte(config->rate);
 	for (int i = 0; i < 4; i++)
 		l->random.s[i] = config->random[i];
 	l->jitter = config->jitter;
 	l->jitter_state = config->jitter_state;
 	l->loss = config->loss;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
+		l->loss_below[i] = config->loss_below[i];
 		l->loss_random.s[i] = config->loss_random[i];
+		l->late_random.s[i] = config->late_random[i];
+	}
 	if (l->delay < shortest_delay)
 		shortest_delay = l->delay;
 	return 0;
@@ -180,6 +182,23 @@ int fb_net_link(const struct fb_link *change, fb_u64 now)
 	if (change->port >= nlinks)
 		return refuse("link: port does not exist", change->port);
 	fb_link_change(&links[change->port], change, now);
+	return 0;
+}
+
+int fb_net_retune(const struct fb_retune *change, fb_u64 now)
+{
+	struct link *l;
+
+	if (change->port >= nlinks)
+		return refuse("retune: port does not exist", change->port);
+	if (change->flags & FB_RETUNE_RATE && !change->rate)
+		return refuse("retune: rate is zero", change->port);
+	l = &links[change->port];
+	if (l->from_host)
+		return refuse("retune: port is that of a host", change->port);
+	fb_link_retune(l, change, now);
+	if (l->delay < shortest_delay)
+		shortest_delay = l->delay;
 	return 0;
 }
 

@@ -22,6 +22,8 @@ struct fb_pkt {
 	fb_u8 tcp_flags;
 	fb_u8 back;
 	fb_u8 hop; /* place in its path */
+	bool lost; /* on the link that it enters or is on */
+	bool is_late; /* on that link */
 };
 
 /* Callbacks of the network. */
@@ -46,6 +48,8 @@ int fb_net_open(const struct fb_open *open);
 int fb_net_route(const struct fb_route *route);
 /* The link behind a port goes down or comes back now. Errors as above. */
 int fb_net_link(const struct fb_link *change, fb_u64 now);
+/* The link behind a switch's port has another rate, delay or loss from now on. Errors as above. */
+int fb_net_retune(const struct fb_retune *change, fb_u64 now);
 /* Connections opened so far. */
 fb_u32 fb_net_connections(void);
 /* True if packets of `conn` from `node` are on the reverse path. */

@@ -13,7 +13,7 @@
  *   guest -> outside   FB_HELLO
  *   then, repeatedly,
  *   guest -> outside   FB_HEADER, FB_PACKET, FB_LEAVE, FB_TCP, FB_TIMER, FB_EVENT, FB_HOST_DROPS in the order of their times, then FB_ASK
- *   outside -> guest   FB_OPEN, FB_WRITE, FB_STOP, FB_DATAGRAM, FB_LINK, FB_ROUTE, then FB_NEXT; with FB_QUIT in it the run ends
+ *   outside -> guest   FB_OPEN, FB_WRITE, FB_STOP, FB_DATAGRAM, FB_LINK, FB_RETUNE, FB_ROUTE, then FB_NEXT; with FB_QUIT in it the run ends
  *   at the end
  *   guest -> outside   what is left of the records, FB_FINAL for every connection, FB_DONE
  *
@@ -36,6 +36,7 @@
 	 sizeof(struct fb_next) + sizeof(struct fb_hello) + sizeof(struct fb_packet) + sizeof(struct fb_leave) + sizeof(struct fb_tcp) + \
 	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done) +  \
 	 sizeof(struct fb_link) + sizeof(struct fb_route) + sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent) + \
-	 sizeof(struct fb_shim_host) + sizeof(struct fb_shim_row) + sizeof(struct fb_qdisc) + sizeof(struct fb_host_drops) + sizeof(struct fb_header))
+	 sizeof(struct fb_shim_host) + sizeof(struct fb_shim_row) + sizeof(struct fb_qdisc) + sizeof(struct fb_host_drops) + \
+	 sizeof(struct fb_retune) + sizeof(struct fb_header))
 
 #endif

@@ -53,6 +53,7 @@ enum fb_kind {
 	FB_ROUTE,
 	FB_CALL, /* packet scripts */
 	FB_INJECT,
+	FB_RETUNE,
 	/* Guest to outside. */
 	FB_HELLO = 64,
 	FB_PACKET,

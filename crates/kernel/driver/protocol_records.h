@@ -89,6 +89,11 @@ struct fb_tcp {
 	fb_u16 backoff;
 	fb_u64 rwnd_limited_us; /* time in which the receive window limited the sender, as tcpi_rwnd_limited */
 	fb_u64 sndbuf_limited_us;
+	fb_u64 pacing_rate;   /* bytes per second (sk_pacing_rate) */
+	fb_u64 bbr_bw;	      /* bytes per second, as tcp_bbr_info; FB_NEVER: the congestion control does not report it */
+	fb_u32 bbr_min_rtt;   /* us; FB_NONE before the first sample */
+	fb_u16 bbr_pacing_gain; /* of 256 */
+	fb_u16 bbr_cwnd_gain;
 };
 
 enum fb_timer_kind { FB_TIMER_RTO, FB_TIMER_PROBE, FB_TIMER_SYN, FB_TIMER_PERSIST };

@@ -60,6 +60,19 @@ struct fb_link {
 	fb_u64 random[4]; /* state of the queue's random stream from then on */
 };
 
+/* The link behind a port has another rate, delay or loss from now on. */
+struct fb_retune {
+	fb_u32 port;
+	fb_u32 flags;	       /* FB_RETUNE_*: the values that change */
+	fb_u64 rate;	       /* bit/s */
+	fb_u64 delay;	       /* ps */
+	fb_u64 loss_below;     /* bound of 53 random bits, below which a packet is lost */
+	fb_u64 loss_random[4]; /* state of the random stream, if the link has lost no packets so far */
+};
+#define FB_RETUNE_RATE 1
+#define FB_RETUNE_DELAY 2
+#define FB_RETUNE_LOSS 4
+
 /* A connection takes other ways: as in fb_open, and behind the ports of a way those of nodes where packets may still be. */
 struct fb_route {
 	fb_u32 conn;

@@ -38,6 +38,10 @@ struct fb_port {
 	fb_u64 jitter_state;	/* of its stream */
 	fb_u64 loss_below[4];	/* bounds of 53 random bits: loss in the good and in the bad state, change to the bad and to the good one */
 	fb_u64 loss_random[4];	/* state of the random stream of the loss */
+	fb_u64 late_below;	/* bound of 53 random bits, below which a packet is late */
+	fb_u64 late_by;		/* ps that a late packet arrives later; 0: none is late */
+	fb_u64 late_random[4];	/* state of the random stream of late packets */
+	fb_u64 batch;		/* ps: packets arrive at multiples of it, one picosecond apart; 0: at once */
 };
 
 /* Loss of packets on a link: independent of each other, or by a model with two states (Gilbert and Elliott), of which it begins in one. */

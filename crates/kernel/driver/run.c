@@ -60,6 +60,7 @@ static void ask(void)
 		struct fb_stop stop;
 		struct fb_datagram datagram;
 		struct fb_link link;
+		struct fb_retune retune;
 		struct fb_route route;
 		struct fb_call call;
 		struct fb_inject inject;
@@ -106,6 +107,11 @@ static void ask(void)
 				fb_read(&wanted, sizeof(wanted.link));
 				if (fb_wire_link(&wanted.link))
 					fb_die("port %u: its link cannot go down or come back", wanted.link.port);
+				break;
+			case FB_RETUNE:
+				fb_read(&wanted, sizeof(wanted.retune));
+				if (fb_wire_retune(&wanted.retune))
+					fb_die("port %u: its link cannot change", wanted.retune.port);
 				break;
 			case FB_ROUTE:
 				fb_read(&wanted, sizeof(wanted.route));

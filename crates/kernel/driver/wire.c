@@ -120,6 +120,18 @@ int fb_wire_link(const struct fb_link *change)
 	return error;
 }
 
+int fb_wire_retune(const struct fb_retune *change)
+{
+	int error;
+
+	fb_wire_settle();
+	local_bh_disable();
+	error = fb_net_retune(change, fb_now());
+	arm();
+	local_bh_enable();
+	return error;
+}
+
 int fb_wire_route(const struct fb_route *route)
 {
 	return fb_net_route(route);

@@ -27,6 +27,8 @@ void fb_wire_arm(void);
 int fb_wire_open(const struct fb_open *open);
 /* A link goes down or comes back now. */
 int fb_wire_link(const struct fb_link *change);
+/* A link has another rate, delay or loss from now on. */
+int fb_wire_retune(const struct fb_retune *change);
 /* Other paths for a connection. */
 int fb_wire_route(const struct fb_route *route);
 /* A packet leaves host `node`; its connection is skb->mark - 1. Takes the skb over. */

@@ -8,9 +8,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Descriptors of the guest's input and output: `FB_FD_IN` and `FB_FD_OUT`.
@@ -119,12 +119,23 @@ impl Guest {
         })
     }
 
-    /// Waits at most `limit` for its end, which it has announced.
-    pub(crate) fn wait(&mut self, limit: Duration) {
+    /// Waits at most `limit` for its end, which it has announced. Returns its exit status.
+    pub(crate) fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         let begin = Instant::now();
-        while begin.elapsed() < limit && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(1));
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if begin.elapsed() < limit => std::thread::sleep(Duration::from_millis(1)),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
         }
+    }
+
+    /// Message with a fix if a limit of the size of files has ended it, without a message of its own. The memory of the guest is a file, which is
+    /// longer than the memory by an address that the kernel of the host draws.
+    pub(crate) fn exceeds_file_size(status: Option<ExitStatus>) -> Option<&'static str> {
+        let ended = status.and_then(|s| s.signal()) == Some(Signal::XFSZ.as_raw());
+        ended.then_some("its memory, a file of up to 2 GiB, exceeds the limit of file sizes: raise it (ulimit -f unlimited)")
     }
 }
 
@@ -287,6 +298,18 @@ mod tests {
         let said = guest.lacks_space().unwrap();
         assert!(said.contains("MB left") && said.contains("TMPDIR"), "{said}");
         drop(folder);
+    }
+
+    #[test]
+    fn limit_of_file_sizes_is_named() {
+        let (folder, kernel) = script("kill -XFSZ $$");
+        let mut guest = Guest::start(&kernel, OPTIONS).unwrap();
+        let said = Guest::exceeds_file_size(guest.wait(PATIENCE)).unwrap();
+        assert!(said.contains("ulimit -f"), "{said}");
+        let (other, kernel) = script("exit 1");
+        let mut guest = Guest::start(&kernel, OPTIONS).unwrap();
+        assert_eq!(Guest::exceeds_file_size(guest.wait(PATIENCE)), None);
+        drop((folder, other));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod guest;
 mod host_queue;
 pub mod kernel;
 pub mod link;
+mod link_changes;
 mod loss;
 mod message;
 pub mod plan;

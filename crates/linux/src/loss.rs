@@ -17,7 +17,7 @@ pub(crate) struct Numbers {
 }
 
 /// Bound of a random number of 53 bits, below which it is with probability `p`: `Rng::unit` is below `p` for exactly these numbers.
-fn bound(p: f64) -> u64 {
+pub(crate) fn bound(p: f64) -> u64 {
     (p * (1_u64 << 53) as f64).ceil() as u64
 }
 

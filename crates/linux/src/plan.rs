@@ -188,6 +188,8 @@ impl Plan {
             // A host's own interface has no limit.
             let limit = if host { None } else { port.buffer };
             let loss = loss::numbers(&network.faults, id, seed);
+            let late = network.faults.reordering.iter().find(|r| r.port == id);
+            let batch = network.faults.batching.iter().find(|b| b.port == id);
             frames.put(protocol::Port {
                 from: port.from.get(),
                 to: port.to.get(),
@@ -203,6 +205,10 @@ impl Plan {
                 jitter_state,
                 loss_below: loss.below,
                 loss_random: loss.random,
+                late_below: late.map_or(0, |r| loss::bound(r.p)),
+                late_by: late.map_or(0, |r| r.by.0),
+                late_random: RngStream::Reordering.stream(seed, &[u64::from(id.get())]).state(),
+                batch: batch.map_or(0, |b| b.every.0),
             });
         }
         for (id, node) in network.nodes.enumerate() {

@@ -188,9 +188,9 @@ impl Ports {
         for c in &network.faults.corruption {
             rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
         }
-        for l in &network.faults.loss {
-            let lost = self.list[l.port].ever_damaged;
-            rows.extend((lost > 0).then(|| EventRow::of(Time::ZERO, EventKind::LinkLoss, Some(l.port), Some(lost))));
+        for port in network.faults.losing_ports() {
+            let lost = self.list[port].ever_damaged;
+            rows.extend((lost > 0).then(|| EventRow::of(Time::ZERO, EventKind::LinkLoss, Some(port), Some(lost))));
         }
         for (id, port) in network.ports.enumerate() {
             let lost = self.list[id].dropped[2];

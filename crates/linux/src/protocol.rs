@@ -131,6 +131,7 @@ records! {
     Port = 2, "fb_port" {
         from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, loss: u32, random: [u64; 4],
         queue_random: [u64; 4], queue: [u64; QUEUE], jitter: u64, jitter_state: u64, loss_below: [u64; 4], loss_random: [u64; 4],
+        late_below: u64, late_by: u64, late_random: [u64; 4], batch: u64,
     }
     /// `struct fb_switch`.
     Switch = 3, "fb_switch" { node: u32, pad: u32, param: [u64; 6] }
@@ -178,7 +179,8 @@ records! {
     Tcp = 67, "fb_tcp" {
         time: u64, conn: u32, cwnd: u32, ssthresh: u32, srtt_us8: u32, rttvar_us4: u32, rto_us: u32, acked: u64, unacked: u32,
         packets_out: u32, sacked_out: u32, lost_out: u32, retrans_out: u32, total_retrans: u32, rtt_us: u32, snd_wnd: u32, alpha: u32,
-        ca_state: u8, ece: u8, backoff: u16, rwnd_limited_us: u64, sndbuf_limited_us: u64,
+        ca_state: u8, ece: u8, backoff: u16, rwnd_limited_us: u64, sndbuf_limited_us: u64, pacing_rate: u64, bbr_bw: u64,
+        bbr_min_rtt: u32, bbr_pacing_gain: u16, bbr_cwnd_gain: u16,
     }
     /// `struct fb_timer`.
     Timer = 68, "fb_timer" { time: u64, conn: u32, kind: u32, rto_us: u32, backoff: u32, packets_out: u32, pad: u32 }
@@ -198,6 +200,8 @@ records! {
     Call = 39, "fb_call" { call: u32, socket: u32, number: [u64; 3], text: [u8; 32] }
     /// `struct fb_inject`.
     Inject = 40, "fb_inject" { length: u32, head: u32, bytes: [u8; HEAD] }
+    /// `struct fb_retune`.
+    Retune = 41, "fb_retune" { port: u32, flags: u32, rate: u64, delay: u64, loss_below: u64, loss_random: [u64; 4] }
     /// `struct fb_result`.
     Result = 74, "fb_result" { value: u64, bytes: [u8; 256] }
     /// `struct fb_sent`.

@@ -19,9 +19,6 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if network.faults.loss.iter().any(|l| matches!(l.model, LossModel::Listed(_))) {
         all.push(cannot("topology.loss", "loses packets at random, not listed ones"));
     }
-    if !network.faults.changes.is_empty() {
-        all.push(cannot("topology.change", "keeps the rate, delay and loss of its links"));
-    }
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
     }

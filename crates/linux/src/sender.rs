@@ -1,7 +1,8 @@
 //! A sender as its packets and its state show it from outside: which bytes it has sent, and how its window and its recovery go.
 
 use crate::message::Messages;
-use crate::protocol::{NONE, Packet, Tcp, Timer, flag, timer};
+use crate::protocol::{NEVER, NONE, Packet, Tcp, Timer, flag, timer};
+use forebay_experiment::cc_state::CcState;
 use forebay_experiment::rows::{TcpRow, TimeoutKind};
 
 /// Values of `ca_state`, as the kernel numbers them (`enum tcp_ca_state`).
@@ -167,8 +168,38 @@ pub(crate) fn row(t: &Tcp, conn_id: u64) -> TcpRow {
         bytes_acked: t.acked,
         retrans: u64::from(t.total_retrans),
         ca_state: t.ca_state,
-        cc: Default::default(),
+        cc: cc_state(t),
     }
+}
+
+/// The kernel's gains of BBR (tcp_bbr.c, `BBR_UNIT` is 256).
+mod bbr {
+    /// `bbr_drain_gain`.
+    pub(super) const DRAIN_PACING: u16 = 88;
+    /// `bbr_cwnd_gain`, of ProbeBW.
+    pub(super) const PROBE_BW_CWND: u16 = 512;
+    /// `BBR_UNIT`, of ProbeRTT.
+    pub(super) const PROBE_RTT_CWND: u16 = 256;
+}
+
+/// State of BBR, as far as the kernel reports it (`struct tcp_bbr_info`). The gains show the state (bbr_update_gains).
+fn cc_state(t: &Tcp) -> CcState {
+    let mut state = CcState::default();
+    if t.bbr_bw == NEVER {
+        return state;
+    }
+    state.state(match (t.bbr_cwnd_gain, t.bbr_pacing_gain) {
+        (bbr::PROBE_BW_CWND, _) => "ProbeBW",
+        (bbr::PROBE_RTT_CWND, _) => "ProbeRTT",
+        (_, bbr::DRAIN_PACING) => "Drain",
+        _ => "Startup",
+    });
+    state.whole("pacing_rate_bps", t.pacing_rate.saturating_mul(8));
+    state.whole("bw_bps", t.bbr_bw.saturating_mul(8));
+    if t.bbr_min_rtt != NONE {
+        state.whole("min_rtt_ns", u64::from(t.bbr_min_rtt) * 1_000);
+    }
+    state
 }
 
 #[cfg(test)]
@@ -234,6 +265,20 @@ mod tests {
         }
         let stats = &all.first().unwrap().stats;
         assert_eq!((stats.rwnd_limited_us, stats.sndbuf_limited_us), (900, 80));
+    }
+
+    #[test]
+    fn gains_show_state_of_bbr() {
+        let of = |bbr_pacing_gain, bbr_cwnd_gain| {
+            let t = Tcp { bbr_bw: 1_000_000, bbr_min_rtt: 40_000, bbr_pacing_gain, bbr_cwnd_gain, ..tcp() };
+            let state = row(&t, 0).cc;
+            assert_eq!((state.int("bw_bps"), state.int("min_rtt_ns")), (Some(8_000_000), Some(40_000_000)));
+            state.text("cc_state").unwrap()
+        };
+        // bbr_high_gain is 739.
+        let states = [of(739, 739), of(88, 739), of(320, 512), of(192, 512), of(256, 512), of(256, 256)];
+        assert_eq!(states, ["Startup", "Drain", "ProbeBW", "ProbeBW", "ProbeBW", "ProbeRTT"]);
+        assert_eq!(row(&tcp(), 0).cc.text("cc_state"), None);
     }
 
     #[test]

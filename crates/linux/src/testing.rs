@@ -1,6 +1,6 @@
 //! Records and experiments for tests.
 
-use crate::protocol::{NONE, Packet, Tcp, what};
+use crate::protocol::{NEVER, NONE, Packet, Tcp, what};
 use forebay_experiment::Experiment;
 use forebay_experiment::network::{Network, Node, PortConfig};
 use forebay_experiment::observe::Observe;
@@ -59,6 +59,11 @@ pub(crate) fn tcp() -> Tcp {
         backoff: 0,
         rwnd_limited_us: 0,
         sndbuf_limited_us: 0,
+        pacing_rate: 0,
+        bbr_bw: NEVER,
+        bbr_min_rtt: NONE,
+        bbr_pacing_gain: 0,
+        bbr_cwnd_gain: 0,
     }
 }
 

@@ -141,8 +141,9 @@ impl World for Linux {
         converse(&experiment, seed, &fib, &plan, &mut guest.link, PATIENCE, progress).map_err(|failed| match failed {
             Failed::Interrupted => RunError::Interrupted,
             Failed::Guest(why) => {
-                guest.wait(LAST_WORDS);
+                let status = guest.wait(LAST_WORDS);
                 let why = guest.lacks_space().map_or(why.clone(), |lack| format!("{why}: {lack}"));
+                let why = Guest::exceeds_file_size(status).map_or(why.clone(), |limit| format!("{why}: {limit}"));
                 let console = guest.console();
                 let why = if console.contains(OUT_OF_MEMORY) {
                     format!(

@@ -6,6 +6,7 @@ mod golden;
 mod guest;
 mod host_queue;
 mod limits;
+mod link_changes;
 mod loss;
 mod max_pacing_rate;
 mod packets;

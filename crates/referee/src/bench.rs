@@ -1,10 +1,10 @@
 //! Runs the scenarios of rows. A scenario that several rows use runs once.
 
-use crate::network::Case;
+use crate::network::{Case, alone};
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::worlds::Worlds;
 use forebay_runner::{Job, simulate};
-use forebay_scenario::{Errors, Scenario};
+use forebay_scenario::{Errors, Resolved, Scenario};
 use forebay_store::summary::{GroupSummary, Summary};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,31 +14,45 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A congestion control to judge, and a backend.
+/// A congestion control to judge, and the backends.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Backends, with their congestion controls.
     pub worlds: &'static Worlds,
     /// Name of the congestion control.
     pub cc: String,
-    /// Name of the backend.
-    pub world: String,
+    /// Names of the backends, one column each. Empty: `sim`, and `linux` where its kernel exists and has the congestion control.
+    pub columns: Vec<String>,
     /// Number of rows that are judged in parallel.
     pub threads: usize,
 }
 
 impl Request {
-    /// Checks that the congestion control exists.
-    pub(crate) fn check(&self) -> Result<(), RefereeError> {
+    /// Checks that the congestion control exists, and returns the backends.
+    pub(crate) fn check(&self) -> Result<Vec<String>, RefereeError> {
         let worlds: Vec<&str> = self.worlds.list().iter().map(|w| w.name()).collect();
-        if !worlds.contains(&self.world.as_str()) {
-            return Err(RefereeError::Usage(format!("there is no backend `{}`; legal: {}", self.world, worlds.join(", "))));
+        if let Some(unknown) = self.columns.iter().find(|c| !worlds.contains(&c.as_str())) {
+            return Err(RefereeError::Usage(format!("there is no backend `{unknown}`; legal: {}", worlds.join(", "))));
         }
         let names: Vec<&str> = self.worlds.congestion_controls().iter().map(|e| e.entry.name).collect();
-        if names.contains(&self.cc.as_str()) {
-            return Ok(());
+        if !names.contains(&self.cc.as_str()) {
+            let legal = names.join(", ");
+            return Err(RefereeError::Usage(format!("there is no congestion control `{}`; legal: {legal}", self.cc)));
         }
-        Err(RefereeError::Usage(format!("there is no congestion control `{}`; legal: {}", self.cc, names.join(", "))))
+        if self.columns.is_empty() {
+            let built = self.worlds.list().iter().any(|w| w.name() == "linux" && !w.version().is_empty());
+            let linux = built && self.resolve(&alone(&self.cc).text("linux")).is_ok();
+            return Ok(if linux { vec!["sim".into(), "linux".into()] } else { vec!["sim".into()] });
+        }
+        for world in &self.columns {
+            self.resolve(&alone(&self.cc).text(world)).map_err(|e| RefereeError::Scenario(format!("alone, {world}"), e))?;
+        }
+        Ok(self.columns.clone())
+    }
+
+    fn resolve(&self, text: &str) -> Result<Resolved, Errors> {
+        let file = format!("{}.toml", name_of(text));
+        Scenario::from_text(self.worlds, text, &file, Path::new("."), &[], None)?.resolve()
     }
 }
 
@@ -108,8 +122,8 @@ impl<'a> Shared<'a> {
         runs.into_iter().map(|text| (name_of(&text).to_owned(), text)).collect()
     }
 
-    fn run(&self, case: &Case) -> Result<Arc<Outcome>, RefereeError> {
-        let text = case.text(&self.request.world);
+    fn run(&self, case: &Case, world: &str) -> Result<Arc<Outcome>, RefereeError> {
+        let text = case.text(world);
         let slot = match self.runs.lock() {
             Ok(mut runs) => runs.entry(text.clone()).or_default().clone(),
             Err(_) => return Err(RefereeError::Interrupted),
@@ -120,9 +134,7 @@ impl<'a> Shared<'a> {
     fn simulate(&self, text: &str) -> Result<Arc<Outcome>, RefereeError> {
         let name = name_of(text);
         let refused = |e| RefereeError::Scenario(name.to_owned(), e);
-        let file = format!("{name}.toml");
-        let scenario = Scenario::from_text(self.request.worlds, text, &file, Path::new("."), &[], None).map_err(refused)?;
-        let resolved = scenario.resolve().map_err(refused)?;
+        let resolved = self.request.resolve(text).map_err(refused)?;
         let Some(variant) = resolved.variants.first() else {
             return Err(RefereeError::Run(name.to_owned(), "has no variant".into()));
         };
@@ -141,25 +153,27 @@ fn name_of(text: &str) -> &str {
     text.lines().find_map(|l| l.strip_prefix("name = \"")?.strip_suffix('"')).unwrap_or("scenario")
 }
 
-/// Runs the scenarios of one row, and notes their names.
+/// Runs the scenarios of one row in one backend, and notes their names.
 pub(crate) struct Bench<'a> {
     shared: &'a Shared<'a>,
+    world: &'a str,
     used: RefCell<Vec<String>>,
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn new(shared: &'a Shared<'a>) -> Bench<'a> {
-        Bench { shared, used: RefCell::default() }
+    pub(crate) fn new(shared: &'a Shared<'a>, world: &'a str) -> Bench<'a> {
+        Bench { shared, world, used: RefCell::default() }
     }
 
     /// Runs a scenario.
     pub(crate) fn run(&self, case: &Case) -> Result<Arc<Outcome>, RefereeError> {
         let mut used = self.used.borrow_mut();
-        if !used.contains(&case.name) {
-            used.push(case.name.clone());
+        let name = case.name_in(self.world);
+        if !used.contains(&name) {
+            used.push(name);
         }
         drop(used);
-        self.shared.run(case)
+        self.shared.run(case, self.world)
     }
 
     /// Names of the scenarios that have run.

@@ -14,7 +14,7 @@ mod samples;
 
 pub use bench::{RefereeError, Request};
 pub use format::{json, table};
-pub use row::{Finding, Verdict};
+pub use row::{Cell, Finding, Verdict};
 
 use bench::{Bench, Shared};
 use std::collections::BTreeMap;
@@ -27,52 +27,59 @@ use std::thread;
 pub struct Report {
     /// Congestion control.
     pub cc: String,
-    /// Backend.
-    pub world: String,
+    /// Backends, one column each.
+    pub columns: Vec<String>,
     /// Rows in the order of their groups.
     pub findings: Vec<Finding>,
     /// Texts of all scenarios, by name. Each runs by itself with `forebay run`.
     pub scenarios: BTreeMap<String, String>,
 }
 
-/// Judges a congestion control. `progress` is called with the number of finished rows and of all rows.
+/// Judges a congestion control. `progress` is called with the number of finished rows and of all rows, those of each backend counted.
 ///
 /// # Errors
 /// A congestion control that does not exist or that a backend refuses, a run that fails, or an interruption by `stop`.
 pub fn referee(request: &Request, stop: &AtomicBool, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Report, RefereeError> {
-    request.check()?;
+    let columns = request.check()?;
     let shared = Shared::new(request, stop);
     let rows: Vec<&row::Row> = rows::all().collect();
+    let jobs: Vec<(&row::Row, &str)> = columns.iter().flat_map(|c| rows.iter().map(move |r| (*r, c.as_str()))).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results = Mutex::new(vec![None; rows.len()]);
+    let results = Mutex::new(vec![None; jobs.len()]);
     thread::scope(|scope| {
-        for _ in 0..request.threads.clamp(1, rows.len()) {
+        for _ in 0..request.threads.clamp(1, jobs.len()) {
             scope.spawn(|| {
                 loop {
                     let place = next.fetch_add(1, Relaxed);
-                    let Some(row) = rows.get(place) else { return };
-                    let found = row.judge(&Bench::new(&shared), &request.cc);
+                    let Some((row, world)) = jobs.get(place) else { return };
+                    let found = row.judge(&Bench::new(&shared, world), &request.cc);
                     if let Ok(mut results) = results.lock() {
                         results[place] = Some(found);
                     }
-                    progress(done.fetch_add(1, Relaxed) + 1, rows.len());
+                    progress(done.fetch_add(1, Relaxed) + 1, jobs.len());
                 }
             });
         }
     });
     let results = results.into_inner().unwrap_or_default();
-    let findings = results.into_iter().flatten().collect::<Result<Vec<Finding>, RefereeError>>()?;
-    let findings = merge_groups(findings);
-    Ok(Report { cc: request.cc.clone(), world: request.world.clone(), findings, scenarios: shared.scenarios() })
+    let cells = results.into_iter().flatten().collect::<Result<Vec<Cell>, RefereeError>>()?;
+    let finding = |(i, row): (usize, &&row::Row)| {
+        let cells = cells.iter().skip(i).step_by(rows.len()).cloned().collect();
+        Finding { group: row.group, row: row.name, source: row.source, cells }
+    };
+    let findings = merge_groups(rows.iter().enumerate().map(finding).collect());
+    Ok(Report { cc: request.cc.clone(), columns, findings, scenarios: shared.scenarios() })
 }
 
 /// Replaces a group that is not about the congestion control by one finding.
 fn merge_groups(findings: Vec<Finding>) -> Vec<Finding> {
     let mut merged = Vec::new();
+    let is_empty = |f: &Finding| f.cells.iter().all(|c| c.verdict == Verdict::NotApplicable);
     for group in findings.chunk_by(|a, b| a.group == b.group) {
         match group {
-            [first, ..] if group.len() > 1 && group.iter().all(|f| f.verdict == Verdict::NotApplicable) => {
-                merged.push(Finding { row: "all rows", scenarios: Vec::new(), ..first.clone() });
+            [first, ..] if group.len() > 1 && group.iter().all(is_empty) => {
+                let cells = first.cells.iter().map(|c| Cell { scenarios: Vec::new(), ..c.clone() }).collect();
+                merged.push(Finding { row: "all rows", cells, ..first.clone() });
             }
             _ => merged.extend_from_slice(group),
         }

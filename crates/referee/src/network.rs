@@ -18,8 +18,10 @@ pub(crate) struct PathSpec {
 /// 50 Mbit/s and 40 ms, a buffer of one bandwidth-delay product: 167 packets.
 pub(crate) const COMMON: PathSpec = PathSpec { mbps: 50.0, rtt_ms: 40.0, buffer: 1.0, queue: "\"drop-tail\"" };
 
-/// Parallel links behind the bottleneck, one of which is slower.
-const PARALLEL: usize = 10;
+/// One packet in ten arrives 8 ms late at the bottleneck.
+pub(crate) const LATE: &str = "[[topology.reorder]]\nport = \"bottleneck\"\np = 0.1\nby = \"8ms\"";
+/// The bottleneck delivers packets every 5 ms, as Wi-Fi does with aggregated frames.
+pub(crate) const BATCHES: &str = "[[topology.batch]]\nport = \"bottleneck\"\nevery = \"5ms\"";
 
 /// Delay of the links of hosts in one direction, ms.
 const ACCESS_MS: f64 = 0.1;
@@ -84,8 +86,8 @@ pub(crate) struct Case {
     pub(crate) extra_delay: Option<&'static str>,
     /// Further keys of `[transport]`.
     pub(crate) transport: Option<&'static str>,
-    /// Delay, ms, of one of the parallel links behind the bottleneck; `None`: there is one path. For one pair of hosts.
-    pub(crate) reordering_ms: Option<f64>,
+    /// Tables of the topology: [`LATE`] or [`BATCHES`].
+    pub(crate) tables: Option<&'static str>,
 }
 
 impl Case {
@@ -103,7 +105,7 @@ impl Case {
             samples: None,
             extra_delay: None,
             transport: None,
-            reordering_ms: None,
+            tables: None,
         }
     }
 
@@ -130,11 +132,17 @@ impl Case {
         self
     }
 
+    /// Name of the scenario in a backend.
+    pub(crate) fn name_in(&self, world: &str) -> String {
+        if world == "sim" { self.name.clone() } else { format!("{}-{world}", self.name) }
+    }
+
     /// The scenario file.
     pub(crate) fn text(&self, world: &str) -> String {
         let pairs: u32 = self.traffic.iter().map(|t| t.pairs).sum();
         let mut out = String::new();
-        let _ = writeln!(out, "name = \"{}\"\nworld = \"{world}\"\nduration = \"{}ms\"", self.name, self.seconds * 1e3);
+        let (name, ms) = (self.name_in(world), self.seconds * 1e3);
+        let _ = writeln!(out, "name = \"{name}\"\nworld = \"{world}\"\nduration = \"{ms}ms\"");
         self.topology(&mut out, pairs);
         for c in &self.changes {
             let _ = writeln!(out, "\n[[topology.change]]\nport = \"bottleneck\"\nat = \"{}ns\"\n{}", c.at_ns, c.keys);
@@ -176,41 +184,29 @@ impl Case {
 }
 
 impl Case {
-    /// Writes the network: one bottleneck, or behind it links of different delays, over which packets are sprayed.
+    /// Writes the network.
     fn topology(&self, out: &mut String, pairs: u32) {
         let PathSpec { mbps, rtt_ms, queue, .. } = self.path;
         // Whole nanoseconds.
         let delay = ((rtt_ms / 2.0 - 2.0 * ACCESS_MS) * 1e6).round() / 1e3;
         let (buffer, access) = (self.path.buffer(), ACCESS_MS * 1e3);
-        let bottleneck = format!("rate = \"{mbps}Mbps\", delay = \"{delay}us\", buffer = \"{buffer}pkt\", queue = {queue}");
-        let Some(late_ms) = self.reordering_ms else {
-            let _ = writeln!(
-                out,
-                "\n[topology]\nkind = \"dumbbell\"\nleft = {pairs}\naccess     = {{ rate = \"10Gbps\", delay = \"{access}us\" }}\n\
-                 bottleneck = {{ {bottleneck} }}"
-            );
-            if let Some(delays) = self.extra_delay {
-                let _ = writeln!(out, "extra-delay = \"{delays}\"");
-            }
-            return;
-        };
         let _ = writeln!(
             out,
-            "\n[topology]\nkind = \"custom\"\nbalance = \"packet\"\nhosts = [\"l0\", \"r0\"]\nswitches = [\"left\", \"middle\", \"right\"]\n\
-             bottleneck = \"left->middle\"\nlinks = [\n    {{ from = \"l0\", to = \"left\", rate = \"10Gbps\", delay = \"{access}us\" }},\n    \
-             {{ from = \"r0\", to = \"right\", rate = \"10Gbps\", delay = \"{access}us\" }},\n    \
-             {{ from = \"left\", to = \"middle\", {bottleneck} }},\n    \
-             {{ from = \"right\", to = \"middle\", both = false, rate = \"10Gbps\", delay = \"{access}us\" }},"
+            "\n[topology]\nkind = \"dumbbell\"\nleft = {pairs}\naccess     = {{ rate = \"10Gbps\", delay = \"{access}us\" }}\n\
+             bottleneck = {{ rate = \"{mbps}Mbps\", delay = \"{delay}us\", buffer = \"{buffer}pkt\", queue = {queue} }}"
         );
-        for link in 0..PARALLEL {
-            let delay = if link == 0 { late_ms * 1e3 } else { access };
-            let _ = writeln!(
-                out,
-                "    {{ from = \"middle\", to = \"right\", both = false, rate = \"10Gbps\", delay = \"{delay}us\" }},"
-            );
+        if let Some(delays) = self.extra_delay {
+            let _ = writeln!(out, "extra-delay = \"{delays}\"");
         }
-        let _ = writeln!(out, "]");
+        if let Some(tables) = self.tables {
+            let _ = writeln!(out, "\n{tables}");
+        }
     }
+}
+
+/// One flow alone.
+pub(crate) fn alone(cc: &str) -> Case {
+    Case::new("alone", COMMON, 20.0, vec![Traffic::long(cc, 1)])
 }
 
 /// Name of the transport group of traffic `i`.

@@ -14,6 +14,8 @@ pub enum Verdict {
     Reported,
     /// The value could not be measured. It is not a success.
     Unknown,
+    /// The backend cannot run the scenario.
+    Refused,
     /// The criterion is not about this congestion control.
     NotApplicable,
 }
@@ -26,6 +28,7 @@ impl Verdict {
             Verdict::Violated => "violated",
             Verdict::Reported => "report",
             Verdict::Unknown => "unknown",
+            Verdict::Refused => "refused",
             Verdict::NotApplicable => "n/a",
         }
     }
@@ -38,12 +41,19 @@ pub struct Finding {
     pub group: &'static str,
     /// Criterion.
     pub row: &'static str,
-    /// Measured value, with its unit.
-    pub value: String,
-    /// Expected values; `report` without any.
-    pub band: String,
     /// Text with the criterion.
     pub source: &'static str,
+    /// Results in the backends, in the order of the columns.
+    pub cells: Vec<Cell>,
+}
+
+/// Result of a row in one backend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Measured value, with its unit; `-` without any.
+    pub value: String,
+    /// Expected values, or the reason why there is no value; `report` without a band.
+    pub band: String,
     /// Verdict.
     pub verdict: Verdict,
     /// Names of the scenarios, in the order of their runs.
@@ -109,19 +119,18 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Judges `cc` in this row.
-    pub(crate) fn judge(&self, bench: &Bench<'_>, cc: &str) -> Result<Finding, RefereeError> {
+    /// Judges `cc` in this row, in the backend of `bench`.
+    pub(crate) fn judge(&self, bench: &Bench<'_>, cc: &str) -> Result<Cell, RefereeError> {
         let (value, band, verdict) = match self.decide(bench, cc) {
             Ok(decided) => decided,
             // Other rows may have scenarios that the backend accepts.
             Err(RefereeError::Scenario(_, errors)) => {
-                let reason = errors.list().first().map_or("refused", |e| e.message());
-                ("-".into(), format!("refused: {reason}"), Verdict::Unknown)
+                let reason = errors.list().first().map_or("", |e| e.message());
+                ("-".into(), clause(reason).to_owned(), Verdict::Refused)
             }
             Err(other) => return Err(other),
         };
-        let scenarios = bench.scenarios();
-        Ok(Finding { group: self.group, row: self.name, value, band, source: self.source, verdict, scenarios })
+        Ok(Cell { value, band, verdict, scenarios: bench.scenarios() })
     }
 
     /// Value, band and verdict.
@@ -142,6 +151,12 @@ impl Row {
             },
         })
     }
+}
+
+/// The reason in a refusal, without the backend before it and the legal values behind it.
+fn clause(message: &str) -> &str {
+    let reason = message.split_once("does not run this: ").map_or(message, |(_, reason)| reason);
+    reason.split_once("; legal: ").map_or(reason, |(reason, _)| reason)
 }
 
 fn number(

@@ -51,6 +51,20 @@ impl Samples {
         self.0.partition_point(|r| (r.time_ps as f64) * 1e-12 < seconds).checked_sub(1)
     }
 
+    /// Starts of the round trips behind sample `from`, up to `to`: a round ends when all data in flight at its start is acknowledged.
+    pub(crate) fn round_starts(&self, from: usize, to: usize) -> Vec<usize> {
+        let mut starts = Vec::new();
+        let sent = |r: &TcpRow| r.bytes_acked + r.unacked_bytes;
+        let Some(mut end) = self.0.get(from).map(sent) else { return starts };
+        for (place, row) in self.0.iter().enumerate().take(to + 1).skip(from + 1) {
+            if row.bytes_acked >= end {
+                end = sent(row);
+                starts.push(place);
+            }
+        }
+        starts
+    }
+
     /// Rate of acknowledged payload between two times, bit/s.
     pub(crate) fn rate(&self, from: f64, to: f64) -> Option<f64> {
         let (a, b) = (self.before(from)?, self.before(to)?);

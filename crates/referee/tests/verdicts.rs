@@ -9,7 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 fn judge(cc: &str, threads: usize) -> Report {
-    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), world: "sim".into(), threads };
+    judge_in(cc, &["sim"], threads)
+}
+
+fn judge_in(cc: &str, columns: &[&str], threads: usize) -> Report {
+    let columns = columns.iter().map(|&c| c.to_owned()).collect();
+    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads };
     referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
@@ -21,7 +26,7 @@ fn judged(cc: &str) -> Arc<Report> {
 }
 
 fn violated(report: &Report) -> Vec<&str> {
-    report.findings.iter().filter(|f| f.verdict == Verdict::Violated).map(|f| f.row).collect()
+    report.findings.iter().filter(|f| f.cells[0].verdict == Verdict::Violated).map(|f| f.row).collect()
 }
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a Finding {
@@ -44,7 +49,7 @@ fn halving_is_convicted() {
     for name in ["goodput of one flow", "RTT of 600 ms", "two flows, marks"] {
         assert!(rows.iter().any(|r| r.starts_with(name)), "{name}: {rows:?}");
     }
-    assert_eq!(row(&report, "harm to cubic").verdict, Verdict::Holds);
+    assert_eq!(row(&report, "harm to cubic").cells[0].verdict, Verdict::Holds);
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn references_hold_and_repeat() {
         scenario.resolve().unwrap_or_else(|e| panic!("{}", e.render()));
     }
     for f in &report.findings {
-        assert!(f.scenarios.iter().all(|s| report.scenarios.contains_key(s)), "{f:?}");
+        assert!(f.cells[0].scenarios.iter().all(|s| report.scenarios.contains_key(s)), "{f:?}");
     }
 }
 
@@ -72,20 +77,19 @@ fn bbr3_follows_the_draft() {
     let cases: Vec<&Finding> = report.findings.iter().filter(|f| f.source == "ccwg-bbr").collect();
     assert_eq!(cases.len(), 25);
     for f in cases {
-        assert!(matches!(f.verdict, Verdict::Holds | Verdict::Reported), "{f:?}");
+        assert!(matches!(f.cells[0].verdict, Verdict::Holds | Verdict::Reported), "{f:?}");
     }
 }
 
-/// `docs/reference/referee.md`; `FOREBAY_UPDATE=1` renews it.
-#[test]
-fn the_page_is_current() {
+/// Compares the generated part of a page with the reports; `FOREBAY_UPDATE=1` renews it.
+fn check_page(name: &str, ccs: &[&str], report: impl Fn(&str) -> Arc<Report>) {
     const MARKS: [&str; 2] = ["<!-- generated: begin -->\n", "<!-- generated: end -->"];
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/referee.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     let page = fs::read_to_string(&path).unwrap();
     let (head, rest) = page.split_once(MARKS[0]).unwrap();
     let (_, tail) = rest.split_once(MARKS[1]).unwrap();
-    let section = |cc: &str| format!("\n## `{cc}`\n\n```text\n{}```\n", table(&judged(cc)));
-    let sections: String = ["newreno", "cubic", "dctcp", "bbr", "bbr3"].map(section).concat();
+    let section = |cc: &&str| format!("\n## `{cc}`\n\n```text\n{}```\n", table(&report(cc)));
+    let sections: String = ccs.iter().map(section).collect();
     let current = [head, MARKS[0], &sections, "\n", MARKS[1], tail].concat();
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         return fs::write(&path, &current).unwrap();
@@ -97,8 +101,25 @@ fn the_page_is_current() {
 }
 
 #[test]
+fn the_page_is_current() {
+    check_page("referee.md", &["newreno", "cubic", "dctcp", "bbr", "bbr3"], judged);
+}
+
+/// Values depend on the release of the kernel.
+#[test]
+fn the_linux_page_is_current() {
+    const RELEASE: &str = "6.12.117";
+    let linux = forebay_backends::all().list().iter().find(|w| w.name() == "linux").unwrap();
+    if !linux.version().contains(RELEASE) {
+        return println!("skipped: the page is that of Linux {RELEASE}");
+    }
+    let both = |cc: &str| Arc::new(judge_in(cc, &["sim", "linux"], 2));
+    check_page("referee-linux.md", &["newreno", "cubic", "dctcp", "bbr"], both);
+}
+
+#[test]
 fn unknown_names_are_refused() {
-    let request = Request { worlds: forebay_backends::all(), cc: "cubik".into(), world: "sim".into(), threads: 1 };
+    let request = Request { worlds: forebay_backends::all(), cc: "cubik".into(), columns: Vec::new(), threads: 1 };
     let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
 }

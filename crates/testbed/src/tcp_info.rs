@@ -1,6 +1,6 @@
 //! Samples of a sender's state, from `struct tcp_info` ([`forebay_platform::tcp_info`]).
 
-use forebay_linux::protocol::{NONE, Tcp};
+use forebay_linux::protocol::{NEVER, NONE, Tcp};
 use forebay_platform::tcp_info::TcpInfo;
 use forebay_types::Time;
 
@@ -35,5 +35,10 @@ pub fn record(info: &TcpInfo, time: Time, conn: u32) -> Tcp {
         backoff: u16::from(info.backoff()),
         rwnd_limited_us: info.rwnd_limited_us(),
         sndbuf_limited_us: info.sndbuf_limited_us(),
+        pacing_rate: 0,
+        bbr_bw: NEVER,
+        bbr_min_rtt: NONE,
+        bbr_pacing_gain: 0,
+        bbr_cwnd_gain: 0,
     }
 }

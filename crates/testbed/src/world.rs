@@ -147,6 +147,14 @@ impl World for Testbed {
                 "the testbed keeps the rate, delay and loss of its links; legal: topology.change left out, or `world = \"sim\"`";
             refuse("topology.change", reason.into());
         }
+        let holding =
+            [("topology.reorder", network.faults.reordering.is_empty()), ("topology.batch", network.faults.batching.is_empty())];
+        for (key, _) in holding.into_iter().filter(|(_, unused)| !unused) {
+            refuse(
+                key,
+                format!("the testbed delivers packets in order and at once; legal: {key} left out, or `world = \"sim\"`"),
+            );
+        }
         let count = hosts(network).len();
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));

@@ -50,6 +50,23 @@ pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
             return mistake(field("port"), "the port is in the list already".into());
         }
     }
+    let holding = network.faults.reordering.iter().enumerate().map(|(i, r)| ("reordering", i, r.port, r.by, r.p));
+    let holding = holding.chain(network.faults.batching.iter().enumerate().map(|(i, b)| ("batching", i, b.port, b.every, 1.0)));
+    for (list, i, port, time, p) in holding {
+        let field = |key: &str| format!("network.faults.{list}[{i}].{key}");
+        let Some(to) = network.ports.get(port).map(|p| p.to) else {
+            return mistake(field("port"), format!("there is no port {port}; the network has {ports}"));
+        };
+        if network.nodes[to].host {
+            return mistake(field("port"), "legal: ports of links that lead to a switch".into());
+        }
+        if time == Time::ZERO || time > PortConfig::MAX_DELAY {
+            return mistake(field("time"), format!("legal: above 0, at most {}", PortConfig::MAX_DELAY));
+        }
+        if !(MIN_LOSS..=1.0).contains(&p) {
+            return mistake(field("p"), format!("legal: {MIN_LOSS} to 1"));
+        }
+    }
     for (i, c) in network.faults.changes.iter().enumerate() {
         let field = |key: &str| format!("network.faults.changes[{i}].{key}");
         let Some(port) = network.ports.get(c.port) else {

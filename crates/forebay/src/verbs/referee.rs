@@ -18,9 +18,9 @@ pub(crate) struct Args {
     /// Directory for the scenarios of all rows, each of which runs with `forebay run`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Backend of the runs: see `forebay list worlds`
-    #[arg(long, value_name = "NAME", default_value = "sim")]
-    world: String,
+    /// Backends of the runs, one column each [default: sim, and linux where its kernel is built and has the congestion control]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    world: Vec<String>,
     /// Number of rows that are judged in parallel [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
@@ -35,7 +35,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let request = Request {
         worlds: forebay_backends::all(),
         cc: args.cc.clone(),
-        world: args.world.clone(),
+        columns: args.world.clone(),
         threads: args.threads.map_or(Host::here().cpus, usize::from),
     };
     let shown = std::io::stderr().is_terminal();
@@ -53,7 +53,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         TextFormat::Text => print(&table(&report))?,
         TextFormat::Json => print_data(&format!("{:#}\n", json(&report)))?,
     }
-    match report.findings.iter().any(|f| matches!(f.verdict, Verdict::Violated | Verdict::Unknown)) {
+    match report.findings.iter().flat_map(|f| &f.cells).any(|c| matches!(c.verdict, Verdict::Violated | Verdict::Unknown)) {
         true => Err(Failure::Reported(1)),
         false => Ok(()),
     }

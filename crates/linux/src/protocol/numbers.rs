@@ -24,6 +24,12 @@ pub mod number {
     pub const LOSS_BAD: u32 = 3;
     /// `FB_GROUP_NODELAY`.
     pub const GROUP_NODELAY: u32 = 4;
+    /// `FB_RETUNE_RATE`.
+    pub const RETUNE_RATE: u32 = 1;
+    /// `FB_RETUNE_DELAY`.
+    pub const RETUNE_DELAY: u32 = 2;
+    /// `FB_RETUNE_LOSS`.
+    pub const RETUNE_LOSS: u32 = 4;
     /// `FB_OPEN_DATAGRAMS`.
     pub const OPEN_DATAGRAMS: u32 = 1;
     /// `FB_OPEN_REVERSE`.

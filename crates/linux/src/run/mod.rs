@@ -11,6 +11,7 @@ use crate::apps::{Due, Hosts};
 use crate::capture::Captures;
 use crate::failures::Failures;
 use crate::link::Frame;
+use crate::link_changes::LinkChanges;
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::protocol::{
@@ -37,6 +38,7 @@ pub(crate) struct Run<'a> {
     fib: &'a Fib,
     hosts: Hosts<'a>,
     failures: Failures<'a>,
+    link_changes: LinkChanges,
     apps: IndexVec<AppId, App>,
     ports: Ports,
     trace: Trace,
@@ -73,6 +75,7 @@ impl<'a> Run<'a> {
             fib,
             hosts,
             failures: Failures::new(&experiment.network, fib, seed),
+            link_changes: LinkChanges::new(&experiment.network.faults, seed),
             apps,
             ports: Ports::new(experiment),
             trace: Trace::default(),
@@ -347,6 +350,7 @@ impl<'a> Run<'a> {
     /// The guest waits: does what is due, and says when to ask again.
     fn answer(&mut self, now: Time) {
         self.pass(now.0);
+        self.link_changes.advance(now, &mut self.hosts.frames);
         if let Some(change) = self.failures.advance(now, &mut self.hosts.frames) {
             self.hosts.reroute(&change, &mut self.failures);
         }
@@ -372,8 +376,8 @@ impl<'a> Run<'a> {
         }
         let over = self.experiment.duration.map_or_else(|| self.finished(), |d| now >= d);
         let arrival = self.apps.iter().filter_map(App::next_arrival).min();
-        let next =
-            self.hosts.next_due().into_iter().chain(arrival).chain(self.failures.next()).chain(self.experiment.duration).min();
+        let links = self.failures.next().into_iter().chain(self.link_changes.next());
+        let next = self.hosts.next_due().into_iter().chain(arrival).chain(links).chain(self.experiment.duration).min();
         let wake = if over { NEVER } else { next.map_or(NEVER, |t| t.0) };
         self.hosts.frames.put(protocol::Next { wake, quit: u32::from(over), pad: 0 });
     }
@@ -412,6 +416,7 @@ impl<'a> Run<'a> {
         let packet_hops = self.ports.hops();
         let mut events = self.ports.events(&self.experiment.network, self.measured_from);
         events.extend(self.failures.rows(end));
+        events.extend(self.link_changes.rows(end));
         events.sort_by_key(|r| (r.time_ps, r.kind, r.port));
         let (ports, queue) = self.ports.rows(end, end.saturating_sub(self.measured_from).max(Time(1)));
         Report {

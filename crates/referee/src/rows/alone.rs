@@ -1,7 +1,7 @@
 //! Flows of one congestion control alone (RFC 9743 section 5.1).
 
 use crate::bench::Bench;
-use crate::network::{COMMON, Case, PathSpec, Traffic};
+use crate::network::{COMMON, Case, PathSpec, Traffic, alone};
 use crate::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
@@ -62,8 +62,7 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 fn goodput(bench: &Bench<'_>, cc: &str) -> Number {
-    let run = bench.run(&Case::new("alone", COMMON, 20.0, vec![Traffic::long(cc, 1)]))?;
-    Ok(run.goodput())
+    Ok(bench.run(&alone(cc))?.goodput())
 }
 
 /// Segments that leave after all packets of the first round trip without answer are gone, which were in flight or belong to a probe of the tail.

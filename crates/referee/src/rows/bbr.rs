@@ -3,7 +3,7 @@
 //! A change at the entry of a state needs two runs: the first one shows the time of the entry, and up to it the second one is equal.
 
 use crate::bench::{Bench, RefereeError};
-use crate::network::{Case, PathSpec, Traffic};
+use crate::network::{Case, LATE, PathSpec, Traffic};
 use crate::row::{Absent, Decided, Decision, Measure, Row};
 use crate::samples::{Samples, Stay};
 use forebay_experiment::rows::TimeoutKind;
@@ -27,7 +27,7 @@ const APP_LIMITED: &str = "kind = \"on-off\"\nsizes = \"20KB\"\ngaps = \"20ms\"\
 
 macro_rules! row {
     ($name:literal, $case:expr) => {
-        Row { group: GROUP, name: $name, source: SOURCE, measure: Measure::Case($case) }
+        Row { group: GROUP, name: $name, source: SOURCE, measure: Measure::Case(|bench, cc| if_bbr(bench, cc, $case)) }
     };
 }
 
@@ -58,6 +58,14 @@ pub(crate) const ROWS: &[Row] = &[
     row!("21 ProbeBW_UP, 10 % loss: inflight_longterm / before", loss_bounds),
     row!("22 ProbeBW_REFILL, the application pauses: max_bw / before", pause_in_refill),
 ];
+
+/// Decides `case` if the congestion control shows states of BBR.
+fn if_bbr(bench: &Bench<'_>, cc: &str, case: fn(&Bench<'_>, &str) -> Decision) -> Decision {
+    match see(bench, &steady(cc))? {
+        Some(_) => case(bench, cc),
+        None => Ok(Err(NO_BBR)),
+    }
+}
 
 fn bulk(row: &str, path: PathSpec, seconds: f64, cc: &str) -> Case {
     let traffic = Traffic { keys: "kind = \"long\"".into(), ..Traffic::long(cc, 1) };
@@ -107,9 +115,29 @@ impl Seen {
         Some(self.samples.int(place, "bw_bps")? / 8.0 * self.samples.int(place, "min_rtt_ns")? * 1e-9)
     }
 
-    /// Rounds between two samples.
+    /// BBR.max_bw in a sample. Linux reports one bandwidth, which is the largest one except after a policer was detected (bbr_bw).
+    fn max_bw(&self, place: usize) -> Option<f64> {
+        self.samples.int(place, "max_bw_bps").or_else(|| self.samples.int(place, "bw_bps"))
+    }
+
+    /// Rounds between two samples. Linux does not report their number.
     fn rounds(&self, from: usize, to: usize) -> Option<f64> {
-        Some(self.samples.int(to, "round_count")? - self.samples.int(from, "round_count")?)
+        match (self.samples.int(from, "round_count"), self.samples.int(to, "round_count")) {
+            (Some(from), Some(to)) => Some(to - from),
+            _ => Some(self.samples.round_starts(from, to).len() as f64),
+        }
+    }
+
+    /// Rounds up to a sample without growth of the bandwidth by a quarter (BBR.full_bw_count). Linux does not report the count.
+    fn full_bw_count(&self, place: usize) -> Option<f64> {
+        self.samples.int(place, "full_bw_count").or_else(|| {
+            let (mut full_bw, mut count) = (0.0, 0.0);
+            for start in self.samples.round_starts(0, place) {
+                let bw = self.max_bw(start)?;
+                (full_bw, count) = if bw >= 1.25 * full_bw { (bw, 0.0) } else { (full_bw, count + 1.0) };
+            }
+            Some(count)
+        })
     }
 
     /// Pacing rate over bandwidth in the middle of the first stay in `state`.
@@ -171,7 +199,7 @@ fn full_pipe_bw(bench: &Bench<'_>, cc: &str) -> Decision {
     let link = PATH.mbps * 1e6 * PAYLOAD / WIRE;
     let of = |seen: &Seen| {
         let drain = seen.stays[seen.find("Drain", 0)?];
-        Some(within(seen.samples.int(drain.first, "max_bw_bps")? / link, 0.98, 1.02))
+        Some(within(seen.max_bw(drain.first)? / link, 0.98, 1.02))
     };
     decide(bench, &steady(cc), of, NO_DRAIN)
 }
@@ -179,7 +207,7 @@ fn full_pipe_bw(bench: &Bench<'_>, cc: &str) -> Decision {
 fn full_pipe_rounds(bench: &Bench<'_>, cc: &str) -> Decision {
     let of = |seen: &Seen| {
         let drain = seen.stays[seen.find("Drain", 0)?];
-        Some(within(seen.samples.int(drain.first, "full_bw_count")?, 3.0, 3.0))
+        Some(within(seen.full_bw_count(drain.first)?, 3.0, 3.0))
     };
     decide(bench, &steady(cc), of, NO_DRAIN)
 }
@@ -194,7 +222,9 @@ fn loss_ends_startup(bench: &Bench<'_>, cc: &str) -> Decision {
         let next = seen.next(seen.find("Startup", 0)?)?;
         let at = seen.samples.seconds(next.first);
         // A limited application has less than a BDP in flight, so that Drain ends with the ACK that begins it.
-        let holds = (1.0..3.0).contains(&at) && seen.samples.int(next.first, "full_bw_reached") == Some(1.0);
+        // Linux does not report full_bw_reached, without which Startup ends in ProbeRTT only.
+        let full = seen.samples.int(next.first, "full_bw_reached").map_or(next.state != "ProbeRTT", |full| full == 1.0);
+        let holds = (1.0..3.0).contains(&at) && full;
         Some(Decided {
             value: format!("{at:.2} s, {}", next.state),
             band: "by the losses at 1 to 2 s".into(),
@@ -240,7 +270,7 @@ fn drain_rounds(bench: &Bench<'_>, cc: &str) -> Decision {
 fn up_rounds(bench: &Bench<'_>, cc: &str) -> Decision {
     let of = |seen: &Seen| {
         let next = seen.next(seen.up()?)?;
-        Some(within(seen.samples.int(next.first, "full_bw_count")?, 3.0, 3.0))
+        Some(within(seen.full_bw_count(next.first)?, 3.0, 3.0))
     };
     decide(bench, &steady(cc), of, NOT_BBR3)
 }
@@ -325,8 +355,7 @@ fn rate_up(bench: &Bench<'_>, cc: &str) -> Decision {
         let changed = seen.samples.before(8.0)?;
         let up = (0..seen.stays.len()).find(|i| seen.stays[*i].state == "ProbeBW_UP" && seen.stays[*i].first > changed)?;
         let first = seen.stays[up].first;
-        let reached =
-            (first..seen.samples.rows().len()).find(|i| seen.samples.int(*i, "max_bw_bps").is_some_and(|b| b >= 0.9 * link));
+        let reached = (first..seen.samples.rows().len()).find(|i| seen.max_bw(*i).is_some_and(|b| b >= 0.9 * link));
         // log2 of the new bandwidth-delay product in segments.
         let limit = PathSpec { mbps: 100.0, ..PATH }.bdp().log2().ceil();
         let band = format!("report (log2 of the BDP: {limit})");
@@ -348,7 +377,7 @@ fn rate_down(bench: &Bench<'_>, cc: &str) -> Decision {
         let downs = seen.stays.iter().filter(|s| s.state == "ProbeBW_DOWN" && s.first > changed);
         // The third entry of DOWN ends two cycles after the change.
         let third = downs.clone().nth(2)?;
-        Some(within(seen.samples.int(third.end - 1, "max_bw_bps")? / link, 0.9, 1.1))
+        Some(within(seen.max_bw(third.end - 1)? / link, 0.9, 1.1))
     };
     decide(bench, &case, of, NOT_BBR3)
 }
@@ -404,7 +433,7 @@ fn bounds(seen: &Seen, place: usize) -> String {
 
 fn reordering(bench: &Bench<'_>, cc: &str) -> Decision {
     let mut case = named(steady(cc), "bbr-reordering");
-    case.reordering_ms = Some(8.0);
+    case.tables = Some(LATE);
     let of = |seen: &Seen| {
         let rows = seen.samples.rows();
         let recoveries = rows.windows(2).filter(|pair| pair[0].ca_state < 3 && pair[1].ca_state == 3).count();
@@ -445,11 +474,13 @@ fn batches_in_startup(bench: &Bench<'_>, cc: &str) -> Decision {
     let link = PATH.mbps * 1e6 * PAYLOAD / WIRE;
     let of = |seen: &Seen| {
         let end = seen.next(seen.find("Startup", 0)?)?.first;
-        let extra = (0..end).filter_map(|i| seen.samples.int(i, "extra_acked_bytes")).fold(0.0, f64::max);
+        // Linux does not report it.
+        let extra = (0..end).filter_map(|i| seen.samples.int(i, "extra_acked_bytes")).reduce(f64::max);
         let window = seen.samples.rows()[..end].iter().map(|r| r.cwnd).fold(0.0, f64::max) * PAYLOAD / seen.bdp(end)?;
-        let bw = seen.samples.int(end, "max_bw_bps")? / link;
-        let value = format!("extra_acked {:.0} KB, window {window:.1} BDP, max_bw {bw:.2} of the link", extra / 1e3);
-        let holds = extra > 0.0 && window > 2.0 && bw >= 0.9;
+        let bw = seen.max_bw(end)? / link;
+        let shown = extra.map_or("not reported".into(), |bytes| format!("{:.0} KB", bytes / 1e3));
+        let value = format!("extra_acked {shown}, window {window:.1} BDP, max_bw {bw:.2} of the link");
+        let holds = extra.is_none_or(|bytes| bytes > 0.0) && window > 2.0 && bw >= 0.9;
         Some(Decided { value, band: "extra_acked > 0, window > 2 BDP, max_bw near 1".into(), holds: Some(holds) })
     };
     decide(bench, &batched(cc), of, Absent::Unknown("no extra_acked in the state"))
@@ -476,7 +507,7 @@ fn pause_in_refill(bench: &Bench<'_>, cc: &str) -> Decision {
     let bytes = row.bytes_acked + row.unacked_bytes + (PATH.bdp() * PAYLOAD / 3.0) as u64;
     let of = |seen: &Seen| {
         let (at, next) = (seen.stays.get(refill)?, seen.next(refill)?);
-        let ratio = seen.samples.int(next.first, "max_bw_bps")? / seen.samples.int(at.first, "max_bw_bps")?;
+        let ratio = seen.max_bw(next.first)? / seen.max_bw(at.first)?;
         let value = format!("{ratio:.2}, then {}", next.state);
         let holds = ratio >= 0.99 && next.state == "ProbeBW_UP";
         Some(Decided { value, band: "at least 1, then ProbeBW_UP".into(), holds: Some(holds) })

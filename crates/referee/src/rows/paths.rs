@@ -1,7 +1,7 @@
-//! Paths that change, lose packets, or are long (RFC 9743 sections 6.4, 7.2, 7.4, 7.6 and 7.7.1).
+//! Paths that change, lose packets, or are long (RFC 9743 sections 6.4, 7.3, 7.5 to 7.7 and 7.9).
 
 use crate::bench::Bench;
-use crate::network::{COMMON, Case, PathSpec, Traffic};
+use crate::network::{BATCHES, COMMON, Case, LATE, PathSpec, Traffic};
 use crate::row::{Band, Measure, Number, Row};
 use crate::samples::Samples;
 use forebay_analysis::Dimension;
@@ -28,6 +28,8 @@ pub(crate) const ROWS: &[Row] = &[
     goodput_row("RTT 140 to 40 ms: goodput afterwards", "RFC 9743 7.3 (relative)", shorter),
     goodput_row("random loss of 1 %: goodput", "RFC 9743 6.4 (relative)", lossy),
     goodput_row("RTT of 600 ms at 10 Mbit/s: goodput", "RFC 9743 7.5 (relative)", satellite),
+    goodput_row("packets in batches of 5 ms: goodput", "RFC 9743 6.4 (relative)", batched),
+    goodput_row("one ACK for 16 segments: goodput", "RFC 9743 7.6 (relative)", thinned),
     goodput_row("one packet in ten 8 ms late: goodput", "RFC 9743 7.7 (relative)", reordered),
 ];
 
@@ -37,10 +39,16 @@ const fn goodput_row(name: &'static str, source: &'static str, measure: fn(&Benc
 }
 
 fn reordered(bench: &Bench<'_>, cc: &str) -> Number {
-    let mut case = Case::new("reordering", COMMON, 20.0, one(cc));
-    case.reordering_ms = Some(8.0);
-    let run = bench.run(&case)?;
-    Ok(run.goodput())
+    Ok(bench.run(&Case { tables: Some(LATE), ..Case::new("reordering", COMMON, 20.0, one(cc)) })?.goodput())
+}
+
+fn batched(bench: &Bench<'_>, cc: &str) -> Number {
+    Ok(bench.run(&Case { tables: Some(BATCHES), ..Case::new("batches", COMMON, 20.0, one(cc)) })?.goodput())
+}
+
+/// The receiver sends fewer ACKs than RFC 5681 section 4.2 demands.
+fn thinned(bench: &Bench<'_>, cc: &str) -> Number {
+    Ok(bench.run(&Case { transport: Some("ack-every = 16"), ..Case::new("thinned", COMMON, 20.0, one(cc)) })?.goodput())
 }
 
 fn one(cc: &str) -> Vec<Traffic> {

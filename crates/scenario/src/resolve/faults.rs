@@ -10,7 +10,7 @@ use crate::schema::loss;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
-use forebay_experiment::faults::{BIT_ERRORS, Balance, Change, Corruption, Failure, LinkLoss};
+use forebay_experiment::faults::{BIT_ERRORS, Balance, Batching, Change, Corruption, Failure, LinkLoss, MIN_LOSS, Reordering};
 use forebay_experiment::network::{HashFunction, Hashing, Network, PortConfig, Ties};
 use forebay_experiment::registry::Place;
 use forebay_experiment::topology::reverse;
@@ -88,6 +88,21 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             None => ok = false,
         }
     }
+    for key in ["reorder", "batch"] {
+        let Some(item) = table.get(key) else { continue };
+        let read = list(cx, item, MAX_FAILURES, |cx, node| holding(cx, node, &ports, key));
+        ok &= read.is_some();
+        for (i, (hold, node)) in read.iter().flatten().enumerate() {
+            if read.iter().flatten().take(i).any(|(other, _)| other.port == hold.port) {
+                cx.sink.error(node.at, format!("`{key}` names a port more than once"), "one entry a port", None);
+                ok = false;
+            }
+            match hold.p {
+                Some(p) => faults.reordering.push(Reordering { port: hold.port, p, by: hold.time }),
+                None => faults.batching.push(Batching { port: hold.port, every: hold.time }),
+            }
+        }
+    }
     let queue = match table.get("host-queue") {
         None => None,
         Some(item) => {
@@ -98,7 +113,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     };
     (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties.unwrap_or_default());
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss", "change"] {
+        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss", "change", "reorder", "batch"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }
@@ -311,6 +326,52 @@ fn change(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) -
         return None;
     }
     Some(Change { at: at?, port: port?, rate: rate.flatten(), delay: delay.flatten(), loss: loss.flatten() })
+}
+
+/// Entry of `[[topology.reorder]]` or `[[topology.batch]]`.
+struct Holding {
+    port: PortId,
+    /// Probability of late packets; `None` for batches.
+    p: Option<f64>,
+    /// Additional delay of late packets, or time between batches.
+    time: Time,
+}
+
+fn holding(cx: &mut Cx, node: &Node, ports: &Ports<'_>, key: &str) -> Option<Holding> {
+    let table = format!("[[topology.{key}]]");
+    let mut fields = Fields::of_node(&table, node, &mut cx.sink)?;
+    let port = port(cx, &mut fields, "port", ports);
+    let (time_key, example) = if key == "reorder" { ("by", "8ms") } else { ("every", "5ms") };
+    let p = match key {
+        "reorder" => {
+            let item = required(cx, &mut fields, "p", "write {} = 0.1, the probability that a packet is late");
+            Some(item.and_then(|i| loss::probability(cx, "`p`", &i.node, MIN_LOSS)))
+        }
+        _ => None,
+    };
+    let item = required(cx, &mut fields, time_key, &format!("write {{}} = \"{example}\""));
+    let time = item.and_then(|i| {
+        let time = quantity::time(cx, &format!("`{time_key}`"), &i.node, PortConfig::MAX_DELAY)?;
+        if time == Time::ZERO {
+            let legal = format!("legal: above 0, at most {}", PortConfig::MAX_DELAY);
+            cx.sink.error(i.node.at, format!("`{time_key}` is zero"), legal, None);
+            return None;
+        }
+        Some(time)
+    });
+    fields.finish(&mut cx.sink);
+    let port = port?;
+    if ports.network.nodes[ports.network.ports[port].to].host {
+        let help = "name a port whose link leads to a switch, such as the bottleneck of a dumbbell".to_owned();
+        cx.sink.error(node.at, format!("{table} names a link that leads to a host"), "not a link to a switch", Some(help));
+        return None;
+    }
+    // The outer `Option` is the presence of the key, the inner one that of a legal value.
+    let p = match p {
+        Some(p) => Some(p?),
+        None => None,
+    };
+    Some(Holding { port, p, time: time? })
 }
 
 fn link_loss(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<LinkLoss> {

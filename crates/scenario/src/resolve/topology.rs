@@ -17,7 +17,8 @@ const SHARED: &[(&str, &str)] =
     &[("total", "shared-buffer"), ("switch", "shared-switch"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
 
 /// Keys of `[topology]` for every kind, read in `resolve/faults.rs`.
-const FAULTS: [&str; 9] = ["balance", "hash", "hash-seed", "ties", "host-queue", "failure", "corruption", "loss", "change"];
+const FAULTS: [&str; 11] =
+    ["balance", "hash", "hash-seed", "ties", "host-queue", "failure", "corruption", "loss", "change", "reorder", "batch"];
 
 /// Network of the scenario.
 pub(crate) struct BuiltNetwork {

@@ -4,6 +4,7 @@
 use super::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use super::calendar::Calendar;
 use super::connection::FirstMessage;
+use super::fabric::DelayedPacket;
 use super::host::TimerKind;
 use super::woken::WokenProcesses;
 use crate::net::packet::Packet;
@@ -48,6 +49,8 @@ pub(super) struct PartitionState {
     /// Scratch memory for forwarding, and its sorter.
     pub(crate) packets: Box<[GatheredPacket]>,
     pub(crate) sorter: ArrivalSorter,
+    /// Packets that their links deliver in a later window, while a switch forwards.
+    pub(super) held: Vec<DelayedPacket>,
     /// Notices for applications, delivered after the current packet or timer.
     pub(crate) notices: Vec<(AppId, Notice)>,
     /// Packets that have left the queue of the host that runs.
@@ -82,6 +85,7 @@ impl PartitionState {
             dropped: Vec::new(),
             packets: Box::new([NO_PACKET; 64]),
             sorter: ArrivalSorter::default(),
+            held: Vec::new(),
             notices: Vec::new(),
             departures: Vec::new(),
             woken: WokenProcesses::default(),

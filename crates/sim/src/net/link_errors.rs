@@ -1,4 +1,4 @@
-//! Packets that a link damages or loses, and their places in the ring.
+//! Packets that a link damages, loses or delivers late, and their places in the ring.
 
 use super::packet::{Packet, flag};
 use forebay_experiment::link_errors::{LinkErrors as Draws, OnLink};
@@ -11,6 +11,8 @@ pub struct LinkErrors {
     draws: Draws,
     /// Places in the ring of packets that do not reach the end of the link, until they would arrive.
     places: VecDeque<u32>,
+    /// Places of packets that are late, likewise.
+    late: VecDeque<u32>,
 }
 
 /// Number that the packets of a connection have in common, and no other packets at the same time.
@@ -21,7 +23,7 @@ fn key(slot: ConnSlot, generation: u8) -> u64 {
 impl LinkErrors {
     /// A link with these errors.
     pub fn new(draws: Draws) -> LinkErrors {
-        LinkErrors { draws, places: VecDeque::new() }
+        LinkErrors { draws, places: VecDeque::new(), late: VecDeque::new() }
     }
 
     /// Sets the loss probability of the next packets.
@@ -41,8 +43,19 @@ impl LinkErrors {
         let taken = self.draws.takes(OnLink { wire: packet.wire.into(), data_of });
         if taken {
             self.places.push_back(position);
+        } else if self.draws.delays() {
+            self.late.push_back(position);
         }
         taken
+    }
+
+    /// As [`LinkErrors::take`], of the packets that are late.
+    pub fn take_late(&mut self, arrived: impl Fn(u32) -> bool) -> bool {
+        let found = self.late.front().is_some_and(|p| arrived(*p));
+        if found {
+            self.late.pop_front();
+        }
+        found
     }
 
     /// Returns true if `arrived` is true for the position of the oldest of these packets, which is then removed.
@@ -56,8 +69,10 @@ impl LinkErrors {
 
     /// Removes the packets from `position` on, which will not arrive.
     pub fn forget(&mut self, position: u32) {
-        while self.places.back().is_some_and(|p| p.wrapping_sub(position) as i32 >= 0) {
-            self.places.pop_back();
+        for places in [&mut self.places, &mut self.late] {
+            while places.back().is_some_and(|p| p.wrapping_sub(position) as i32 >= 0) {
+                places.pop_back();
+            }
         }
     }
 

@@ -76,6 +76,11 @@ impl Ring {
         self.slot(position & self.mask).cast()
     }
 
+    /// Returns true if `packet` is in this ring.
+    pub(crate) fn holds(&self, packet: *const Packet) -> bool {
+        (self.place(0)..=self.place(self.mask)).contains(&packet)
+    }
+
     /// The packet at `position`, which must be in `head..tail`.
     #[inline]
     pub fn packet(&self, position: u32) -> &Packet {

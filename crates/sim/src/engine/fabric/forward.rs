@@ -100,6 +100,13 @@ impl Fabric {
     #[inline(never)]
     fn forward_special(&mut self, partition: &mut PartitionState, node: NodeId, packets: &mut [GatheredPacket]) -> TimeOrNever {
         let (start, end) = (partition.calendar.start, partition.calendar.end);
+        let holds = !self.nodes[node].holds.is_empty();
+        let packets = if holds {
+            let kept = self.delay_gathered(partition, node, packets);
+            &mut packets[..kept]
+        } else {
+            packets
+        };
         if self.nodes[node].shared.is_some() {
             // Packets for different ports compete for the same memory.
             sort_across_ports(packets, self.ties);
@@ -111,6 +118,9 @@ impl Fabric {
             if (!inspects || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
             }
+        }
+        if holds {
+            self.put_held(partition);
         }
         self.serve_waiting(partition, node, end)
     }
@@ -156,7 +166,7 @@ impl Fabric {
     /// store-and-forward switch checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]
-    fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
+    pub(super) fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
         for i in 0..self.nodes[node].inspected_inputs.len() {
             let port = self.nodes[node].inspected_inputs[i];
             // SAFETY: as in `hop`.

@@ -4,7 +4,11 @@
 //! that any order of nodes, on any number of threads, gives the same trajectory.
 
 mod forward;
+mod hold;
 
+pub(in crate::engine) use self::hold::DelayedPacket;
+
+use self::hold::Hold;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
 use crate::net::arena::Arena;
@@ -47,7 +51,9 @@ pub(super) struct NodePorts {
     waiting_first: u32,
     /// Ingress ports whose links damage or lose packets, or are captured.
     inspected_inputs: Vec<PortId>,
-    /// True if the switch has shared memory, buffered disciplines or inspected inputs.
+    /// Links to the switch that deliver packets later than their delay.
+    holds: Vec<Hold>,
+    /// True if the switch has shared memory, buffered disciplines, inspected inputs, or links that hold packets.
     special: bool,
 }
 
@@ -88,8 +94,15 @@ impl Fabric {
         for port in network.faults.lossy_ports() {
             nodes[network.ports[port].to].inspected_inputs.push(port);
         }
+        let holds = Hold::of(&network.faults, network.ports.len());
+        for hold in &holds {
+            let (link, input) = hold.ports();
+            let node = network.ports[link].to;
+            inputs[node].push(input);
+            nodes[node].holds.push(*hold);
+        }
         let (mut feeder, mut words) = (Vec::new(), 0);
-        let mut input_of = vec![0; network.ports.len()];
+        let mut input_of = vec![0; network.ports.len() + holds.len()];
         let (mut place_of, mut waiting) = (vec![0; network.ports.len()], 0);
         for (n, list) in inputs.enumerate() {
             nodes[n].in_first = feeder.len() as u32;
@@ -97,8 +110,8 @@ impl Fabric {
             // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special =
-                nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].inspected_inputs.is_empty();
+            let inspects = !nodes[n].inspected_inputs.is_empty() || !nodes[n].holds.is_empty();
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || inspects;
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -125,6 +138,12 @@ impl Fabric {
             if let Some(draws) = Draws::of(&network.faults, port, seed) {
                 ports[port.index()].set_errors(LinkErrors::new(draws));
             }
+        }
+        for hold in &holds {
+            let (link, input) = hold.ports();
+            let place = input_of[input.index()];
+            let end = ports[link.index()].holding_input(place);
+            ports.push(end);
         }
         for (port, place) in ports.iter_mut().zip(place_of) {
             port.place = place;

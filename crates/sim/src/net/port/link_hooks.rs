@@ -99,6 +99,13 @@ impl Port {
         damaged
     }
 
+    /// Returns true if `packet`, which the far end has just taken out of the ring, is late. Called as [`Port::leave_link`].
+    pub(crate) fn is_late(&mut self, packet: *const Packet) -> bool {
+        let ring = &self.ring;
+        let errors = self.hooks.as_mut().and_then(|hooks| hooks.errors());
+        errors.is_some_and(|errors| errors.take_late(|position| ring.place(position) == packet))
+    }
+
     /// Captures the packets that have left the port by `end` and have not been taken by the far end.
     pub(crate) fn flush_tap(&mut self, end: Time) {
         let (ring, delay) = (&self.ring, self.delay);

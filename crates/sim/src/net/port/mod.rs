@@ -198,6 +198,19 @@ impl Port {
     /// Splits the link: keeps the queue here, and returns a port that stands for the far end, with the packets in flight. Later packets are delivered
     /// to it by [`Port::deliver_to_half`]. Packets sent here go to `input` of `to`.
     pub(crate) fn split(&mut self, to: NodeId, input: u32) -> Port {
+        let mut far = self.holding_input(self.input);
+        far.last_arrival = self.last_arrival;
+        while !self.ring.is_empty() {
+            let head = self.ring.head();
+            far.deliver_to_half(self.ring.packet(head), self.ring.extra(head));
+            self.ring.advance(self.ring.next(head));
+        }
+        (self.to, self.input) = (to, input);
+        far
+    }
+
+    /// A port without a queue at the far end of the link, whose packets come from [`Port::deliver_to_half`] and reach `input` of the node there.
+    pub(crate) fn holding_input(&self, input: u32) -> Port {
         let queue = Queue::Fifo(FifoDiscipline::default());
         let plain = PortConfig {
             from: self.to,
@@ -208,15 +221,7 @@ impl Port {
             queue,
             queue_config: Default::default(),
         };
-        let mut far = Port::new(&plain, false, self.input, Rng::stream(0, &[]));
-        far.last_arrival = self.last_arrival;
-        while !self.ring.is_empty() {
-            let head = self.ring.head();
-            far.deliver_to_half(self.ring.packet(head), self.ring.extra(head));
-            self.ring.advance(self.ring.next(head));
-        }
-        (self.to, self.input) = (to, input);
-        far
+        Port::new(&plain, false, input, Rng::stream(0, &[]))
     }
 
     /// Adds a packet that another port has sent. Returns true if the ring was empty.
