@@ -12,10 +12,11 @@ pub(crate) fn sentences(figures: &[KnownFigure]) -> Vec<String> {
 
 /// Ratio of a figure to that of the first variant, where both are known.
 ///
-/// The bounds are those of independent estimates. Variants have the same arrivals, which makes their ratio more accurate than that, never less.
+/// The bounds are those of independent estimates. Variants have the same arrivals, which makes their ratio more accurate than that, never less. Runs that end
+/// together have the ratio itself as their figure.
 fn ratio(f: &KnownFigure, figures: &[KnownFigure]) -> Option<String> {
     let first = figures.iter().find(|first| first.of == f.of)?;
-    if first.variant == f.variant || f.groups > 1 || !(first.known && f.known) {
+    if !f.over.is_empty() || first.variant == f.variant || f.groups > 1 || !(first.known && f.known) {
         return None;
     }
     let (value, base) = (f.value?, first.value?);
@@ -35,19 +36,22 @@ fn ratio(f: &KnownFigure, figures: &[KnownFigure]) -> Option<String> {
 }
 
 fn sentence(f: &KnownFigure, variants: bool) -> String {
-    let whose = match (variants, f.groups > 1) {
+    let whose = match (variants && f.over.is_empty(), f.groups > 1) {
         (false, false) => String::new(),
         (true, false) => format!("{}: ", bold(&f.variant)),
         (false, true) => format!("{}: ", bold(&f.transport)),
         (true, true) => format!("{}, {}: ", bold(&f.variant), bold(&f.transport)),
     };
+    let over = if f.over.is_empty() { String::new() } else { format!(" of {} over that of {}:", bold(&f.variant), f.over) };
+    let phrase = format!("{}{over}", f.phrase);
     let seeds = if f.runs > 1 { format!(" in {}", count(f.runs, "run")) } else { String::new() };
     let (end, duration) = (time(f.end_ns), time(f.duration_ns));
     let within = percent(f.within);
     let Some(value) = f.value else {
-        return format!("{whose}{} is {}: {}{}.", f.phrase, bold("not known"), f.why_not, unseen(f));
+        let phrase = phrase.trim_end_matches(':');
+        return format!("{whose}{phrase} is {}: {}{}.", bold("not known"), f.why_not, unseen(f));
     };
-    let estimate = format!("{whose}{} {}", f.phrase, estimate(f, value));
+    let estimate = format!("{whose}{phrase} {}", estimate(f, value));
     let text = if f.known {
         format!("{estimate}, known after {end} of {duration}{seeds}")
     } else if f.below_floor {
@@ -144,6 +148,26 @@ mod tests {
         let times =
             KnownFigure { ratio: false, value: Some(1.52e-3), low: Some(1.4e-3), high: Some(1.6e-3), floor: None, ..figure() };
         assert!(sentences(&[times])[0].contains("**1.52 ms** (1.4 to 1.6), known"));
+    }
+
+    #[test]
+    fn ratio_between_variants() {
+        let ratio = KnownFigure {
+            variant: "cubic".into(),
+            over: "dctcp".into(),
+            value: Some(2.0),
+            low: Some(1.91),
+            high: Some(2.09),
+            floor: Some(0.03),
+            ..figure()
+        };
+        let text = "p99 slowdown of small messages of **cubic** over that of dctcp: **2** (1.91 to 2.09; floor 0.03), known after 212 ms of 5 s.";
+        assert_eq!(sentences(std::slice::from_ref(&ratio)), [text]);
+        let bbr = KnownFigure { variant: "bbr".into(), value: None, why_not: "none has started".into(), ..ratio.clone() };
+        assert_eq!(
+            sentences(&[ratio, bbr])[1],
+            "p99 slowdown of small messages of **bbr** over that of dctcp is **not known**: none has started."
+        );
     }
 
     #[test]

@@ -26,8 +26,9 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
     for ((dir, finder), label) in dirs.iter().zip(&finders).zip(&labels) {
         let of = if dirs.len() > 1 { format!(" of {label}") } else { String::new() };
         // Variants of several directories may have the same name.
-        let named = |f: &KnownFigure| if dirs.len() > 1 { format!("{label} {}", f.variant) } else { f.variant.clone() };
-        data.known.extend(dir.manifest().known.iter().map(|f| KnownFigure { variant: named(f), ..f.clone() }));
+        let named = |name: &str| if dirs.len() > 1 && !name.is_empty() { format!("{label} {name}") } else { name.to_owned() };
+        let figures = dir.manifest().known.iter();
+        data.known.extend(figures.map(|f| KnownFigure { variant: named(&f.variant), over: named(&f.over), ..f.clone() }));
         ports(&mut data, dir, finder)?;
         queues(&mut data, dir, finder, &of)?;
         let first = data.senders.len();

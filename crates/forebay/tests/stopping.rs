@@ -63,6 +63,33 @@ fn sweep_units_stop_when_known() {
 }
 
 #[test]
+fn ratio_of_variants_is_first_line() {
+    let s = Scratch::new("known-ratio");
+    s.file("web.toml", WEB);
+    let run = ["run", "web.toml", "--set", "transport.cc=[\"dctcp\", \"cubic\"]", "--within", "40%", "--no-report"];
+    let out = s.ok(&[&run[..], &["--out", "r"]].concat());
+    let first = out.lines().next().unwrap();
+    let start = "p99 completion time of small messages of cubic over that of dctcp: ";
+    assert!(first.starts_with(start) && first.contains(", known after "), "{first}");
+    assert!(s.ok(&["explain", "r", "--flow", "0"]).contains("same fingerprint"));
+    let out = s.ok(&[&run[..], &["--set", "stop.ratio=false", "--out", "each"]].concat());
+    assert!(out.starts_with("dctcp: p99 completion time of small messages "), "{out}");
+}
+
+#[test]
+fn sweep_units_of_variants_end_together() {
+    let s = Scratch::new("known-ratio-sweep");
+    s.file("web.toml", &format!("{WEB}{STOP}"));
+    let both = "transport.cc=[\"dctcp\", \"cubic\"]";
+    let sweep = ["run", "web.toml", "--set", both, "--sweep", "workload.0.load=[0.2, 0.4]", "--no-report"];
+    let rows = |out: &str| out.lines().filter(|l| l.trim_start().starts_with("0.")).map(str::to_owned).collect::<Vec<_>>();
+    let one = rows(&s.ok(&[&sweep[..], &["--out", "one", "--threads", "1"]].concat()));
+    assert_eq!(one.len(), 4, "{one:?}");
+    assert_eq!(rows(&s.ok(&[&sweep[..], &["--out", "three", "--threads", "3"]].concat())), one);
+    assert_eq!(rows(&s.ok(&[&sweep[..], &["--out", "one"]].concat())), one, "from the store");
+}
+
+#[test]
 fn wrong_rules_name_legal_values() {
     let s = Scratch::new("rules");
     for (rule, part) in [

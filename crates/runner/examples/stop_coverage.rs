@@ -1,15 +1,19 @@
 //! Coverage of the intervals of `[stop]`: how often the value of a long run lies in the 95 % interval of runs that end by the rule.
 //!
-//! `cargo run --release -p forebay-runner --example stop_coverage [FIRST_SEED [SEEDS [FAMILY]]]` prints a line for each family of scenarios. It has the
-//! number of runs whose figure became known, the number of intervals that contain the value of long runs with other seeds, and the mean part of the
-//! duration that a run took.
+//! `cargo run --release -p forebay-runner --example stop_coverage [FILE [FIRST_SEED [SEEDS [FAMILY]]]]` writes a Markdown table with a row for each family
+//! of scenarios, to `out/stop-coverage.md` unless FILE names another file. A row has the number of runs whose figure became known, and the mean part of
+//! the duration that a run took. It also has the number of intervals that contain the value of long runs with other seeds. Each row is written as soon
+//! as it is known, and the same command continues an interrupted table: rows that are there are not computed again.
 
 use forebay_experiment::decisions::WorkItem;
 use forebay_runner::{Job, StopRequest, simulate};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_stopping::measure::value_at;
 use forebay_types::{GroupId, Time};
+use std::fs;
+use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// Seeds of the long runs, which no run with the rule has.
 const LONG_SEEDS: std::ops::Range<u64> = 900_001..900_009;
@@ -133,34 +137,58 @@ fn long_value(family: &Family) -> f64 {
     value_at(&figure, GroupId::new(0), &work, end / 10, end).unwrap_or(f64::NAN)
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |i: usize, default: u64| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
-    let (first, seeds) = (number(0, 1), number(1, 20));
-    let mut out = String::from("family | figure | long runs | known | covered | below | above | part of the duration\n");
-    for family in families().iter().filter(|f| args.get(2).is_none_or(|name| f.name.contains(name.as_str()))) {
-        let truth = long_value(family);
-        let rule = resolved(family, true);
-        let (mut known, mut covered, mut below, mut above, mut part) = (0, 0, 0, 0, 0.0);
-        for seed in first..first + seeds {
-            let s = run(&rule, seed);
-            let duration = rule.variants[0].config.duration.unwrap_or(Time(1));
-            let Some(i) = s.stopped.as_ref().and_then(forebay_runner::Stopped::interval) else { continue };
-            known += u32::from(s.report.end < duration);
-            covered += u32::from(i.low <= truth && truth <= i.high);
-            below += u32::from(i.high < truth);
-            above += u32::from(i.low > truth);
-            part += s.report.end.0 as f64 / duration.0 as f64 / seeds as f64;
-        }
-        out += &format!(
-            "{} | {} within {} | {truth:.6} | {known} | {covered} | {below} | {above} | {:.1} %\n",
-            family.name,
-            family.of,
-            family.within,
-            part * 100.0
-        );
-        eprint!("{}", out.lines().last().unwrap_or_default());
-        eprintln!();
+/// Head of the table.
+const HEAD: &str = "| family | figure | seeds | long runs | known | covered | below | above | part of the duration |\n\
+                    |---|---|---|---|---|---|---|---|---|\n";
+
+/// The cells of a row that name it.
+fn name(family: &Family, (first, seeds): (u64, u64)) -> String {
+    format!("| {} | {} within {} | {first} to {} |", family.name, family.of, family.within, first + seeds - 1)
+}
+
+/// The cells with the results of a family.
+fn results(family: &Family, (first, seeds): (u64, u64)) -> String {
+    let truth = long_value(family);
+    let rule = resolved(family, true);
+    let (mut known, mut covered, mut below, mut above, mut part) = (0, 0, 0, 0, 0.0);
+    for seed in first..first + seeds {
+        let s = run(&rule, seed);
+        let duration = rule.variants[0].config.duration.unwrap_or(Time(1));
+        let Some(i) = s.stopped.as_ref().and_then(forebay_runner::Stopped::interval) else { continue };
+        known += u32::from(s.report.end < duration);
+        covered += u32::from(i.low <= truth && truth <= i.high);
+        below += u32::from(i.high < truth);
+        above += u32::from(i.low > truth);
+        part += s.report.end.0 as f64 / duration.0 as f64 / seeds as f64;
     }
-    std::io::Write::write_all(&mut std::io::stdout(), out.as_bytes()).unwrap_or_default();
+    format!(" {truth:.6} | {known} | {covered} | {below} | {above} | {:.1} % |", part * 100.0)
+}
+
+/// Adds text to a file, which is created if it does not exist.
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn main() -> std::io::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let path = PathBuf::from(args.first().map_or("out/stop-coverage.md", String::as_str));
+    let number = |i: usize, default: u64| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
+    let seeds = (number(1, 1), number(2, 20).max(1));
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    if written.is_empty() {
+        append(&path, HEAD)?;
+    }
+    for family in families().iter().filter(|f| args.get(3).is_none_or(|part| f.name.contains(part.as_str()))) {
+        let name = name(family, seeds);
+        if written.lines().any(|line| line.starts_with(&name)) {
+            continue;
+        }
+        let row = format!("{name}{}\n", results(family, seeds));
+        append(&path, &row)?;
+        print!("{row}");
+    }
+    Ok(())
 }

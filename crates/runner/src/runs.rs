@@ -2,7 +2,7 @@
 
 use crate::job::Job;
 use crate::pool::{Event, Stop, Work, run};
-use crate::simulate::{Simulated, simulate};
+use crate::simulate::{Simulated, simulate, simulate_together};
 use crate::stopping::{StopRequest, Stopped};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
@@ -36,6 +36,11 @@ pub struct Prepared {
 pub trait Jobs: Sync {
     /// The configuration of a job.
     fn prepare(&self, number: usize, job: &Job) -> Prepared;
+
+    /// True if the jobs of all variants with the same repetition end together.
+    fn together(&self) -> bool {
+        false
+    }
 }
 
 impl Jobs for Resolved {
@@ -45,6 +50,10 @@ impl Jobs for Resolved {
         config.set_seed(job.seed);
         let stop = self.stop.as_ref().map(|stop| StopRequest { stop: stop.clone(), runs: self.repetitions() });
         Prepared { variant: variant.label.clone(), world: self.world, config, stop }
+    }
+
+    fn together(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.ratio)
     }
 }
 
@@ -59,7 +68,7 @@ pub struct Outcome {
     pub report: Report,
     /// Summary of its rows.
     pub summary: Summary,
-    /// Wall time it took.
+    /// Wall time it took; of runs that end together, an equal part of their time.
     pub wall: Duration,
     /// End by the rule of `[stop]`, if the scenario has one.
     pub stopped: Option<Stopped>,
@@ -114,15 +123,17 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
     cut: &AtomicBool,
     watcher: &mut W,
 ) -> Result<(), W::Error> {
-    // Where there are fewer runs than threads, runs may use several.
-    let cores = threads / jobs.len().max(1);
-    let threads = threads.clamp(1, jobs.len().max(1));
+    let groups = groups(jobs, source.together());
+    // Where there are fewer groups than threads, a group may use several.
+    let cores = threads / groups.len().max(1);
+    let threads = threads.clamp(1, groups.len().max(1));
     let ordered = Ordered {
         source,
         jobs,
         cut,
         cores,
-        budget_share: threads as f64 / jobs.len().max(1) as f64,
+        budget_share: threads as f64 / groups.len().max(1) as f64,
+        groups,
         next: AtomicUsize::new(0),
         delivered: AtomicUsize::new(0),
         clock: Instant::now(),
@@ -133,9 +144,7 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
     run(&ordered, threads, stop, &mut |event| {
         match event {
             Event::Tick(elapsed) => watcher.tick(jobs, elapsed),
-            Event::Done(outcome) => {
-                early.insert(outcome.job, outcome);
-            }
+            Event::Done(outcomes) => early.extend(outcomes.into_iter().map(|o| (o.job, o))),
         }
         while let Some(outcome) = early.remove(&ordered.delivered.load(Relaxed)) {
             watcher.finished(jobs, outcome)?;
@@ -145,15 +154,29 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
     })
 }
 
+/// Numbers of the jobs that end together, in the order of their first ones: those of a repetition, or each job by itself.
+fn groups(jobs: &[Job], together: bool) -> Vec<Vec<usize>> {
+    if !together {
+        return (0..jobs.len()).map(|n| vec![n]).collect();
+    }
+    let mut groups: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (number, job) in jobs.iter().enumerate() {
+        groups.entry(job.run).or_default().push(number);
+    }
+    groups.into_values().collect()
+}
+
 /// Jobs in the order of their numbers.
 struct Ordered<'a, S: ?Sized> {
     source: &'a S,
     jobs: &'a [Job],
+    /// Jobs that end together. Outcomes of later variants wait until those of all repetitions of the first one are delivered.
+    groups: Vec<Vec<usize>>,
     /// Ends the running jobs and starts no others.
     cut: &'a AtomicBool,
-    /// Cores that each job may use.
+    /// Cores that each group may use.
     cores: usize,
-    /// Part of a budget of wall time that each job may use, so that all of them together take the budget.
+    /// Part of a budget of wall time that each group may use, so that all of them together take the budget.
     budget_share: f64,
     next: AtomicUsize,
     /// Number of delivered outcomes.
@@ -165,34 +188,51 @@ struct Ordered<'a, S: ?Sized> {
 
 impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
     type Item = usize;
-    type Done = Outcome;
+    type Done = Vec<Outcome>;
     type Error = RunError;
 
     fn next(&self, stop: &Stop) -> Option<usize> {
-        let number = Some(self.next.fetch_add(1, Relaxed)).filter(|n| *n < self.jobs.len())?;
-        let waits = || number >= self.delivered.load(Relaxed) + self.window && !stop.is_set() && !self.cut.load(Relaxed);
+        let group = Some(self.next.fetch_add(1, Relaxed)).filter(|n| *n < self.groups.len())?;
+        let waits = || group >= self.delivered.load(Relaxed) + self.window && !stop.is_set() && !self.cut.load(Relaxed);
         while waits() {
             thread::sleep(PAUSE);
         }
         // Numbers are assigned in order, so that running jobs have smaller numbers than this one.
-        (!self.cut.load(Relaxed)).then_some(number)
+        (!self.cut.load(Relaxed)).then_some(group)
     }
 
-    fn run(&self, number: usize, _: usize, stop: &Stop) -> Result<Outcome, RunError> {
-        let job = &self.jobs[number];
-        job.start(self.clock.elapsed());
-        job.allow(self.cores);
-        let Prepared { variant, world, config, stop: request } = self.source.prepare(number, job);
-        let rule = request.as_ref().map(|s| (s, s.stop.budget.map(|b| b.mul_f64(self.budget_share))));
-        let begin = Instant::now();
-        let Simulated { info, report, summary, stopped } = simulate(world, &variant, job.run, &config, job, rule, &|| {
+    fn run(&self, group: usize, _: usize, stop: &Stop) -> Result<Vec<Outcome>, RunError> {
+        let watch = || {
             if stop.is_set() {
                 return ControlFlow::Break(Cut::Abandon);
             }
             if self.cut.load(Relaxed) { ControlFlow::Break(Cut::Keep) } else { ControlFlow::Continue(()) }
-        })?;
-        job.finish(report.packet_hops);
-        Ok(Outcome { job: number, info, report, summary, wall: begin.elapsed(), stopped })
+        };
+        let numbers = &self.groups[group];
+        let (active, begin) = (self.cores.clamp(1, numbers.len()), Instant::now());
+        let prepare = |number: &usize| {
+            let job = &self.jobs[*number];
+            job.start(self.clock.elapsed());
+            job.allow(self.cores / active);
+            (job, self.source.prepare(*number, job))
+        };
+        let prepared: Vec<(&Job, Prepared)> = numbers.iter().map(prepare).collect();
+        let Some((job, Prepared { variant, world, config, stop: request })) = prepared.first() else { return Ok(Vec::new()) };
+        let rule = request.as_ref().map(|s| (s, s.stop.budget.map(|b| b.mul_f64(self.budget_share))));
+        let results = match (rule, prepared.len()) {
+            (Some(rule), 2..) => {
+                let variants: Vec<(&str, &Experiment, &Job)> =
+                    prepared.iter().map(|(job, p)| (p.variant.as_str(), &p.config, *job)).collect();
+                simulate_together(*world, job.run, &variants, rule, active, &watch)?
+            }
+            _ => vec![simulate(*world, variant, job.run, config, job, rule, &watch)?],
+        };
+        let outcome = |(number, s): (&usize, Simulated)| {
+            let Simulated { info, report, summary, stopped } = s;
+            self.jobs[*number].finish(report.packet_hops);
+            Outcome { job: *number, info, report, summary, wall: begin.elapsed() / numbers.len() as u32, stopped }
+        };
+        Ok(numbers.iter().zip(results).map(outcome).collect())
     }
 }
 

@@ -51,7 +51,40 @@ pub fn simulate(
             (report, None)
         }
     };
-    let info = RunInfo::new(world.name(), variant, repetition, config);
-    let summary = summarise(&info, config, &report);
-    Ok(Simulated { info, report, summary, stopped })
+    Ok(Simulated::new(world, (variant, repetition), config, report, stopped))
+}
+
+impl Simulated {
+    fn new(
+        world: &dyn World,
+        (variant, repetition): (&str, u32),
+        config: &Experiment,
+        report: Report,
+        stopped: Option<Stopped>,
+    ) -> Simulated {
+        let info = RunInfo::new(world.name(), variant, repetition, config);
+        let summary = summarise(&info, config, &report);
+        Simulated { info, report, summary, stopped }
+    }
+}
+
+/// Runs the variants of a scenario with one seed, given by name, configuration and job. They end together, when the ratios of their figures to those of
+/// the first variant are known, or after this much wall time. Up to `active` of them run at the same time; results do not depend on it.
+///
+/// # Errors
+/// As [`World::run`], of the first variant that fails.
+pub fn simulate_together(
+    world: &dyn World,
+    repetition: u32,
+    variants: &[(&str, &Experiment, &Job)],
+    stop: (&StopRequest, Option<Duration>),
+    active: usize,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+) -> Result<Vec<Simulated>, RunError> {
+    let runs: Vec<(&Experiment, &Job)> = variants.iter().map(|v| (v.1, v.2)).collect();
+    let results = stopping::run_together(world, &runs, stop, active, watch)?;
+    let simulated = |(v, (report, stopped)): (&(&str, &Experiment, &Job), (Report, Stopped))| {
+        Simulated::new(world, (v.0, repetition), v.1, report, Some(stopped))
+    };
+    Ok(variants.iter().zip(results).map(simulated).collect())
 }

@@ -1,19 +1,26 @@
 //! Runs that end by the rule of `[stop]`, and the figures that they make known.
 
 use crate::job::Job;
+use crate::lockstep::Lockstep;
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::WorkItem;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Variant;
+use forebay_stopping::comparison::{Comparison, RatioOutcome};
+use forebay_stopping::figure::Figure;
 use forebay_stopping::interval::Interval;
 use forebay_stopping::measure::{Measured, NotKnown, interval};
+use forebay_stopping::ratio::{Paired, ratio};
 use forebay_stopping::rule::{self, Ended, Outcome, Rule, Stop};
 use forebay_stopping::steady::unseen_size;
 use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The rule for one run.
@@ -37,6 +44,8 @@ enum End {
 #[derive(Debug, Clone)]
 pub struct Stopped {
     outcomes: Vec<Outcome>,
+    /// Of a variant that ends together with the first one.
+    ratios: Vec<RatioOutcome>,
     end: End,
     /// A class whose largest sizes did not occur, and the largest one.
     unseen: Option<(String, u64)>,
@@ -103,8 +112,110 @@ pub(crate) fn run(
         None if report.cut && out_of_time.get() => End::Budget,
         None => End::Duration,
     };
-    let stopped = Stopped { outcomes: rule.outcomes(&work, report.end), end, unseen: unseen_size(config, &work) };
+    let outcomes = rule.outcomes(&work, report.end);
+    let stopped = Stopped { outcomes, ratios: Vec::new(), end, unseen: unseen_size(config, &work) };
     Ok((report, stopped))
+}
+
+/// Runs all variants of one seed until the ratios of their figures to those of the first one are known, for at most `budget` of wall time. Up to
+/// `active` of them run at the same time. The results are in the order of `runs`.
+///
+/// # Errors
+/// The first one of [`World::run`].
+///
+/// # Panics
+/// When a run panics: the panic is propagated to the caller once the others have stopped.
+pub(crate) fn run_together(
+    world: &dyn World,
+    runs: &[(&Experiment, &Job)],
+    (request, budget): (&StopRequest, Option<Duration>),
+    active: usize,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+) -> Result<Vec<(Report, Stopped)>, RunError> {
+    let began = Instant::now();
+    let (out_of_time, failed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let ask = || {
+        watch()?;
+        if failed.load(Relaxed) {
+            return ControlFlow::Break(Cut::Abandon);
+        }
+        if budget.is_some_and(|b| began.elapsed() >= b) {
+            out_of_time.store(true, Relaxed);
+            return ControlFlow::Break(Cut::Keep);
+        }
+        ControlFlow::Continue(())
+    };
+    let run_twins = |until: Time| {
+        let one = |(config, job): &(&Experiment, &Job)| {
+            let twin = rule::twin(config, until);
+            let report = world.run_on(job.may_use(), twin.check().ok()?, twin.seed, &mut |_| ask()).ok()?;
+            (!report.cut).then(|| WorkItem::of_report(&report.flows, &report.queries))
+        };
+        runs.iter().map(one).collect()
+    };
+    let configs: Vec<&Experiment> = runs.iter().map(|r| r.0).collect();
+    let lockstep = Lockstep::new(Comparison::new(&request.stop, &configs, request.runs), runs.len(), active, &run_twins);
+    let one = |variant: usize| {
+        let (config, job) = runs[variant];
+        let _guard = StopOthers(&failed);
+        let mut member = lockstep.enter(variant);
+        let mut progress = |progress: Progress| {
+            job.note(progress);
+            ask()
+        };
+        let result = config.check().map_err(RunError::from);
+        let result = result.and_then(|c| world.run_with_decisions(job.may_use(), c, config.seed, &mut member, &mut progress));
+        if result.is_err() {
+            failed.store(true, Relaxed);
+        }
+        result
+    };
+    let results: Vec<Result<Report, RunError>> = thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = (0..runs.len()).map(|variant| scope.spawn(move || one(variant))).collect();
+        threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let rule = lockstep.into_rule();
+    let reports: Vec<Report> = first_failure(results)?;
+    let work: Vec<Vec<WorkItem>> = reports.iter().map(|r| WorkItem::of_report(&r.flows, &r.queries)).collect();
+    let outcomes = rule.outcomes(&work, reports.iter().map(|r| r.end).min().unwrap_or_default());
+    let stopped = |(variant, report): (usize, Report)| {
+        let end = match rule.ended() {
+            Some(ended) => End::Rule(ended),
+            None if report.cut && out_of_time.load(Relaxed) => End::Budget,
+            None => End::Duration,
+        };
+        let ratios = outcomes.iter().filter(|o| o.variant == variant).cloned().collect();
+        let unseen = unseen_size(configs[variant], &work[variant]);
+        (report, Stopped { outcomes: Vec::new(), ratios, end, unseen })
+    };
+    Ok(reports.into_iter().enumerate().map(stopped).collect())
+}
+
+/// Stops the other runs when the thread of one panics.
+struct StopOthers<'a>(&'a AtomicBool);
+
+impl Drop for StopOthers<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
+}
+
+/// All results, or the first failure. Runs that were abandoned after another one failed are not the cause.
+fn first_failure(results: Vec<Result<Report, RunError>>) -> Result<Vec<Report>, RunError> {
+    let (mut reports, mut failure) = (Vec::with_capacity(results.len()), None);
+    for result in results {
+        match result {
+            Ok(report) => reports.push(report),
+            Err(e) => {
+                let replaces = failure.as_ref().is_none_or(|f| matches!(f, RunError::Interrupted));
+                failure = if replaces { Some(e) } else { failure };
+            }
+        }
+    }
+    failure.map_or(Ok(reports), Err)
 }
 
 /// A run of a variant with the rule.
@@ -136,41 +247,100 @@ impl VariantNames {
     }
 }
 
-/// The figures of all runs of each variant, in the order of the variants.
+/// The figures of all runs of each variant, in the order of the variants: ratios to the first variant if the runs ended together.
 pub(crate) fn known_figures(stop: &Stop, variants: &[VariantNames], runs: &[StoppedRun]) -> Vec<KnownFigure> {
     let mut all = Vec::new();
     for v in variants {
         let own: Vec<&StoppedRun> = runs.iter().filter(|r| r.variant == v.variant).collect();
-        let mut keys: Vec<(usize, GroupId)> =
-            own.iter().flat_map(|r| &r.stopped.outcomes).map(|o| (o.request, o.group)).collect();
+        let mut keys: Vec<(usize, GroupId)> = own.iter().flat_map(|r| r.stopped.keys()).collect();
         keys.sort_unstable();
         keys.dedup();
-        all.extend(keys.into_iter().filter_map(|key| known_figure(stop, v, &own, key)));
+        for key in keys {
+            let Some(estimate) = Estimate::of(&own, key) else { continue };
+            let over = if estimate.of_ratio { variants[0].variant.clone() } else { String::new() };
+            all.extend(known_figure(stop, v, over, &own, key, estimate));
+        }
     }
     all
 }
 
+impl Stopped {
+    /// Requests and groups of its figures.
+    fn keys(&self) -> impl Iterator<Item = (usize, GroupId)> {
+        let ratios = self.ratios.iter().map(|o| (o.request, o.group));
+        self.outcomes.iter().map(|o| (o.request, o.group)).chain(ratios)
+    }
+}
+
+/// A figure over the runs of a variant.
+struct Estimate {
+    figure: Figure,
+    of_ratio: bool,
+    interval: Result<Interval, NotKnown>,
+    floor: Option<f64>,
+    messages: u64,
+    warmup: Time,
+}
+
+impl Estimate {
+    fn of(runs: &[&StoppedRun], key: (usize, GroupId)) -> Option<Estimate> {
+        let own = |r: &&StoppedRun| r.stopped.outcomes.iter().find(|o| (o.request, o.group) == key).cloned();
+        let outcomes: Vec<Outcome> = runs.iter().filter_map(own).collect();
+        if let Some(Outcome { figure, .. }) = outcomes.first() {
+            let measured: Result<Vec<&Measured>, NotKnown> =
+                outcomes.iter().map(|o| o.measured.as_ref().map_err(|e| *e)).collect();
+            return Some(Estimate {
+                figure: figure.clone(),
+                of_ratio: false,
+                interval: measured.as_ref().map_err(|e| *e).and_then(|m| interval(figure, m)),
+                floor: floor(outcomes.iter().map(|o| o.floor)),
+                messages: measured.as_ref().map_or(0, |all| all.iter().map(|m| m.messages()).sum()),
+                warmup: measured.ok().and_then(|all| all.iter().map(|m| m.warmup()).max()).unwrap_or_default(),
+            });
+        }
+        let own = |r: &&StoppedRun| r.stopped.ratios.iter().find(|o| (o.request, o.group) == key).cloned();
+        let outcomes: Vec<RatioOutcome> = runs.iter().filter_map(own).collect();
+        let figure = &outcomes.first()?.figure;
+        let measured: Result<Vec<&Paired>, NotKnown> = outcomes.iter().map(|o| o.measured.as_ref().map_err(|e| *e)).collect();
+        Some(Estimate {
+            figure: figure.clone(),
+            of_ratio: true,
+            interval: measured.as_ref().map_err(|e| *e).and_then(|m| ratio(figure, m)),
+            floor: floor(outcomes.iter().map(|o| o.floor)),
+            messages: measured.as_ref().map_or(0, |all| all.iter().map(|m| m.messages()).sum()),
+            warmup: measured.ok().and_then(|all| all.iter().map(|m| m.warmup()).max()).unwrap_or_default(),
+        })
+    }
+}
+
+/// Noise floor of several runs, if all have one. Floors of independent runs average out as their intervals do.
+fn floor(floors: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let floors: Vec<f64> = floors.collect::<Option<_>>()?;
+    Some(floors.iter().map(|x| x * x).sum::<f64>().sqrt() / floors.len() as f64)
+}
+
 /// The figure of a request and a transport group over the runs of a variant.
-fn known_figure(stop: &Stop, v: &VariantNames, runs: &[&StoppedRun], key: (usize, GroupId)) -> Option<KnownFigure> {
-    let of_run = |r: &&StoppedRun| r.stopped.outcomes.iter().find(|o| (o.request, o.group) == key).cloned();
-    let outcomes: Vec<Outcome> = runs.iter().filter_map(of_run).collect();
-    let figure = &outcomes.first()?.figure;
-    let within = stop.known.get(key.0)?.within;
-    let measured: Result<Vec<&Measured>, NotKnown> = outcomes.iter().map(|o| o.measured.as_ref().map_err(|e| *e)).collect();
-    let found = measured.as_ref().map_err(|e| *e).and_then(|m| interval(figure, m));
-    // Floors of independent runs average out as their intervals do.
-    let floors: Option<Vec<f64>> = outcomes.iter().map(|o| o.floor).collect();
-    let floor = floors.map(|f| f.iter().map(|x| x * x).sum::<f64>().sqrt() / f.len() as f64);
+fn known_figure(
+    stop: &Stop,
+    v: &VariantNames,
+    over: String,
+    runs: &[&StoppedRun],
+    (request, group): (usize, GroupId),
+    estimate: Estimate,
+) -> Option<KnownFigure> {
+    let within = stop.known.get(request)?.within;
+    let Estimate { figure, of_ratio, interval, floor, messages, warmup } = estimate;
     let ended = |end| runs.iter().any(|r| r.stopped.end == end);
     let below_floor = ended(End::Rule(Ended::Floor));
-    let shown = found.as_ref().ok();
+    let shown = interval.as_ref().ok();
     Some(KnownFigure {
         variant: v.variant.clone(),
-        transport: v.groups.get(key.1.index()).cloned().unwrap_or_default(),
+        over,
+        transport: v.groups.get(group.index()).cloned().unwrap_or_default(),
         groups: v.groups.len(),
         of: figure.to_string(),
         phrase: figure.phrase(),
-        ratio: figure.is_ratio(),
+        ratio: of_ratio || figure.is_ratio(),
         within,
         value: shown.map(|i| i.value),
         low: shown.map(|i| i.low),
@@ -178,12 +348,12 @@ fn known_figure(stop: &Stop, v: &VariantNames, runs: &[&StoppedRun], key: (usize
         floor,
         known: shown.is_some_and(|i| i.is_within(within)) && !below_floor,
         below_floor,
-        why_not: found.err().map(|why| why.to_string()).unwrap_or_default(),
+        why_not: interval.err().map(|why| why.to_string()).unwrap_or_default(),
         by_budget: ended(End::Budget),
         budget_s: stop.budget.map(|b| b.as_secs_f64()),
         runs: runs.len(),
-        messages: measured.as_ref().map_or(0, |all| all.iter().map(|m| m.messages()).sum()),
-        warmup_ns: measured.ok().and_then(|all| all.iter().map(|m| m.warmup().as_ns()).max()).unwrap_or(0),
+        messages,
+        warmup_ns: warmup.as_ns(),
         end_ns: runs.iter().map(|r| r.end.as_ns()).max().unwrap_or(0),
         duration_ns: v.duration.as_ns(),
         unseen: runs.first().filter(|_| runs.iter().all(|r| r.stopped.unseen.is_some())).and_then(|r| r.stopped.unseen.clone()),

@@ -104,6 +104,45 @@ fn thread_count_changes_nothing() {
     assert_eq!(one, three);
 }
 
+const TWO: &str = "transport.cc=[\"dctcp\", \"newreno\"]";
+
+#[test]
+fn variants_end_when_ratio_is_known() {
+    let text = [NETWORK, WEB, "[stop]\nknown = [{ of = \"p90 of small slowdown\", within = \"10%\" }]\n"].concat();
+    let m = manifest(&resolve(&text, &[TWO]).unwrap(), 1);
+    let [KnownFigure { known, value: Some(value), low: Some(low), high: Some(high), floor: Some(_), .. }] = m.known[..] else {
+        panic!("{:?}", m.known)
+    };
+    assert!(known && low < value && value < high && high <= 1.1 * value, "{:?}", m.known);
+    let figure = &m.known[0];
+    assert_eq!((figure.variant.as_str(), figure.over.as_str(), figure.ratio), ("newreno", "dctcp", true));
+    assert!(m.runs.iter().all(|r| r.stopped_by == "known"), "{:?}", m.runs);
+    assert_eq!(m.runs[0].end_ns, m.runs[1].end_ns);
+    // The ratio is that of the pooled messages of both runs.
+    let each = manifest(&resolve(&text, &[TWO, "stop.ratio=false"]).unwrap(), 1);
+    let values: Vec<f64> = each.known.iter().filter_map(|f| f.value).collect();
+    let of_each = values[1] / values[0];
+    assert!(each.known.iter().all(|f| f.over.is_empty()) && (of_each / value - 1.0).abs() < 0.2, "{of_each} and {value}");
+}
+
+#[test]
+fn thread_count_changes_no_ratio() {
+    let resolved = resolve(&[NETWORK, WEB, MEDIAN].concat(), &["runs=2", TWO]).unwrap();
+    let all = [1, 2, 5].map(|threads| {
+        let m = manifest(&resolved, threads);
+        (m.fingerprint, m.known, m.runs.iter().map(|r| r.stopped_ps).collect::<Vec<_>>())
+    });
+    assert!(all[0] == all[1] && all[1] == all[2], "{all:?}");
+    assert!(all[0].1[0].known && all[0].1[0].runs == 2, "{:?}", all[0].1);
+}
+
+#[test]
+fn budget_ends_all_variants() {
+    let text = [NETWORK, WEB, "[stop]\nwithin = \"0.1%\"\nbudget = \"1ms\"\n"].concat();
+    let m = manifest(&resolve(&text, &["duration=10s", TWO]).unwrap(), 1);
+    assert!(m.known[0].by_budget && m.runs.iter().all(|r| r.stopped_by == "budget of wall time"), "{:?}", m.runs);
+}
+
 fn order(i: &WorkItem) -> (Time, bool, bool, u64, TimeOrNever, Time) {
     (i.start, i.query, i.in_query, i.size_bytes, i.end, i.ideal)
 }

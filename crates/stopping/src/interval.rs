@@ -16,7 +16,7 @@ pub const MAX_CORRELATION: f64 = 0.1;
 pub const MIN_TAIL: f64 = 25.0;
 
 /// 97.5 % quantile of the normal distribution.
-const Z: f64 = 1.959_964;
+pub(crate) const Z: f64 = 1.959_964;
 
 /// Duration of a message or query, in the unit of the figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,7 +90,7 @@ pub fn of_quantile(runs: &[Vec<Batch>], p: f64) -> Result<Interval, NoInterval> 
 }
 
 /// The quantile of sorted values, of which the largest may be infinite: the next larger value instead of one between two.
-fn upper(sorted: &[f64], p: f64) -> f64 {
+pub(crate) fn upper(sorted: &[f64], p: f64) -> f64 {
     let last = sorted.len().saturating_sub(1);
     let place = (p * last as f64).ceil() as usize;
     sorted.get(place.min(last)).copied().unwrap_or(f64::INFINITY)
@@ -113,7 +113,7 @@ pub fn of_mean(runs: &[Vec<Batch>]) -> Result<Interval, NoInterval> {
 }
 
 /// Half width of the 95 % interval of the sum of all deviations. `deviation` gives that of a batch; those of all batches add up to about 0.
-fn half_width_of_sum(runs: &[Vec<Batch>], deviation: impl Fn(&Batch) -> f64) -> Result<f64, NoInterval> {
+pub(crate) fn half_width_of_sum<B>(runs: &[Vec<B>], deviation: impl Fn(&B) -> f64) -> Result<f64, NoInterval> {
     let least = MIN_BATCHES.div_ceil(runs.len().max(1)).max(2);
     let (mut count, mut squares) = (0, 0.0);
     for run in runs {

@@ -9,11 +9,15 @@
 //! * [`warmup`]: the end of the initial transient.
 //! * [`measure`]: from the messages of a run to its batches.
 //! * [`rule`]: the table `[stop]`, and the noise floor.
+//! * [`ratio`]: the ratio of a figure between two runs with the same arrivals.
+//! * [`comparison`]: the rule for runs of several variants, which end together.
 //! * [`steady`]: the experiments without a steady state.
 
+pub mod comparison;
 pub mod figure;
 pub mod interval;
 pub mod measure;
+pub mod ratio;
 pub mod rule;
 pub mod steady;
 pub mod warmup;

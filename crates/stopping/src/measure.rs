@@ -74,12 +74,82 @@ impl fmt::Display for NotKnown {
 }
 
 /// Least number of messages of an interval.
-fn needed(figure: &Figure) -> u64 {
+pub(crate) fn needed(figure: &Figure) -> u64 {
     let tail = match figure.statistic {
         Statistic::Mean => 0.0,
         Statistic::Quantile(p) => MIN_TAIL / p.min(1.0 - p),
     };
     (MIN_BATCHES as u64 * STARTS).max(tail.ceil() as u64)
+}
+
+/// The messages of `group` that `figure` counts and that began before `now`, by their start.
+pub(crate) fn ordered<'a>(figure: &Figure, group: GroupId, work: &'a [WorkItem], now: Time) -> Vec<&'a WorkItem> {
+    let counts = |i: &&WorkItem| i.group == group && i.start <= now && figure.counts(i);
+    let mut own: Vec<&WorkItem> = work.iter().filter(counts).collect();
+    // Equal keys have equal values, so that the order does not depend on that of the list.
+    own.sort_unstable_by_key(|i| (i.start, i.end, i.ideal, i.size_bytes));
+    own
+}
+
+/// Length of the batches of these messages, the first of which starts at `begin`.
+pub(crate) fn batch_length(own: &[&WorkItem], begin: Time, span: &Span) -> Time {
+    let time_of_starts = Time(span.now.saturating_sub(begin).0 / (own.len() as u64).max(1)).saturating_mul(STARTS);
+    time_of_starts.max(span.round_trip.saturating_mul(ROUND_TRIPS)).max(Time(1))
+}
+
+/// Batches of equal length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    /// Start of the first batch.
+    pub(crate) begin: Time,
+    /// Length of a batch.
+    pub(crate) length: Time,
+}
+
+impl Grid {
+    /// Batch of a message.
+    pub(crate) fn place(&self, item: &WorkItem) -> usize {
+        (item.start.saturating_sub(self.begin) / self.length) as usize
+    }
+
+    /// Number of batches up to the last one before which enough messages have ended.
+    pub(crate) fn closed(&self, figure: &Figure, own: &[&WorkItem], now: Time) -> Result<usize, NotKnown> {
+        let closed = closed_batches(own, now, |item| self.place(item));
+        if closed >= MIN_BATCHES {
+            return Ok(closed);
+        }
+        let started = own.len() as u64;
+        let ended = own.iter().filter(|i| i.end.is_due(now)).count() as u64;
+        let batches = now.saturating_sub(self.begin) / self.length;
+        Err(if batches as usize <= MIN_BATCHES + 1 {
+            NotKnown::Few { started, needed: needed(figure) }
+        } else {
+            NotKnown::Running { started, ended }
+        })
+    }
+
+    /// Number of batches of the warm-up.
+    pub(crate) fn cut(&self, batches: &[Batch], span: &Span) -> Result<usize, NotKnown> {
+        if let Some(end) = span.warmup {
+            return Ok((end.saturating_sub(self.begin).0.div_ceil(self.length.0) as usize).min(batches.len()));
+        }
+        let medians: Vec<f64> = batches.iter().filter_map(|b| median(b)).collect();
+        let cut = warmup::cut(&medians);
+        if !warmup::is_steady(cut, medians.len()) {
+            return Err(NotKnown::Unsteady);
+        }
+        // Batches without messages have no median.
+        Ok(batches
+            .iter()
+            .scan(0, |seen, b| Some((*seen, *seen += usize::from(!b.is_empty())).0))
+            .take_while(|s| *s < cut)
+            .count())
+    }
+
+    /// End of a warm-up of `cut` batches; 0 if nothing is left out.
+    pub(crate) fn warmup(&self, cut: usize) -> Time {
+        if cut > 0 { self.begin + self.length * cut as u64 } else { Time::ZERO }
+    }
 }
 
 impl Measured {
@@ -88,47 +158,17 @@ impl Measured {
     /// # Errors
     /// The reason why the figure cannot be known yet.
     pub fn new(figure: &Figure, group: GroupId, work: &[WorkItem], span: &Span) -> Result<Measured, NotKnown> {
-        let mut own: Vec<&WorkItem> = work.iter().filter(|i| i.group == group && figure.counts(i)).collect();
-        // Equal keys have equal values, so that the order does not depend on that of the list.
-        own.sort_unstable_by_key(|i| (i.start, i.end, i.ideal, i.size_bytes));
-        let started = own.len() as u64;
-        let (Some(first), Some(_)) = (own.first(), own.last()) else { return Err(NotKnown::Nothing) };
-        let begin = first.start;
-        let time_of_starts = Time(span.now.saturating_sub(begin).0 / started).saturating_mul(STARTS);
-        let length = time_of_starts.max(span.round_trip.saturating_mul(ROUND_TRIPS)).max(Time(1));
-        let place = |item: &&&WorkItem| ((item.start - begin) / length) as usize;
-        let closed = closed_batches(&own, span.now, |item| place(&item));
-        if closed < MIN_BATCHES {
-            let ended = own.iter().filter(|i| i.end.is_due(span.now)).count() as u64;
-            let batches = span.now.saturating_sub(begin) / length;
-            return Err(if batches as usize <= MIN_BATCHES + 1 {
-                NotKnown::Few { started, needed: needed(figure) }
-            } else {
-                NotKnown::Running { started, ended }
-            });
-        }
+        let own = ordered(figure, group, work, span.now);
+        let begin = own.first().ok_or(NotKnown::Nothing)?.start;
+        let grid = Grid { begin, length: batch_length(&own, begin, span) };
+        let closed = grid.closed(figure, &own, span.now)?;
         let mut batches: Vec<Batch> = vec![Vec::new(); closed];
-        for item in own.iter().take_while(|item| place(item) < closed) {
-            batches[place(&item)].push(observe(figure, item, span.now));
+        for item in own.iter().take_while(|item| grid.place(item) < closed) {
+            batches[grid.place(item)].push(observe(figure, item, span.now));
         }
-        let cut = match span.warmup {
-            Some(end) => (end.saturating_sub(begin).0.div_ceil(length.0) as usize).min(closed),
-            None => {
-                let medians: Vec<f64> = batches.iter().filter_map(|b| median(b)).collect();
-                let cut = warmup::cut(&medians);
-                if !warmup::is_steady(cut, medians.len()) {
-                    return Err(NotKnown::Unsteady);
-                }
-                // Batches without messages have no median.
-                batches
-                    .iter()
-                    .scan(0, |seen, b| Some((*seen, *seen += usize::from(!b.is_empty())).0))
-                    .take_while(|s| *s < cut)
-                    .count()
-            }
-        };
+        let cut = grid.cut(&batches, span)?;
         batches.drain(..cut);
-        Ok(Measured { batches, warmup: if cut > 0 { begin + length * cut as u64 } else { Time::ZERO } })
+        Ok(Measured { batches, warmup: grid.warmup(cut) })
     }
 
     /// End of the warm-up; 0 if nothing is left out.
@@ -169,14 +209,14 @@ pub fn value_at(figure: &Figure, group: GroupId, work: &[WorkItem], from: Time, 
     }
 }
 
-fn observe(figure: &Figure, item: &WorkItem, now: Time) -> Observation {
+pub(crate) fn observe(figure: &Figure, item: &WorkItem, now: Time) -> Observation {
     let running = !item.end.is_due(now);
     let taken = item.end.get().filter(|_| !running).unwrap_or(now).saturating_sub(item.start);
     Observation { value: figure.value(item, taken), running }
 }
 
 /// Number of batches that end with the last one before which enough messages have ended.
-fn closed_batches(own: &[&WorkItem], now: Time, place: impl Fn(&&WorkItem) -> usize) -> usize {
+fn closed_batches(own: &[&WorkItem], now: Time, place: impl Fn(&WorkItem) -> usize) -> usize {
     let (mut ended, mut closed) = (0_u64, 0);
     for (i, item) in own.iter().enumerate() {
         ended += u64::from(item.end.is_due(now));

@@ -16,6 +16,9 @@ pub struct Stop {
     pub known: Vec<Request>,
     /// Wall time after which runs end in any case.
     pub budget: Option<Duration>,
+    /// True if the runs of several variants end when the ratios of their figures to those of the first variant are known. Otherwise each ends when its
+    /// own figures are known.
+    pub ratio: bool,
 }
 
 /// A figure to know.
@@ -42,7 +45,7 @@ const STEP: f64 = 0.8;
 /// Number of decisions before the end of the duration: the first one is at about a thousandth.
 const DECISIONS: i32 = 30;
 /// Part of the time so far that the twin run takes.
-const TWIN: u64 = 10;
+pub(crate) const TWIN: u64 = 10;
 /// Factor by which the delays of all links are longer in the twin run.
 const LONGER: (u64, u64) = (101, 100);
 
@@ -58,9 +61,9 @@ pub fn twin(config: &Experiment, until: Time) -> Experiment {
 
 /// Values of a figure in the run and in its twin, over the time of the twin.
 #[derive(Debug, Clone, Copy)]
-struct Change {
-    until: Time,
-    change: f64,
+pub(crate) struct Change {
+    pub(crate) until: Time,
+    pub(crate) change: f64,
 }
 
 impl Change {
@@ -68,7 +71,7 @@ impl Change {
     ///
     /// The change is due to chance as far as the figure is uncertain over the shorter time of the twin: it shrinks with the square root of the time.
     /// A larger change is a property of the network, and stays.
-    fn floor(self, half_width: f64, now: Time) -> f64 {
+    pub(crate) fn floor(self, half_width: f64, now: Time) -> f64 {
         let part = (self.until.0 as f64 / now.0.max(1) as f64).min(1.0).sqrt();
         let by_chance = std::f64::consts::SQRT_2 * half_width / part;
         if self.change <= by_chance { self.change * part } else { self.change }
@@ -116,17 +119,13 @@ pub struct Rule<'a> {
 impl<'a> Rule<'a> {
     /// Decisions for one of `runs` runs of `config` with different seeds. Together they are more accurate than one by the square root of their number.
     pub fn new(stop: &'a Stop, config: &Experiment, runs: u32, run_twin: Box<RunTwin<'a>>) -> Rule<'a> {
-        let duration = config.duration.map_or(0.0, |d| d.0 as f64);
-        let mut times: Vec<Time> = (1..=DECISIONS).map(|n| Time((duration * STEP.powi(n)) as u64)).collect();
-        times.dedup();
-        times.retain(|t| *t > config.observe.warmup);
         Rule {
             stop,
-            groups: config.groups.ids().filter(|g| config.workloads.iter().any(|w| w.uses(*g))).collect(),
-            warmup: Some(config.observe.warmup).filter(|w| *w > Time::ZERO),
+            groups: used_groups(config),
+            warmup: warmup(config),
             round_trip: round_trip(config),
             share: f64::from(runs.max(1)).sqrt(),
-            times,
+            times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             run_twin,
             changes: Vec::new(),
             twin_ran: false,
@@ -239,8 +238,26 @@ impl std::fmt::Debug for Rule<'_> {
     }
 }
 
+/// Times of the decisions about a run of this duration, latest first.
+pub(crate) fn times(duration: Time, warmup: Time) -> Vec<Time> {
+    let mut times: Vec<Time> = (1..=DECISIONS).map(|n| Time((duration.0 as f64 * STEP.powi(n)) as u64)).collect();
+    times.dedup();
+    times.retain(|t| *t > warmup);
+    times
+}
+
+/// Transport groups with messages.
+pub(crate) fn used_groups(config: &Experiment) -> Vec<GroupId> {
+    config.groups.ids().filter(|g| config.workloads.iter().any(|w| w.uses(*g))).collect()
+}
+
+/// End of the warm-up, if the scenario sets one.
+pub(crate) fn warmup(config: &Experiment) -> Option<Time> {
+    Some(config.observe.warmup).filter(|w| *w > Time::ZERO)
+}
+
 /// Round-trip time between the first host and the last one, of a full segment and its ACK, on the empty network.
-fn round_trip(config: &Experiment) -> Time {
+pub fn round_trip(config: &Experiment) -> Time {
     let network = &config.network;
     let all = hosts(network);
     let (Some(&from), Some(&to), Ok(fib)) = (all.first(), all.last(), Fib::new(network)) else { return Time::ZERO };

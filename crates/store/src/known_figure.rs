@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct KnownFigure {
     /// Variant.
     pub variant: String,
+    /// Variant to which the value is a ratio; empty if the value is that of the figure itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub over: String,
     /// Transport group.
     pub transport: String,
     /// Number of transport groups of the variant.

@@ -44,8 +44,10 @@ fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBoo
         };
         let job = Job::new(unit.variant as usize, unit.run, unit.seed);
         job.start(Duration::ZERO);
-        let (record, tables) = run_unit(plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
-        packed.push(UnitFiles::new(key, &record, &tables)?);
+        // Of the units that end together, the caller has asked for this one.
+        let made = run_unit(plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
+        let (_, record, tables) = made.iter().find(|m| m.0.key == *key).ok_or(SweepError::Foreign)?;
+        packed.push(UnitFiles::new(key, record, tables)?);
         last = Some((unit.point, resolved));
     }
     Ok(packed)

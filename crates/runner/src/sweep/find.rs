@@ -4,14 +4,16 @@ use super::error::SweepError;
 use super::plan::{Plan, Unit};
 use crate::job::{Job, State};
 use crate::pool::Stop;
-use crate::simulate::simulate;
+use crate::simulate::{Simulated, simulate, simulate_together};
 use crate::stopping::StopRequest;
+use forebay_experiment::Experiment;
 use forebay_experiment::capture::Capture;
-use forebay_experiment::report::Cut;
+use forebay_experiment::report::{Cut, RunError};
 use forebay_scenario::{Resolved, Scenario};
-use forebay_store::unit::{UnitRecord, UnitStore};
+use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use forebay_store::{RecordBatch, RunTable, rows_of};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +39,8 @@ pub(super) struct Finder {
     hops: AtomicU64,
     /// State of each thread.
     threads: Vec<Mutex<Thread>>,
+    /// Units that end together, by the key of the first one: locked while a thread runs them. Used for lookups only, never iterated.
+    groups: Mutex<HashMap<UnitKey, Arc<Mutex<()>>>>,
     clock: Instant,
 }
 
@@ -51,7 +55,7 @@ struct Thread {
 impl Finder {
     pub(super) fn new(store: UnitStore, threads: usize) -> Finder {
         let threads = (0..threads).map(|_| Mutex::default()).collect();
-        Finder { store, hops: AtomicU64::new(0), threads, clock: Instant::now() }
+        Finder { store, hops: AtomicU64::new(0), threads, groups: Mutex::default(), clock: Instant::now() }
     }
 
     /// Store of results.
@@ -87,11 +91,23 @@ impl Finder {
         if let Some(record) = self.store.get(&unit.key, keep) {
             return Ok((record, Done::Found));
         }
+        // Units of a group are made by one thread. Another one waits for it, and finds its unit then.
+        let group = plan.together.then(|| self.group(plan, unit));
+        let _making = group.as_ref().map(|g| g.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(record) = group.as_ref().and_then(|_| self.store.get(&unit.key, keep)) {
+            return Ok((record, Done::Found));
+        }
         RUNNING.set(Some(number));
         let made = self.make(thread, scenario, plan, unit, stop);
         RUNNING.set(None);
         self.at(thread).job = None;
         made
+    }
+
+    /// Lock of the units that end together with this one.
+    fn group(&self, plan: &Plan, unit: &Unit) -> Arc<Mutex<()>> {
+        let key = plan.siblings(unit).first().map_or(unit.key, |first| first.key);
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
     }
 
     fn make(
@@ -112,44 +128,67 @@ impl Finder {
         job.start(self.clock.elapsed());
         self.at(thread).job = Some(job.clone());
         let begin = Instant::now();
-        let (record, tables) = run_unit(plan, unit, &mut resolved, &job, &|| stop.is_set())?;
+        let mut own = None;
+        let all = run_unit(plan, unit, &mut resolved, &job, &|| stop.is_set())?;
         let wall = begin.elapsed();
-        self.hops.fetch_add(record.packet_hops, Relaxed);
-        self.store.put(&unit.key, &record, &tables, wall >= EXPENSIVE)?;
+        for (made, record, tables) in all {
+            self.hops.fetch_add(record.packet_hops, Relaxed);
+            self.store.put(&made.key, &record, &tables, wall >= EXPENSIVE)?;
+            own = if made.variant == unit.variant { Some(record) } else { own };
+        }
         self.at(thread).resolved = Some((point, resolved));
-        Ok((record, Done::Ran(wall)))
+        let missing = || SweepError::File("the sweep".into(), "has fewer variants than planned".into());
+        Ok((own.ok_or_else(missing)?, Done::Ran(wall)))
     }
 }
 
 /// Kept tables of a unit, by name.
 pub(super) type Tables<'a> = Vec<(&'a str, RecordBatch)>;
 
-/// Runs a unit with the resolved point `resolved`, and returns its metrics and the tables that the plan keeps. `stopped` ends it.
+/// A unit with its metrics and the tables that the plan keeps.
+pub(super) type Made<'a> = (&'a Unit, UnitRecord, Tables<'a>);
+
+/// Runs a unit with the resolved point `resolved`, and all units that end together with it. `stopped` ends them.
 pub(super) fn run_unit<'a>(
     plan: &'a Plan,
-    unit: &Unit,
+    unit: &'a Unit,
     resolved: &mut Resolved,
     job: &Job,
-    stopped: &dyn Fn() -> bool,
-) -> Result<(UnitRecord, Tables<'a>), SweepError> {
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Made<'a>>, SweepError> {
     plan.unchanged(&resolved.files)?;
     let world = resolved.world;
-    // A stored unit reaches the accuracy alone.
+    // A stored unit reaches the accuracy alone, or a seed of all variants together.
     let stop = resolved.stop.clone().map(|stop| StopRequest { stop, runs: 1 });
-    let variant = &mut resolved.variants[unit.variant as usize];
-    variant.config.set_seed(unit.seed);
-    // A sweep stores numbers of its runs and no packets.
-    variant.config.observe.capture = Capture::default();
-    let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, stop.as_ref().map(|s| (s, None)), &|| {
-        if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
-    });
-    let s = simulated.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;
-    let mut tables = Vec::new();
-    for name in plan.sweep.keep() {
-        let rows = RunTable::of(name).and_then(|table| rows_of(table, &s.report, &s.info));
-        tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
+    let units = if stop.as_ref().is_some_and(|s| s.stop.ratio) { plan.siblings(unit) } else { vec![unit] };
+    for variant in units.iter().map(|u| u.variant as usize) {
+        let config = &mut resolved.variants[variant].config;
+        config.set_seed(unit.seed);
+        // A sweep stores numbers of its runs and no packets.
+        config.observe.capture = Capture::default();
     }
-    Ok((UnitRecord::new(&s.info, &s.report, &s.summary), tables))
+    let watch = || if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    let variants: Vec<(&str, &Experiment, &Job)> =
+        units.iter().map(|u| &resolved.variants[u.variant as usize]).map(|v| (v.label.as_str(), &v.config, job)).collect();
+    let results: Result<Vec<Simulated>, RunError> = match (&stop, variants.as_slice()) {
+        (Some(stop), [_, _, ..]) => simulate_together(world, unit.run, &variants, (stop, None), 1, &watch),
+        (stop, all) => {
+            let one = |(label, config, job): &(&str, &Experiment, &Job)| {
+                simulate(world, label, unit.run, config, job, stop.as_ref().map(|s| (s, None)), &watch)
+            };
+            all.iter().map(one).collect()
+        }
+    };
+    let results = results.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;
+    let made = |(unit, s): (&'a Unit, Simulated)| {
+        let mut tables = Vec::new();
+        for name in plan.sweep.keep() {
+            let rows = RunTable::of(name).and_then(|table| rows_of(table, &s.report, &s.info));
+            tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
+        }
+        Ok((unit, UnitRecord::new(&s.info, &s.report, &s.summary), tables))
+    };
+    units.into_iter().zip(results).map(made).collect()
 }
 
 /// The scenario of a unit's point, checked.

@@ -44,6 +44,13 @@ pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
     h.part("world", world.as_bytes()).part("scenario", canonical(&echo).to_string().as_bytes());
 }
 
+/// Adds the variants of runs that end together, by their echoes: the end of each depends on all of them.
+pub fn add_compared<'a>(h: &mut KeyHasher, echoes: impl Iterator<Item = &'a Json>) {
+    for echo in echoes {
+        add_variant(h, "compared", echo);
+    }
+}
+
 /// Adds the version of the backend, if it has its own.
 pub fn add_version(h: &mut KeyHasher, version: &str) {
     if !version.is_empty() {
@@ -107,6 +114,20 @@ mod tests {
             assert_ne!(k, base, "{what}");
         }
         assert_ne!(program_of("1", "0123", TABLES, &[]).key(), program_of("1", "0124", TABLES, &[]).key(), "sources");
+    }
+
+    #[test]
+    fn compared_variants_change_key() {
+        let [one, two, three] = [1, 2, 3].map(|senders| json!({"topology": {"senders": senders}}));
+        let key = |others: &[&Json]| {
+            let mut h = program_of("1", "0123", TABLES, &[]);
+            add_variant(&mut h, "w", &one);
+            add_compared(&mut h, others.iter().copied());
+            with_seed(&h, 1)
+        };
+        assert_ne!(key(&[]), key(&[&one, &two]));
+        assert_ne!(key(&[&one, &two]), key(&[&one, &three]));
+        assert_ne!(key(&[&one, &two]), key(&[&one, &two, &three]));
     }
 
     #[test]

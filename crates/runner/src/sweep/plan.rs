@@ -41,6 +41,8 @@ pub struct Plan {
     pub(crate) worlds: Vec<&'static str>,
     /// The TCP stacks of the transports of all points, each once.
     pub(crate) stacks: Vec<String>,
+    /// True if the variants of a seed end together, at some point.
+    pub(crate) together: bool,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
     /// Unique in the process.
@@ -197,6 +199,7 @@ impl Plan {
             notes: Vec::new(),
             worlds: Vec::new(),
             stacks: Vec::new(),
+            together: false,
             names: Vec::new(),
             files: HashMap::new(),
             id: PLANS.fetch_add(1, Relaxed),
@@ -242,6 +245,7 @@ impl Plan {
         if !self.worlds.contains(&c.world) {
             self.worlds.push(c.world);
         }
+        self.together |= c.together;
         for stack in c.stacks {
             if !self.stacks.contains(&stack) {
                 self.stacks.push(stack);
@@ -301,6 +305,13 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// The units of a unit's point and repetition, by variant. They end together if the scenario has several variants and `[stop]`.
+    pub(super) fn siblings(&self, unit: &Unit) -> Vec<&Unit> {
+        let first = self.units.partition_point(|u| u.point < unit.point);
+        let of_point = self.units[first..].iter().take_while(|u| u.point == unit.point);
+        of_point.filter(|u| u.run == unit.run).collect()
     }
 
     /// Unique id of the plan in the process.

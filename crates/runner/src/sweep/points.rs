@@ -25,6 +25,8 @@ pub(super) struct Checked {
     pub(super) stacks: Vec<String>,
     /// True if units with different seeds differ.
     pub(super) uses_seeds: bool,
+    /// True if the variants of a seed end together.
+    pub(super) together: bool,
     pub(super) seed: u64,
     pub(super) runs: u32,
     pub(super) variants: Vec<(Names, KeyHasher)>,
@@ -96,10 +98,14 @@ pub(super) fn check(
 /// Data of a point for the plan, with the part of its variants' keys that depends on neither files nor seeds.
 fn checked(r: Resolved, program: &KeyHasher) -> Checked {
     let version = r.world.version();
+    let together = r.stop.as_ref().is_some_and(|stop| stop.ratio);
     let variant = |v: &forebay_scenario::Variant| {
         let mut h = program.clone();
         key::add_variant(&mut h, r.world.name(), &v.echo);
         key::add_version(&mut h, &version);
+        if together {
+            key::add_compared(&mut h, r.variants.iter().map(|v| &v.echo));
+        }
         (Names { variant: v.label.clone(), groups: v.transports.clone().into() }, h)
     };
     let variants = r.variants.iter().map(variant).collect();
@@ -108,6 +114,7 @@ fn checked(r: Resolved, program: &KeyHasher) -> Checked {
         name: r.name,
         world: r.world.name(),
         uses_seeds: r.world.uses_seeds(),
+        together,
         seed: r.seed,
         runs: r.runs,
         variants,

@@ -134,7 +134,12 @@ pub fn run_units(
     watcher: &mut dyn Watcher,
 ) -> Result<Records, SweepError> {
     let threads = threads.clamp(1, todo.len().max(1));
-    let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo, next: AtomicUsize::new(0) };
+    // The first unit of those that end together runs the others. If it comes first, few threads wait for its results.
+    let mut order = todo.to_vec();
+    if plan.together {
+        order.sort_by_key(|unit| plan.units[*unit as usize].variant);
+    }
+    let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo: &order, next: AtomicUsize::new(0) };
     let mut records = Records { all: vec![None; plan.units.len()], done: 0, unread: 0, total: todo.len() };
     let mut found = 0;
     run(&units, threads, stop, &mut |event| {

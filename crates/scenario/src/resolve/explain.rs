@@ -29,7 +29,9 @@ impl Resolved {
         let _ = writeln!(out, "runs {end}");
         for request in self.stop.iter().flat_map(|stop| &stop.known) {
             let figure = request.figure.as_ref().map_or("the figure of the first line".to_owned(), |f| f.phrase());
-            let _ = writeln!(out, "or until known: {figure}, within {} %", (request.within * 1e8).round() / 1e6);
+            let ratio = self.stop.as_ref().is_some_and(|s| s.ratio);
+            let of = if ratio { ", as a ratio to that of the first variant" } else { "" };
+            let _ = writeln!(out, "or until known: {figure}{of}, within {} %", (request.within * 1e8).round() / 1e6);
         }
         let network = &v.config.network;
         let hosts = network.nodes.iter().filter(|n| n.host).count();

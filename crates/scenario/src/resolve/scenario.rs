@@ -159,7 +159,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let drafts = workload::drafts(cx, workloads);
     let classes: Vec<&str> = drafts.iter().flatten().map(workload::Draft::class).collect();
     let objective = advise(cx, advise_section, &classes);
-    let stopping = stop::stop(cx, stop_section, &classes);
+    let mut stopping = stop::stop(cx, stop_section, &classes);
     if stop_section.is_some() && stopping.is_none() {
         return None;
     }
@@ -238,6 +238,9 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             "a prediction, not a simulation: the backend `{}` is deterministic, and one run stands for all {runs}",
             world.name()
         ));
+    }
+    if let Some((stop, ..)) = &mut stopping {
+        stop.ratio &= variants.len() > 1;
     }
     let named: Vec<(&str, &Experiment)> = variants.iter().map(|v| (v.label.as_str(), &v.config)).collect();
     crate::resolve::world::supported(cx, &scenario.root, world, &named);

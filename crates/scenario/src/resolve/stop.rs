@@ -25,6 +25,7 @@ pub(crate) fn stop(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[&s
     let mut fields = Fields::new("[stop]", at, table);
     let common = fields.get("within").map(|i| accuracy(cx, &i.node));
     let budget = fields.get("budget").map(|i| budget(cx, &i.node));
+    let ratio = fields.get("ratio").map_or(Some(true), |i| quantity::boolean(cx, "`ratio`", &i.node));
     let known = match fields.get("known") {
         None => Some(Vec::new()),
         Some(i) => requests(cx, &i.node, common.flatten(), classes),
@@ -32,7 +33,7 @@ pub(crate) fn stop(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[&s
     fields.finish(&mut cx.sink);
     // Errors of single values have been reported.
     let (common, budget) = (common.map_or(Some(None), |c| c.map(Some))?, budget.map_or(Some(None), |b| b.map(Some))?);
-    let mut known = known?;
+    let (mut known, ratio) = (known?, ratio?);
     if known.is_empty() {
         let Some(within) = common else {
             let help = Some("write known = [{ of = \"p99 of small slowdown\", within = \"5%\" }], or within = \"5%\" for the figure of the first line".to_owned());
@@ -46,8 +47,8 @@ pub(crate) fn stop(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[&s
         None => json!({"within": percent(r.within)}),
     };
     // The budget is not part of it: a run that ends by it has no place among stored results.
-    let echo = json!({"known": known.iter().map(request).collect::<Vec<_>>()});
-    Some((Stop { known, budget }, echo, at))
+    let echo = json!({"known": known.iter().map(request).collect::<Vec<_>>(), "ratio": ratio});
+    Some((Stop { known, budget, ratio }, echo, at))
 }
 
 /// Refuses experiments without a steady state, and backends that cannot end a run.
