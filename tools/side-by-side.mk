@@ -24,7 +24,7 @@ kernel: | doc
 unit: | kernel
 
 # Both fill one folder.
-$(VENV)/report.installed: | $(VENV)/python.installed
+$(VENV)/report.installed $(VENV)/deny.installed: | $(VENV)/python.installed
 
 package: | style
 installed: | package
