@@ -18,7 +18,9 @@ BPF := $(shell [ "$$(uname)" = Linux ] && command -v $(or $(CLANG),clang) >/dev/
 # One run on several machines, where an MPI and the library that reads its headers are (tools/setup.sh --with-mpi).
 MPI := $(shell command -v mpicc >/dev/null && tools/has-libclang.sh && echo mpi)
 FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/mpi)
-ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf)
+# Fuzz targets, where libFuzzer can be compiled (tools/fuzz.sh).
+FUZZER := $(shell command -v c++ >/dev/null && echo libfuzzer)
+ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf --features forebay-fuzz/bpf) $(if $(FUZZER),--features forebay-fuzz/libfuzzer)
 
 # Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/required.rs).
 comma := ,
@@ -43,8 +45,8 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture readme style python repro report guard bench bench-hosts soak \
-	emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
+.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture fuzz fuzz-smoke readme style python \
+	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
 	stubs clean
 
 help: ## list the targets
@@ -129,6 +131,15 @@ scenarios: $(BUILT) ## check every file in scenarios/ and run it for a short tim
 TORTURE ?= --seconds 30 --out $(TARGET)/torture
 torture: $(BUILT) ## run random scenarios and connections for half a minute, and check their invariants
 	$(FOREBAY) torture $(TORTURE)
+
+# FUZZ="scenario capture" takes these targets only.
+FUZZ ?=
+FUZZ_SECONDS ?= 60
+fuzz: setup ## mutate the inputs of every reader, guided by coverage: a minute for each of fifteen targets (C++ compiler)
+	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-smoke: tests ## read the corpus of the fuzz targets, and mutate it for two seconds each
+	$(if $(FUZZER),tools/fuzz.sh --blind 2 $(FUZZ),@echo "No C++ compiler: inputs are not mutated.")
 
 readme: $(BUILT) ## run the commands and scenarios of README.md and docs/
 	tools/check-readme.sh $(FOREBAY)
