@@ -81,6 +81,7 @@ impl SimState {
                 metrics: self.metrics.clone(),
                 measurement: self.measurement.for_partition(),
                 writes: self.writes.clone(),
+                awaits_datagrams: self.awaits_datagrams.clone(),
                 window_shims: self.window_shims.share(),
                 failures: None,
                 link_changes: LinkChanges::new(&Faults::default()),
