@@ -45,7 +45,7 @@ while read -r name folders; do
     case $name in '' | '#'*) continue ;; esac
     [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || continue
     case $name in guard-message | state-file) [[ $features == *bpf* ]] || continue ;; esac
-    # libFuzzer writes inputs that count as new to the first folder. Those of blind runs are of no use later.
+    # libFuzzer writes inputs that count as new to the first folder. Inputs of blind runs are deleted.
     kept=$fuzz/corpus/$name
     if [ -n "$blind" ]; then
         kept=$fuzz/blind

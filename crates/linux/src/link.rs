@@ -149,12 +149,11 @@ impl Link {
     pub fn next(&mut self, patience: Duration) -> io::Result<Incoming<'_>> {
         loop {
             let have = self.end - self.begin;
-            let mut want = HEADER;
             if have >= HEADER {
                 let kind = u32::take(&self.buffer[self.begin..]);
                 let count = u32::take(&self.buffer[self.begin + 4..]) as usize;
                 let size = size(kind).ok_or_else(|| io::Error::other(format!("a frame of the unknown kind {kind}")))?;
-                want = HEADER + size * count;
+                let want = HEADER + size * count;
                 if want > MOST {
                     return Err(io::Error::other(format!(
                         "a frame of {count} records of kind {kind}; legal: at most {MOST} bytes"
