@@ -212,7 +212,7 @@ mod tests {
     fn exhaustive_times_round_up() {
         for (time, tick) in (0..=400).flat_map(|time| (1..=40).map(move |tick| (time, tick))) {
             let rounded = Time(time).round_up(Time(tick)).0;
-            assert!(rounded % tick == 0 && rounded >= time && rounded - time < tick, "{time} by {tick}: {rounded}");
+            assert!(rounded.is_multiple_of(tick) && rounded >= time && rounded - time < tick, "{time} by {tick}: {rounded}");
         }
     }
 
