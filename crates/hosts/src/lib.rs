@@ -43,3 +43,4 @@ pub use error::Error;
 pub use namespace::NetNs;
 pub use prefix::Prefix;
 pub use sample::Health;
+pub use state::check_state_file;

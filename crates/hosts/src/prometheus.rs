@@ -3,11 +3,12 @@
 use crate::Error;
 use crate::sample::quantile;
 use crate::status::Status;
+use nix::poll::{PollFd, PollFlags, poll};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -145,13 +146,13 @@ impl Port {
         };
         loop {
             let events = |c: &Client| match &c.answer {
-                Some((answer, sent)) if *sent < answer.len() => libc::POLLOUT,
-                _ => libc::POLLIN,
+                Some((answer, sent)) if *sent < answer.len() => PollFlags::POLLOUT,
+                _ => PollFlags::POLLIN,
             };
-            let mut all = vec![libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
-            all.extend(clients.iter().map(|c| libc::pollfd { fd: c.stream.as_raw_fd(), events: events(c), revents: 0 }));
-            // SAFETY: the list lives through the call and is as long as it says.
-            unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, PATIENCE.as_millis() as i32) };
+            let mut all = vec![PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+            all.extend(clients.iter().map(|c| PollFd::new(c.stream.as_fd(), events(c))));
+            // An interrupted wait is one that ended early.
+            let _ = poll(&mut all, PATIENCE.as_millis() as u16);
             // Existing connections first, so that a request is answered before its connection is replaced.
             clients.retain_mut(|c| c.since.elapsed() < PATIENCE && c.step(&mut current));
             for _ in 0..CLIENTS / 4 {

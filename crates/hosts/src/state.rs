@@ -162,9 +162,21 @@ fn read(folder: &Dir, name: &str) -> Result<Option<Attachment>, Error> {
         Error::new(format!("{FOLDER}/{name}.json: {e}"))
             .fix("remove the file; `forebay detach --all` finds what was attached without it")
     };
-    let attachment: Attachment = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
-    attachment.check(name).map_err(damaged)?;
-    Ok(Some(attachment))
+    parse(name, &text).map(Some).map_err(damaged)
+}
+
+fn parse(name: &str, text: &[u8]) -> Result<Attachment, String> {
+    let attachment: Attachment = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    attachment.check(name)?;
+    Ok(attachment)
+}
+
+/// Checks the text of the state file of the attachment `name`, as each command does before it acts on the file.
+///
+/// # Errors
+/// The field that `forebay attach` would not have written so.
+pub fn check_state_file(name: &str, text: &[u8]) -> Result<(), String> {
+    parse(name, text).map(drop)
 }
 
 /// All attachments, by name; the error names a file that cannot be used.
@@ -275,6 +287,9 @@ mod tests {
     #[test]
     fn written_state_passes_its_check() {
         check(written()).unwrap();
+        let text = written().to_string();
+        super::check_state_file("fb_dctcp", text.as_bytes()).unwrap();
+        assert!(super::check_state_file("fb_other", text.as_bytes()).is_err(), "the name of another file");
         let mut elsewhere = written();
         elsewhere["steps"][5]["filter"]["device"] = json!("büro0");
         check(elsewhere).unwrap();

@@ -33,4 +33,5 @@ pub use cache::{Cache, Kernel, Manifest};
 pub use choose::{is_current, kernel};
 pub use error::Error;
 pub use source::Source;
+pub use unpack::{ArchiveLimits, extract};
 pub use version::Version;

@@ -69,16 +69,17 @@ fn stays_inside(name: &str, target: &Path) -> bool {
     climbs <= depth && rest.all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }
 
-/// Most bytes that are read of an archive. Linux 6.18 has 1.7 GB; its longest file has 25 MB.
-#[derive(Clone, Copy)]
-struct Limits {
-    /// Of all of it.
-    total: u64,
-    /// Of an entry with what precedes it: long names and extended headers are kept in memory.
-    entry: u64,
+/// Limits of the bytes that are read of an archive.
+#[derive(Debug, Clone, Copy)]
+pub struct ArchiveLimits {
+    /// Bytes of the whole archive.
+    pub total: u64,
+    /// Bytes of an entry, with the long names and extended headers before it, which are kept in memory.
+    pub entry: u64,
 }
 
-const LIMITS: Limits = Limits { total: 8 << 30, entry: 256 << 20 };
+/// Linux 6.18 has 1.7 GB; its longest file has 25 MB.
+const LIMITS: ArchiveLimits = ArchiveLimits { total: 8 << 30, entry: 256 << 20 };
 
 /// A reader that fails beyond the limits.
 struct Limited<'a, R> {
@@ -103,7 +104,10 @@ impl<R: Read> Read for Limited<'_, R> {
 
 /// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without it. Nothing is written through a
 /// link, and no link leads out of the tree.
-fn extract(archive: &mut impl Read, tree: &Path, limits: Limits) -> io::Result<()> {
+///
+/// # Errors
+/// An archive that cannot be read, is larger than `limits`, or has an entry that is no file, folder or link inside of the tree.
+pub fn extract(archive: &mut impl Read, tree: &Path, limits: ArchiveLimits) -> io::Result<()> {
     let left = Cell::new(limits.entry);
     let mut archive = Archive::new(Limited { inner: archive, total: limits.total, entry: &left });
     for entry in archive.entries()? {
@@ -166,7 +170,7 @@ fn make_folders(tree: &Path, name: &str) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LIMITS, Limits, extract, stays_inside, unpack};
+    use super::{ArchiveLimits, LIMITS, extract, stays_inside, unpack};
     use crate::scratch::Scratch;
     use crate::source::Source;
     use std::fs;
@@ -300,11 +304,13 @@ mod tests {
         let mut named = tar::Builder::new(Vec::new());
         named.append(&name, long.as_bytes()).unwrap();
         let named = named.into_inner().unwrap();
-        let (enough, files) = (Limits { total: 100_000, entry: 50_000 }, Limits { total: 60_000, entry: 50_000 });
+        let (enough, files) = (ArchiveLimits { total: 100_000, entry: 50_000 }, ArchiveLimits { total: 60_000, entry: 50_000 });
         extract(&mut &whole[..], Scratch::new().path(), enough).unwrap();
-        for (archive, limits) in
-            [(&whole, files), (&whole, Limits { entry: 30_000, ..enough }), (&named, Limits { entry: 30_000, ..enough })]
-        {
+        for (archive, limits) in [
+            (&whole, files),
+            (&whole, ArchiveLimits { entry: 30_000, ..enough }),
+            (&named, ArchiveLimits { entry: 30_000, ..enough }),
+        ] {
             let said = extract(&mut &archive[..], Scratch::new().path(), limits).unwrap_err().to_string();
             assert!(said.contains("larger than sources of Linux"), "{said}");
         }

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// Bytes of a frame's header.
 const HEADER: usize = 8;
+/// Most bytes of a frame. Our choice: far above the records of a window, and what memory can hold. A larger one is not of a guest kernel.
+const MOST: usize = 1 << 28;
 /// Bytes that are read at once.
 const READ: usize = 1 << 18;
 
@@ -147,12 +149,16 @@ impl Link {
     pub fn next(&mut self, patience: Duration) -> io::Result<Incoming<'_>> {
         loop {
             let have = self.end - self.begin;
-            let mut want = HEADER;
             if have >= HEADER {
                 let kind = u32::take(&self.buffer[self.begin..]);
                 let count = u32::take(&self.buffer[self.begin + 4..]) as usize;
                 let size = size(kind).ok_or_else(|| io::Error::other(format!("a frame of the unknown kind {kind}")))?;
-                want = HEADER + size * count;
+                let want = HEADER + size * count;
+                if want > MOST {
+                    return Err(io::Error::other(format!(
+                        "a frame of {count} records of kind {kind}; legal: at most {MOST} bytes"
+                    )));
+                }
                 if have >= want {
                     let begin = self.begin + HEADER;
                     self.begin += want;
@@ -162,7 +168,7 @@ impl Link {
             if !self.readable(patience)? {
                 return Ok(Incoming::Silence);
             }
-            self.make_room(want);
+            self.make_room();
             match self.from.read(&mut self.buffer[self.end..])? {
                 0 => return Ok(Incoming::End),
                 read => self.end += read,
@@ -182,16 +188,15 @@ impl Link {
         }
     }
 
-    /// Makes room behind what has been read, for a frame of `want` bytes in all.
-    fn make_room(&mut self, want: usize) {
-        if self.buffer.len() - self.end >= READ / 2 && self.buffer.len() - self.begin >= want {
+    /// Makes room behind what has been read. The buffer grows with the bytes that arrive, not with the length that a frame claims.
+    fn make_room(&mut self) {
+        if self.buffer.len() - self.end >= READ / 2 {
             return;
         }
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end) = (0, self.end - self.begin);
-        let least = want.max(self.end + READ / 2);
-        if self.buffer.len() < least {
-            self.buffer.resize(least, 0);
+        if self.buffer.len() - self.end < READ / 2 {
+            self.buffer.resize(2 * self.buffer.len(), 0);
         }
     }
 }
@@ -220,6 +225,16 @@ mod tests {
         assert!(matches!(link.next(patience).unwrap(), Incoming::Frame(f) if f.kind == crate::protocol::SETUP_END));
         writer.join().unwrap();
         assert!(matches!(link.next(patience).unwrap(), Incoming::End));
+    }
+
+    #[test]
+    fn endless_frame_is_an_error() {
+        let (from_other, mut other) = io::pipe().unwrap();
+        let (_unread, to_other) = io::pipe().unwrap();
+        let mut link = Link::new(to_other, from_other);
+        other.write_all(&[Answer::KIND.to_le_bytes(), u32::MAX.to_le_bytes()].concat()).unwrap();
+        let refusal = link.next(Duration::from_secs(60)).map(drop).unwrap_err().to_string();
+        assert!(refusal.contains("4294967295 records of kind 74"), "{refusal}");
     }
 
     #[test]

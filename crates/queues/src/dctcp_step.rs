@@ -113,4 +113,21 @@ mod tests {
         assert_eq!(verdict(&step, 20, false), Verdict::Drop(DropReason::Early));
         assert_eq!(verdict(&step, 100, true), Verdict::Drop(DropReason::Overflow));
     }
+
+    /// All queues up to 40 packets, thresholds up to 20 and both codepoints: marked exactly from the threshold on.
+    #[test]
+    fn exhaustive_queues_mark_from_k() {
+        for k in 1..=20 {
+            for drop_non_ect in [false, true] {
+                let step = DctcpStep::new(QueueLen::Packets(k), drop_non_ect);
+                for packets in 0..=40 {
+                    let above = u64::from(packets) >= k;
+                    let marked = verdict(&step, packets, true);
+                    assert_eq!(marked, if above { Verdict::Mark } else { Verdict::Accept }, "{packets} with k {k}");
+                    let dropped = matches!(verdict(&step, packets, false), Verdict::Drop(_));
+                    assert_eq!(dropped, above && drop_non_ect, "{packets} with k {k}");
+                }
+            }
+        }
+    }
 }

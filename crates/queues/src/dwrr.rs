@@ -324,4 +324,23 @@ mod tests {
         let order: Vec<u32> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [0, 1, 2, 3]);
     }
+
+    /// All backlogs of three packets in each of two queues, with quanta below, at and above the sizes: the same order as round by round.
+    #[test]
+    fn exhaustive_backlogs_keep_the_order() {
+        for (small, first, second) in [(100, 1, 1), (100, 1, 2), (150, 2, 1), (300, 1, 3)] {
+            crate::testing::every_word(3, 6, |word| {
+                let wire = |letter: &u8| 100 * (u32::from(*letter) + 1);
+                let sizes: Vec<VecDeque<u32>> = word.chunks(3).map(|three| three.iter().map(wire).collect()).collect();
+                let mut p = port(&[weights(&[first, second]), quantum(small)], 100);
+                for (class, sizes) in [7, 0].into_iter().zip(&sizes) {
+                    sizes.iter().for_each(|&wire| assert_eq!(p.arrive(packet(wire, class, 0, 0)), Verdict::Accept));
+                }
+                let order: Vec<usize> =
+                    core::iter::from_fn(|| p.serve().map(|_| usize::from(p.serving.unwrap().packet.class == 0))).collect();
+                let quanta = [small * first as u64, small * second as u64];
+                assert_eq!(order, round_by_round(&quanta, sizes), "{word:?} with quanta {quanta:?}");
+            });
+        }
+    }
 }

@@ -106,4 +106,26 @@ mod tests {
             assert_eq!((heap.first(), heap.len()), (largest.map(|m| *m.0), model.len()));
         }
     }
+
+    /// All words of five operations on three items with three keys each.
+    #[test]
+    fn exhaustive_operations_keep_the_largest_first() {
+        crate::testing::every_word(12, 5, |word| {
+            let (mut heap, mut model) = (IndexedHeap::default(), BTreeMap::new());
+            for letter in word {
+                let item = u32::from(letter % 3);
+                if *letter < 9 {
+                    // Keys of different items differ.
+                    let key = u64::from(*letter);
+                    heap.set(item, key);
+                    model.insert(item, key);
+                } else {
+                    heap.remove(item);
+                    model.remove(&item);
+                }
+                let largest = model.iter().max_by_key(|m| *m.1);
+                assert_eq!((heap.first(), heap.len()), (largest.map(|m| *m.0), model.len()), "{word:?}");
+            }
+        });
+    }
 }

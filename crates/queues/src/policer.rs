@@ -70,7 +70,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "burst",
                 kind: Kind::Bytes,
                 default: None,
-                doc: "bytes of the full bucket, which the policer lets pass at once; the port counts dropped packets as dropped early",
+                doc: "bytes of the full bucket, which the policer lets pass at once, at least one packet; the port counts dropped packets as dropped early",
             },
             K,
         ],
@@ -113,5 +113,30 @@ mod tests {
         assert_eq!((1..=100).filter(|i| at(1_000_000 + 10 * i)).count(), 10);
         // Idle time fills it up to the burst and no further.
         assert_eq!((0..20).filter(|_| at(9_000_000)).count(), 10);
+    }
+
+    /// All patterns of six packets of one to three units at distances of zero to three. Between any two packets that pass, the bytes are at most the
+    /// burst and what the rate allows in between. A packet is dropped only if it would exceed that.
+    #[test]
+    fn exhaustive_arrivals_keep_the_token_bucket() {
+        // A byte takes 1000 ps; the bucket holds four units of 1000 bytes.
+        let params = [("rate", Value::Rate(Rate(8_000_000_000))), ("burst", Value::Bytes(Bytes(4000)))];
+        crate::testing::every_word(12, 6, |word| {
+            let Queue::Fifo(mut d) = build_with(&ENTRY, &params) else { panic!("it is a FIFO") };
+            // Units of a microsecond and of 1000 bytes: one unit of time refills one unit of the bucket.
+            let (mut now, mut passed) = (0, Vec::<(u64, u64)>::new());
+            for letter in word {
+                now += u64::from(letter / 3);
+                let units = u64::from(letter % 3) + 1;
+                let port = PortState { now: Time::from_us(100 + now), ..busy(QueueState { packets: 1, bytes: 1 }, 100) };
+                let accepted = d.on_arrival(&port, &packet(1000 * units as u32, 0, 0, 0)) == Verdict::Accept;
+                let sum_since = |first: usize| passed[first..].iter().map(|p| p.1).sum::<u64>() + units;
+                let conforms = units <= 4 && (0..passed.len()).all(|first| sum_since(first) <= 4 + now - passed[first].0);
+                assert_eq!(accepted, conforms, "{word:?} at {now}");
+                if accepted {
+                    passed.push((now, units));
+                }
+            }
+        });
     }
 }

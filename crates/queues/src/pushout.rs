@@ -150,4 +150,29 @@ mod tests {
         let order: Vec<_> = core::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [2, 5, 6]);
     }
+
+    /// All words of eight arrivals of two priorities and transmissions, with a buffer of three. The buffer is never exceeded, and packets leave in order
+    /// of arrival. A packet of high priority is dropped only if no waiting packet has low priority.
+    #[test]
+    fn exhaustive_words_keep_order_and_priority() {
+        crate::testing::every_word(3, 8, |word| {
+            let discipline =
+                BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: RingBuffer::default() });
+            let mut p = Port::new(discipline, QueueState { packets: 3, bytes: u64::MAX });
+            let mut last = None;
+            for letter in word {
+                if *letter == 2 {
+                    let left = p.serve();
+                    assert!(left.is_none() || left > last, "{word:?}");
+                    last = left.or(last);
+                    continue;
+                }
+                let low_waits = p.backlog.iter().any(|q| q.packet.class < 4);
+                let full = p.state().queue.packets >= 3;
+                let dropped = matches!(p.arrive(packet(1500, 7 * letter, 0, 0)), Verdict::Drop(_));
+                assert_eq!(dropped, full && (*letter == 0 || !low_waits), "{word:?}");
+                assert!(p.state().queue.packets <= 3, "{word:?}");
+            }
+        });
+    }
 }

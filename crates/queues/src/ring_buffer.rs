@@ -132,4 +132,25 @@ mod tests {
             assert!(ring.newest_first().eq(model.iter().rev().copied()));
         }
     }
+
+    /// All words of eight operations.
+    #[test]
+    fn exhaustive_operations_match_vec_deque() {
+        crate::testing::every_word(5, 8, |word| {
+            let (mut ring, mut model) = (RingBuffer::default(), VecDeque::new());
+            (ring.head, ring.tail) = (u32::MAX - 2, u32::MAX - 2);
+            for (step, letter) in word.iter().enumerate() {
+                match letter {
+                    0 => assert_eq!(ring.pop_front(), model.pop_front(), "{word:?}"),
+                    1 => assert_eq!(ring.pop_back(), model.pop_back(), "{word:?}"),
+                    2 => assert_eq!(ring.remove(1), model.remove(1), "{word:?}"),
+                    _ => {
+                        ring.push_back(step);
+                        model.push_back(step);
+                    }
+                }
+                assert!(ring.newest_first().eq(model.iter().rev().copied()), "{word:?}");
+            }
+        });
+    }
 }

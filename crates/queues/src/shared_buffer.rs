@@ -71,4 +71,34 @@ mod tests {
         assert!(!pool.admits(0, 2_501, 1_500));
         assert!(!pool.admits(9_000, 0, 1_500));
     }
+
+    /// All arrivals of one to three units at two ports, up to nine packets: the pool is never exceeded, and no port is beyond what it can hold alone.
+    #[test]
+    fn exhaustive_arrivals_stay_in_the_pool() {
+        for policy in
+            [SharedPolicy::Static { per_port: 5 }, SharedPolicy::Dynamic { alpha: 0.5 }, SharedPolicy::Dynamic { alpha: 4.0 }]
+        {
+            let pool = SharedBuffer { total: 9, policy };
+            crate::testing::every_word(6, 7, |word| {
+                let mut held = [0; 2];
+                for letter in word {
+                    let (port, wire) = (usize::from(letter % 2), u64::from(letter / 2) + 1);
+                    let used = held[0] + held[1];
+                    let free = pool.total - used;
+                    if pool.admits(used, held[port], wire) {
+                        held[port] += wire;
+                    } else {
+                        let limit = match policy {
+                            SharedPolicy::Static { per_port } => per_port as f64,
+                            SharedPolicy::Dynamic { alpha } => alpha * free as f64,
+                        };
+                        assert!(wire > free || (held[port] + wire) as f64 > limit, "{word:?}: {held:?} refuses {wire}");
+                    }
+                    assert!(held[0] + held[1] <= pool.total, "{word:?}");
+                    // A packet is compared with the pool before it joins.
+                    assert!(held[port] <= pool.max_port_bytes() + 3, "{word:?}: {held:?}");
+                }
+            });
+        }
+    }
 }

@@ -144,4 +144,29 @@ mod tests {
             }
         }
     }
+
+    /// All words of seven insertions and removals of five numbers.
+    #[test]
+    fn exhaustive_operations_match_btree_map() {
+        crate::testing::every_word(7, 7, |word| {
+            let (mut list, mut model) = (SortedList::default(), BTreeMap::new());
+            for letter in word {
+                match letter {
+                    0 => assert_eq!(list.pop_first(), model.pop_first(), "{word:?}"),
+                    1 => assert_eq!(list.pop_last(), model.pop_last(), "{word:?}"),
+                    number => {
+                        let number = u64::from(*number);
+                        if model.remove(&number).is_some() {
+                            list.remove(number);
+                        } else {
+                            model.insert(number, 7);
+                            list.insert(number, 7);
+                        }
+                    }
+                }
+                assert_eq!((list.len(), list.first()), (model.len(), model.first_key_value().map(|(n, h)| (*n, *h))), "{word:?}");
+                assert!(list.descending().eq(model.iter().rev().map(|(n, h)| (*n, *h))), "{word:?}");
+            }
+        });
+    }
 }

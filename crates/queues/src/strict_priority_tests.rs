@@ -133,3 +133,19 @@ fn queue_threshold_overrides_common_one() {
     assert_eq!(verdicts, [Accept, Mark, Accept, Accept, Accept, Mark, Mark]);
     assert!(!build_with(&ENTRY, &[]).marks() && build_with(&ENTRY, &[("ks", lens(&[1]))]).marks());
 }
+
+/// All words of seven arrivals of three classes and transmissions: the transmitter takes the oldest packet of the most urgent class that waits.
+#[test]
+fn exhaustive_words_serve_the_most_urgent() {
+    crate::testing::every_word(4, 7, |word| {
+        let mut p = port(strict(8), 100);
+        for letter in word {
+            if *letter < 3 {
+                assert_eq!(arrive(&mut p, [0, 3, 7][usize::from(*letter)]), Verdict::Accept);
+                continue;
+            }
+            let expected = p.backlog.iter().min_by_key(|q| (7 - q.packet.class, q.handle.0)).map(|q| q.handle.0);
+            assert_eq!(p.serve(), expected, "{word:?}");
+        }
+    });
+}

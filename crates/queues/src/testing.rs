@@ -154,3 +154,14 @@ impl Port {
 pub(crate) fn packet(wire: u32, class: u8, rank: u16, flow: u64) -> Arrival {
     Arrival { wire, ecn: Codepoint::Ect0, class, rank, flow }
 }
+
+/// Calls `f` with every word of `length` letters, each below `letters`: a small model in full.
+pub(crate) fn every_word(letters: u8, length: usize, mut f: impl FnMut(&[u8])) {
+    let mut word = vec![0; length];
+    loop {
+        f(&word);
+        let Some(at) = word.iter().rposition(|l| *l + 1 < letters) else { return };
+        word[at] += 1;
+        word[at + 1..].fill(0);
+    }
+}

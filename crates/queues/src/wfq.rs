@@ -169,4 +169,26 @@ mod tests {
             assert!((sent[0] / 3.0 - sent[1]).abs() <= 1500.0 / 3.0 + 800.0, "{sent:?}");
         }
     }
+
+    /// All backlogs of three packets in each of two queues of weights 1 and 2. While both wait, their shares differ by at most a largest packet of each
+    /// (the bound of self-clocked fair queueing, Golestani 1994).
+    #[test]
+    fn exhaustive_backlogs_stay_within_the_bound() {
+        crate::testing::every_word(3, 6, |word| {
+            let mut p = port(&[1, 2]);
+            for (class, three) in [7, 0].into_iter().zip(word.chunks(3)) {
+                for letter in three {
+                    p.arrive(packet(500 * (u32::from(*letter) + 1), class, 0, 0));
+                }
+            }
+            let mut bytes = [0_u64; 2];
+            while [7, 0].iter().all(|class| p.backlog.iter().any(|q| q.packet.class == *class)) {
+                p.serve();
+                let s = p.serving.unwrap().packet;
+                bytes[usize::from(s.class == 0)] += u64::from(s.wire);
+                let difference = (bytes[0] as f64 - bytes[1] as f64 / 2.0).abs();
+                assert!(difference <= 1500.0 + 1500.0 / 2.0, "{word:?}: {bytes:?}");
+            }
+        });
+    }
 }

@@ -131,6 +131,13 @@ fn one_change_one_error() {
         (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"60KB\" }", &["both be packets or both bytes"], 9),
         (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"101pkt\" }", &["`max` = 101pkt is above the buffer"], 9),
         (STEP, "{ kind = \"choke-multi\", min = \"30pkt\", max = \"60pkt\", m = 100 }", &["`m` 100 samples", "below 100"], 9),
+        (
+            STEP,
+            "{ kind = \"policer\", rate = \"1Gbps\", burst = \"1KB\" }",
+            &["`burst` is 1KB, which is smaller than one packet", "at least 1500B"],
+            9,
+        ),
+        (STEP, "{ kind = \"strict-priority\", limits = [\"1KB\"] }", &["`limits` is 1KB, which is smaller than one packet"], 9),
         (STEP, "{ kind = \"strict-priority\", queues = 9 }", &["`queues` is 9", "2 to 8"], 9),
         (STEP, "{ kind = \"strict-priority\", map = [0, 1] }", &["`map` has 2 entries", "classes 0 to 7"], 9),
         (STEP, "{ kind = \"strict-priority\", map = [0, 1, 2, 3, 4, 5, 6, 9] }", &["is 9", "0 to 7"], 9),

@@ -3,6 +3,8 @@
 pub mod cc;
 mod cores;
 pub mod engine;
+#[cfg(test)]
+mod every_word;
 pub mod exchange;
 pub mod net;
 pub mod run;

@@ -1,10 +1,13 @@
 //! Messages between the two processes of a guard, over a pair of connected sockets that preserve message boundaries. Sending never
 //! blocks; a message that does not fit is dropped.
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 /// Longest message in bytes.
@@ -25,14 +28,9 @@ pub(super) enum Received<T> {
 
 impl Channel {
     pub(super) fn pair() -> io::Result<(Channel, Channel)> {
-        let mut ends = [0; 2];
-        let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: room for two descriptors, which the call fills.
-        if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: both were just opened and have no other owner.
-        Ok(unsafe { (Channel(OwnedFd::from_raw_fd(ends[0])), Channel(OwnedFd::from_raw_fd(ends[1]))) })
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let (near, far) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?;
+        Ok((Channel(near), Channel(far)))
     }
 
     /// The end with this descriptor.
@@ -44,57 +42,54 @@ impl Channel {
         Channel(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
+    /// Number of its descriptor.
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
     /// Sends a message; returns whether it was queued.
     pub(super) fn send(&self, message: &impl Serialize) -> bool {
         let Ok(text) = serde_json::to_vec(message) else { return false };
         if text.len() > LONGEST {
             return false;
         }
-        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: the buffer lives through the call.
-        unsafe { libc::send(self.0.as_raw_fd(), text.as_ptr().cast(), text.len(), flags) >= 0 }
+        send(self.0.as_raw_fd(), &text, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL).is_ok()
     }
 
     /// Returns true if the process at the other end has ended.
     pub(super) fn is_closed(&self) -> bool {
-        let mut one = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
-        // SAFETY: one descriptor, which lives through the call.
-        unsafe { libc::poll(&raw mut one, 1, 0) > 0 && one.revents & libc::POLLHUP != 0 }
+        let mut one = [PollFd::new(self.0.as_fd(), PollFlags::empty())];
+        let found = poll(&mut one, PollTimeout::ZERO);
+        found.is_ok_and(|n| n > 0) && one[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))
     }
 
     pub(super) fn receive<T: DeserializeOwned>(&self) -> Received<T> {
         let mut buffer = vec![0_u8; LONGEST];
         loop {
-            // SAFETY: the buffer lives through the call and is as long as it says.
-            let n = unsafe { libc::recv(self.0.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
-            match usize::try_from(n) {
+            match recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
                 Ok(0) => return Received::Closed,
                 Ok(n) => return serde_json::from_slice(&buffer[..n]).map_or(Received::Closed, Received::Message),
-                Err(_) => match io::Error::last_os_error().raw_os_error() {
-                    Some(libc::EAGAIN) => return Received::Nothing,
-                    // The other end closed with unread messages in its queue. Its own messages follow, then the end.
-                    Some(libc::EINTR | libc::ECONNRESET) => {}
-                    _ => return Received::Closed,
-                },
+                Err(Errno::EAGAIN) => return Received::Nothing,
+                // The other end closed with unread messages in its queue. Its own messages follow, then the end.
+                Err(Errno::EINTR | Errno::ECONNRESET) => {}
+                Err(_) => return Received::Closed,
             }
         }
     }
 }
 
-impl AsRawFd for Channel {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
 /// Waits until one of the descriptors is readable or closed, at most for `most`; returns whether one is.
-pub(super) fn wait(descriptors: &[RawFd], most: Duration) -> bool {
-    let mut all: Vec<libc::pollfd> =
-        descriptors.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
+pub(super) fn wait(descriptors: &[BorrowedFd<'_>], most: Duration) -> bool {
+    let mut all: Vec<PollFd<'_>> = descriptors.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
     // Rounded up, so that the whole time has passed afterwards.
-    let most = most.as_millis().saturating_add(1).try_into().unwrap_or(i32::MAX);
-    // SAFETY: the list lives through the call and is as long as it says.
-    unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, most) > 0 }
+    let most = PollTimeout::try_from(most.as_millis().saturating_add(1)).unwrap_or(PollTimeout::MAX);
+    poll(&mut all, most).is_ok_and(|n| n > 0)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::lease::LEASE;
 use crate::state::{Attachment, Guard};
 use crate::{Error, Health};
 use std::collections::VecDeque;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_secs(1);
@@ -115,7 +115,7 @@ impl Foreground {
 
     /// Waits for the guard and for signals, at most a second.
     fn step(&mut self) -> Option<Event> {
-        let woken = wait(&[self.channel.as_raw_fd(), self.signals.as_raw_fd()], TICK);
+        let woken = wait(&[self.channel.as_fd(), self.signals.as_fd()], TICK);
         if let Some(signal) = self.signals.next() {
             return self.signal(signal);
         }

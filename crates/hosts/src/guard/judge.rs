@@ -12,7 +12,7 @@ use crate::watch::Watch;
 use crate::{Error, attach, privileges};
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ fn settle(channel: Channel) -> Channel {
         for standard in 0..FIRST {
             libc::dup2(null, standard);
         }
-        if channel.as_raw_fd() == FIRST || libc::dup3(channel.as_raw_fd(), FIRST, libc::O_CLOEXEC) == FIRST {
+        if channel.descriptor() == FIRST || libc::dup3(channel.descriptor(), FIRST, libc::O_CLOEXEC) == FIRST {
             // Linux before 5.9 does not have this call: the descriptors stay open.
             libc::syscall(libc::SYS_close_range, FIRST + 1, libc::c_uint::MAX, 0);
             std::mem::forget(channel);
@@ -194,7 +194,7 @@ impl Judge {
     fn listen(&mut self, until: Instant) -> Option<Verdict> {
         loop {
             let left = until.checked_duration_since(Instant::now()).filter(|l| !l.is_zero())?;
-            wait(&[self.signals.as_raw_fd(), self.channel.as_raw_fd()], left);
+            wait(&[self.signals.as_fd(), self.channel.as_fd()], left);
             if let Some(signal) = self.signals.next() {
                 return Some(Verdict::RollBack(format!("the guard received {}", signals::name(signal))));
             }

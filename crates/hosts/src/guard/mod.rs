@@ -129,6 +129,15 @@ enum Command {
     RollBack(String),
 }
 
+/// Checks a message between a guard and the process that started it, as the receiver of either side does.
+///
+/// # Errors
+/// Text that is a message of neither side.
+pub fn check_message(text: &[u8]) -> Result<(), String> {
+    let report = serde_json::from_slice::<Report>(text).map(drop);
+    report.or_else(|_| serde_json::from_slice::<Command>(text).map(drop)).map_err(|e| e.to_string())
+}
+
 /// Starts a guard. The process must have a single thread, because it is forked.
 ///
 /// # Errors

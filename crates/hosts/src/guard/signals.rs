@@ -1,11 +1,13 @@
 //! Signals as messages: blocked, and read from a descriptor.
 
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Descriptor that receives signals from its opening on. They stay blocked in the thread, and in threads that it starts.
 #[derive(Debug)]
-pub(super) struct Signals(OwnedFd);
+pub(super) struct Signals(SignalFd);
 
 impl Signals {
     /// Signals of the foreground process: those of the terminal and of a service manager. An ignored signal, as under `nohup`, stays ignored.
@@ -47,39 +49,23 @@ impl Signals {
     }
 
     fn listen(all: &[i32]) -> io::Result<Signals> {
-        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: the set is made empty before it is used, and lives through the calls.
-        let fd = unsafe {
-            libc::sigemptyset(set.as_mut_ptr());
-            for signal in all {
-                libc::sigaddset(set.as_mut_ptr(), *signal);
-            }
-            if libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
+        let mut set = SigSet::empty();
+        for signal in all {
+            set.add(Signal::try_from(*signal)?);
         }
-        // SAFETY: it was just opened and has no other owner.
-        Ok(Signals(unsafe { OwnedFd::from_raw_fd(fd) }))
+        set.thread_block()?;
+        Ok(Signals(SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
     }
 
     /// The next signal that has arrived.
     pub(super) fn next(&self) -> Option<i32> {
-        let mut info = std::mem::MaybeUninit::<libc::signalfd_siginfo>::uninit();
-        let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: room for one description, which the call fills.
-        let n = unsafe { libc::read(self.0.as_raw_fd(), info.as_mut_ptr().cast(), size) };
-        // SAFETY: filled, as the call says.
-        (usize::try_from(n) == Ok(size)).then(|| unsafe { info.assume_init() }.ssi_signo.cast_signed())
+        self.0.read_signal().ok().flatten().map(|info| info.ssi_signo.cast_signed())
     }
 }
 
-impl AsRawFd for Signals {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -89,6 +89,9 @@ fn buffer(cx: &mut Cx, item: &Item) -> Option<QueueLen> {
     Some(len)
 }
 
+/// Keys of queue disciplines whose bytes limit what passes: with less than a packet, every packet is dropped, and TCP tries for ever.
+const MUST_HOLD_A_PACKET: &[&str] = &["burst", "limits"];
+
 /// Reads a queue discipline: a name, or a table with `kind` and its parameters. A threshold cannot exceed the buffer.
 pub(crate) fn queue(cx: &mut Cx, node: &Node, buffer: Option<QueueLen>) -> Option<(QueueValue, Json)> {
     let entries: Vec<&'static Entry> = forebay_queues::REGISTRY.iter().map(|e| &e.entry).collect();
@@ -107,6 +110,14 @@ pub(crate) fn queue(cx: &mut Cx, node: &Node, buffer: Option<QueueLen>) -> Optio
                 entry.name
             ));
         }
+    }
+    for (key, v) in params.0.iter().filter(|(key, _)| MUST_HOLD_A_PACKET.contains(key)) {
+        let lens = match v {
+            Value::Bytes(b) => vec![QueueLen::Bytes(b.0)],
+            Value::QueueLens(lens) => lens.clone(),
+            _ => Vec::new(),
+        };
+        cx.buffers.extend(lens.into_iter().map(|len| BufferSite { key, len, at: place(key) }));
     }
     let value = QueueValue { kind: entry.name, params };
     if let Err(e) = forebay_queues::build(Some(&value), buffer) {

@@ -245,6 +245,15 @@ mod tests {
         assert_eq!((cube_root(0), cube_root(8), cube_root(27), cube_root(1_000_000)), (0, 2, 3, 100));
     }
 
+    /// All numbers up to 2^20: less than one from the exact root.
+    #[test]
+    fn exhaustive_cube_roots_are_near() {
+        for a in 0..1_u64 << 20 {
+            let (root, exact) = (f64::from(cube_root(a)), (a as f64).cbrt());
+            assert!((root - exact).abs() < 1.0, "{a}: {root}");
+        }
+    }
+
     #[test]
     fn steps_count_acknowledged_segments() {
         let mut growth = CwndGrowth::new(Arithmetic::Linux);

@@ -55,6 +55,7 @@ impl WindowedMax {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
 
     #[test]
     fn keeps_the_largest_of_ten() {
@@ -83,5 +84,25 @@ mod tests {
         let mut max = WindowedMax::default();
         max.update(10, 0, 100);
         assert_eq!(max.update(10, 30, 1), 1);
+    }
+
+    /// All sequences of seven values up to 3 at distances of 1 or 3, with a window of 8. The maximum is never below the newest value, never above the largest of the
+    /// window, and the largest itself while nothing has expired.
+    #[test]
+    fn exhaustive_values_stay_within_the_window() {
+        every_word(8, 7, |word| {
+            let (mut max, mut seen, mut at) = (WindowedMax::default(), Vec::<(u64, u64)>::new(), 0);
+            for letter in word {
+                at += if letter / 4 == 0 { 1 } else { 3 };
+                let value = u64::from(letter % 4);
+                let got = max.update(8, at, value);
+                seen.push((at, value));
+                let recent = seen.iter().filter(|s| at - s.0 <= 8).map(|s| s.1).max().unwrap_or(0);
+                assert!(value <= got && got <= recent, "{word:?} at {at}: {got}");
+                let all = seen.iter().map(|s| s.1).max().unwrap_or(0);
+                assert!(at - seen[0].0 > 8 || got == all, "{word:?} at {at}: {got}");
+                assert_eq!(got, max.get());
+            }
+        });
     }
 }

@@ -306,6 +306,7 @@ pub(super) fn doubled(list: Box<[GatheredPacket]>) -> Box<[GatheredPacket]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
     use forebay_types::Rng;
 
     /// Packets of `links` links, each in order, with many equal times.
@@ -338,6 +339,28 @@ mod tests {
             sorter.sort(&mut packets, Time([20, 1 << 39][round as usize % 2]), ties);
             let places = |list: &[GatheredPacket]| list.iter().map(|h| h.packet).collect::<Vec<_>>();
             assert_eq!(places(&packets), places(&expected), "round {round}");
+        }
+    }
+
+    /// All sets of six packets at three times, of links with one of two previous arrivals: sorted as by the standard library, with both rules for ties.
+    #[test]
+    fn exhaustive_packets_are_sorted() {
+        let packets: Vec<Packet> =
+            (0..6).map(|i| Packet { conn: forebay_types::ConnSlot::new(i), ..Packet::default() }).collect();
+        let mut sorter = ArrivalSorter::default();
+        for ties in [Ties::Drawn, Ties::Index].map(|rule| TieBreaker::new(rule, 9)) {
+            every_word(6, 6, |word| {
+                let gathered = |(i, letter): (usize, &u8)| GatheredPacket {
+                    key: u64::from(letter % 3) << PORT_BITS,
+                    packet: &raw const packets[i],
+                    last_arrival: Time(u64::from(letter / 3)),
+                };
+                let mut sorted: Vec<GatheredPacket> = word.iter().enumerate().map(gathered).collect();
+                let mut expected = sorted.clone();
+                expected.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| ties.order(a, b)));
+                sorter.sort(&mut sorted, Time(20), ties);
+                assert!(sorted.iter().map(|p| p.packet).eq(expected.iter().map(|p| p.packet)), "{word:?}");
+            });
         }
     }
 }

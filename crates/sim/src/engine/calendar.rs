@@ -291,6 +291,7 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
 
     /// Two calendars, one of which passes its marks to the other, activate the same nodes in the same windows as one that has all marks, also if
     /// marks are set in between.
@@ -384,5 +385,29 @@ mod tests {
             calendar.finish();
             assert!(calendar.advance(TimeOrNever::NEVER) && calendar.start == Time(8 * length) && calendar.take(0) == 1);
         }
+    }
+
+    /// Calendar: all sets of three marks, one for each of three nodes, at twelve times in the near windows, at their edges and far beyond the span. Each
+    /// node is run in the window that holds its time, and in no other.
+    #[test]
+    fn exhaustive_marks_run_in_their_window() {
+        const LENGTH: u64 = 10;
+        let times = [0, 9, 10, 11, 19, 20, 25, 10 * (SPAN - 1), 10 * SPAN - 1, 10 * SPAN, 10 * SPAN + 1, 30 * SPAN + 5];
+        every_word(times.len() as u8, 3, |word| {
+            let mut calendar = Calendar::new(3, Time(LENGTH));
+            let time = |node: usize| times[usize::from(word[node])];
+            (0..3).for_each(|node| calendar.mark(NodeId::new(node as u32), Time(time(node))));
+            let mut pending = vec![0, 1, 2];
+            while calendar.advance(TimeOrNever::NEVER) {
+                let bits = calendar.take(0);
+                for node in (0..3).filter(|node| bits >> node & 1 == 1) {
+                    let window = calendar.start.0..calendar.end.0;
+                    assert!(window.contains(&time(node)), "{word:?}: node {node} in {window:?}");
+                    pending.retain(|other| *other != node);
+                }
+                calendar.finish();
+            }
+            assert!(pending.is_empty(), "{word:?}: {pending:?} never run");
+        });
     }
 }

@@ -42,3 +42,20 @@ impl Iterator for NodeSet {
         Some(NodeId::new(self.word << 6 | bit))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All sets of 16 adjacent nodes, at both ends of a word: each node once, in order.
+    #[test]
+    fn exhaustive_sets_are_listed_in_order() {
+        for (word, shift) in [(0, 0), (3, 24), (7, 48)] {
+            for bits in 0..1_u64 << 16 {
+                let expected = (0..16).filter(|i| bits >> i & 1 == 1).map(|i| NodeId::new(64 * word + shift + i));
+                assert!(NodeSet::new(word as usize, bits << shift).eq(expected), "{bits:b}");
+                assert_eq!(NodeSet::new(word as usize, bits << shift).is_empty(), bits == 0);
+            }
+        }
+    }
+}

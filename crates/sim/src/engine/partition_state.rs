@@ -7,7 +7,7 @@ use super::connection::FirstMessage;
 use super::fabric::DelayedPacket;
 use super::host::TimerKind;
 use super::woken::WokenProcesses;
-use crate::net::packet::Packet;
+use crate::net::packet::{Packet, flag};
 use crate::net::port::Departure;
 use forebay_apps::{Notice, OpenSpec};
 use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Time};
@@ -106,6 +106,16 @@ impl PartitionState {
     #[inline(never)]
     pub(super) fn drop_packet(&mut self, packet: &Packet) {
         self.dropped.push(DroppedPacket { conn: packet.conn, generation: packet.generation() });
+        self.end_awaited(packet);
+    }
+
+    /// Notes that a packet has arrived or is lost, which ends work if it is an awaited datagram.
+    #[inline]
+    pub(super) fn end_awaited(&mut self, packet: &Packet) {
+        if packet.has(flag::AWAITED) {
+            self.open -= 1;
+            self.end_work(packet.arrival);
+        }
     }
 
     /// Notes that work ended at `now`.

@@ -114,4 +114,23 @@ mod tests {
                 && !Generation::new(5).with_shim().receives_through_shim(other.generation())
         );
     }
+
+    /// All generations and all numbers of packets: an endpoint takes exactly the packets of its number, by exactly one of the three ways.
+    #[test]
+    fn exhaustive_numbers_reach_their_endpoint() {
+        for own in 0..64 {
+            let plain = Generation::new(own);
+            for endpoint in [plain, plain.with_shim(), plain.with_reverse(), Generation::RETIRED] {
+                assert_eq!(Generation::from_bits(endpoint.bits()), endpoint);
+                for number in 0..64 {
+                    let ways =
+                        [endpoint.receives(number), endpoint.receives_through_shim(number), endpoint.receives_both_ways(number)];
+                    let expected = endpoint != Generation::RETIRED && number == own;
+                    assert_eq!(ways.iter().filter(|way| **way).count(), usize::from(expected), "{endpoint:?} and {number}");
+                    assert!(!ways[1] || endpoint.has_shim(), "{endpoint:?}");
+                    assert!(!ways[2] || endpoint.has_reverse(), "{endpoint:?}");
+                }
+            }
+        }
+    }
 }

@@ -33,6 +33,8 @@ pub mod flag {
     pub const URGENT: u8 = 128;
     /// A datagram of an unresponsive source: no TCP segment has both flags.
     pub const DATAGRAM: u8 = SYN | FIN;
+    /// On a datagram: its source ends, and a run without duration waits until it has arrived or is lost.
+    pub const AWAITED: u8 = DATAGRAM | PUSH;
 }
 
 /// ECN field of the IP header and number of the connection's generation, which identifies late packets of closed connections, in one byte.

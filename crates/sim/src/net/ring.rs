@@ -217,6 +217,7 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
     use crate::net::packet::{CONTINUES, SackBlocks};
     use std::collections::VecDeque;
 
@@ -262,6 +263,46 @@ mod tests {
                 ring.advance(ring.next(ring.head()));
             }
             assert_eq!(ring.is_empty(), model.is_empty());
+        }
+    }
+
+    /// Ring: all words of nine operations on the smallest ring, from positions around the wrap: the same packets as a list, in order, with their SACK
+    /// blocks.
+    #[test]
+    fn exhaustive_operations_match_vec_deque() {
+        for begin in [0, u32::MAX - 3, u32::MAX] {
+            every_word(3, 9, |word| {
+                let mut ring = Ring::new(4);
+                (ring.head, ring.tail, ring.stop) = (begin, begin, begin.wrapping_add(ring.mask));
+                let mut model: VecDeque<(u32, bool)> = VecDeque::new();
+                for (seq, letter) in (0..).zip(word) {
+                    if *letter == 0 {
+                        if let Some((seq, ext)) = model.pop_front() {
+                            assert_eq!(ring.packet(ring.head()).seq, seq, "{word:?}");
+                            assert_eq!(ring.extra(ring.head()), ext.then(|| blocks(seq)).as_ref(), "{word:?}");
+                            ring.advance(ring.next(ring.head()));
+                        }
+                    } else {
+                        let ext = *letter == 2;
+                        if !ring.has_room() {
+                            ring.make_room(ring.head());
+                        }
+                        let flags = if ext { flag::EXT } else { 0 };
+                        ring.push(&Packet { seq, flags, ..Packet::default() }, Time::ZERO, Codepoint::NotEct, |_| {});
+                        if ext {
+                            ring.push_extra(&blocks(seq));
+                        }
+                        model.push_back((seq, ext));
+                    }
+                    assert_eq!(ring.is_empty(), model.is_empty(), "{word:?}");
+                }
+                let mut at = ring.head();
+                for (seq, ext) in model {
+                    assert_eq!((ring.packet(at).seq, ring.extra(at)), (seq, ext.then(|| blocks(seq)).as_ref()), "{word:?}");
+                    at = ring.next(at);
+                }
+                assert_eq!(at, ring.tail(), "{word:?}");
+            });
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag, service};
 use forebay_types::Time;
 
 impl Sender {
-    /// Makes a closed endpoint the source of datagrams. It has no window and no timer.
-    pub fn unresponsive(&mut self, d: Datagram) {
+    /// Makes a closed endpoint the source of datagrams. It has no window and no timer. `awaited`: the run waits for its datagrams.
+    pub fn unresponsive(&mut self, d: Datagram, awaited: bool) {
         self.tx.set_template(Packet {
-            flags: flag::DATAGRAM,
+            flags: if awaited { flag::AWAITED } else { flag::DATAGRAM },
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),

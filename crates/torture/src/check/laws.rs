@@ -5,8 +5,8 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{EventKind, FlowRow, PortRow};
-use forebay_experiment::traffic::WorkloadKind;
 use forebay_types::Time;
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 /// An invariant that does not hold, with the row in which.
@@ -37,9 +37,7 @@ pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {
         port_row(r, p, port, (warm, exact))?;
     }
     network(r, warm)?;
-    // A run of datagrams alone ends with the last one that is sent, before a link can fail under it.
-    let datagrams = config.duration.is_none() && config.workloads.iter().any(|w| matches!(w.kind, WorkloadKind::Udp { .. }));
-    if !warm && !datagrams {
+    if !warm {
         failures(r)?;
     }
     if config.observe.timeouts {
@@ -129,11 +127,28 @@ fn port_row(r: &Report, p: &PortRow, port: &PortConfig, (warm, exact): (bool, bo
     Ok(())
 }
 
-/// Each timeout and probe that a message counts has a row. A SYN or FIN without a message has one too.
-fn timeouts(r: &Report) -> Result<(), String> {
-    let counted: usize = r.flows.iter().map(|f| (f.rtos + f.syn_rtos + f.tlps) as usize).sum();
-    let rows = r.timeouts.len();
-    if rows >= counted { Ok(()) } else { Err(format!("messages count timeouts that have no row: {counted}, and {rows} rows")) }
+/// Each timeout and probe that a message counts has a row. The other rows are of a SYN, FIN or window probe while the connection has no message: they
+/// belong to none.
+pub(super) fn timeouts(r: &Report) -> Result<(), String> {
+    let counted: u64 = r.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos + f.tlps)).sum();
+    let mut alone: HashMap<u64, Vec<u64>> = HashMap::new();
+    let mut rows = 0;
+    for t in r.timeouts.iter() {
+        match t.flow_id {
+            Some(_) => rows += 1,
+            None => alone.entry(t.conn_id).or_default().push(t.time_ps),
+        }
+    }
+    if rows != counted {
+        return Err(format!("messages count {counted} timeouts, and {rows} have rows"));
+    }
+    for f in &r.flows {
+        let waits = |time: &u64| f.start.0 < *time && f.acked.ps().is_none_or(|acked| acked > *time);
+        if alone.get(&f.conn_id).is_some_and(|times| times.iter().any(waits)) {
+            return broken("a message does not count a timeout of its connection", f);
+        }
+    }
+    Ok(())
 }
 
 /// Packets that failures lose are counted at ports, and as events.

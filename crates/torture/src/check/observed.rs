@@ -1,6 +1,6 @@
 //! Invariants of what is observed while a run goes on: samples of senders, packets, queues and timeouts.
 
-use super::laws::broken;
+use super::laws::{broken, timeouts};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::report::Report;
@@ -25,6 +25,7 @@ pub(super) fn of_everything(config: &Experiment) -> Experiment {
 pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {
     senders(config, r)?;
     packets(config, r)?;
+    timeouts(r)?;
     let mut clock = 0;
     for t in r.timeouts.iter() {
         if t.time_ps < clock {

@@ -132,4 +132,16 @@ mod tests {
             x *= 1.01;
         }
     }
+
+    /// All cubes of whole numbers up to 2^16: the root is exact to the last digits, and grows.
+    #[test]
+    fn exhaustive_cubes_have_their_root() {
+        let mut before = 0.0;
+        for n in 1..=1_u64 << 16 {
+            let root = cbrt((n * n * n) as f64);
+            assert!((root / n as f64 - 1.0).abs() < 1e-15, "{n}: {root}");
+            assert!(root > before, "{n}");
+            before = root;
+        }
+    }
 }

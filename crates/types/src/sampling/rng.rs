@@ -113,4 +113,38 @@ mod tests {
         let mean = (0..n).map(|_| r.below(10) as f64).sum::<f64>() / f64::from(n);
         assert!((mean - 4.5).abs() < 0.05, "{mean}");
     }
+
+    /// The finalizer is a bijection: for all values of any 16 adjacent bits, the result leads back to them. The inverse undoes its steps from the last
+    /// to the first.
+    #[test]
+    fn exhaustive_inputs_are_mixed_without_collision() {
+        let unshift = |z: u64, by: u32| (0..64 / by).fold(z, |guess, _| z ^ (guess >> by));
+        // The inverse of an odd number modulo 2^64, by Newton's method.
+        let inverse = |odd: u64| (0..6).fold(odd, |x, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x))));
+        let unmix = |z: u64| {
+            let z = unshift(z, 31).wrapping_mul(inverse(0x94D0_49BB_1331_11EB));
+            unshift(unshift(z, 27).wrapping_mul(inverse(0xBF58_476D_1CE4_E5B9)), 30)
+        };
+        for shift in [0, 8, 16, 24, 32, 40, 48] {
+            for bits in 0..1_u64 << 16 {
+                assert_eq!(unmix(mix(bits << shift)), bits << shift);
+            }
+        }
+    }
+
+    /// All limits up to 300, with the smallest and largest random bits among others: below the limit, and every number is reached.
+    #[test]
+    fn exhaustive_limits_are_kept() {
+        for n in 1..=300_u64 {
+            let mut seen = vec![false; n as usize];
+            // The first result of this state is its second word rotated, here the bits themselves.
+            let with = |bits: u64| Rng::from_state([0, 0, 0, bits.rotate_right(23)]);
+            for step in 0..=4 * n {
+                let bits = (u128::from(u64::MAX) * u128::from(step) / u128::from(4 * n)) as u64;
+                assert_eq!(with(bits).next_u64(), bits);
+                seen[with(bits).below(n) as usize] = true;
+            }
+            assert!(seen.iter().all(|s| *s), "below {n}");
+        }
+    }
 }

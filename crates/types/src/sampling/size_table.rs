@@ -105,6 +105,10 @@ impl SizeTable {
         }
         let mut points: Vec<(f64, f64)> = Vec::with_capacity(rows.len());
         for (number, size, p) in rows {
+            // Rounding of a generator may exceed 1 by a little.
+            if p / scale > 1.0 + 1e-6 {
+                return Err(err(number, format!("the probability {p} is above that of the last row, {last}")));
+            }
             let p = (p / scale).min(1.0);
             if let Some(&(s0, p0)) = points.last()
                 && (size < s0 || p < p0)
@@ -134,11 +138,11 @@ impl SizeTable {
         (size.ceil() as u64).max(1)
     }
 
-    /// Mean in bytes by the trapezoid rule, with an atom at the first size if its probability is above 0.
+    /// Mean in bytes by the trapezoid rule, with an atom at the first size if its probability is above 0; at least 1, as each size is.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
         let segments = self.points.windows(2).map(|w| (w[1].1 - w[0].1) * (w[0].0 + w[1].0) / 2.0).sum::<f64>();
-        first.0 * first.1 + segments
+        (first.0 * first.1 + segments).max(1.0)
     }
 
     /// P(size <= `bytes`).
@@ -216,5 +220,12 @@ mod tests {
         }
         let e = SizeTable::parse("0 0\n5 0.5\n4 1\n", "a.cdf").unwrap_err();
         assert_eq!((e.line, e.to_string().starts_with("a.cdf:3:")), (3, true));
+    }
+
+    #[test]
+    fn mean_is_at_least_a_byte() {
+        assert_eq!(SizeTable::parse("0 1\n1 1\n", "t").unwrap().mean(), 1.0);
+        let refused = SizeTable::parse("0 1.1162\n1 1\n", "t").unwrap_err().to_string();
+        assert!(refused.contains("t:1") && refused.contains("above that of the last row"), "{refused}");
     }
 }

@@ -77,4 +77,26 @@ mod tests {
             }
         }
     }
+
+    /// All lists of up to four sizes up to 3, totals up to 24 and minimums up to 3. The sum is exact, and no piece is below the minimum. A larger size
+    /// never has a smaller piece by more than the rounding.
+    #[test]
+    fn exhaustive_lists_are_split_exactly() {
+        for count in 1..=4_u32 {
+            for number in 0..4_u64.pow(count) {
+                let sizes: Vec<u64> = (0..count).map(|i| number / 4_u64.pow(i) % 4).collect();
+                for least in 0..=3 {
+                    for total in least * u64::from(count)..=24 {
+                        let pieces = split(total, &sizes, least);
+                        assert_eq!(pieces.iter().sum::<u64>(), total, "{sizes:?} of {total}, at least {least}");
+                        assert!(pieces.iter().all(|p| *p >= least), "{sizes:?} of {total}, at least {least}: {pieces:?}");
+                        for (a, b) in sizes.iter().zip(&pieces) {
+                            let larger = sizes.iter().zip(&pieces).filter(|(size, _)| *size > a);
+                            assert!(larger.clone().all(|(_, piece)| piece + 1 >= *b), "{sizes:?} of {total}: {pieces:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

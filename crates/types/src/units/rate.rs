@@ -77,4 +77,21 @@ mod tests {
         assert!("100Tbps".parse::<Rate>().is_err());
         assert!("fast".parse::<Rate>().is_err());
     }
+
+    /// All sizes up to 2000 bytes at 40 rates: within a picosecond and the rounding of the inverse of the exact time, and a longer packet never takes
+    /// less.
+    #[test]
+    fn exhaustive_sizes_take_their_time() {
+        for rate in [1, 10, 25, 33, 40, 100, 400, 777].into_iter().flat_map(|r| [3, 6, 8, 9, 11].map(|e| r * 10_u64.pow(e))) {
+            let mut before = Time::ZERO;
+            for bytes in 0..=2_000_u64 {
+                let time = Rate(rate).tx_time(bytes);
+                let exact = 8e12 * bytes as f64 / rate as f64;
+                let most = 1.0 + bytes as f64 / 65_536.0;
+                assert!((time.0 as f64 - exact).abs() <= most, "{bytes} bytes at {rate}: {time:?} and {exact}");
+                assert!(time >= before, "{bytes} bytes at {rate}");
+                before = time;
+            }
+        }
+    }
 }

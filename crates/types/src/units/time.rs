@@ -206,4 +206,24 @@ mod tests {
             assert!(bad.parse::<Time>().is_err(), "{bad}");
         }
     }
+
+    /// All times up to 400 ps and ticks up to 40 ps: the smallest multiple that is not below.
+    #[test]
+    fn exhaustive_times_round_up() {
+        for (time, tick) in (0..=400).flat_map(|time| (1..=40).map(move |tick| (time, tick))) {
+            let rounded = Time(time).round_up(Time(tick)).0;
+            assert!(rounded.is_multiple_of(tick) && rounded >= time && rounded - time < tick, "{time} by {tick}: {rounded}");
+        }
+    }
+
+    /// All numbers up to 2000 in each unit are printed so that they are read again.
+    #[test]
+    fn exhaustive_times_are_read_as_printed() {
+        for unit in [1, 10, 1_000, 1_000_000, 100_000_000, 1_000_000_000, 1_000_000_000_000] {
+            for number in 0..2_000 {
+                let time = Time(number * unit);
+                assert_eq!(time.to_string().parse::<Time>(), Ok(time));
+            }
+        }
+    }
 }

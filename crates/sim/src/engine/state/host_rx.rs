@@ -144,6 +144,7 @@ impl SimState {
             return;
         }
         let (now, conn) = (p.arrival, p.conn);
+        self.partition.end_awaited(p);
         let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
         if !W::SHIM && receiver.takes_unordered_fast_path(p) {
             receiver.receive_fast_unordered(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));

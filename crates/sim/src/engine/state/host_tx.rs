@@ -163,7 +163,8 @@ impl SimState {
     /// Prepares a source of datagrams. Between windows only, as [`SimState::connect`].
     pub(crate) fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
         let conn = self.prepare(spec);
-        self.connections.sender_mut(conn).unresponsive(datagram);
+        let awaited = self.awaits_datagrams[spec.app];
+        self.connections.sender_mut(conn).unresponsive(datagram, awaited);
         self.connections.get_mut(conn).datagrams = true;
         conn
     }
@@ -188,6 +189,9 @@ impl SimState {
         let src = self.connections.get(conn).src;
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[src], now);
         self.connections.sender_mut(conn).datagram(now, &mut nic);
+        if self.awaits_datagrams[self.connections.get(conn).app] {
+            self.partition.open += 1;
+        }
     }
 
     /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgements.

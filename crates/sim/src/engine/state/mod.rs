@@ -45,6 +45,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::network::Network;
+use forebay_experiment::traffic::End;
 use forebay_experiment::writes::Writes;
 use forebay_types::{AppId, GroupId, IndexVec, NodeId, PortId, Time, TimeOrNever};
 use host_table::HostTable;
@@ -73,6 +74,8 @@ pub(crate) struct SimState {
     accept_queues: AcceptQueues,
     /// Calls with which each application writes a message.
     writes: IndexVec<AppId, Writes>,
+    /// Applications whose datagrams the run waits for: their sources end, and the run has no duration.
+    awaits_datagrams: IndexVec<AppId, bool>,
     failures: Option<Box<Failures>>,
     link_changes: LinkChanges,
     /// Division of the run among processes.
@@ -143,6 +146,7 @@ impl SimState {
             measurement: Measurement::new(config, tcp.len(), partition.calendar.length()),
             accept_queues: AcceptQueues::new(config.workloads.iter().map(|w| w.listen), network.nodes.len()),
             writes: config.workloads.iter().map(|w| w.writes).collect(),
+            awaits_datagrams: config.workloads.iter().map(|w| config.duration.is_none() && w.kind.end() == End::Finite).collect(),
             tcp: Arena::new(tcp),
             network: Arc::new(network.clone()),
             metrics: Arc::default(),
@@ -202,9 +206,10 @@ impl SimState {
         self.partition.worked()
     }
 
-    /// Ends the run at the time at which its last work ended, which lies in its last window.
+    /// Ends the run at the time at which its last work ended, which lies in its last window: a datagram that a failing link loses would have arrived
+    /// later.
     pub(super) fn end_with_work(&mut self) {
-        self.end = Some(self.worked().max(self.measurement.since));
+        self.end = Some(self.worked().min(self.partition.calendar.end).max(self.measurement.since));
     }
 
     /// Time of the next failure, repair, or change of a link or of forwarding tables.

@@ -83,6 +83,7 @@ impl SimState {
                 measurement: self.measurement.for_partition(),
                 accept_queues: self.accept_queues.share(),
                 writes: self.writes.clone(),
+                awaits_datagrams: self.awaits_datagrams.clone(),
                 window_shims: self.window_shims.share(),
                 failures: None,
                 link_changes: LinkChanges::new(&Faults::default()),

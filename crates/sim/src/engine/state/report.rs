@@ -161,8 +161,7 @@ impl SimState {
                 cut_waiting: e.cut_waiting,
                 cut_flying: e.cut_flying,
                 corrupted: e.damaged,
-                // The last window may reach beyond the end of the work, and so of the measured time.
-                queue_mean_pkts: (s.sojourn.saturating_sub(future) as f64 / measured.0 as f64).min(e.max_pkts.into()),
+                queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured.0 as f64,
                 queue_max_pkts: e.max_pkts,
                 queue_percentiles: port.observer().map(|o| [0.5, 0.95, 0.99].map(|p| o.percentile(p))),
                 busy: (busy_ps as f64 / measured.0 as f64).min(1.0),

@@ -146,6 +146,7 @@ fn zeroed(words: usize) -> *mut u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
     use forebay_types::Rng;
 
     #[test]
@@ -191,5 +192,33 @@ mod tests {
     #[should_panic(expected = "a change of a queue lies outside the interval from 100 to 50 ps")]
     fn end_before_the_start_panics() {
         OccupancyTimes::new(Time(100), 0, 4).times(Time(50), 0);
+    }
+
+    /// Occupancy: all walks of seven steps, each up or down after 0, 1 or 3 ps: the time at each length is that of a simple count.
+    #[test]
+    fn exhaustive_walks_have_their_times() {
+        every_word(6, 7, |word| {
+            let mut occupancy = OccupancyTimes::new(Time(100), 1, 8);
+            let (mut expected, mut length, mut now) = ([0; 9], 1_u32, 100);
+            for letter in word {
+                let wait = [0, 1, 3][usize::from(letter / 2)];
+                expected[length as usize] += wait;
+                now += wait;
+                if letter % 2 == 0 {
+                    // SAFETY: there is room for the eight packets of the longest walk.
+                    unsafe { occupancy.grow(length, Time(now)) };
+                    length += 1;
+                } else if length > 0 {
+                    length -= 1;
+                    // SAFETY: as above.
+                    unsafe { occupancy.shrink(length, Time(now)) };
+                }
+            }
+            let mut times = occupancy.times(Time(now + 2), length);
+            expected[length as usize] += 2;
+            assert!(times[9.min(times.len())..].iter().all(|t| *t == 0), "{word:?}");
+            times.resize(9, 0);
+            assert_eq!(times, expected, "{word:?}");
+        });
     }
 }

@@ -91,6 +91,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
 
     const US: Time = Time::from_us(1);
 
@@ -126,5 +127,32 @@ mod tests {
         assert!(!p.holds_back(US), "not yet ten segments");
         p.sent(US, 8 * 1250, 8, rate);
         assert_eq!(p.next(), US * 81);
+    }
+
+    /// All patterns of six departures of one or two segments, as early as permitted or up to 30 us later. From the tenth segment on, packets leave at
+    /// most at twice the rate, by the credit of late ones.
+    #[test]
+    fn exhaustive_departures_keep_the_rate() {
+        let rate = Rate(1_000_000_000);
+        every_word(8, 6, |word| {
+            let (mut p, mut now) = (Pacer::default(), US);
+            p.sent(now, 1250 * UNPACED, UNPACED, rate);
+            let mut left = Vec::new();
+            for letter in word {
+                let segments = u64::from(letter % 2) + 1;
+                now = now.max(p.next()) + US * (10 * u64::from(letter / 2));
+                assert!(!p.holds_back(now), "{word:?}");
+                p.sent(now, 1250 * segments, segments, rate);
+                left.push((now, segments));
+            }
+            for (i, first) in left.iter().enumerate() {
+                let mut time = Time::ZERO;
+                for next in &left[i..] {
+                    // Each pause is at least half of its packets' time.
+                    assert!(next.0 - first.0 >= time / 2, "{word:?}: {left:?}");
+                    time += rate.tx_time(1250 * next.1);
+                }
+            }
+        });
     }
 }

@@ -63,6 +63,7 @@ impl Prr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
 
     /// RFC 6937 section 4: one loss in 20 segments, ssthresh 10: 19 ACKs release 10 or 11 segments, evenly spread.
     #[test]
@@ -81,5 +82,31 @@ mod tests {
         let total: u64 = sent.iter().sum();
         assert!((10..=11).contains(&total), "{sent:?}");
         assert!(sent.iter().all(|&n| n <= 1), "{sent:?}");
+    }
+
+    /// All sequences of six ACKs of zero to two segments, with eight segments outstanding and one lost, for thresholds of 1 to 8. While the pipe is
+    /// above the threshold, at most a proportional part of the delivered segments is sent (RFC 6937 section 3). Otherwise at most a segment more than
+    /// was delivered is sent, and the pipe stays at or below the threshold.
+    #[test]
+    fn exhaustive_acks_send_in_proportion() {
+        for ssthresh in 1..=8_u64 {
+            every_word(3, 6, |word| {
+                let (mut prr, mut pipe, mut delivered, mut out) = (Prr::begin(8), 7_u64, 0, 0);
+                for letter in word {
+                    let acked = u64::from(*letter).min(pipe);
+                    (pipe, delivered) = (pipe - acked, delivered + acked);
+                    let sent = prr.on_ack(acked, pipe, ssthresh, 1);
+                    prr.on_send(sent, 1);
+                    out += sent;
+                    if pipe > ssthresh {
+                        assert!(out <= (delivered * ssthresh).div_ceil(8), "{word:?} to {ssthresh}: {out} of {delivered}");
+                    } else {
+                        assert!(pipe + sent <= ssthresh, "{word:?} to {ssthresh}: {pipe} and {sent}");
+                        assert!(sent <= (delivered + sent).saturating_sub(out).max(acked) + 1, "{word:?} to {ssthresh}: {sent}");
+                    }
+                    pipe += sent;
+                }
+            });
+        }
     }
 }

@@ -250,6 +250,7 @@ fn smooth(c: &TcpConfig, before: Option<Time>, rtt: Time) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::every_word;
     use crate::tcp::profile::tests::config;
 
     #[test]
@@ -324,6 +325,34 @@ mod tests {
         for (n, (ms, rto, mean)) in (1..).zip(expected) {
             r.sample(&c, Time::from_ms(ms), Sent { snd_una: n * 1000, snd_nxt: n * 1000 + 4000 });
             assert_eq!((r.base_rto, r.rttvar.as_us()), (Time::from_ms(rto), mean), "ACK {n}");
+        }
+    }
+
+    /// All sequences of six samples of 10 us to 100 ms, on each stack: SRTT lies between the smallest and the largest sample, and the timeout between
+    /// its limits after any number of doublings.
+    #[test]
+    fn exhaustive_samples_keep_their_limits() {
+        for stack in ["ns2", "linux", "rfc"] {
+            let c = config(stack, "newreno");
+            every_word(4, 6, |word| {
+                let mut r = Rtt::new(&c);
+                let samples = word.iter().map(|l| [10, 400, 5_000, 100_000][usize::from(*l)]).map(Time::from_us);
+                let (mut least, mut most) = (Time::NEVER, Time::ZERO);
+                for sample in samples {
+                    r.sample(&c, sample, Sent::default());
+                    (least, most) = (least.min(sample), most.max(sample));
+                    let srtt = r.smoothed().or_never();
+                    // Linux counts eighths of a microsecond.
+                    let rounding = Time::from_us(1);
+                    assert!(srtt + rounding >= least && srtt <= most + rounding, "{stack}: {word:?}: {srtt}");
+                    assert_eq!(r.min(), least.into(), "{stack}: {word:?}");
+                    for times in 0..40 {
+                        let rto = r.doubled(&c, times);
+                        assert!(rto >= c.rto_min.min(c.rto_max) && rto <= c.rto_max, "{stack}: {word:?}: {rto}");
+                        assert!(rto >= r.base_rto(), "{stack}: {word:?}");
+                    }
+                }
+            });
         }
     }
 }

@@ -73,4 +73,22 @@ mod tests {
         }
         assert_eq!(a.offset(a.initial(), 0), -1);
     }
+
+    /// Sequence arithmetic: all distances within eight of each edge (0, 2^31 less one, and their negatives), for initial numbers and positions within
+    /// four of the edges of 32 bits. The offset of the number of an offset is that offset.
+    #[test]
+    fn exhaustive_edges_of_sequence_numbers() {
+        let around = |edge: u64, by: u64| (0..=2 * by).filter_map(move |i| (edge + i).checked_sub(by));
+        for isn in [0, 1 << 31, u64::from(u32::MAX)].into_iter().flat_map(|edge| around(edge, 4)) {
+            let numbers = Numbers::from_initial(isn as u32);
+            for near in [0, 1 << 31, 1 << 32, 3 << 32].into_iter().flat_map(|edge| around(edge, 4)) {
+                // Within 2^31, exclusive at the upper end.
+                for far in [0, (1 << 31) - 9].into_iter().flat_map(|edge| around(edge, 8)) {
+                    for offset in [near.checked_add(far), near.checked_sub(far)].into_iter().flatten() {
+                        assert_eq!(numbers.offset(numbers.wire(offset), near), offset as i64, "{isn} {near} {far}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -73,4 +73,21 @@ mod tests {
         assert_eq!(at(Time::from_us(300), 1_000), Time::from_ms(1_024));
         assert_eq!(expiry(Time::from_us(300), Time::from_us(40), Time::from_us(1)), Time::from_us(340));
     }
+
+    /// Timer wheel: all delays up to 600 ms from all times up to 600 ms. A timer never expires early, and late by at most a slot of its level; a longer
+    /// delay never expires earlier.
+    #[test]
+    fn exhaustive_timers_are_never_early() {
+        for now in 0..600 {
+            let mut before = Time::ZERO;
+            for delay in 0..600 {
+                let (set, wait) = (Time::from_ms(now), Time::from_ms(delay));
+                let at = expiry(set, wait, TICK);
+                let slot = TICK * (1 << width(delay));
+                assert!(at > set + wait && at <= set + wait + slot, "{now} and {delay}: {at}");
+                assert!(at >= before && at % slot == Time::ZERO, "{now} and {delay}: {at}");
+                before = at;
+            }
+        }
+    }
 }

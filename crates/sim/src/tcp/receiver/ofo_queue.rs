@@ -302,6 +302,7 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::{every_word, interval, offsets};
 
     const ONE: Segments = Segments { count: 1, size: 1000 };
     use forebay_types::Rng;
@@ -418,5 +419,31 @@ mod tests {
             }
             assert!(fast.0.is_none_or(|i| i.slots.len() <= spread as usize), "slots are used again");
         }
+    }
+
+    /// Reassembly: all sequences of four segments among the 15 intervals of five bytes. The queue has exactly the bytes that arrived, in disjoint
+    /// intervals, and the stream advances over exactly those without a hole.
+    #[test]
+    fn exhaustive_segments_are_reassembled() {
+        every_word(15, 4, |word| {
+            let (mut queue, mut arrived) = (OfoQueue::default(), 0_u64);
+            for number in word {
+                let (start, end) = interval(*number);
+                let duplicate = queue.find_duplicate(start, end).map_or(0, offsets);
+                assert_eq!(duplicate != 0, arrived & offsets((start, end)) != 0, "{word:?}");
+                assert_eq!(duplicate & !arrived, 0, "{word:?}");
+                queue.insert(start, end, ONE, true);
+                arrived |= offsets((start, end));
+                let held: Vec<u64> = queue.intervals().map(offsets).collect();
+                assert_eq!(held.iter().sum::<u64>(), arrived, "{word:?}: disjoint, and nothing else");
+                assert_eq!(queue.bytes(), u64::from(arrived.count_ones()), "{word:?}");
+                assert!(offsets(all(&queue)[0]) & offsets((start, end)) == offsets((start, end)), "{word:?}: the newest first");
+            }
+            for next in 0..=5 {
+                let reached = queue.clone().advance(next);
+                let in_order = (arrived >> next).trailing_ones();
+                assert_eq!(reached, next + u64::from(in_order), "{word:?} from {next}");
+            }
+        });
     }
 }

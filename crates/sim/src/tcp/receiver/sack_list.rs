@@ -69,6 +69,7 @@ impl SackList {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::every_word::{every_word, interval, offsets};
 
     fn all(r: &SackList) -> Vec<(u64, u64)> {
         r.iter().collect()
@@ -101,5 +102,30 @@ mod tests {
         assert!(r.misses_recent_blocks(50, 60) && !r.misses_recent_blocks(20, 22) && !r.misses_recent_blocks(40, 41));
         r.insert(50, 60);
         assert!(r.misses_recent_blocks(20, 22) && !r.misses_recent_blocks(60, 61) && !r.misses_recent_blocks(40, 41));
+    }
+
+    /// All sequences of four segments among the 15 intervals of five bytes: each block has only bytes that arrived, the first has the newest segment,
+    /// and no two blocks touch.
+    #[test]
+    fn exhaustive_segments_are_reported() {
+        every_word(15, 4, |word| {
+            let (mut list, mut arrived) = (SackList::default(), 0);
+            for number in word {
+                let (start, end) = interval(*number);
+                list.insert(start, end);
+                arrived |= offsets((start, end));
+                let blocks = all(&list);
+                assert!(blocks.len() <= MAX_BLOCKS && blocks[0].0 <= start && end <= blocks[0].1, "{word:?}: {blocks:?}");
+                assert!(blocks.iter().all(|b| offsets(*b) & !arrived == 0), "{word:?}: {blocks:?}");
+                let apart = |a: &(u64, u64), b: &(u64, u64)| a.1 < b.0 || b.1 < a.0;
+                assert!(blocks.iter().enumerate().all(|(i, a)| blocks[..i].iter().all(|b| apart(a, b))), "{word:?}: {blocks:?}");
+            }
+            for next in 0..=5 {
+                let mut rest = list;
+                rest.advance(next);
+                assert!(rest.iter().all(|b| b.0 > next), "{word:?} from {next}");
+                assert_eq!(rest.iter().count(), list.iter().filter(|b| b.0 > next).count(), "{word:?} from {next}");
+            }
+        });
     }
 }

@@ -3,6 +3,7 @@
 mod reference_model;
 
 use super::*;
+use crate::every_word::{every_word, interval};
 use forebay_types::{Rng, Time};
 use reference_model::Plain;
 
@@ -277,4 +278,47 @@ fn equals_a_plain_scoreboard() {
             both.step();
         }
     }
+}
+
+/// All sequences of four SACK blocks, cumulative ACKs and losses over five segments. Every counter matches the segments, and each byte is
+/// reported as delivered exactly once. The bytes in the network are those sent and neither delivered nor lost.
+#[test]
+fn exhaustive_acknowledgements_count_each_byte_once() {
+    // 15 blocks, five ACKs, five losses.
+    every_word(25, 4, |word| {
+        let (mut b, mut reported, mut una) = (board(5), 0_u64, 0_u64);
+        for &letter in word {
+            let mut newly = |_: u64, seg: &Seg| {
+                let bit = 1 << (seg.start / 100);
+                assert_eq!(reported & bit, 0, "{word:?}: a segment is delivered twice");
+                reported |= bit;
+            };
+            match letter {
+                0..15 => {
+                    let (start, end) = interval(letter);
+                    // Blocks below the cumulative ACK are D-SACKs, which the caller removes.
+                    if start >= una {
+                        let bytes = b.sack(100 * start, 100 * end, &mut newly);
+                        assert_eq!(bytes % 100, 0, "{word:?}");
+                    }
+                }
+                15..20 => {
+                    una = una.max(u64::from(letter) - 14);
+                    b.acknowledge(100 * una, &mut newly);
+                }
+                _ => {
+                    let index = (u64::from(letter) - 20).checked_sub(una).map(|i| i as usize);
+                    if let Some(index) = index.filter(|&i| i < b.len() && !b.get(i).is(SACKED)) {
+                        b.mark_lost(index);
+                    }
+                }
+            }
+            b.audit(false);
+            let flight = 500 - 100 * una;
+            let outstanding = b.iter().filter(|s| !s.is(SACKED | LOST)).count() as u64;
+            assert_eq!(b.pipe(flight), 100 * outstanding, "{word:?}");
+            let delivered = (0..5).filter(|at| *at < una || b.get((at - una) as usize).is(SACKED));
+            assert_eq!(reported, delivered.map(|at| 1_u64 << at).sum::<u64>(), "{word:?}");
+        }
+    });
 }
