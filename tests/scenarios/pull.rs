@@ -1,7 +1,4 @@
 //! ProBoSCIS on connections whose answers come from the host that accepts (pull traffic): lost first bursts, throttling, losses, and partitions.
-
-#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
-
 use forebay_experiment::rows::{FlowRow, PacketRow};
 use forebay_sim::run::{Cores, run_seeded};
 use forebay_tests::{Outcome, execute, resolve, rows, run};

@@ -5,6 +5,8 @@
 //! the duration that a run took. It also has the number of intervals that contain the value of long runs with other seeds. Each row is written as soon
 //! as it is known, and the same command continues an interrupted table: rows that are there are not computed again.
 
+#![expect(clippy::print_stdout, reason = "the rows of the table, as they become known")]
+
 use forebay_experiment::decisions::WorkItem;
 use forebay_runner::{Job, StopRequest, simulate};
 use forebay_scenario::{Resolved, Scenario};
