@@ -1,4 +1,5 @@
 //! ProBoSCIS on connections whose answers come from the host that accepts (pull traffic): lost first bursts, throttling, losses, and partitions.
+
 use forebay_experiment::rows::{FlowRow, PacketRow};
 use forebay_sim::run::{Cores, run_seeded};
 use forebay_tests::{Outcome, execute, resolve, rows, run};
