@@ -4,6 +4,7 @@ use crate::assign::Assign;
 use crate::listen::Listen;
 use crate::pattern::Pairs;
 use crate::rack_pairs::RackPairs;
+use crate::transport::Group;
 use crate::writes::Writes;
 use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
 
@@ -42,6 +43,38 @@ impl Workload {
     /// Checks that each of its connections gets one of `groups` transports, on a network of `nodes` nodes. The error is the reason.
     pub(crate) fn check_transport(&self, nodes: usize, groups: usize) -> Result<(), String> {
         self.transport.check(nodes, groups, &|see| self.kind.each_sender(see))
+    }
+
+    /// Reason why the workload cannot have a listening socket; `None` without one, or if it can.
+    pub fn listen_conflict(&self, groups: &IndexVec<GroupId, Group>) -> Option<String> {
+        self.listen?;
+        match self.kind {
+            WorkloadKind::Long { size: Some(_), .. } | WorkloadKind::Poisson { .. } | WorkloadKind::OnOff { .. } => {}
+            WorkloadKind::Replay { .. } | WorkloadKind::Requests { two_way: true, .. } => {}
+            WorkloadKind::Requests { .. } => {
+                return Some("a response has a connection of its own, which the server opens; with `two-way = true` clients open the connections".into());
+            }
+            WorkloadKind::Long { .. } => return Some("endless flows open their connections once; give them a `size`".into()),
+            WorkloadKind::Incast { .. } | WorkloadKind::Queries { .. } | WorkloadKind::Udp { .. } => {
+                return Some(
+                    "no client opens a connection to a server in it; legal kinds: long, on-off, poisson, replay, requests".into(),
+                );
+            }
+        }
+        let of_hosts = |see: &mut dyn FnMut(NodeId)| self.kind.each_sender(see);
+        let mut used = groups.enumerate().filter(|(id, _)| self.transport.uses(*id, &of_hosts)).map(|(_, group)| group);
+        used.find_map(|group| {
+            let name = &group.name;
+            match &group.tcp {
+                c if !c.is_linux() || !c.handshake => Some(format!(
+                    "the accept queue is that of Linux, and the transport `{name}` has another stack or no handshake; set `stack = \"linux\"`"
+                )),
+                c if !c.shims.is_empty() => {
+                    Some(format!("it is not built for connections with a shim, and `{name}` has `{}`", c.shims[0].name))
+                }
+                _ => None,
+            }
+        })
     }
 }
 

@@ -4,13 +4,15 @@
 use super::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use super::calendar::Calendar;
 use super::connection::FirstMessage;
-use super::fabric::DelayedPacket;
 use super::host::TimerKind;
 use super::woken::WokenProcesses;
-use crate::net::packet::{Packet, flag};
+use crate::net::packet::{Extra, Packet, flag};
 use crate::net::port::Departure;
 use forebay_apps::{Notice, OpenSpec};
-use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Time};
+use forebay_types::{AppId, ConnSlot, NodeId, PortId, QueryId, Time};
+
+/// Packet that a link delivers late, its SACK blocks, and the input for it.
+pub(super) type DelayedPacket = (PortId, Packet, Option<Extra>);
 
 /// An effect of one host on another. It is applied at the end of the window: nothing that it causes happens earlier.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@
 use super::Fabric;
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS};
 use crate::engine::partition_state::PartitionState;
-use crate::net::packet::{Extra, Packet};
+use crate::net::packet::Packet;
 use crate::net::ring::Ring;
 use forebay_experiment::faults::Faults;
 use forebay_types::{NodeId, PortId, Time};
@@ -43,9 +43,6 @@ impl Hold {
         (self.link, self.input)
     }
 }
-
-/// Packet that is held, its SACK blocks, and the input for it.
-pub(in crate::engine) type DelayedPacket = (PortId, Packet, Option<Extra>);
 
 impl Fabric {
     /// Delays the packets gathered at `node` that their links deliver later. Packets that arrive in the current window stay, with their new time. The

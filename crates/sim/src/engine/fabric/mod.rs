@@ -6,8 +6,6 @@
 mod forward;
 mod hold;
 
-pub(in crate::engine) use self::hold::DelayedPacket;
-
 use self::hold::Hold;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
