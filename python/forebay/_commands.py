@@ -344,6 +344,23 @@ class _file:  # noqa: N801
 
 
 @dataclass(frozen=True)
+class Finding:
+    """Result of a criterion in one backend."""
+
+    world: str
+    """The backend."""
+    value: str
+    """Measured value, with its unit."""
+    band: str
+    """Legal values."""
+    verdict: str
+    """``"holds"``, ``"violated"``, ``"report"`` (without a legal range), ``"unknown"`` (not measured), ``"n/a"`` (does not
+    apply) or ``"refused"`` (the backend cannot run it)."""
+    scenarios: list[str]
+    """Scenarios of the runs."""
+
+
+@dataclass(frozen=True)
 class Criterion:
     """A criterion that :func:`referee` judged."""
 
@@ -351,16 +368,10 @@ class Criterion:
     """Document that has the criterion."""
     row: str
     """The criterion in words."""
-    value: str
-    """Measured value, with its unit."""
-    band: str
-    """Legal values."""
     source: str
     """Section of the document."""
-    verdict: str
-    """``"holds"``, ``"violated"``, ``"unknown"``, ``"report"`` (without a legal range) or ``"n/a"`` (does not apply)."""
-    scenarios: list[str]
-    """Scenarios of the runs."""
+    results: list[Finding]
+    """A result for each backend, in the order of :attr:`RefereeReport.worlds`."""
 
 
 @dataclass(frozen=True)
@@ -369,20 +380,20 @@ class RefereeReport:
 
     cc: str
     """The congestion control."""
-    world: str
-    """Backend of the runs."""
-    summary: str
-    """Numbers of criteria by verdict, a sentence."""
+    worlds: list[str]
+    """Backends of the runs."""
+    summary: list[str]
+    """Numbers of criteria by verdict, a sentence for each backend."""
     rows: list[Criterion]
     """All criteria."""
 
     @property
     def violated(self) -> list[Criterion]:
-        """The violated criteria."""
-        return [r for r in self.rows if r.verdict == "violated"]
+        """The criteria that are violated in a backend."""
+        return [r for r in self.rows if any(f.verdict == "violated" for f in r.results)]
 
     def __str__(self) -> str:
-        return self.summary
+        return "\n".join(self.summary)
 
 
 def referee(
@@ -395,7 +406,8 @@ def referee(
     cc : str
         Name of a congestion control in ``forebay list``.
     world : str, optional
-        Backend of the runs; default ``"sim"``.
+        Backends of the runs: ``"sim"``, ``"linux"`` or ``"sim,linux"``. By default both where the kernel is built and has
+        the congestion control, else ``"sim"``.
     threads : int, optional
         Criteria that are judged in parallel; one for each processor by default.
     out : path, optional
@@ -409,8 +421,8 @@ def referee(
     # The code 1 stands for violated criteria.
     said = _said("referee", cc, *_options(world=world, threads=threads, out=out), "--format=json", accepts=(0, 1))
     document = json.loads(said)
-    rows = [Criterion(**row) for row in document["rows"]]
-    return RefereeReport(document["cc"], document["world"], document["summary"], rows)
+    rows = [Criterion(**{**row, "results": [Finding(**f) for f in row["results"]]}) for row in document["rows"]]
+    return RefereeReport(document["cc"], document["worlds"], document["summary"], rows)
 
 
 def trace(

@@ -63,7 +63,8 @@ def test_advice_has_options(tmp_path: Path) -> None:
 
 def test_the_referee_convicts(cli: Cli) -> None:
     """`halving` never grows, which several criteria forbid."""
-    report = fb.referee("halving")
-    assert (report.cc, report.world) == ("halving", "sim")
+    report = fb.referee("halving", world="sim")
+    assert (report.cc, report.worlds) == ("halving", ["sim"])
     assert report.violated
-    assert {r.verdict for r in report.rows} <= {"holds", "violated", "unknown", "report", "n/a"}
+    assert str(report).startswith("halving in sim: ")
+    assert {f.verdict for r in report.rows for f in r.results} <= {"holds", "violated", "unknown", "refused", "report", "n/a"}

@@ -174,10 +174,13 @@ fn run_ends_with_its_work() {
     let report = ends(&many);
     let last = report.flows.iter().filter_map(|f| f.acked.get()).max().unwrap();
     assert_eq!((report.flows.len(), report.end), (300, last));
-    // Nothing is acknowledged: the run ends when the last source has nothing more to send, after its last packet at 990 us.
-    let udp = SPINES.replace("duration = \"4ms\"", "").replace(
-        "kind = \"long\"",
-        "kind = \"udp\"\npattern = \"pairwise\"\nrate = \"1Gbps\"\npacket = \"1250B\"\nstop = \"1ms\"",
-    );
-    assert_eq!(ends(&udp).end, Time::from_us(990));
+    // Nothing is acknowledged: the run ends when the last packet of the last source, which leaves at 990 us, has crossed four links of 1 us delay, each of
+    // which takes 1 us for 1250 bytes.
+    let udp = SPINES
+        .replace("duration = \"4ms\"", "")
+        .replace("cc = \"dctcp\"", "cc = \"dctcp\"\nhost = \"bare\"")
+        .replace("\"rack0\"", "\"h0\"")
+        .replace("\"rack1\"", "\"h8\"")
+        .replace("kind = \"long\"", "kind = \"udp\"\nrate = \"1Gbps\"\npacket = \"1250B\"\nstop = \"1ms\"");
+    assert_eq!(ends(&udp).end, Time::from_us(990 + 4 * 2));
 }
