@@ -174,8 +174,8 @@ fn run_ends_with_its_work() {
     let report = ends(&many);
     let last = report.flows.iter().filter_map(|f| f.acked.get()).max().unwrap();
     assert_eq!((report.flows.len(), report.end), (300, last));
-    // Nothing is acknowledged: the run ends when the last packet of the last source, which leaves at 990 us, has crossed four links of 1 us delay, each of
-    // which takes 1 us for 1250 bytes.
+    // Nothing is acknowledged: the run ends when the last packet, which leaves at 990 us, has arrived. It crosses four links. Each has a delay of 1 us and
+    // takes 1 us for 1250 bytes.
     let udp = SPINES
         .replace("duration = \"4ms\"", "")
         .replace("cc = \"dctcp\"", "cc = \"dctcp\"\nhost = \"bare\"")
