@@ -5,7 +5,7 @@ use crate::figure::Figure;
 use crate::interval::Interval;
 use crate::measure::{NotKnown, Span};
 use crate::ratio::{Paired, ratio, ratio_at};
-use crate::rule::{Change, Ended, Request, Stop, TWIN, round_trip, times, used_groups, warmup};
+use crate::rule::{Change, Ended, Request, Stop, TWIN, decision, round_trip, times, used_groups, warmup};
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::WorkItem;
 use forebay_types::{GroupId, Time};
@@ -140,23 +140,9 @@ impl<'a> Comparison<'a> {
             let Some(twins) = run_twins(until) else { return false };
             self.changes = Some(outcomes.iter().filter_map(|o| Some((o.key(), change(o, work, &twins, until)?))).collect());
         }
-        // Floors that are due to chance shrink while the runs go on.
-        let mut all = true;
-        for o in &outcomes {
-            let (Some(i), Some(change)) = (self.accurate(o), self.change(o)) else { continue };
-            let floor = change.floor(i.half_width(), now);
-            if floor > self.limit(o) * i.value {
-                all = false;
-                if floor >= change.change {
-                    self.ended = Some(Ended::Floor);
-                    return true;
-                }
-            }
-        }
-        if all {
-            self.ended = Some(Ended::Known);
-        }
-        all
+        let figures = outcomes.iter().filter_map(|o| Some((self.accurate(o)?, self.limit(o), self.change(o)?)));
+        self.ended = decision(figures, now);
+        self.ended.is_some()
     }
 }
 

@@ -210,25 +210,12 @@ impl Decisions for Rule<'_> {
         if !self.twin_ran && !self.measure_changes(&outcomes, &work, now) {
             return false;
         }
-        // Floors that are due to chance shrink while the run goes on.
-        let mut all = true;
-        for o in &outcomes {
-            let Some(i) = self.accurate(o) else { continue };
-            let Some((.., change)) = self.changes.iter().find(|(r, g, _)| (*r, *g) == (o.request, o.group)) else { continue };
-            let (floor, limit) =
-                (change.floor(i.half_width(), now), self.stop.known[o.request].within * self.share * i.value.abs());
-            if floor > limit {
-                all = false;
-                if floor >= change.change {
-                    self.ended = Some(Ended::Floor);
-                    return true;
-                }
-            }
-        }
-        if all {
-            self.ended = Some(Ended::Known);
-        }
-        all
+        let figures = outcomes.iter().filter_map(|o| {
+            let (.., change) = self.changes.iter().find(|(r, g, _)| (*r, *g) == (o.request, o.group))?;
+            Some((self.accurate(o)?, self.stop.known[o.request].within * self.share, *change))
+        });
+        self.ended = decision(figures, now);
+        self.ended.is_some()
     }
 }
 
@@ -236,6 +223,22 @@ impl std::fmt::Debug for Rule<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Rule").field("stop", &self.stop).field("ended", &self.ended).finish_non_exhaustive()
     }
+}
+
+/// Decision about runs whose figures are narrow enough at `now`: the interval of each, its largest half width as a fraction of the value, and its change
+/// between runs and twins. `None`: a floor that is due to chance is still too wide, and shrinks while the runs go on.
+pub(crate) fn decision(figures: impl Iterator<Item = (Interval, f64, Change)>, now: Time) -> Option<Ended> {
+    let mut ended = Some(Ended::Known);
+    for (interval, within, change) in figures {
+        let floor = change.floor(interval.half_width(), now);
+        if floor > within * interval.value.abs() {
+            if floor >= change.change {
+                return Some(Ended::Floor);
+            }
+            ended = None;
+        }
+    }
+    ended
 }
 
 /// Times of the decisions about a run of this duration, latest first.
