@@ -67,7 +67,7 @@ demo: $(BUILT) ## run scenarios/quickstart.toml: incast over web-search traffic 
 # Three rows of steps side by side: tools/side-by-side.mk.
 test: ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, real hosts, instruction counts
 	@echo "make test: three rows of steps side by side; what a step prints is shown when it ends"
-	@mkdir -p $(TARGET) && echo step,seconds,line >$(TARGET)/test-times.csv
+	@mkdir -p $(TARGET) && echo step,seconds,processor,line >$(TARGET)/test-times.csv
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --file=tools/side-by-side.mk every-step
 	@echo "make test: all steps passed. Seconds of each step (of each line: $(TARGET)/test-times.csv):" && tools/timed.sh table
 
