@@ -367,6 +367,70 @@ def first_window(t: Any) -> float:
     return 10.0 if np.isnan(window).all() else float(np.nanmean(window)) / 1460
 
 
+def pulled(run: Run, linux: Run) -> Rows:
+    """The testbed's sets with answers of servers: requests for small flows, by transport; the first set in a kernel, too."""
+    everywhere = {"workload.0.aggregators": "all", "workload.0.workers": ["h0", "h21", "h42", "h63"], "workload.0.count": 8}
+    sets: dict[str, tuple[str, dict[str, Any], int]] = {
+        "one-to-all, websearch, 2 answers a connection": ("pull-testbed.toml", {"workload.0.count": 6}, 8),
+        "one-to-all, websearch, 10 answers": ("pull-testbed.toml", {}, 3),
+        "one-to-all, datamining, 10 answers": ("pull-testbed.toml", {"workload.0.response": {"cdf": "datamining-100mb.cdf"}}, 3),
+        "all-to-all, websearch, 2 answers": ("pull-testbed.toml", everywhere, 3),
+        "one-to-all with background, 2 answers": ("pull-background.toml", {"workload.0.count": 6}, 3),
+    }
+    asked = {
+        (name, cc): run(file, {**changed, "transport.cc": SHIMMED[cc]}, seeds=seeds)
+        for name, (file, changed, seeds) in sets.items()
+        for cc in SHIMMED
+    }
+    first, (file, changed, _) = next(iter(sets.items()))
+    in_kernel = {cc: linux(file, {**changed, "transport.cc": SHIMMED[cc]}, seeds=3) for cc in SHIMMED}
+
+    def times(r: Result, measure: Callable[[Any], float]) -> list[float]:
+        """`measure` of the times from a request to the end of its answer, ms; of those cut off, the time until the end.
+
+        Without the first requests, which all clients send at the same instant.
+        """
+        found = []
+        for seed in range(r.seeds):
+            q = r.queries.where(run=seed)
+            q = q.rows((q["bytes"] <= SMALL_ANSWER) & (q["start_ns"] > FIRST_REQUESTS))
+            took = q["qct_ns"].astype(float)
+            end = r.manifests[seed]["runs"][0]["end_ns"]
+            found.append(measure(np.where(np.isnan(took), end - q["start_ns"], took) / 1e6))
+        return found
+
+    def probed(t: Any) -> float:
+        answers = t.rows((t["request"].astype(float) == 0) & (t["size_bytes"] <= 100_000))
+        return 100 * float((~np.isnan(answers["probes"].astype(float))).mean())
+
+    def above(v: Any) -> float:
+        return 100 * float((v > 200).mean())
+
+    what = ("mean [ms]", "less than without shim", "longest [ms]", "above 200 ms [%]", "answers with a train [%]")
+    what += ("Linux: mean [ms]", "Linux: above 200 ms [%]")
+    rows = [["set", "transport", *what]]
+    for (name, cc), r in asked.items():
+        plain, _, shim = cc.partition(" + ")
+        mean = times(r, np.mean)
+        saved = 100 * (1 - np.mean(mean) / np.mean(times(asked[name, plain], np.mean)))
+        cells = [
+            mean_text(mean),
+            f"{saved:.0f} %" if shim else "",
+            mean_text(times(r, np.max)),
+            mean_text(times(r, above)),
+            mean_text(r.per_run(probed)) if shim else "",
+            *(mean_text(times(in_kernel[cc], of)) if name == first else "" for of in (np.mean, above)),
+        ]
+        rows.append([name, cc, *cells])
+    return rows
+
+
+#: An answer of 100 KB and its request.
+SMALL_ANSWER = 100_100
+#: Start of the requests of `pull-testbed.toml`, ns, and a moment more, as hosts take time.
+FIRST_REQUESTS = 2_001_000_000
+
+
 def five_and_five(run: Run) -> Rows:
     """T_r of the sums of n DCTCP and n TCP flows under each queue."""
     files = {"step marking, K = 65": "fig03.toml", "RED": "fig04.toml", "CHOKe": "fig05.toml", "modified CHOKe": "fig06.toml"}
@@ -706,7 +770,7 @@ PAGES: dict[str, list[tuple[str, Table]]] = {
     "proboscis/parameters.md": [("proboscis", shim_parameters)],
     "proboscis/least-rto.md": [("proboscis", least_rto)],
     "proboscis/persistent.md": [("proboscis", connections)],
-    "proboscis/pull.md": [("proboscis", answers)],
+    "proboscis/pull.md": [("proboscis", answers), ("proboscis", pulled)],
     "coexistence/five-and-five.md": [("coexistence", five_and_five)],
     "coexistence/throughput-and-load.md": [("coexistence", aggregate), ("coexistence", by_load)],
     "incast-prin/tail-fragments.md": [("incast-prin", fragments)],

@@ -12,12 +12,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import _scorecard
+from . import _scorecard, _toml
 from ._scorecard import MARK
 from ._session import BROKEN, NAMED, REFUSED, STATED
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from ._paper import Paper
     from ._run import Scale
@@ -92,14 +93,62 @@ def read(paper: Path, world: str) -> dict[str, Row]:
     return {r.claim: r for r in rows}
 
 
-def told(rows: dict[str, Row], claims: int, without: int) -> str:
-    """Return a sentence with the number of claims that hold; `without` of them have nothing to run."""
+#: Key of `in-WORLD.toml` for claims without runs there.
+NOT_RUN = "not-run"
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """Claims that another world does not decide, for one reason."""
+
+    #: For a cell of the scorecard.
+    short: str
+    reason: str
+    claims: tuple[str, ...]
+
+
+def by_hand(paper: Path, world: str) -> dict[str, Any]:
+    """Read the reasons that are written by hand (`in-WORLD.toml`): of different verdicts by claim, and of claims without runs."""
+    path = paper / f"in-{world}.toml"
+    return _toml.read(path) if path.is_file() else {}
+
+
+def not_run(paper: Paper, world: str) -> list[NotRun]:
+    """Return the classes of claims without runs in a world.
+
+    Raises
+    ------
+    ValueError
+        A claim does not exist, has nothing to run, or is named twice.
+    """
+    classes = [
+        NotRun(c["short"], " ".join(c["reason"].split()), tuple(c["claims"]))
+        for c in by_hand(paper.folder, world).get(NOT_RUN, [])
+    ]
+    named = [name for c in classes for name in c.claims]
+    able = [name for name in paper.claims if paper.judges[name].uses]
+    wrong = [name for name in named if name not in able or named.count(name) > 1]
+    if wrong:
+        raise ValueError(f"in-{world}.toml: {NOT_RUN}: no such claim, nothing to run, or named twice: {', '.join(wrong)}")
+    return classes
+
+
+def told(rows: dict[str, Row], claims: int, without: int, named: int = 0) -> str:
+    """Return a sentence with the number of claims that hold.
+
+    `without` claims have nothing to run, and `named` are not run for a reason.
+    """
     ran = [r for r in rows.values() if r.ran]
     text = f"{sum(r.verdict in _GOOD for r in ran)} of {len(ran)} claims hold"
     refused = sum(r.verdict == REFUSED for r in rows.values())
     broken = sum(r.verdict == BROKEN for r in rows.values())
-    unknown = claims - without - len(rows)
-    missing = {"cannot be run there": refused, "failed": broken, "are unknown": unknown, "have nothing to run": without}
+    missing = {
+        "cannot be run there": refused,
+        "failed": broken,
+        "are not run": named,
+        "are unknown": claims - without - len(rows) - named,
+        "have nothing to run": without,
+    }
     text += "".join(f", {n} {what}" for what, n in missing.items() if n)
     both = sum(r.verdict in _GOOD and r.simulator in _GOOD for r in ran)
     here = sum(r.simulator in _GOOD for r in ran)
@@ -115,6 +164,7 @@ def lay(card: str, papers: list[Paper], world: str) -> str:
     head = f"in {world}"
     kept = {p.slug: rows for p in papers if (rows := read(p.folder, world))}
     by_slug = {p.slug: p for p in papers}
+    reasons = {p.slug: {name: c.short for c in not_run(p, world) for name in c.claims} for p in papers}
     lines: list[str] = []
     slug, column = "", False
     for line in strip(card, world).splitlines():
@@ -124,14 +174,16 @@ def lay(card: str, papers: list[Paper], world: str) -> str:
             column = True
             paper = by_slug[slug]
             without = sum(not j.uses for j in paper.judges.values())
-            lines += [f"{_begin(world)} {told(kept[slug], len(paper.claims), without)}: [in-{world}.md]({slug}/in-{world}.md)."]
+            named = sum(name not in kept[slug] for name in reasons[slug])
+            counts = told(kept[slug], len(paper.claims), without, named)
+            lines += [f"{_begin(world)} {counts}: [in-{world}.md]({slug}/in-{world}.md)."]
             lines += ["", f"{line} {head} |"]
             continue
         if column and line.startswith("|---"):
             line += "---|"
         elif column and line.startswith("| "):
             name = line.split("|")[1].strip().strip("*")
-            line += f" {_cell(by_slug[slug], kept[slug], name)} |"
+            line += f" {_cell(by_slug[slug], kept[slug], reasons[slug], name)} |"
         elif column:
             column = False
         lines.append(line)
@@ -163,7 +215,9 @@ def _begin(world: str) -> str:
     return f"On the backend `{world}`:"
 
 
-def _cell(paper: Paper, rows: dict[str, Row], claim: str) -> str:
+def _cell(paper: Paper, rows: dict[str, Row], reasons: dict[str, str], claim: str) -> str:
     if not paper.judges[claim].uses:
         return NOTHING
-    return rows[claim].cell if claim in rows else UNKNOWN
+    if claim in rows:
+        return rows[claim].cell
+    return f"{MARK[REFUSED]}: {reasons[claim]}" if claim in reasons else UNKNOWN

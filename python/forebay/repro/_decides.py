@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay import _toml
 
-from . import _point
+from . import _column, _point
 from ._scorecard import brief, changes, published, summary_elsewhere
 from ._session import BROKEN, REFUSED
 from ._toml import read
@@ -40,8 +40,8 @@ def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
 
 def causes(paper: Paper, world: str) -> dict[str, str]:
     """Read the reasons for different verdicts of the backend, by claim: `in-WORLD.toml` beside `claims.toml`."""
-    file = paper.folder / f"in-{world}.toml"
-    return {name: " ".join(str(text).split()) for name, text in read(file).items()} if file.is_file() else {}
+    found = _column.by_hand(paper.folder, world)
+    return {name: " ".join(str(text).split()) for name, text in found.items() if name != _column.NOT_RUN}
 
 
 def page(
@@ -58,7 +58,7 @@ def page(
     if own_way := changes(outcome):
         lines += [*(f"* {line}" for line in own_way), ""]
     if not pairs:
-        return "\n".join([*lines, "The simulator has the same verdict on each of them."]) + "\n"
+        return "\n".join([*lines, "The simulator has the same verdict on each of them.", *_not_run(paper, world)]) + "\n"
     lines += [
         "Each claim below holds on one backend only. Its section has the cause, as far as it is known, and the first packet",
         f"that differs (another packet, or more than {WITHIN} apart). The packet is from the deciding point of the claim: the",
@@ -81,7 +81,16 @@ def page(
             shown[words] = name
             line = shlex.join(["forebay", *words]).replace(str(paper.folder.resolve()), f"papers/{paper.slug}")
             lines += ["", told, "", "```text", f"$ {line}", *first_of_each(compare(words), stack_of(unit)), "```"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_not_run(paper, world)]) + "\n"
+
+
+def _not_run(paper: Paper, world: str) -> list[str]:
+    """List the claims without runs on the backend, by reason; empty without any."""
+    classes = _column.not_run(paper, world)
+    if not classes:
+        return []
+    told = [f"* {c.reason} ({', '.join(f'`{name}`' for name in c.claims)})" for c in classes]
+    return ["", "## Claims without runs on this backend", "", *told]
 
 
 def _to_show(paper: Paper, own: Verdict, here: Simulated, point: _point.Point | None, world: str) -> list[tuple[str, Unit, str]]:

@@ -193,6 +193,14 @@ def _wrong(o: Outcome, v: Verdict) -> str:
     return f", {opinion.wrong}" if opinion and opinion.wrong else ", open"
 
 
+def _second(o: Outcome, v: Verdict) -> str:
+    """Give the evidence of another source on a claim that does not hold as stated, or say that there is none."""
+    opinion = o.paper.opinions.get(v.claim.id)
+    if opinion and opinion.evidence:
+        return f" Second opinion: {opinion.evidence}"
+    return " Second opinion: none, not run in a second simulator." if _wrong(o, v) else ""
+
+
 def second_count(found: list[Entry], late: set[str]) -> str:
     """Count the headline claims without those of `late`: they hold only with a correction found after a failure. May be empty."""
     head = [e for e in found if e.headline]
@@ -406,9 +414,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
         if told:
             lines += ["", FAILED, ""]
             for v in told:
-                opinion = o.paper.opinions.get(v.claim.id)
-                second = f" Second opinion: {opinion.evidence}" if opinion and opinion.evidence else ""
-                lines.append(f"* `{v.claim.id}` ({MARK[v.status]}{_wrong(o, v)}): {v.claim.statement} {reason(v)}{second}")
+                lines.append(f"* `{v.claim.id}` ({MARK[v.status]}{_wrong(o, v)}): {v.claim.statement} {reason(v)}{_second(o, v)}")
         lines += _cautions(o)
         lines += _under_readings(o)
     return "\n".join(lines) + "\n"

@@ -88,6 +88,25 @@ def test_column_is_cached_and_renewed(
     assert card.read_text() == text, "a new scorecard has the column that is kept"
 
 
+def test_claims_without_runs_have_a_reason(folder: Path) -> None:
+    heads = "claim,verdict,wider_band,simulator,scale,measured"
+    _column.file(folder, "linux").write_text(f"{heads}\nc-number,as stated,no,as stated,full,12\n")
+    by_hand = folder / "in-linux.toml"
+    by_hand.write_text('[[not-run]]\nshort = "too long"\nclaims = ["c-reading"]\nreason = """\nOne run\ntakes days."""\n')
+    paper = _paper.load(folder)
+    assert _column.not_run(paper, "linux") == [_column.NotRun("too long", "One run takes days.", ("c-reading",))]
+    assert _decides.causes(paper, "linux") == {}
+    claims = "| c-number | 12 | yes |\n| c-reading | 2 | yes |\n"
+    card = f"## some-paper\n\n| claim | document | verdict |\n|---|---|---|\n{claims}\nEnd.\n"
+    laid = _column.lay(card, [paper], "linux")
+    assert "| c-reading | 2 | yes | not run: too long |" in laid
+    assert "1 of 1 claims hold, 1 are not run, 2 are unknown." in laid
+    assert _column.strip(laid, "linux") == card
+    by_hand.write_text(by_hand.read_text().replace("c-reading", 'c-reading", "c-reading'))
+    with pytest.raises(ValueError, match="named twice: c-reading"):
+        _column.not_run(paper, "linux")
+
+
 def test_a_cell_may_have_bars(folder: Path) -> None:
     paper = _paper.load(folder)
     heads = "claim,verdict,wider_band,simulator,scale,measured"

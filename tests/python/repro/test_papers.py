@@ -75,6 +75,16 @@ def test_linux_column_matches_runs() -> None:
             "a cause of a claim on which both backends agree, or out of order"
         )
         assert all(f"Cause: {cause}" in page for cause in causes.values()), "in-linux.toml is newer than the page"
+        classes = _column.not_run(paper, "linux")
+        assert not set(kept) & {name for c in classes for name in c.claims}, "a claim that a kernel ran"
+        assert all(f"* {c.reason} (" in page for c in classes), "in-linux.toml is newer than the page"
+
+
+def test_every_claim_of_trim_has_a_verdict_of_linux_or_a_reason() -> None:
+    """TRIM is built into the kernel, so nothing of its document is left out without a reason."""
+    paper = _paper.load(PAPERS[0].parent / "trim")
+    named = {name for c in _column.not_run(paper, "linux") for name in c.claims}
+    assert set(_column.read(paper.folder, "linux")) | named == {name for name, judge in paper.judges.items() if judge.uses}
 
 
 @pytest.mark.skipif((platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="no kernel can be built here")

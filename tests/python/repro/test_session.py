@@ -104,7 +104,8 @@ def test_scorecard_is_deterministic(folder: Path, fake: some_paper.Fake) -> None
     named = "22 ±2.5 *under twenty (named in specification R9)*"
     assert f"| **c-reading** | 22 | 12 ±2.5 | {named} |  | 3 flows; 6 timeouts | named |" in card
     assert "| twenty | named in specification R9 | `c-reading` |  |" in card
-    assert "* `c-wrong` (NO, open): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
+    told = "* `c-wrong` (NO, open): It is 0. Measured: 12 is outside -1 to 1. It was tested."
+    assert f"{told} Second opinion: none, not run in a second simulator." in card
 
 
 def test_many_values_shown_as_range() -> None:
