@@ -213,6 +213,23 @@ fn files_without_packets() {
     fails(&scratch, &["bad.csv"], &["`bad.csv`, line 2: the number of bytes is `many`", "nfdump -N"]);
 }
 
+/// The hosts of a capture have the names of a network of the user.
+#[test]
+fn hosts_have_names_of_rules() {
+    let scratch = Scratch::new("trains-hosts");
+    scratch.file("hosts.csv", "10.1.0.100,frontend\n10.1.0.0/24,rack1-*\n");
+    let out = works(&scratch, &[SAMPLE, "--hosts", "hosts.csv", "--scenario", "mine.toml", "--rate", "1Gbps"]);
+    assert!(out.contains("frontend:43080") && out.contains("rack1-9:80"), "{out}");
+    let list = fs::read_to_string(scratch.0.join("mine.csv")).unwrap();
+    assert!(list.lines().skip(1).all(|l| l.contains("frontend") && l.contains("rack1-")), "{list}");
+    scratch.ok(&["check", "mine.toml"]);
+    works(&scratch, &[SAMPLE, "--hosts", "hosts.csv", "--scenario", "drawn.toml", "--resample", "--rate", "1Gbps"]);
+    scratch.ok(&["check", "drawn.toml"]);
+    scratch.file("bad.csv", "\n10.1.0.5/24,rack\n");
+    fails(&scratch, &[SAMPLE, "--hosts", "bad.csv"], &["bad.csv:2: `10.1.0.5/24` has bits behind the prefix; set them to 0"]);
+    fails(&scratch, &[SAMPLE, "--hosts", "none.csv"], &["`none.csv` cannot be read"]);
+}
+
 #[test]
 fn resampled_scenario_runs() {
     let scratch = Scratch::new("trains-resample");

@@ -1,4 +1,4 @@
-//! Result files of Flent (`.flent.gz`): JSON, compressed by gzip. [`read`] is for measurements that are compared with a run, [`FlentResult::write`] for results
+//! Result files of Flent (`.flent.gz`): JSON, compressed by gzip. [`read()`] is for measurements that are compared with a run, [`FlentResult::write`] for results
 //! that Flent plots beside its own.
 
 mod read;
