@@ -147,6 +147,7 @@ def trains(
     scenario: str | os.PathLike[str] | None = None,
     resample: bool = False,
     rate: str | None = None,
+    hosts: str | os.PathLike[str] | None = None,
     anonymise: bool = False,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -171,6 +172,8 @@ def trains(
         The scenario draws sizes and pauses from their distributions instead.
     rate : str, optional
         Rate of the links of the scenario; default ``"10Gbps"``.
+    hosts : path, optional
+        File with rules ``PREFIX,HOST`` that map addresses to hosts.
     anonymise : bool
         Replace addresses by h0, h1, ... in order of first appearance.
     out : path, optional
@@ -199,6 +202,7 @@ def trains(
         scenario=scenario,
         resample=resample,
         rate=rate,
+        hosts=hosts,
         anonymise="order" if anonymise else None,
         out=out,
         force=force,

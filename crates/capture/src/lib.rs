@@ -1,10 +1,11 @@
-//! Captured packets of a run as files of other programs: pcapng for Wireshark and tshark ([`PacketFile`]), CSV ([`PacketTable`]), and
-//! qlog ([`qlog`]).
+//! Captured packets of a run as files of other programs: pcapng for Wireshark and tshark ([`PacketFile`]), CSV ([`PacketTable`]), qlog ([`qlog`]),
+//! and the XML of ns-3's FlowMonitor ([`FlowMonitor`]).
 //!
 //! Backends record packets with their header fields (`forebay_experiment::capture`); this crate gives hosts their addresses and encodes the frames.
 
 mod addresses;
 mod flow;
+mod flow_monitor;
 mod frame;
 mod headers;
 mod pcapng;
@@ -13,6 +14,7 @@ mod table;
 
 pub use addresses::{Address, Endpoints, host};
 pub use flow::{FlowEvent, FlowEventKind, FlowTrace};
+pub use flow_monitor::FlowMonitor;
 pub use frame::Frame;
 pub use headers::Headers;
 pub use pcapng::{Interface, PacketFile};

@@ -1,6 +1,7 @@
 //! Report of finished results: made from their tables, written as one file.
 
 use forebay_analysis::Grid;
+use forebay_report::chapters::Overlay;
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, write_atomic_unsynced};
 use std::path::{Path, PathBuf};
@@ -19,12 +20,12 @@ pub struct Written {
     pub workloads: Option<Grid>,
 }
 
-/// Writes the report of some directories to `path`.
+/// Writes the report of some directories to `path`, with measured series drawn over those of the runs.
 ///
 /// # Errors
 /// Tables that cannot be read, and a path that cannot be written.
-pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
-    let page = forebay_report::chapters::page(dirs)?;
+pub fn write(dirs: &[RunDir], overlays: &[Overlay], path: &Path) -> Result<Written, StoreError> {
+    let page = forebay_report::chapters::page(dirs, overlays)?;
     write_atomic_unsynced(path, forebay_report::render(&page).as_bytes())?;
     let workloads =
         page.sections.into_iter().find(|s| s.id == "workloads").and_then(|s| s.grids.into_iter().next()).map(|t| t.grid);

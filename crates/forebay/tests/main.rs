@@ -13,6 +13,7 @@ mod early_ends;
 mod expect;
 mod explain;
 mod explained;
+mod exports;
 #[cfg(target_os = "linux")]
 mod guests;
 #[cfg(unix)]

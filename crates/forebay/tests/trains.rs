@@ -116,45 +116,68 @@ fn messages(scratch: &Scratch, table: &str) -> Vec<(String, String, u64, u64)> {
     rows
 }
 
-/// A run is captured, its capture gives a scenario, and a run of that has the messages of the first one.
+/// Three servers send messages to one receiver.
+const WORKLOAD: &str = r#"
+[topology]
+kind = "many-to-one"
+senders = 3
+access     = { rate = "1Gbps", delay = "20us" }
+bottleneck = { rate = "1Gbps", delay = "20us", buffer = "20pkt" }
+[transport]
+stack = "linux"
+host = "bare"
+cc = "cubic"
+[[workload]]
+kind = "poisson"
+sizes = { uniform = ["1KB", "90KB"] }
+rate = 2000
+flows = 60
+"#;
+
+/// A run of `mine.toml` is captured, its capture gives a scenario, and a run of that has the messages of the first one.
+fn roundtrip(scratch: &Scratch, name: &str, more: &[&str]) {
+    let (original, scenario, replay) = (format!("original-{name}"), format!("{name}.toml"), format!("replay-{name}"));
+    let options = ["--format", "csv", "--no-report", "--quiet"];
+    scratch.ok(&[&["run", "mine.toml", "--capture", "hosts", "--out", &original], &options[..], more].concat());
+    let capture = format!("{original}/capture-cubic-0.pcapng");
+    let out = works(scratch, &[&capture, "--scenario", &scenario, "--rate", "1Gbps", "--anonymise"]);
+    assert!(out.starts_with("60 connections between 4 hosts"), "{out}");
+    scratch.ok(&[&["run", &scenario, "--set", "transport.cc=cubic", "--out", &replay], &options[..]].concat());
+    // Hosts are numbered in the order in which the capture shows them.
+    let [was, is] = [&original, &replay].map(|dir| messages(scratch, &format!("{dir}/flows.csv")));
+    assert_eq!(was.iter().map(|m| (m.3, m.2)).collect::<Vec<_>>(), is.iter().map(|m| (m.3, m.2)).collect::<Vec<_>>());
+    let mut names = BTreeMap::new();
+    for (a, b) in was.iter().zip(&is) {
+        for (name, number) in [(&a.0, &b.0), (&a.1, &b.1)] {
+            assert_eq!(names.entry(name).or_insert(number), &number);
+        }
+    }
+    assert_eq!(names.len(), 4);
+}
+
 #[test]
 fn captured_run_is_replayed() {
     let scratch = Scratch::new("trains-roundtrip");
-    let scenario = "[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
-                    bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nstack = \"linux\"\nhost = \"bare\"\ncc = \"cubic\"\n\
-                    [[workload]]\nkind = \"poisson\"\nsizes = { uniform = [\"1KB\", \"90KB\"] }\nrate = 2000\nflows = 60\n";
-    scratch.file("mine.toml", scenario);
+    scratch.file("mine.toml", WORKLOAD);
     for ip in ["ipv4", "ipv6"] {
-        let set = format!("observe.capture-ip=\"{ip}\"");
-        let (original, replay) = (format!("original-{ip}"), format!("replay-{ip}"));
-        let run = ["run", "mine.toml", "--format", "csv", "--no-report", "--quiet", "--capture", "hosts", "--set", &set];
-        scratch.ok(&[&run[..], &["--out", &original]].concat());
-        let capture = format!("{original}/capture-cubic-0.pcapng");
-        let out = works(&scratch, &[&capture, "--scenario", &format!("{ip}.toml"), "--rate", "1Gbps", "--anonymise"]);
-        assert!(out.starts_with("60 connections between 4 hosts"), "{out}");
-        scratch.ok(&[
-            "run",
-            &format!("{ip}.toml"),
-            "--set",
-            "transport.cc=cubic",
-            "--format",
-            "csv",
-            "--no-report",
-            "--quiet",
-            "--out",
-            &replay,
-        ]);
-        // Hosts are numbered in the order in which the capture shows them.
-        let [was, is] = [&original, &replay].map(|dir| messages(&scratch, &format!("{dir}/flows.csv")));
-        assert_eq!(was.iter().map(|m| (m.3, m.2)).collect::<Vec<_>>(), is.iter().map(|m| (m.3, m.2)).collect::<Vec<_>>());
-        let mut names = BTreeMap::new();
-        for (a, b) in was.iter().zip(&is) {
-            for (name, number) in [(&a.0, &b.0), (&a.1, &b.1)] {
-                assert_eq!(names.entry(name).or_insert(number), &number);
-            }
-        }
-        assert_eq!(names.len(), 4);
+        roundtrip(&scratch, ip, &["--set", &format!("observe.capture-ip=\"{ip}\"")]);
     }
+}
+
+/// The same with the packets of a real kernel.
+#[cfg(target_os = "linux")]
+#[test]
+fn captured_guest_is_replayed() {
+    // The version of the backend is that of its kernel.
+    if forebay_backends::all().find("linux").is_none_or(|world| world.version().is_empty()) {
+        return forebay_platform::doctor::required::skip(
+            "kernel",
+            "there is no kernel for the backend linux: forebay kernel build",
+        );
+    }
+    let scratch = Scratch::new("trains-roundtrip-linux");
+    scratch.file("mine.toml", WORKLOAD);
+    roundtrip(&scratch, "linux", &["--world", "linux", "--yes"]);
 }
 
 /// Flow records and snapshots of sockets.
@@ -188,6 +211,23 @@ fn files_without_packets() {
     fails(&scratch, &["sockets.txt", "--scenario", "no.toml"], &["snapshots of sockets have no times"]);
     scratch.file("bad.csv", &[header, &first.replace("105200", "many")].concat());
     fails(&scratch, &["bad.csv"], &["`bad.csv`, line 2: the number of bytes is `many`", "nfdump -N"]);
+}
+
+/// The hosts of a capture have the names of a network of the user.
+#[test]
+fn hosts_have_names_of_rules() {
+    let scratch = Scratch::new("trains-hosts");
+    scratch.file("hosts.csv", "10.1.0.100,frontend\n10.1.0.0/24,rack1-*\n");
+    let out = works(&scratch, &[SAMPLE, "--hosts", "hosts.csv", "--scenario", "mine.toml", "--rate", "1Gbps"]);
+    assert!(out.contains("frontend:43080") && out.contains("rack1-9:80"), "{out}");
+    let list = fs::read_to_string(scratch.0.join("mine.csv")).unwrap();
+    assert!(list.lines().skip(1).all(|l| l.contains("frontend") && l.contains("rack1-")), "{list}");
+    scratch.ok(&["check", "mine.toml"]);
+    works(&scratch, &[SAMPLE, "--hosts", "hosts.csv", "--scenario", "drawn.toml", "--resample", "--rate", "1Gbps"]);
+    scratch.ok(&["check", "drawn.toml"]);
+    scratch.file("bad.csv", "\n10.1.0.5/24,rack\n");
+    fails(&scratch, &[SAMPLE, "--hosts", "bad.csv"], &["bad.csv:2: `10.1.0.5/24` has bits behind the prefix; set them to 0"]);
+    fails(&scratch, &[SAMPLE, "--hosts", "none.csv"], &["`none.csv` cannot be read"]);
 }
 
 #[test]

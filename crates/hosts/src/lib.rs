@@ -36,6 +36,7 @@ mod step;
 mod sysctl;
 mod tc;
 mod time_limit;
+mod totals;
 pub mod tune;
 pub mod watch;
 
@@ -44,3 +45,4 @@ pub use namespace::NetNs;
 pub use prefix::Prefix;
 pub use sample::Health;
 pub use state::check_state_file;
+pub use totals::{Counts, Totals};

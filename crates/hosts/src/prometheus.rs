@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::sample::quantile;
 use crate::status::Status;
+use crate::totals::{Counts, Totals};
 use nix::poll::{PollFd, PollFlags, poll};
 use std::fmt::Write;
 use std::fs::File;
@@ -15,8 +16,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The text: connections, their windows and round trips, and every counter and parameter of each attachment.
-pub fn text(all: &[Status]) -> String {
+/// Metrics of all attachments: connections, their windows and round trips, and every counter and parameter. `totals` adds counts of the connections.
+pub fn text(all: &[Status], totals: Option<&Totals>) -> String {
     let mut out = String::new();
     let mut metric = |name: &str, kind: &str, help: &str, values: Vec<(String, f64)>| {
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -24,7 +25,7 @@ pub fn text(all: &[Status]) -> String {
             let _ = writeln!(out, "{name}{{{labels}}} {value}");
         }
     };
-    let label = |s: &Status| format!("name=\"{}\",program=\"{}\"", s.name, s.program);
+    let label = |s: &Status| format!("name=\"{}\",program=\"{}\"", escaped(&s.name), escaped(&s.program));
     let each = |f: &dyn Fn(&Status) -> f64| all.iter().map(|s| (label(s), f(s))).collect::<Vec<_>>();
     let sorted = |s: &Status, f: fn(&crate::inet_diag::Info) -> u32| {
         let mut v: Vec<u32> = s.sockets.iter().map(|s| f(&s.info)).collect();
@@ -35,29 +36,56 @@ pub fn text(all: &[Status]) -> String {
         let of = |s: &Status, q: f64| (format!("{},quantile=\"{q}\"", label(s)), f64::from(quantile(&sorted(s, f), q)) * unit);
         all.iter().flat_map(|s| [0.5, 0.9, 0.99].map(|q| of(s, q))).collect::<Vec<_>>()
     };
-    metric("forebay_sockets", "gauge", "Connections that use it.", each(&|s| s.sockets.len() as f64));
-    metric("forebay_cwnd_segments", "gauge", "Congestion windows of its connections.", quantiles(|i| i.cwnd, 1.0));
-    metric("forebay_rtt_seconds", "gauge", "Smoothed round trips of its connections.", quantiles(|i| i.rtt_us, 1e-6));
+    metric("forebay_sockets", "gauge", "Connections that use the attachment.", each(&|s| s.sockets.len() as f64));
+    metric("forebay_cwnd_segments", "gauge", "Congestion windows of the connections, as quantiles.", quantiles(|i| i.cwnd, 1.0));
+    metric(
+        "forebay_rtt_seconds",
+        "gauge",
+        "Smoothed round-trip times of the connections, as quantiles.",
+        quantiles(|i| i.rtt_us, 1e-6),
+    );
+    if let Some(totals) = totals {
+        for (name, help, of) in TOTALS {
+            metric(name, "counter", help, each(&|s| of(totals.of(&s.name)) as f64));
+        }
+    }
     let numbers = |f: &dyn Fn(&Status) -> Vec<(String, u64)>, key: &str| {
         let of =
             |s: &Status| f(s).into_iter().map(|(n, v)| (format!("{},{key}=\"{n}\"", label(s)), v as f64)).collect::<Vec<_>>();
         all.iter().flat_map(of).collect::<Vec<_>>()
     };
     let counters = |s: &Status| s.counters.as_ref().map(Clone::clone).unwrap_or_default();
-    metric("forebay_events_total", "counter", "What the program has counted.", numbers(&counters, "event"));
+    metric("forebay_events_total", "counter", "Events that the program counts.", numbers(&counters, "event"));
     let params = |s: &Status| s.params.as_ref().map(Clone::clone).unwrap_or_default();
     metric("forebay_parameter", "gauge", "Parameters of the program.", numbers(&params, "parameter"));
     out
 }
 
-/// Writes it in one piece, so that a collector never reads half of it.
-pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
+/// A metric of the counts of connections: name, meaning, value.
+type TotalMetric = (&'static str, &'static str, fn(Counts) -> u64);
+
+/// Metrics of the counts of connections.
+const TOTALS: [TotalMetric; 5] = [
+    ("forebay_acked_bytes_total", "Payload that the other ends acknowledged.", |c| c.acked_bytes),
+    ("forebay_sent_segments_total", "Segments sent.", |c| c.sent_segments),
+    ("forebay_retransmitted_segments_total", "Segments sent again.", |c| c.retransmitted_segments),
+    ("forebay_delivered_segments_total", "Segments delivered.", |c| c.delivered_segments),
+    ("forebay_marked_segments_total", "Delivered segments whose ACK reported a congestion mark.", |c| c.marked_segments),
+];
+
+/// The value of a label, as the text format quotes it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Writes the metrics in one piece, so that a collector never reads half of them.
+pub fn write(path: &Path, all: &[Status], totals: Option<&Totals>) -> Result<(), Error> {
     if !is_replaceable(path).map_err(|e| Error::io(path.display(), &e))? {
         return Err(Error::new(format!("{}: this file is not one of forebay's metrics and is not replaced", path.display()))
             .fix("name another file"));
     }
     let options = forebay_platform::files::Options { mode: Some(0o644), sync: false };
-    forebay_platform::files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
+    forebay_platform::files::replace(path, text(all, totals).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
 /// Returns true if the path is free, or is a plain file that is empty or has metrics of forebay. Other users may be able to write to its folder:
@@ -84,9 +112,13 @@ fn is_replaceable(path: &Path) -> io::Result<bool> {
 pub fn keep_writing(path: PathBuf, failed: impl Fn(&Error) + Send + 'static) -> Result<(), Error> {
     let run = move || {
         let mut fails = false;
+        let mut totals = Totals::default();
         loop {
             thread::sleep(Duration::from_secs(1));
-            let done = crate::status::status().and_then(|all| write(&path, &all));
+            let done = crate::status::status().and_then(|all| {
+                totals.observe(&all);
+                write(&path, &all, Some(&totals))
+            });
             if let Err(e) = &done
                 && !fails
             {
@@ -126,14 +158,19 @@ impl Port {
 
     /// Answers from now on, on a thread of its own.
     pub fn serve(self) -> Result<(), Error> {
-        let text = || crate::status::status().map(|all| text(&all));
+        let mut totals = Totals::default();
+        let text = move || {
+            let all = crate::status::status()?;
+            totals.observe(&all);
+            Ok(text(&all, Some(&totals)))
+        };
         thread::Builder::new()
             .spawn(move || self.run(text))
             .map(drop)
             .map_err(|e| Error::io("cannot start the thread for metrics", &e))
     }
 
-    fn run(self, text: impl Fn() -> Result<String, Error>) {
+    fn run(self, mut text: impl FnMut() -> Result<String, Error>) {
         let mut clients: Vec<Client> = Vec::new();
         let mut page: Option<(Instant, Arc<[u8]>)> = None;
         let mut current = || match &page {
@@ -290,6 +327,52 @@ mod tests {
         ] {
             assert_eq!(is_replaceable(&path(name)).unwrap(), wanted, "{name}");
         }
+    }
+
+    fn status(name: &str) -> Status {
+        Status {
+            name: name.into(),
+            program: "dctcp".into(),
+            complete: true,
+            registered: true,
+            prefixes: Vec::new(),
+            cgroup: None,
+            default: false,
+            guard: None,
+            sockets: Vec::new(),
+            params: Ok(vec![("shift_g".into(), 4)]),
+            counters: Ok(vec![("acks".into(), 7)]),
+        }
+    }
+
+    /// The rules of the text format 0.0.4: each metric has its help and type once, before its values, and counters end in `_total`.
+    #[test]
+    fn text_follows_its_format() {
+        let text = text(&[status("web"), status("a\"b")], Some(&Totals::default()));
+        let mut known: Vec<(&str, &str)> = Vec::new();
+        for line in text.lines() {
+            let words: Vec<&str> = line.splitn(4, ' ').collect();
+            match words[..] {
+                ["#", "HELP", name, help] => {
+                    assert!(!known.iter().any(|k| k.0 == name) && help.ends_with('.'), "{line}");
+                    known.push((name, ""));
+                }
+                ["#", "TYPE", name, kind] => {
+                    assert_eq!(known.pop(), Some((name, "")), "{line}");
+                    assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                    known.push((name, kind));
+                }
+                [sample, value] => {
+                    let (name, labels) = sample.split_once('{').expect("labels");
+                    assert_eq!(known.last().map(|k| k.0), Some(name), "{line}");
+                    assert!(labels.starts_with("name=\"") && labels.ends_with("\"}") && value.parse::<f64>().is_ok(), "{line}");
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        assert_eq!(known.len(), 10);
+        assert!(text.contains("forebay_acked_bytes_total{name=\"web\",program=\"dctcp\"} 0\n"), "{text}");
+        assert!(text.contains("forebay_events_total{name=\"a\\\"b\",program=\"dctcp\",event=\"acks\"} 7\n"), "{text}");
     }
 
     #[test]

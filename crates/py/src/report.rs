@@ -20,7 +20,7 @@ pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -
     detached(py, || {
         let mut scratch = Scratch::default();
         let dirs = results.iter().map(|r| dir_of(r, &mut scratch)).collect::<PyResult<Vec<_>>>()?;
-        forebay_cli::report::write(&dirs, &path).map(|_| ()).map_err(|e| errors::store(&e))
+        forebay_cli::report::write(&dirs, &[], &path).map(|_| ()).map_err(|e| errors::store(&e))
     })?
 }
 

@@ -33,11 +33,10 @@ impl From<StoreError> for ExplainError {
 }
 
 /// The recorded run number `run` of `variant`, by default of the first one, and the name of the variant.
-pub(crate) fn recorded<'m>(
-    manifest: &'m Manifest,
-    variant: Option<&String>,
-    run: u32,
-) -> Result<(String, &'m RunRecord), ExplainError> {
+///
+/// # Errors
+/// A variant or a run that the results do not have.
+pub fn recorded<'m>(manifest: &'m Manifest, variant: Option<&String>, run: u32) -> Result<(String, &'m RunRecord), ExplainError> {
     let variant = match variant {
         Some(v) => v.clone(),
         None => manifest.runs.first().map(|r| r.variant.clone()).unwrap_or_default(),

@@ -1,5 +1,6 @@
 //! Names of hosts: addresses, or substitutes that do not reveal them.
 
+use crate::host_rules::HostRules;
 use crate::sink::Host;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -21,6 +22,8 @@ pub enum Anonymise {
 #[derive(Debug, Clone)]
 pub struct HostNames {
     anonymise: Anonymise,
+    /// Names that come before those of `anonymise`.
+    rules: HostRules,
     /// A keyed hash (SipHash) with a random key.
     key: RandomState,
 }
@@ -28,11 +31,34 @@ pub struct HostNames {
 impl HostNames {
     /// Names of this kind, with a new key.
     pub fn new(anonymise: Anonymise) -> HostNames {
-        HostNames { anonymise, key: RandomState::new() }
+        HostNames { anonymise, rules: HostRules::default(), key: RandomState::new() }
+    }
+
+    /// The same, with these rules for addresses that they name.
+    #[must_use]
+    pub fn with_rules(self, rules: HostRules) -> HostNames {
+        HostNames { rules, ..self }
+    }
+
+    /// True with rules for addresses.
+    pub(crate) fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Name in a scenario of the host with this address: that of a rule, else `h` and its number, which is `other` and its number beside rules.
+    pub fn in_scenario(&self, ip: IpAddr, number: u32) -> String {
+        match self.rules.host(ip) {
+            Some(name) => name,
+            None if self.rules.is_empty() => format!("h{number}"),
+            None => format!("other{number}"),
+        }
     }
 
     /// Name of the host with this address, which is number `number` in order of first appearance.
     pub fn address(&self, ip: IpAddr, number: u32) -> String {
+        if let Some(name) = self.rules.host(ip) {
+            return name;
+        }
         match self.anonymise {
             Anonymise::Off => ip.to_string(),
             Anonymise::Order => format!("h{number}"),

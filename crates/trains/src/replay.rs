@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::analysis::Analysis;
+use crate::anonymise::HostNames;
 use crate::capture::Capture;
 use crate::options::Options;
-use crate::sink::{Message, Sink};
+use crate::sink::{Host, Message, Sink};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 
@@ -43,10 +44,11 @@ const STARTS_AT_SYN: &str = "src,dst,bytes,start_ns ,data_ns  ";
 /// Header of a list whose starts are those of the data.
 const STARTS_AT_DATA: &str = "src,dst,bytes,opened_ns,start_ns ";
 
-/// Writes messages as a list of flows, between hosts `h0`, `h1`, ... in order of first appearance; times count from the first packet.
+/// Writes messages as a list of flows, between hosts with their names in scenarios; times count from the first packet.
 #[derive(Debug)]
 pub struct FlowList<W> {
     writer: W,
+    names: HostNames,
     failure: Option<io::Error>,
     origin: u64,
     flows: u64,
@@ -57,9 +59,9 @@ pub struct FlowList<W> {
 
 impl<W: Write + Seek> FlowList<W> {
     /// Begins a list.
-    pub fn new(mut writer: W) -> FlowList<W> {
+    pub fn new(mut writer: W, names: HostNames) -> FlowList<W> {
         let failure = writeln!(writer, "{STARTS_AT_SYN}").err();
-        FlowList { writer, failure, origin: 0, flows: 0, within_host: 0, at_data: 0, received: Vec::new() }
+        FlowList { writer, names, failure, origin: 0, flows: 0, within_host: 0, at_data: 0, received: Vec::new() }
     }
 
     /// Ends the list.
@@ -104,7 +106,9 @@ impl<W: Write> Sink for FlowList<W> {
     }
 
     fn message(&mut self, m: &Message) {
-        if m.src.number == m.dst.number {
+        let name = |host: Host| self.names.in_scenario(host.end.ip(), host.number);
+        let (src, dst) = (name(m.src), name(m.dst));
+        if src == dst {
             self.within_host += 1;
             return;
         }
@@ -118,7 +122,7 @@ impl<W: Write> Sink for FlowList<W> {
         let since = |ns: u64| ns.saturating_sub(self.origin);
         let (opened, data) = (since(m.opened_ns.unwrap_or(m.start_ns)), since(m.start_ns));
         if self.failure.is_none() {
-            self.failure = writeln!(self.writer, "h{},h{},{},{opened},{data}", m.src.number, m.dst.number, m.bytes).err();
+            self.failure = writeln!(self.writer, "{src},{dst},{},{opened},{data}", m.bytes).err();
         }
     }
 }

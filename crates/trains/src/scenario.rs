@@ -4,6 +4,7 @@ use crate::anonymise::HostNames;
 use crate::replay::Replay;
 use crate::resample::Resample;
 use crate::summary::Summary;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// The network of the scenario, which a capture does not show.
@@ -11,7 +12,7 @@ use std::fmt::Write;
 pub struct Network {
     /// Rate of the links, as scenarios write it (`10Gbps`).
     pub rate: String,
-    /// Names of hosts, for the comments.
+    /// Names of hosts.
     pub names: HostNames,
     /// Name of the scenario.
     pub name: String,
@@ -31,6 +32,11 @@ fn base_rtt(summary: &Summary) -> (u64, &'static str) {
     }
 }
 
+/// Names of the hosts of the capture in the scenario, by their numbers. Several addresses may be one host.
+fn host_names(summary: &Summary, network: &Network) -> Vec<String> {
+    (0..).zip(&summary.hosts).map(|(number, ip)| network.names.in_scenario(*ip, number)).collect()
+}
+
 /// Comments and the parts of the scenario before its workload.
 fn head(summary: &Summary, network: &Network, bottleneck: usize, handshake: bool) -> String {
     let (rtt, source) = base_rtt(summary);
@@ -40,26 +46,29 @@ fn head(summary: &Summary, network: &Network, bottleneck: usize, handshake: bool
         out,
         "# Traffic of a capture: {} messages of {} bytes on {} connections between {} hosts in {seconds:.6} s.\n\
          # Known: sizes, times, and the RTT ({source}: {rtt} ns). Assumed: one switch, links of {} with 400 packets of buffer.\n\
-         # Hosts are numbered in the order in which the capture shows them.\n",
+         # {} in the order in which the capture shows them.\n",
         summary.messages,
         summary.bytes,
         summary.connections,
         summary.hosts.len(),
-        network.rate
+        network.rate,
+        if network.names.has_rules() { "Hosts have the names of the rules; others are numbered" } else { "Hosts are numbered" }
     );
+    let names = host_names(summary, network);
     if !network.names.is_anonymous() {
-        for (number, ip) in (0..).zip(&summary.hosts) {
-            let _ = writeln!(out, "# h{number} is {}", network.names.address(*ip, number));
+        for (name, ip) in names.iter().zip(&summary.hosts) {
+            let _ = writeln!(out, "# {name} is {ip}");
         }
     }
-    let hosts: Vec<String> = (0..summary.hosts.len()).map(|i| format!("\"h{i}\"")).collect();
+    let hosts: Vec<String> = quoted(&names);
     let duration = (seconds * 2000.0).ceil() + 1000.0;
     let _ = write!(
         out,
         "name = \"{}\"\nduration = \"{duration}ms\"\n\n[topology]\nkind = \"custom\"\nhosts = [{}]\nswitches = [\"switch\"]\n\
-         bottleneck = \"switch->h{bottleneck}\"\nlinks = [\n",
+         bottleneck = \"switch->{}\"\nlinks = [\n",
         network.name,
-        hosts.join(", ")
+        hosts.join(", "),
+        names.get(bottleneck).map_or("", String::as_str)
     );
     let delay = (rtt / LINKS).max(1);
     for host in &hosts {
@@ -77,6 +86,12 @@ fn head(summary: &Summary, network: &Network, bottleneck: usize, handshake: bool
     out
 }
 
+/// Distinct names in their order, in quotation marks.
+fn quoted(names: &[String]) -> Vec<String> {
+    let mut known = HashSet::new();
+    names.iter().filter(|name| known.insert(*name)).map(|name| format!("\"{name}\"")).collect()
+}
+
 /// A scenario that replays the list of flows in the file `list`, relative to the scenario.
 pub fn replay_scenario(summary: &Summary, replay: &Replay, network: &Network, list: &str) -> String {
     let mut out = head(summary, network, replay.busiest, replay.handshakes);
@@ -88,7 +103,8 @@ pub fn replay_scenario(summary: &Summary, replay: &Replay, network: &Network, li
 pub fn resample_scenario(summary: &Summary, resample: &Resample, network: &Network, table: &str) -> String {
     let pairs = resample.pairs();
     let bottleneck = pairs.first().map_or(0, |(_, to)| *to as usize);
-    let list = |hosts: Vec<u32>| hosts.iter().map(|h| format!("\"h{h}\"")).collect::<Vec<_>>().join(", ");
+    let names = host_names(summary, network);
+    let list = |hosts: Vec<u32>| hosts.iter().map(|h| format!("\"{}\"", names[*h as usize])).collect::<Vec<_>>().join(", ");
     let mut out = head(summary, network, bottleneck, true);
     if resample.is_persistent() {
         let (from, to) = (pairs.iter().map(|p| p.0).collect(), pairs.iter().map(|p| p.1).collect());
@@ -109,7 +125,7 @@ pub fn resample_scenario(summary: &Summary, resample: &Resample, network: &Netwo
     let unique = |mut hosts: Vec<u32>| {
         hosts.sort_unstable();
         hosts.dedup();
-        hosts
+        quoted(&hosts.iter().map(|h| names[*h as usize].clone()).collect::<Vec<_>>()).join(", ")
     };
     let (from, to) = (pairs.iter().map(|p| p.0).collect(), pairs.iter().map(|p| p.1).collect());
     let rate = resample.messages() as f64 / (summary.duration_ns() as f64 * 1e-9).max(1e-9);
@@ -117,8 +133,8 @@ pub fn resample_scenario(summary: &Summary, resample: &Resample, network: &Netwo
         out,
         "# Most messages have a connection of their own: they begin at random, at the mean rate of the capture.\n\
          [[workload]]\nkind = \"poisson\"\nfrom = [{}]\nto = [{}]\nsizes = {{ cdf = \"{table}\" }}\nrate = {rate:.6}\nflows = {}\n",
-        list(unique(from)),
-        list(unique(to)),
+        unique(from),
+        unique(to),
         resample.messages()
     );
     out

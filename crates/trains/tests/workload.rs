@@ -1,7 +1,7 @@
 //! Flow lists and scenarios.
 
 use crate::generator::*;
-use forebay_trains::{Anonymise, FlowList, HostNames, Network, Options, Resample, replay_scenario, resample_scenario};
+use forebay_trains::{Anonymise, FlowList, HostNames, HostRules, Network, Options, Resample, replay_scenario, resample_scenario};
 use std::io::Cursor;
 
 fn network(anonymise: Anonymise) -> Network {
@@ -21,7 +21,7 @@ fn capture() -> Vec<u8> {
 #[test]
 fn starts_are_those_of_first_packets() {
     let mut text = Cursor::new(Vec::new());
-    let (summary, list) = analyze(&capture(), Options::default(), FlowList::new(&mut text));
+    let (summary, list) = analyze(&capture(), Options::default(), FlowList::new(&mut text, HostNames::new(Anonymise::Off)));
     let replay = list.finish().unwrap();
     assert_eq!((replay.flows, replay.within_host, replay.handshakes, replay.busiest), (6, 0, false, 1));
     let text = String::from_utf8(text.into_inner()).unwrap();
@@ -39,6 +39,23 @@ fn starts_are_those_of_first_packets() {
     assert!(!scenario.contains("10.0."), "{scenario}");
 }
 
+/// Two of the clients are one host by the rules, and the server has no rule.
+#[test]
+fn rules_name_the_hosts() {
+    let rules = "10.0.1.0/31,web\n10.0.1.0/24,rack-*\n";
+    let names = HostNames::new(Anonymise::Off).with_rules(HostRules::parse("rules", rules).unwrap());
+    let mut text = Cursor::new(Vec::new());
+    let (summary, list) = analyze(&capture(), Options::default(), FlowList::new(&mut text, names.clone()));
+    let replay = list.finish().unwrap();
+    let text = String::from_utf8(text.into_inner()).unwrap();
+    assert!(text.contains("\nweb,other1,10000,0,110000\n") && text.contains("\nother1,rack-2,500,"), "{text}");
+    let scenario = replay_scenario(&summary, &replay, &Network { names, ..network(Anonymise::Off) }, "mine.csv");
+    for part in ["hosts = [\"web\", \"other1\", \"rack-2\"]", "\"switch->other1\"", "# web is 10.0.1.1\n"] {
+        assert!(scenario.contains(part), "{part}: {scenario}");
+    }
+    assert_eq!(scenario.matches("from = \"web\"").count(), 1);
+}
+
 #[test]
 fn starts_are_those_of_connections() {
     let mut text = Cursor::new(Vec::new());
@@ -46,7 +63,7 @@ fn starts_are_those_of_connections() {
     let mut all: Vec<_> = one_way.collect();
     all.truncate(6);
     let bytes = FORM.pcap(&cut(&all, 96, |t| t.frame(&[])));
-    let (summary, list) = analyze(&bytes, Options::default(), FlowList::new(&mut text));
+    let (summary, list) = analyze(&bytes, Options::default(), FlowList::new(&mut text, HostNames::new(Anonymise::Off)));
     let replay = list.finish().unwrap();
     assert!(replay.handshakes);
     let text = String::from_utf8(text.into_inner()).unwrap();
@@ -57,7 +74,7 @@ fn starts_are_those_of_connections() {
 #[test]
 fn messages_within_a_host() {
     let bytes = FORM.pcap(&cut(&conversation(CLIENT, (CLIENT.0, 80)), 96, |t| t.frame(&[])));
-    let (_, list) = analyze(&bytes, Options::default(), FlowList::new(Cursor::new(Vec::new())));
+    let (_, list) = analyze(&bytes, Options::default(), FlowList::new(Cursor::new(Vec::new()), HostNames::new(Anonymise::Off)));
     let replay = list.finish().unwrap();
     assert_eq!((replay.flows, replay.within_host), (0, 2));
 }

@@ -4,6 +4,7 @@ use crate::terminal::escape::escape;
 use crate::terminal::style;
 use crate::terminal::wrap::{self, wrap};
 use forebay_experiment::report::RunError;
+use forebay_runner::ExplainError;
 use forebay_runner::sweep::SweepError;
 use forebay_scenario::Errors;
 use forebay_store::StoreError;
@@ -63,6 +64,17 @@ impl From<RunError> for Failure {
         match e {
             RunError::Interrupted => Failure::Interrupted,
             other => Failure::Engine(other.to_string()),
+        }
+    }
+}
+
+impl From<ExplainError> for Failure {
+    fn from(e: ExplainError) -> Failure {
+        match e {
+            ExplainError::Store(e) => e.into(),
+            ExplainError::Scenario(e) => e.into(),
+            ExplainError::Run(e) => e.into(),
+            ExplainError::Other(text) => Failure::Usage(text),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::reference::{self, Entry, everything};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
-use forebay_runner::{ExplainError, MessageSelector, explain};
+use forebay_runner::{MessageSelector, explain};
 use forebay_store::RunDir;
 use forebay_store::sweep::SweepDir;
 use forebay_types::QueryId;
@@ -81,12 +81,7 @@ fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
         MessageSelector { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
     let run = RunDir::open(dir)?;
     run.check_tables()?;
-    let text = explain(forebay_backends::all(), &run, &which).map_err(|e| match e {
-        ExplainError::Store(e) => e.into(),
-        ExplainError::Scenario(e) => e.into(),
-        ExplainError::Run(e) => e.into(),
-        ExplainError::Other(text) => Failure::Usage(text),
-    })?;
+    let text = explain(forebay_backends::all(), &run, &which)?;
     print(&text)
 }
 

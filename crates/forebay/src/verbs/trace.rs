@@ -7,7 +7,7 @@ use forebay_capture::qlog::{Dialect, Log};
 use forebay_experiment::rows::{TcpRow, TimeoutRow};
 use forebay_report::page::Fact;
 use forebay_report::time_sequence::{TimeSequence, time_sequence};
-use forebay_runner::{ExplainError, MessageSelector, Trace, trace, write_flow};
+use forebay_runner::{MessageSelector, Trace, trace, write_flow};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, file_name};
 use forebay_types::Time;
@@ -63,12 +63,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let which = MessageSelector { flow: Some(args.flow), query: None, variant: args.variant.clone(), run: args.run };
     let run = RunDir::open(&args.dir)?;
     run.check_tables()?;
-    let t = trace(forebay_backends::all(), &run, &which).map_err(|e| match e {
-        ExplainError::Store(e) => Failure::from(e),
-        ExplainError::Scenario(e) => e.into(),
-        ExplainError::Run(e) => e.into(),
-        ExplainError::Other(text) => Failure::Usage(text),
-    })?;
+    let t = trace(forebay_backends::all(), &run, &which)?;
     let dialect = match args.qlog_dialect {
         DialectArg::Sequential => Dialect::Sequential,
         DialectArg::Qvis => Dialect::Qvis,

@@ -6,6 +6,7 @@
 mod cdf;
 mod draft;
 mod goodput;
+mod overlay;
 mod owner;
 mod reduce;
 mod sizes;
@@ -20,18 +21,20 @@ mod text;
 mod time;
 mod topology;
 
+pub use overlay::Overlay;
+
 use crate::page::{Figure, Page, Section, Subject, TitledGrid};
 use forebay_analysis::{Data, Dimension, Grid, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
 
-/// The page of a finished run, or of several runs that are compared.
+/// The page of a finished run, or of several runs that are compared, with measured series drawn over theirs.
 ///
 /// # Errors
 /// A directory without a summary, and tables that cannot be read.
-pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
+pub fn page(dirs: &[RunDir], overlays: &[Overlay]) -> Result<Page, StoreError> {
     let data = read(dirs)?;
     let labels = directories(dirs);
-    let mut page = from_data(&data);
+    let mut page = from_data(&data, overlays);
     page.title = text::title(dirs);
     page.summary = text::summary(&data, dirs);
     page.facts = text::facts(dirs, &labels);
@@ -42,7 +45,7 @@ pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
 }
 
 /// The parts that follow from the tables alone.
-fn from_data(data: &Data) -> Page {
+fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
     let mut page = Page {
         notes: data.notes.clone(),
         subjects: data.subjects.iter().map(|s| Subject { name: s.name.clone() }).collect(),
@@ -50,7 +53,8 @@ fn from_data(data: &Data) -> Page {
         table: table::table(data),
         ..Page::default()
     };
-    let mut time = time::figures(data, reduce::BUDGET);
+    let (mut time, undrawn) = time::figures(data, overlays, reduce::BUDGET);
+    page.notes.extend(undrawn);
     let mut cdfs = cdf::figures(data);
     let take = |figures: &mut Vec<Figure>, wanted: &dyn Fn(&str) -> bool| -> Vec<Figure> {
         let (taken, left) = std::mem::take(figures).into_iter().partition(|f| wanted(&f.id));

@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, finish, repetitions};
 use super::goodput;
+use super::overlay::{self, Overlay};
 use super::owner::colour;
 use super::reduce::{self, Series, events};
 use crate::page::{Dimension, EventKind, Events, Figure, Threshold};
@@ -14,9 +15,12 @@ const MAX_LINES: usize = 6;
 /// Maximum number of points of a cumulative count.
 const STEPS: i64 = 500;
 
-/// All figures over time with data, with at most about `budget` points together.
-pub(super) fn figures(data: &Data, budget: usize) -> Vec<Figure> {
-    finish([goodput::draft(data), queues(data), senders(data), timeouts(data)].into_iter().flatten().collect(), budget)
+/// All figures over time with data, with at most about `budget` points together, and notes on overlays that are not drawn.
+pub(super) fn figures(data: &Data, overlays: &[Overlay], budget: usize) -> (Vec<Figure>, Vec<String>) {
+    let drafts = [goodput::draft(data), queues(data), senders(data), timeouts(data)];
+    let mut drafts: Vec<Draft> = drafts.into_iter().flatten().collect();
+    let notes = overlay::draw(&mut drafts, overlays);
+    (finish(drafts, budget), notes)
 }
 
 /// Timeouts of a run, per subject; of all connections or of one.
@@ -265,7 +269,7 @@ mod tests {
 
     #[test]
     fn queue_panels_and_views() {
-        let all = figures(&data(10), 10_000);
+        let all = figures(&data(10), &[], 10_000).0;
         let ids: Vec<&str> = all.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["queue-over-time", "timeouts-over-time"]);
         let names: Vec<&str> = all[0].views.iter().map(|v| v.name.as_str()).collect();
@@ -280,7 +284,7 @@ mod tests {
 
     #[test]
     fn point_budget_is_noted() {
-        let all = figures(&data(20_000), 8_000);
+        let all = figures(&data(20_000), &[], 8_000).0;
         let numbers: usize = all
             .iter()
             .flat_map(|f| &f.views)
@@ -314,7 +318,7 @@ mod tests {
             };
             d.senders.extend([series(0, 0, None), series(2, 1, Some(0.5)), series(1, 0, None)]);
         }
-        let all = figures(&d, 10_000);
+        let all = figures(&d, &[], 10_000).0;
         let f = &all[0];
         assert_eq!((f.id.as_str(), f.views.len(), f.choice.as_str()), ("connections", 8, "connection"));
         let c = chart(f, 0);
@@ -326,7 +330,7 @@ mod tests {
 
     #[test]
     fn timeouts_are_summed_up() {
-        let all = figures(&data(10), 10_000);
+        let all = figures(&data(10), &[], 10_000).0;
         let line = &chart(&all[1], 1).panels[0].lines[1];
         let at = |ms: f64| line.y[(ms / 10.0 * STEPS as f64) as usize];
         assert_eq!((at(2.4), at(2.6), at(10.0)), (Some(0.0), Some(1.0), Some(1.0)));

@@ -105,7 +105,7 @@ pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
     }
     let all = state::status()?;
     if let Some(path) = &args.prometheus {
-        return Ok(prometheus::write(path, &all)?);
+        return Ok(prometheus::write(path, &all, None)?);
     }
     if args.format == TextFormat::Json {
         return print_data(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
@@ -207,7 +207,7 @@ pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     let port = args.prometheus_port.map(prometheus::Port::open).transpose()?;
     if let Some(path) = &args.prometheus {
         // A file that cannot be written is refused before anything begins.
-        prometheus::write(path, &state::status()?)?;
+        prometheus::write(path, &state::status()?, None)?;
     }
     if conditions.is_empty() { follow(args, port) } else { guard::watch(args, conditions, port) }
 }

@@ -143,7 +143,7 @@ fn with_timeout<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -
 /// Writes the report of finished results within `left`. A report that cannot be written is a warning, not a failure of the run.
 fn write_report(dir: &Path, left: Option<Duration>, kind: ProgressFormat) -> Option<Written> {
     let folder = dir.to_owned();
-    let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &folder.join(report::FILE)));
+    let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &[], &folder.join(report::FILE)));
     let Some(page) = with_timeout(left, page) else {
         let text = format!("no report was written: --max-time expired; `forebay report {}` writes it", dir.display());
         if kind == ProgressFormat::Json {

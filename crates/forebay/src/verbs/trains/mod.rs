@@ -9,10 +9,13 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data, warn};
 use crate::terminal::progress::{ProgressFormat, as_event};
 use crate::terminal::{grid, style, wrap};
-use forebay_trains::{Analysis, Anonymise, Error, Gap, HostNames, InputFile, Options, Resample, Summary, answer, in_order};
+use forebay_trains::{
+    Analysis, Anonymise, Error, Gap, HostNames, HostRules, InputFile, Options, Resample, Summary, answer, in_order,
+};
 use forebay_types::{Rate, Time};
 use outputs::{CsvFolder, ScenarioFile};
 use progress::Progress;
+use std::fs;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -60,6 +63,9 @@ pub(crate) struct Args {
     /// Rate of the links of the scenario, which a capture does not show
     #[arg(long, value_name = "RATE", default_value = "10Gbps", value_parser = rate, requires = "scenario")]
     rate: Rate,
+    /// Map addresses to hosts: a file with lines PREFIX,HOST, such as `10.0.1.0/24,rack1-*`; `*` is the number of the address in its prefix
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
     /// Replace addresses in all output: by h0, h1, ... in order of first appearance, or by addresses with the same common prefixes
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "order")]
     anonymise: Option<How>,
@@ -112,12 +118,16 @@ impl Args {
         }
     }
 
-    fn names(&self) -> HostNames {
-        HostNames::new(match self.anonymise {
+    fn names(&self) -> Result<HostNames, Failure> {
+        let names = HostNames::new(match self.anonymise {
             None => Anonymise::Off,
             Some(How::Order) => Anonymise::Order,
             Some(How::Prefix) => Anonymise::Prefix,
-        })
+        });
+        let Some(path) = &self.hosts else { return Ok(names) };
+        let shown = path.display().to_string();
+        let text = fs::read_to_string(path).map_err(|e| Failure::Usage(format!("`{shown}` cannot be read: {e}")))?;
+        Ok(names.with_rules(HostRules::parse(&shown, &text).map_err(Failure::Usage)?))
     }
 }
 
@@ -129,13 +139,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn analyze(args: &Args, kind: ProgressFormat) -> Result<(), Failure> {
-    let (options, names) = (args.options(), args.names());
+    let (options, names) = (args.options(), args.names()?);
     let captures = in_order(&args.captures)?;
     let folder = args.out.as_ref().map(|dir| CsvFolder::new(dir, args.force)).transpose()?;
     let scenario = args.scenario.as_ref().map(|path| ScenarioFile::new(path, args.resample, args.force)).transpose()?;
     interrupt::listen()?;
     let tables = folder.as_ref().map(|f| f.begin(names.clone())).transpose()?;
-    let list = scenario.as_ref().filter(|_| !args.resample).map(ScenarioFile::begin_list).transpose()?;
+    let list = scenario.as_ref().filter(|_| !args.resample).map(|s| s.begin_list(names.clone())).transpose()?;
     let resample = args.resample.then(Resample::default);
     let mut analysis = Analysis::new(options.clone(), (tables, (list, resample)));
     let mut progress = Progress::new(kind, &captures);

@@ -80,9 +80,9 @@ impl ScenarioFile {
     }
 
     /// Creates the list of flows under a temporary name.
-    pub(super) fn begin_list(&self) -> Result<List, Failure> {
+    pub(super) fn begin_list(&self, names: HostNames) -> Result<List, Failure> {
         let (file, temporary) = files::create_beside(&self.beside, MODE).map_err(|e| failed(&self.beside, &e))?;
-        Ok(List { flows: FlowList::new(BufWriter::with_capacity(1 << 16, file)), temporary: Temporary(temporary) })
+        Ok(List { flows: FlowList::new(BufWriter::with_capacity(1 << 16, file), names), temporary: Temporary(temporary) })
     }
 
     /// Completes the list, and writes the scenario that replays it.

@@ -1,5 +1,7 @@
 //! `forebay report`: the report of finished results, or a comparison of several.
 
+mod overlay;
+
 use crate::report::{self, Written};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
@@ -18,6 +20,12 @@ pub(crate) struct Args {
     /// The file to write [default: DIR/report.html of a single DIR, else report.html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Draw the series of a result file of Flent (.flent, .flent.gz) over those of the runs: rates over goodputs, delays over RTTs
+    #[arg(long, value_name = "FILE")]
+    overlay: Vec<PathBuf>,
+    /// Draw only this series of the overlays, such as "TCP download"
+    #[arg(long, value_name = "NAME", requires = "overlay")]
+    overlay_series: Vec<String>,
     /// Replace an existing file
     #[arg(long)]
     force: bool,
@@ -25,8 +33,13 @@ pub(crate) struct Args {
 
 /// Writes the report and prints its path.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let overlays = overlay::read(&args.overlay, &args.overlay_series)?;
     for dir in &args.dirs {
         match SweepDir::with_tables(dir) {
+            Ok(_) if !overlays.is_empty() => {
+                let text = format!("`{}` is a sweep, which has no series over time; overlay the results of a run", dir.display());
+                return Err(Failure::Usage(text));
+            }
             Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
             Ok(_) => {
                 let text = format!("`{}` is a sweep; sweeps cannot be compared: report it alone", dir.display());
@@ -39,7 +52,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
     dirs.iter().try_for_each(RunDir::check_tables)?;
-    done(&report::write(&dirs, &target(args)?)?)
+    done(&report::write(&dirs, &overlays, &target(args)?)?)
 }
 
 fn done(written: &Written) -> Result<(), Failure> {

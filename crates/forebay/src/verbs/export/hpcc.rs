@@ -1,95 +1,26 @@
-//! `forebay export`: results in the formats of other programs.
+//! Completed flows as HPCC's `fct.txt`.
 
-use crate::new_file::{failed, free};
+use super::{Args, Written};
 use crate::terminal::failure::Failure;
-use crate::terminal::output::print;
 use forebay_experiment::Experiment;
 use forebay_experiment::topology::Fib;
 use forebay_formats::fct::{CompletedFlow, IdlePath, MAX_NODES, write};
-use forebay_runner::{ExplainError, recorded_experiment};
+use forebay_runner::recorded_experiment;
 use forebay_store::RunDir;
 use forebay_store::rows::Rows;
-use forebay_store::sweep::SweepDir;
 use forebay_types::NodeId;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::path::PathBuf;
-
-/// Write results in the format of another program
-///
-/// hpcc-fct: completed flows as `fct.txt`, which the analysis scripts of HPCC read. Node ids are those of an imported topology, else the numbers of the
-/// hosts; the standalone completion time is that of HPCC.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// A directory that `forebay run` wrote
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
-    /// Format of the file
-    #[arg(long, value_enum, default_value_t = ExportFormat::HpccFct)]
-    format: ExportFormat,
-    /// The file to write
-    #[arg(long, value_name = "FILE", default_value = "fct.txt")]
-    out: PathBuf,
-    /// Variant of the results, instead of the first one
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
-    /// Run of the variant, counted from 0
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    run: u32,
-    /// Destination port of a class, such as incast=200 [default: N of a class dport-N, else 100]
-    #[arg(long, value_name = "CLASS=PORT", value_parser = port_of_class)]
-    dport: Vec<(String, u32)>,
-    /// Replace an existing file
-    #[arg(long)]
-    force: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ExportFormat {
-    /// fct.txt of HPCC
-    HpccFct,
-}
 
 /// Destination port of background traffic in HPCC's lists.
 const BACKGROUND: u32 = 100;
 
-fn port_of_class(text: &str) -> Result<(String, u32), String> {
-    let (class, port) = text.split_once('=').ok_or("write it as CLASS=PORT, such as incast=200")?;
-    let port = port.parse::<u16>().map_err(|_| format!("`{port}` is not a port, 0 to 65535"))?;
-    Ok((class.to_owned(), port.into()))
-}
-
-/// Writes the file.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    if SweepDir::begun(&args.dir).is_ok() {
-        let text =
-            format!("`{}` is a sweep, which keeps numbers of its runs; export the results of a single run", args.dir.display());
-        return Err(Failure::Usage(text));
-    }
-    free(&args.out, args.force)?;
-    let run = RunDir::open(&args.dir)?;
-    let experiment = recorded_experiment(forebay_backends::all(), &run, args.variant.as_ref(), args.run);
-    let (variant, experiment) = experiment.map_err(|e| match e {
-        ExplainError::Store(e) => Failure::from(e),
-        ExplainError::Scenario(e) => e.into(),
-        ExplainError::Run(e) => e.into(),
-        ExplainError::Other(text) => Failure::Usage(text),
-    })?;
-    let (flows, unfinished) = match args.format {
-        ExportFormat::HpccFct => completed(&run, &variant, args, &Network::new(&experiment)?)?,
-    };
-    let written = File::create(&args.out).map(BufWriter::new).and_then(|mut out| {
-        write(&mut out, &flows)?;
-        out.flush()
-    });
-    written.map_err(|e| failed(&args.out, &e))?;
-    print(&format!(
-        "wrote {}: {} flows of {variant}, run {}; {unfinished} unfinished or endless flows are not in it\n",
-        args.out.display(),
-        flows.len(),
-        args.run
-    ))
+/// The file, with the completed flows of the run.
+pub(super) fn export(run: &RunDir, args: &Args) -> Result<Written, Failure> {
+    let (variant, experiment) = recorded_experiment(forebay_backends::all(), run, args.variant.as_ref(), args.run)?;
+    let (flows, unfinished) = completed(run, &variant, args, &Network::new(&experiment)?)?;
+    let contents =
+        format!("{} flows of {variant}, run {}; {unfinished} unfinished or endless flows are not in it", flows.len(), args.run);
+    Ok(Written { contents, write: Box::new(move |out| write(out, &flows)) })
 }
 
 /// Completed flows in the order of their starts, and the number of the others.
