@@ -11,6 +11,7 @@ access     = { rate = "10Gbps", delay = "5ms" }
 bottleneck = { rate = "10Gbps", delay = "5ms" }
 [transport]
 cc = "reno"
+ack-every = 1
 rcv-wnd = "4MB"
 [[workload]]
 kind = "long"
