@@ -32,8 +32,8 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     if s.text("stack") != Some("linux") {
         return;
     }
-    // Only kernels with DCTCP as it is have PLB, and other paths must exist.
-    if s.present_cc() == "dctcp" && s.multipath && s.transport()["tcp-plb-enabled"] != true {
+    // In Linux DCTCP has PLB, and other paths must exist.
+    if s.multipath && s.all_have_dctcp() && s.transport()["tcp-plb-enabled"] != true {
         let key = "net.ipv4.tcp_plb_enabled";
         let on = Step::sysctl(senders.clone(), key, "1", "0", "change their path from then on");
         let label = "hash the IPv6 flow label for ECMP; PLB has no effect on IPv4 connections".to_owned();

@@ -227,6 +227,13 @@ impl<'a> Subject<'a> {
         cc["kind"].as_str().or(cc.as_str()).unwrap_or("cubic")
     }
 
+    /// Returns true if every transport has DCTCP and the stack of Linux.
+    fn all_have_dctcp(&self) -> bool {
+        let transport = &self.echo["transport"];
+        let has = |t: &Json| t["cc"]["kind"].as_str().or(t["cc"].as_str()) == Some("dctcp") && t["stack"] == "linux";
+        transport["group"].as_array().map_or_else(|| has(transport), |groups| groups.iter().all(has))
+    }
+
     fn text(&self, key: &str) -> Option<&str> {
         self.transport()[key].as_str()
     }

