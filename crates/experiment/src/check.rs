@@ -92,6 +92,11 @@ impl Experiment {
             if !group.tcp.handshake {
                 return Some(format!("`two-way` needs a handshake, and the stack of `{name}` has none; {without}"));
             }
+            if group.tcp.txrehash {
+                return Some(format!(
+                    "`two-way` is not built for connections that change their path (`txrehash`, `tcp-plb-enabled`), as those of `{name}`; {without}"
+                ));
+            }
             if let Some(shim) = group.tcp.shims.iter().find(|s| !TWO_WAY_SHIMS.contains(&s.name)) {
                 let (shim, legal) = (shim.name, TWO_WAY_SHIMS.join("`, `"));
                 return Some(format!(

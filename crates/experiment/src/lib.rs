@@ -19,6 +19,7 @@ pub mod numbering;
 pub mod observe;
 pub mod occupancy;
 pub mod pattern;
+pub mod plb;
 pub mod profile;
 pub mod rack_pairs;
 pub mod registry;

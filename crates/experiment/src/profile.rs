@@ -1,5 +1,6 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
+use crate::plb::{self, Plb};
 use crate::registry::CcEntry;
 use crate::transport::{
     Chosen, Ecn, Flavor, Growth, HostProfile, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack,
@@ -210,6 +211,16 @@ pub const PARAMS: &[Param] = &[
         Kind::Choice(&choices::<3, _>(METRICS)),
         "path metrics that a host caches when a connection closes, for the next one to the same peer (Linux tcp_metrics): none; the RTT, which sets the first RTO; or also ssthresh (tcp_no_ssthresh_metrics_save = 0)",
     ),
+    p(
+        "txrehash",
+        Kind::Bool,
+        "after every retransmission timeout a connection draws a new hash, by which switches choose its path, as Linux does (net.core.txrehash, sk_rethink_txhash). Switches must hash the IPv6 flow label for this: a hash of addresses and ports does not change. Default: as `tcp-plb-enabled`, which needs it",
+    ),
+    plb::PARAMS[0],
+    plb::PARAMS[1],
+    plb::PARAMS[2],
+    plb::PARAMS[3],
+    plb::PARAMS[4],
     p("handshake", Kind::Bool, "handshake with SYN, SYN-ACK, ACK; false: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
     p(
@@ -377,6 +388,8 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
     c.byte_queue_limits = flag("byte-queue-limits", c.byte_queue_limits);
     c.metrics = values.opt_choice("tcp-metrics", METRICS).unwrap_or(c.metrics);
+    c.plb = Plb::of(values);
+    c.txrehash = flag("txrehash", c.plb.is_some());
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
@@ -445,6 +458,8 @@ pub fn defaults(profile: Profile) -> Stack {
         byte_queue_limits: false,
         gro: None,
         metrics: Metrics::Off,
+        txrehash: false,
+        plb: None,
         handshake: true,
         fin: true,
         send_jitter: Time::ZERO,

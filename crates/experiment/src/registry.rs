@@ -15,6 +15,8 @@ pub struct CcEntry<C> {
     pub needs_sack: bool,
     /// True if the congestion control sets the pacing rate of its sender: its hosts ship with a fair queue (Linux sch_fq).
     pub paces: bool,
+    /// True if the congestion control measures the share of marked segments in each round trip, which protective load balancing needs.
+    pub plb: bool,
     /// Default ECN mode of the congestion control.
     pub ecn: Ecn,
     /// Recovery that the congestion control sets for a stack without SACK; `None`: the stack's own.
@@ -28,8 +30,8 @@ pub struct CcEntry<C> {
 impl<C> CcEntry<C> {
     /// Entry without its builder.
     pub fn without_builder(&self) -> CcEntry<()> {
-        let CcEntry { entry, needs_marks, needs_sack, paces, ecn, recovery, adjust, build: _ } = *self;
-        CcEntry { entry, needs_marks, needs_sack, paces, ecn, recovery, adjust, build: |_| () }
+        let CcEntry { entry, needs_marks, needs_sack, paces, plb, ecn, recovery, adjust, build: _ } = *self;
+        CcEntry { entry, needs_marks, needs_sack, paces, plb, ecn, recovery, adjust, build: |_| () }
     }
 }
 

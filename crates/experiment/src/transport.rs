@@ -1,6 +1,7 @@
 //! Transports of an experiment as plain data: a stack with a congestion control and shims. A congestion control or shim is the name of its entry in a
 //! backend's registry, with checked parameters.
 
+use crate::plb::Plb;
 use forebay_types::param::{Value, Values};
 use forebay_types::{Rate, Time};
 use std::ops::{Deref, DerefMut};
@@ -312,6 +313,10 @@ pub struct Stack {
     pub byte_queue_limits: bool,
     /// Receive offload: time from the first frame that a card holds to its interrupt, at which the host merges segments; `None`: off.
     pub gro: Option<Time>,
+    /// The sender draws a new hash for its path after every retransmission timeout (Linux `sk_rethink_txhash`).
+    pub txrehash: bool,
+    /// Protective load balancing; `None`: off. With it, [`Stack::txrehash`] is true.
+    pub plb: Option<Plb>,
     /// Path metrics that a new connection inherits from closed connections to the same peer.
     pub metrics: Metrics,
     /// Handshake with SYN, SYN-ACK and ACK. Off: endpoints start established.

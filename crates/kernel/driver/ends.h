@@ -24,6 +24,7 @@ struct fb_conn {
 	bool fin;     /* the sender has said that it is finished */
 	bool ended;   /* CLOSED or FAILED has been reported */
 	bool received_all; /* the receiver's socket has been destroyed */
+	u32 acked_number; /* that the last ACK of a misbehaving receiver was for */
 	u32 drawn;     /* random numbers that its congestion control has drawn */
 	u64 goal;      /* bytes that the application has handed over so far */
 	u64 written;   /* of it: taken by the socket */
@@ -105,6 +106,11 @@ bool fb_take_work(struct fb_work *work);
 
 /* Class of service of a packet with `payload` bytes that leaves a host, by what its group tags packets with. */
 u32 fb_class_of(const struct fb_conn *conn, bool back, const struct sk_buff *skb, u32 payload);
+
+/* ends_misbehaving.c */
+
+/* A packet leaves host `node` of a connection whose receiver misbehaves. Takes the skb over. */
+void fb_misbehave(struct fb_conn *conn, u32 node, struct sk_buff *skb);
 
 /* ends_shim.c: shims between TCP and the interfaces (fb_group.shim). */
 

@@ -86,7 +86,7 @@ void fb_shim_open(struct fb_conn *conn)
 {
 	struct fb_shim_ends *ends;
 
-	if (fb_setup.groups[conn->group].shim[FB_PB_KIND] == FB_SHIM_NONE || conn->datagrams)
+	if (fb_setup.groups[conn->group].shim[FB_PB_KIND] != FB_SHIM_PROBOSCIS || conn->datagrams)
 		return;
 	ends = kzalloc(sizeof(*ends), GFP_KERNEL);
 	if (!ends)
@@ -375,6 +375,10 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 	struct fb_seen p;
 	struct out out;
 
+	if (!ends && fb_setup.groups[conn->group].shim[FB_PB_KIND] == FB_SHIM_MISBEHAVING) {
+		fb_misbehave(conn, node, skb);
+		return;
+	}
 	if (!ends || !concerns(skb)) {
 		fb_wire_send(node, skb);
 		return;

@@ -4,13 +4,18 @@
  * generator that depends on the duration of the boot. Here it is that of the simulator's queue at the same port, so that the same flows share a
  * queue: the build redirects get_random_u32(), of which net_tx_rndhash() is the only caller in the files of TCP and UDP, to forebay_flow_hash()
  * (src/compile.rs).
+ *
+ * The lowest bits of the hash count its changes (rehash.h): they are the number of the path that the packets take, of those that the program outside has
+ * listed. Queue disciplines scale the hash down by its upper bits.
  */
+#include <net/sock.h>
 #include "flow_hash.h"
 #include "random.h"
 #include "setup.h"
 #include "ways.h"
 
 u32 forebay_flow_hash(void);
+bool forebay_rethink_txhash(struct sock *sk);
 
 /* Connection and direction of the packets of the socket that is being made. */
 static u32 connection;
@@ -33,5 +38,22 @@ u32 forebay_flow_hash(void)
 	for (int i = 0; i < 4; i++)
 		random.s[i] = fb_setup.ports[way->ports[0]].queue_random[i];
 	/* As FqCodel::bucket of the crate `queues`; reciprocal_scale() makes the number of a queue of it. */
-	return fb_mix(way->flow ^ fb_next(&random)) >> 32;
+	/* net_tx_rndhash() replaces 0. */
+	return max_t(u32, (fb_mix(way->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
+}
+
+/* As sk_rethink_txhash(). */
+bool forebay_rethink_txhash(struct sock *sk)
+{
+	u32 hash = sk->sk_txhash;
+
+	if (!hash || sk->sk_txrehash != SOCK_TXREHASH_ENABLED)
+		return false;
+	WRITE_ONCE(sk->sk_txhash, (hash & ~(FB_PATHS - 1)) | fb_path_of(hash + 1));
+	return true;
+}
+
+u32 fb_path_of(u32 hash)
+{
+	return hash & (FB_PATHS - 1);
 }

@@ -122,6 +122,11 @@ int fb_net_open(const struct fb_open *open)
 	return 0;
 }
 
+int fb_net_path(const struct fb_path *path)
+{
+	return fb_ways_add(path);
+}
+
 int fb_net_route(const struct fb_route *route)
 {
 	return fb_ways_change(route);
@@ -157,7 +162,7 @@ static void arrive(struct link *l, fb_u64 time)
 		return;
 	way = fb_way(p->conn, p->back);
 	if (node != way->end) {
-		next = fb_way_next(way, ++p->hop, node);
+		next = fb_way_next(way, p->path, ++p->hop, node);
 		if (next == FB_NONE)
 			return fb_link_drop(l, p, p->arrival, FB_LOST);
 		return fb_link_enqueue(&links[next], p, p->arrival);

@@ -21,7 +21,8 @@ struct fb_pkt {
 	fb_u16 window;
 	fb_u8 tcp_flags;
 	fb_u8 back;
-	fb_u8 hop; /* place in its path */
+	fb_u8 hop;  /* place in its path */
+	fb_u8 path; /* number of that path */
 	bool lost; /* on the link that it enters or is on */
 	bool is_late; /* on that link */
 };
@@ -44,6 +45,8 @@ void fb_net_start(const struct fb_net_hosts *hosts);
 int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches);
 /* The paths of a connection. Errors as above. */
 int fb_net_open(const struct fb_open *open);
+/* One more path for the data of a connection. Errors as above. */
+int fb_net_path(const struct fb_path *path);
 /* Other paths for a connection: where packets are from then on. Errors as above. */
 int fb_net_route(const struct fb_route *route);
 /* The link behind a port goes down or comes back now. Errors as above. */

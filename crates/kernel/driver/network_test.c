@@ -67,6 +67,7 @@ int fb_test_send(fb_u32 conn, fb_u32 wire, fb_u32 ecn, fb_u32 seq, fb_u64 now, f
 		return -ENOMEM;
 	p->conn = conn;
 	p->back = 0;
+	p->path = 0;
 	p->late = late;
 	p->seq = seq;
 	p->queued.wire = wire;

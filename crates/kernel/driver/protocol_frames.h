@@ -18,6 +18,8 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_NONE (~(fb_u32)0)
 /* Most ports that a packet passes from host to host, the host's own among them. */
 #define FB_HOPS 24
+/* Paths that the data of a connection may take in turn; a power of two. */
+#define FB_PATHS 32
 /* Numbers of a queue's configuration. */
 #define FB_QUEUE 64
 /* Numbers of a congestion control. */
@@ -54,6 +56,7 @@ enum fb_kind {
 	FB_CALL, /* packet scripts */
 	FB_INJECT,
 	FB_RETUNE,
+	FB_PATH,
 	/* Guest to outside. */
 	FB_HELLO = 64,
 	FB_PACKET,

@@ -73,6 +73,13 @@ struct fb_retune {
 #define FB_RETUNE_DELAY 2
 #define FB_RETUNE_LOSS 4
 
+/* One more path for the data of a connection, which it takes when the hash of its socket has changed once more than for the path before. */
+struct fb_path {
+	fb_u32 conn;
+	fb_u32 length; /* ports */
+	fb_u32 ports[FB_HOPS];
+};
+
 /* A connection takes other ways: as in fb_open, and behind the ports of a way those of nodes where packets may still be. */
 struct fb_route {
 	fb_u32 conn;

@@ -78,7 +78,12 @@ struct fb_sysctl {
 enum fb_tagger { FB_TAG_NONE, FB_TAG_SERVICE, FB_TAG_PIAS, FB_TAG_PRIN };
 
 /* Shim between TCP and the interfaces of both ends. */
-enum fb_shim { FB_SHIM_NONE, FB_SHIM_PROBOSCIS };
+enum fb_shim { FB_SHIM_NONE, FB_SHIM_PROBOSCIS, FB_SHIM_MISBEHAVING };
+/* Numbers of FB_SHIM_MISBEHAVING. */
+enum fb_misbehaving_param {
+	FB_MR_KIND,
+	FB_MR_PARTS, /* ACKs in place of each that advances */
+};
 
 /* A transport. */
 struct fb_group {

@@ -62,6 +62,7 @@ static void ask(void)
 		struct fb_link link;
 		struct fb_retune retune;
 		struct fb_route route;
+		struct fb_path path;
 		struct fb_call call;
 		struct fb_inject inject;
 		struct fb_next next;
@@ -112,6 +113,11 @@ static void ask(void)
 				fb_read(&wanted, sizeof(wanted.retune));
 				if (fb_wire_retune(&wanted.retune))
 					fb_die("port %u: its link cannot change", wanted.retune.port);
+				break;
+			case FB_PATH:
+				fb_read(&wanted, sizeof(wanted.path));
+				if (fb_wire_path(&wanted.path))
+					fb_die("connection %u: the network refuses a path", wanted.path.conn);
 				break;
 			case FB_ROUTE:
 				fb_read(&wanted, sizeof(wanted.route));

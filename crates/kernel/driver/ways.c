@@ -125,6 +125,33 @@ int fb_ways_open(const struct fb_open *open)
 	return 0;
 }
 
+int fb_ways_add(const struct fb_path *path)
+{
+	struct fb_ports *added;
+	struct fb_way *way;
+	fb_u32 *ports;
+
+	if (path->conn >= nconnections)
+		return refuse("path: connection does not exist", path->conn);
+	if (check_path(path->ports, path->length))
+		return -EINVAL;
+	way = &connections[path->conn / CHUNK][path->conn % CHUNK]->way[0];
+	if (path->ports[0] != way->ports[0] || known_ports[path->ports[path->length - 1]].to != way->end)
+		return refuse("path: begins or ends elsewhere, connection", path->conn);
+	if (way->others_count == FB_PATHS - 1)
+		return refuse("path: connection has as many as it can have", path->conn);
+	if (!way->others)
+		way->others = fb_net_memory((FB_PATHS - 1) * sizeof(*way->others));
+	ports = fb_net_memory(path->length * sizeof(*ports));
+	if (!way->others || !ports)
+		return -ENOMEM;
+	memcpy(ports, path->ports, path->length * sizeof(*ports));
+	added = &way->others[way->others_count++];
+	added->ports = ports;
+	added->length = path->length;
+	return 0;
+}
+
 int fb_ways_change(const struct fb_route *route)
 {
 	struct connection *c;
@@ -149,12 +176,16 @@ const struct fb_way *fb_way(fb_u32 conn, bool back)
 	return &connections[conn / CHUNK][conn % CHUNK]->way[back];
 }
 
-fb_u32 fb_way_next(const struct fb_way *way, fb_u32 hop, fb_u32 node)
+fb_u32 fb_way_next(const struct fb_way *way, fb_u32 path, fb_u32 hop, fb_u32 node)
 {
-	if (hop < way->length && known_ports[way->ports[hop]].from == node)
-		return way->ports[hop];
-	for (fb_u32 i = 0; i < way->length; i++)
-		if (known_ports[way->ports[i]].from == node)
-			return way->ports[i];
+	bool other = path && path <= way->others_count;
+	const fb_u32 *ports = other ? way->others[path - 1].ports : way->ports;
+	fb_u32 length = other ? way->others[path - 1].length : way->length;
+
+	if (hop < length && known_ports[ports[hop]].from == node)
+		return ports[hop];
+	for (fb_u32 i = 0; i < length; i++)
+		if (known_ports[ports[i]].from == node)
+			return ports[i];
 	return FB_NONE;
 }

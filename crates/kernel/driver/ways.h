@@ -5,6 +5,12 @@
 
 #include "queue.h"
 
+/* Ports in the order in which a packet passes them. */
+struct fb_ports {
+	const fb_u32 *ports;
+	fb_u8 length;
+};
+
 /* One direction of a connection. */
 struct fb_way {
 	fb_u64 flow;
@@ -14,6 +20,8 @@ struct fb_way {
 	fb_u32 end; /* the host */
 	fb_u8 length;
 	fb_u8 class_of_service;
+	fb_u8 others_count;
+	struct fb_ports *others; /* paths that packets take after changes of the hash; NULL: there are none */
 };
 
 /* `ports` stay where they are. `ties` as in fb_world. */
@@ -22,12 +30,14 @@ void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, fb_u64 ties);
 void fb_ways_forget(void);
 /* The ways of a new connection, whose number must be the next one. 0, or -errno. */
 int fb_ways_open(const struct fb_open *open);
+/* One more path for the data of a connection. 0, or -errno. */
+int fb_ways_add(const struct fb_path *path);
 /* Other ways for a connection. 0, or -errno. */
 int fb_ways_change(const struct fb_route *route);
 /* Connections opened so far. */
 fb_u32 fb_ways_count(void);
 const struct fb_way *fb_way(fb_u32 conn, bool back);
-/* The port on which a packet leaves `node`, the `hop`th on its way; FB_NONE: there is none. */
-fb_u32 fb_way_next(const struct fb_way *way, fb_u32 hop, fb_u32 node);
+/* The port on which a packet of path number `path` leaves `node`, the `hop`th on its way; FB_NONE: there is none. */
+fb_u32 fb_way_next(const struct fb_way *way, fb_u32 path, fb_u32 hop, fb_u32 node);
 
 #endif

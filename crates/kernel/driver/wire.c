@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "ends.h"
+#include "flow_hash.h"
 #include "network.h"
 #include "proboscis.h"
 #include "transmit.h"
@@ -132,6 +133,11 @@ int fb_wire_retune(const struct fb_retune *change)
 	return error;
 }
 
+int fb_wire_path(const struct fb_path *path)
+{
+	return fb_net_path(path);
+}
+
 int fb_wire_route(const struct fb_route *route)
 {
 	return fb_net_route(route);
@@ -217,6 +223,7 @@ void fb_wire_send(u32 node, struct sk_buff *skb)
 	p->body = skb;
 	p->conn = conn->number;
 	p->back = fb_net_is_back(conn->number, node);
+	p->path = p->back ? 0 : fb_path_of(skb->hash);
 	p->late = group->send_jitter && !p->back ? fb_net_jitter(conn->number, group->send_jitter) : 0;
 	describe(p, skb, conn);
 	if (group->tag[0] != FB_TAG_NONE)

@@ -29,6 +29,8 @@ int fb_wire_open(const struct fb_open *open);
 int fb_wire_link(const struct fb_link *change);
 /* A link has another rate, delay or loss from now on. */
 int fb_wire_retune(const struct fb_retune *change);
+/* One more path for the data of a connection. */
+int fb_wire_path(const struct fb_path *path);
 /* Other paths for a connection. */
 int fb_wire_route(const struct fb_route *route);
 /* A packet leaves host `node`; its connection is skb->mark - 1. Takes the skb over. */

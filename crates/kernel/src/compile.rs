@@ -20,6 +20,8 @@ const BUILD: [(&str, &str); 4] = [
 const DRAWS: &str = "-include arch/um/kernel/forebay/driver/draws.h";
 /// Hashes of flows come from the scenario's seed, too (driver/flow_hash.c).
 const HASHES: &str = "-Dget_random_u32=forebay_flow_hash";
+/// New hashes of sockets, too, and random times of `tcp_plb.c` (driver/rehash.h).
+const REHASHES: &str = "-include arch/um/kernel/forebay/driver/rehash.h";
 /// Variables with which an environment could change what is built.
 const FOREIGN: [&str; 16] = [
     "ARCH",
@@ -50,6 +52,7 @@ fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
     make.env("LC_ALL", "C").envs(BUILD).arg("-C").arg(&tree.root).arg("ARCH=um").args(words);
     make.args(["tcp_bbr", "tcp_cdg", "trim_builtin"].map(|cc| format!("CFLAGS_{cc}.o={DRAWS}")));
     make.args(["tcp_ipv4", "tcp_input", "tcp_output", "datagram"].map(|file| format!("CFLAGS_{file}.o={HASHES}")));
+    make.args(["tcp_timer", "tcp_plb"].map(|file| format!("CFLAGS_{file}.o={REHASHES}")));
     make.stdin(lock.try_clone().map_err(|e| Error::new(format!("the lock of the build: {e}")))?);
     Ok(make)
 }

@@ -9,10 +9,14 @@ use forebay_types::{Rate, Time};
 pub const SHIM: usize = 28;
 /// `FB_SHIM_PROBOSCIS`.
 pub const PROBOSCIS: u64 = 1;
+/// `FB_SHIM_MISBEHAVING`.
+pub const MISBEHAVING: u64 = 2;
 /// Place of `answers` among the numbers (`FB_PB_ANSWERS`).
 const ANSWERS: usize = 27;
+/// Name of the shim with columns in the table of messages.
+const WITH_COLUMNS: &str = "proboscis";
 /// Names of the shims that a guest has.
-const SHIMS: [&str; 1] = ["proboscis"];
+const SHIMS: [&str; 2] = [WITH_COLUMNS, "misbehaving-receiver"];
 
 /// The numbers of the shim below TCP of a transport; all 0 where it has none.
 ///
@@ -23,6 +27,9 @@ pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
     for chosen in &t.shims {
         if chosen.name == "proboscis" {
             shim = proboscis(chosen, t)?;
+        } else if chosen.name == "misbehaving-receiver" {
+            shim[0] = MISBEHAVING;
+            shim[1] = chosen.values.int("ack-division").unsigned_abs();
         } else if !tags::SHIMS.contains(&chosen.name) {
             let legal: Vec<&str> = tags::SHIMS.into_iter().chain(SHIMS).collect();
             return Err(format!("the guest has no shim `{}`; legal: {}", chosen.name, legal.join(", ")));
@@ -31,9 +38,9 @@ pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
     Ok(shim)
 }
 
-/// Returns true if a transport has one of these shims.
-pub fn has_shim(t: &Transport) -> bool {
-    t.shims.iter().any(|s| SHIMS.contains(&s.name))
+/// Returns true if a transport has a shim that reports columns of the table of messages.
+pub fn reports_columns(t: &Transport) -> bool {
+    t.shims.iter().any(|s| s.name == WITH_COLUMNS)
 }
 
 /// The first number of `names` that `word` is.

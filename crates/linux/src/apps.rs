@@ -14,7 +14,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
-use forebay_kernel::shims::has_shim;
+use forebay_kernel::shims::reports_columns;
 use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time, WorkloadId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -144,7 +144,7 @@ impl<'a> Hosts<'a> {
         let tcp = &self.experiment.groups[spec.group].tcp;
         self.live += 1;
         self.peak = self.peak.max(self.live);
-        let shims = has_shim(tcp).then_some(ShimState::NOTHING);
+        let shims = reports_columns(tcp).then_some(ShimState::NOTHING);
         if let Some(other) = spec.reverse_of {
             self.connections[other].reverse = Some(slot);
         }
@@ -202,6 +202,7 @@ impl<'a> Hosts<'a> {
         let c = &mut self.connections[slot];
         let guest = self.opened.len() as u32;
         c.guest = Some(guest);
+        let datagrams = c.datagram.is_some();
         let group = self.plan.group(c.spec.app, c.spec.group);
         let mut open = protocol::Open {
             conn: guest,
@@ -217,7 +218,7 @@ impl<'a> Hosts<'a> {
             class_of_service: c.datagram.map_or(0, |d| d.class.into()),
             flags: match opener {
                 Some(_) => number::OPEN_REVERSE,
-                None if c.datagram.is_some() => number::OPEN_DATAGRAMS,
+                None if datagrams => number::OPEN_DATAGRAMS,
                 None => 0,
             },
             rss_forth: 0,
@@ -228,8 +229,16 @@ impl<'a> Hosts<'a> {
         };
         c.routes.fill(&mut open, u64::from(slot.get()));
         self.frames.put(open);
+        let (spec, first) = (c.spec, c.routes.hash);
+        if self.experiment.groups[spec.group].tcp.txrehash && !datagrams {
+            let hashes = self.fib.path_hashes(self.path_number(slot, &spec), spec.src, spec.dst);
+            let ends = (spec.src, spec.dst);
+            crate::routes::others(&self.experiment.network, self.fib, (hashes, first), ends, |length, ports| {
+                self.frames.put(protocol::Path { conn: guest, length, ports });
+            });
+        }
         self.opened.push(slot);
-        match c.spec.first {
+        match spec.first {
             InitialData::Nothing => {}
             InitialData::Only(job) | InitialData::First(job) => self.write(slot, time, job),
             InitialData::Endless => self.write(slot, time, Job::ENDLESS),

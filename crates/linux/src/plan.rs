@@ -11,7 +11,7 @@ use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_kernel::shims::{SHIM, clear_answers, cost_of_probe, period};
+use forebay_kernel::shims::{PROBOSCIS, SHIM, clear_answers, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
 use forebay_queues::{QueueConfig, SharedBuffer, SharedPolicy};
 use forebay_types::{AppId, GroupId, NodeId, QueueLen, Time, WorkloadId};
@@ -248,7 +248,7 @@ impl Plan {
     /// Shim configuration of the hosts of a transport: the timer's phase is that of the simulator (`engine/endpoint_shim.rs`).
     fn shim_hosts(&self, experiment: &Experiment, seed: u64, (id, tcp): (GroupId, &Transport), frames: &mut Frames) {
         let shim = &self.groups[id.index()].shim;
-        if *shim == [0; SHIM] {
+        if shim[0] != PROBOSCIS {
             return;
         }
         let network = &experiment.network;

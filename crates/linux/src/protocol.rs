@@ -104,6 +104,8 @@ pub const NONE: u32 = u32::MAX;
 pub const HOPS: usize = 24;
 /// `FB_QUEUE`.
 pub const QUEUE: usize = forebay_queues::CONFIG_WORDS;
+/// `FB_PATHS`: most paths of the data of a connection.
+pub const PATHS: usize = forebay_experiment::topology::PathHashes::COUNT;
 /// `FB_PARAMS`.
 pub const PARAMS: usize = 24;
 /// `FB_TAGS`.
@@ -202,6 +204,8 @@ records! {
     Inject = 40, "fb_inject" { length: u32, head: u32, bytes: [u8; HEAD] }
     /// `struct fb_retune`.
     Retune = 41, "fb_retune" { port: u32, flags: u32, rate: u64, delay: u64, loss_below: u64, loss_random: [u64; 4] }
+    /// `struct fb_path`.
+    Path = 42, "fb_path" { conn: u32, length: u32, ports: [u32; HOPS] }
     /// `struct fb_result`.
     Result = 74, "fb_result" { value: u64, bytes: [u8; 256] }
     /// `struct fb_sent`.

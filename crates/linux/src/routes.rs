@@ -4,7 +4,7 @@
 use crate::protocol::{HOPS, Open};
 use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::network::Network;
-use forebay_experiment::topology::Fib;
+use forebay_experiment::topology::{Fib, PathHashes};
 use forebay_types::{NodeId, PortId, Time};
 
 /// Both ways of a connection.
@@ -46,6 +46,24 @@ impl Routes {
         let mut ideal = IdealTime::new(size, mss, header);
         self.forth.iter().for_each(|&port| ideal.pass(&network.ports[port]));
         ideal.time()
+    }
+}
+
+/// Passes the paths that the data of a connection from the first host to the second takes after changes of its hash, in turn, to `pass`: number of ports,
+/// and the ports. `hashes` are those after the first one.
+pub(crate) fn others(
+    network: &Network,
+    fib: &Fib,
+    (mut hashes, first): (PathHashes, u16),
+    (src, dst): (NodeId, NodeId),
+    mut pass: impl FnMut(u32, [u32; HOPS]),
+) {
+    let mut hash = first;
+    for _ in 1..PathHashes::COUNT {
+        hash = hashes.after(hash);
+        let (path, mut ports) = (fib.path(network, src, dst, hash.into()), [0; HOPS]);
+        ports.iter_mut().zip(&path).for_each(|(slot, port)| *slot = port.get());
+        pass(path.len() as u32, ports);
     }
 }
 

@@ -91,6 +91,18 @@ pub(crate) fn settings(t: &Transport) -> Settings {
         // ACKs that are held back leave when their time is over, not with whatever else happens in the guest within 0.1 ms of that.
         ("net/ipv4/tcp_comp_sack_slack_ns", "0".into()),
     ];
+    if t.txrehash {
+        sysctls.push(("net/core/txrehash", on(true)));
+    }
+    if let Some(plb) = &t.plb {
+        sysctls.push(("net/ipv4/tcp_plb_enabled", on(true)));
+        sysctls.extend([
+            ("net/ipv4/tcp_plb_idle_rehash_rounds", plb.idle_rehash_rounds.to_string()),
+            ("net/ipv4/tcp_plb_rehash_rounds", plb.rehash_rounds.to_string()),
+            ("net/ipv4/tcp_plb_suspend_rto_sec", plb.suspend_rto_sec.to_string()),
+            ("net/ipv4/tcp_plb_cong_thresh", plb.cong_thresh.to_string()),
+        ]);
+    }
     sysctls.extend(common());
     Settings {
         init_cwnd: t.init_cwnd,

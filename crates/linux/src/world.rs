@@ -68,15 +68,25 @@ pub fn too_long(experiment: &Experiment) -> Option<Unsupported> {
     Some(Unsupported { key: "topology", reason })
 }
 
-/// ProBoSCIS with a queue discipline at the interfaces of its hosts.
+/// Connections that change their path in a network whose paths change.
+fn rehash_with_failures(experiment: &Experiment) -> Option<Unsupported> {
+    let group = experiment.groups.iter().find(|group| group.tcp.txrehash)?;
+    let reason = format!(
+        "a guest learns all paths of a connection of `{}` when it opens, and those of a network with `[[topology.failure]]` change; legal: false, or `world = \"sim\"`",
+        group.name
+    );
+    (!experiment.network.faults.failures.is_empty()).then_some(Unsupported { key: "transport.txrehash", reason })
+}
+
+/// A shim below TCP with a queue discipline at the interfaces of its hosts.
 fn shim_below_queue(experiment: &Experiment) -> Option<Unsupported> {
     let network = &experiment.network;
     let queue = network.ports.iter().any(|p| network.nodes[p.from].host && HostQueue::of(p.queue_config.value()).is_some());
     let shim = experiment.groups.iter().any(|g| shim(&g.tcp).is_ok_and(|numbers| numbers != [0; SHIM]));
     (queue && shim).then(|| Unsupported {
         key: "topology.host-queue",
-        reason: "the guest's `proboscis` stands below the queue of the interface and would stop it; legal: `host-queue = \"drop-tail\"`, \
-                 or `world = \"sim\"`"
+        reason: "the guest's shims `proboscis` and `misbehaving-receiver` stand below the queue of the interface, which the packets that they hold or \
+                 add would not pass; legal: `host-queue = \"drop-tail\"`, or `world = \"sim\"`"
             .into(),
     })
 }
@@ -108,6 +118,7 @@ impl World for Linux {
         cannot.extend(queue::refused(&experiment.network));
         cannot.extend(too_long(experiment));
         cannot.extend(shim_below_queue(experiment));
+        cannot.extend(rehash_with_failures(experiment));
         let conflicts = experiment.two_way_conflicts();
         cannot.extend(conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }));
         cannot.extend(experiment.workloads.iter().find(|w| w.listen.is_some()).map(|w| {

@@ -1,7 +1,7 @@
 //! ProBoSCIS on the running kernel is a BPF program with a process beside it (`crates/hosts`): what a scenario asks, as parameters of the program and
 //! times of the process, and what neither can.
 
-use forebay_kernel::shims::{Proboscis, SHIM};
+use forebay_kernel::shims::{MISBEHAVING, Proboscis, SHIM};
 use forebay_types::Time;
 use std::ops::RangeInclusive;
 
@@ -51,6 +51,9 @@ pub fn unavailable() -> Option<String> {
 /// # Errors
 /// A value that the program does not support, by the scenario's key, and the legal values.
 pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
+    if numbers[0] == MISBEHAVING {
+        return Err("receivers of the running kernel keep the rules; legal: `proboscis`, or `world = \"linux\"`".into());
+    }
     let Some(shim) = Proboscis::read(numbers) else { return Ok(None) };
     let floor = shim.least / shim.mss.max(1);
     let refuse = |key: &str, legal: &str| {

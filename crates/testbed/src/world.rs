@@ -159,6 +159,13 @@ impl World for Testbed {
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
         }
+        if let Some(group) = experiment.groups.iter().find(|group| group.tcp.txrehash) {
+            let reason = format!(
+                "the switch of the testbed does not see the hash of a socket of `{}`; legal: false, or `world = \"linux\"`",
+                group.name
+            );
+            refuse("transport.txrehash", reason);
+        }
         for (_, reason) in experiment.two_way_conflicts() {
             refuse("workload.two-way", reason);
         }

@@ -32,6 +32,18 @@ pub(super) fn add(s: &Subject, out: &mut Vec<Choice>) {
     if s.text("stack") != Some("linux") {
         return;
     }
+    // In Linux DCTCP has PLB, and other paths must exist.
+    if s.multipath && s.all_have_dctcp() && s.transport()["tcp-plb-enabled"] != true {
+        let key = "net.ipv4.tcp_plb_enabled";
+        let on = Step::sysctl(senders.clone(), key, "1", "0", "change their path from then on");
+        let label = "hash the IPv6 flow label for ECMP; PLB has no effect on IPv4 connections".to_owned();
+        let install = vec![on.clone(), Step::words("switch", label.clone())];
+        add(Family::Plb, "protective load balancing (PLB)".into(), s.every_transport("tcp-plb-enabled", "true"), install);
+        let rounds = Step::sysctl(senders.clone(), "net.ipv4.tcp_plb_rehash_rounds", "3", "12", "follow at once");
+        let sets = [s.every_transport("tcp-plb-enabled", "true"), s.every_transport("tcp-plb-rehash-rounds", "3")].concat();
+        let install = vec![on, rounds, Step::words("switch", label)];
+        add(Family::Plb, "protective load balancing (PLB) after 3 congested rounds".into(), sets, install);
+    }
     if s.text("slow-start-after-idle") != Some("off") {
         let key = "net.ipv4.tcp_slow_start_after_idle";
         let step = Step::sysctl(senders.clone(), key, "0", "1", "follow at their next idle time");

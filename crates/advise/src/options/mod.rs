@@ -17,7 +17,8 @@ mod rate_limit;
 use crate::install::Step;
 use crate::peers::Peers;
 use crate::values::inline;
-use forebay_experiment::topology::{SPEEDS, speed};
+use forebay_experiment::network::Network;
+use forebay_experiment::topology::{Fib, SPEEDS, hosts as hosts_of, speed};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_types::{GroupId, Rate, WorkloadId};
 use serde_json::Value as Json;
@@ -53,6 +54,8 @@ pub enum Family {
     Application,
     /// Rate limit of other traffic.
     RateLimit,
+    /// Protective load balancing.
+    Plb,
 }
 
 /// Reason to prefer other changes (our choice).
@@ -86,6 +89,7 @@ impl Family {
             Family::Offload => 5,
             Family::Application => 6,
             Family::RateLimit => 7,
+            Family::Plb => 8,
         }
     }
 
@@ -102,7 +106,7 @@ impl Family {
     pub(crate) fn effort(self) -> u32 {
         match self {
             Family::Timeout | Family::HostQueue | Family::Window | Family::Offload => 1,
-            Family::Bbr => 2,
+            Family::Bbr | Family::Plb => 2,
             Family::Buffer | Family::Application | Family::RateLimit => 3,
             Family::Dctcp | Family::Ecn => 5,
             Family::Trim | Family::OwnQueue => 6,
@@ -152,6 +156,8 @@ pub(crate) struct Subject<'a> {
     /// True if `[transport]` has a `cc`, which must stay in use.
     common_cc: bool,
     pub(crate) links: Vec<String>,
+    /// True if a switch chooses among several ports towards a host.
+    multipath: bool,
     /// Most common rate of the ports.
     rate: Rate,
 }
@@ -188,7 +194,8 @@ impl<'a> Subject<'a> {
         let rate = common_rate(config.network.ports.iter().map(|p| p.rate))?;
         let name = variant.class_names.get(class.index()).cloned().unwrap_or_default();
         let group = used.and_then(|g| all.get(g).cloned());
-        Some(Subject { echo, peers, class: (class.index(), name), group, all, common_cc, links, rate })
+        let multipath = has_choices(&config.network);
+        Some(Subject { echo, peers, class: (class.index(), name), group, all, common_cc, links, multipath, rate })
     }
 
     /// Overrides that give a congestion control to one transport, or to all. The `cc` of `[transport]` cannot be removed, only changed: it stays that
@@ -218,6 +225,13 @@ impl<'a> Subject<'a> {
     fn present_cc(&self) -> &str {
         let cc = &self.transport()["cc"];
         cc["kind"].as_str().or(cc.as_str()).unwrap_or("cubic")
+    }
+
+    /// Returns true if every transport has DCTCP and the stack of Linux.
+    fn all_have_dctcp(&self) -> bool {
+        let transport = &self.echo["transport"];
+        let has = |t: &Json| t["cc"]["kind"].as_str().or(t["cc"].as_str()) == Some("dctcp") && t["stack"] == "linux";
+        transport["group"].as_array().map_or_else(|| has(transport), |groups| groups.iter().all(has))
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -311,6 +325,14 @@ impl<'a> Subject<'a> {
     fn k(&self) -> u32 {
         common_k(self.rate)
     }
+}
+
+/// Returns true if a switch chooses among several ports towards a host.
+fn has_choices(network: &Network) -> bool {
+    let Ok(fib) = Fib::new(network) else { return false };
+    let hosts = hosts_of(network);
+    let mut switches = network.nodes.enumerate().filter(|(_, node)| !node.host).map(|(id, _)| id);
+    switches.any(|switch| hosts.iter().any(|&host| fib.entry(switch, host) & 0xFF > 1))
 }
 
 /// DCTCP's common threshold for a rate: that of the next higher speed.

@@ -6,7 +6,7 @@
 
 use crate::network::Network;
 use crate::streams::RngStream;
-use forebay_types::NodeId;
+use forebay_types::{NodeId, Rng};
 
 /// Bits of the host number in every packet.
 const LOWER: u32 = 16;
@@ -37,8 +37,13 @@ pub(super) fn redrawn(wide: bool, drawn: u16, before: u16) -> u16 {
 /// Random hash of the packets from `from` to `to` on a connection, numbered by order of creation. It stands for the hash of a five-tuple whose port
 /// number differs between connections and between runs.
 pub(super) fn drawn(seed: u64, connection: u64, from: NodeId, to: NodeId) -> u16 {
+    stream(seed, connection, from, to).next_u64() as u16
+}
+
+/// Stream of the hashes that [`drawn`] and [`PathHashes`](super::PathHashes) draw.
+pub(super) fn stream(seed: u64, connection: u64, from: NodeId, to: NodeId) -> Rng {
     let ends = u64::from(from.get()) << 32 | u64::from(to.get());
-    RngStream::FlowHash.stream(seed, &[connection, ends]).next_u64() as u16
+    RngStream::FlowHash.stream(seed, &[connection, ends])
 }
 
 /// Lower bits of the number of host `to`, for its packets.

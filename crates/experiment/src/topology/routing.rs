@@ -6,6 +6,7 @@
 //! `address.rs` defines the destination and hash bits in packets.
 
 use super::address;
+use super::path_hashes::PathHashes;
 use super::route_error::{MAX_CHOICES, RouteError};
 use super::routing_build::{Adjacency, PortSets, spread};
 use crate::network::{HashFunction, Network};
@@ -287,6 +288,11 @@ impl Fib {
     /// ECMP hash of the packets from `from` to `to` on a connection, numbered by order of creation.
     pub fn flow_hash(&self, connection: u64, from: NodeId, to: NodeId) -> u16 {
         address::carried(self.wide, address::drawn(self.seed, connection, from, to), to)
+    }
+
+    /// Hashes that those packets may have after the first one.
+    pub fn path_hashes(&self, connection: u64, from: NodeId, to: NodeId) -> PathHashes {
+        PathHashes::new(self.seed, self.wide, connection, from, to)
     }
 
     /// New hash for a packet with hash `before`; `drawn` chooses the path.

@@ -38,6 +38,10 @@ impl World for Models {
             );
             return vec![Unsupported { key: "workload.listen-backlog", reason }];
         }
+        if let Some(group) = experiment.groups.iter().find(|group| group.tcp.txrehash) {
+            let reason = format!("no model has connections that change their path, as those of `{}`; legal: false", group.name);
+            return vec![Unsupported { key: "transport.txrehash", reason }];
+        }
         if let Some(capture) = Unsupported::capture(experiment) {
             return vec![capture];
         }

@@ -86,6 +86,7 @@ fn entry(p: &Properties) -> CcEntry<()> {
         needs_marks: false,
         needs_sack: false,
         paces: p.paces,
+        plb: false,
         ecn: p.ecn,
         recovery: None,
         adjust: None,

@@ -10,6 +10,7 @@ use crate::schema::tcp_echo::tcp_echo;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::short;
+use forebay_experiment::plb;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use forebay_experiment::registry::CcEntry;
 use forebay_experiment::transport::Profile;
@@ -255,7 +256,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: Strin
         if let Some(list) = shims {
             tcp.shims = list.iter().map(|s| s.chosen()).collect();
         }
-        check(cx, &tcp, &[&cc.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
+        check(cx, cc.entry, &tcp, &[&cc.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
         let mut echo = Map::new();
         if let Some(name) = &d.name {
             echo.insert("name".into(), name.as_str().into());
@@ -286,7 +287,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: Strin
 }
 
 /// Checks relations between several keys.
-fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
+fn check(cx: &mut Cx, entry: &CcEntry<()>, tcp: &Transport, places: &[(String, At)], at: At) {
     if tcp.handshake && u64::from(tcp.init_cwnd) * u64::from(tcp.mss) > 65_535 {
         let first = 65_535 / tcp.mss;
         cx.note(format!(
@@ -327,6 +328,20 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
                 "has no effect here",
             );
         }
+    }
+    if tcp.plb.is_some() && !(entry.plb && tcp.is_linux()) {
+        let having: Vec<&str> = cx.worlds.congestion_controls().iter().filter(|e| e.plb).map(|e| e.entry.name).collect();
+        let message = format!(
+            "`{}`: `cc` is \"{}\" and `stack` is \"{}\", without protective load balancing",
+            plb::ENABLED,
+            entry.entry.name,
+            tcp.profile.name()
+        );
+        error(&[plb::ENABLED], message, &format!("legal with stack \"linux\" and cc \"{}\"", having.join("\", \"")));
+    }
+    if tcp.plb.is_some() && !tcp.txrehash {
+        let message = format!("`txrehash` is false, and `{}` draws a new hash", plb::ENABLED);
+        error(&["txrehash", plb::ENABLED], message, "legal: true with protective load balancing");
     }
     let on_syn = tcp.shims.iter().find(|s| shim::entry(cx.worlds, s).is_some_and(|e| e.needs_handshake));
     if let (Some(shim), false) = (on_syn, tcp.handshake) {

@@ -1,5 +1,6 @@
 //! Echo of a resolved TCP configuration in the keys of scenarios, with all defaults.
 
+use forebay_experiment::plb;
 use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, Recovery, RtoRule, Stack};
 use forebay_types::{Bytes, Time};
 use serde_json::{Map, Value as Json};
@@ -95,6 +96,13 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         if let Some(bytes) = bytes {
             echo.insert(key.into(), Bytes(bytes).to_string().into());
         }
+    }
+    if c.txrehash {
+        echo.insert("txrehash".into(), true.into());
+    }
+    if let Some(plb) = c.plb {
+        echo.insert(plb::ENABLED.into(), true.into());
+        echo.extend(plb.settings().map(|(key, value)| (key.to_owned(), value.into())));
     }
     if let Some(rate) = c.max_pacing_rate {
         echo.insert("max-pacing-rate".into(), rate.to_string().into());

@@ -336,6 +336,9 @@ pub trait CongestionControl: Sized {
     /// Sets the window on every ACK, also in recovery: the last hook of an ACK. The congestion control then owns its window: of the stack's
     /// reductions only the one at a timeout changes it, and idle time does not.
     const CONTROL: Option<fn(&mut Self, &mut Window, &Ack, &Outcome)> = None;
+    /// Returns the share of marked segments in the round trip that an ACK ends, in 1/256; `None` if it ends none. Called before `in_ack_event` if
+    /// protective load balancing is on, which needs this hook.
+    const MARKED_IN_ROUND: Option<fn(&Self, &Ack) -> Option<u16>> = None;
     /// Pacing rate of data segments, of payload, for a given segment size. Connections then have a pacer.
     const PACING_RATE: Option<fn(&Self, u32) -> Rate> = None;
 

@@ -170,6 +170,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: true,
     needs_sack: false,
     paces: false,
+    plb: false,
     ecn: Ecn::Dctcp,
     recovery: None,
     adjust: Some(fixed_point::by_stack),

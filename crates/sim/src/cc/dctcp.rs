@@ -3,6 +3,7 @@
 use super::fixed_point::{self, Arithmetic, CwndGrowth};
 use super::newreno::halve;
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Round, Threshold, Trigger, Window};
+use forebay_experiment::plb::WHOLE_ROUND;
 use forebay_experiment::transport::{Ecn, Profile, Transport};
 use forebay_types::math;
 use forebay_types::param::{Entry, Kind, Param, Value, Values, optional};
@@ -144,6 +145,21 @@ impl Dctcp {
         }
     }
 
+    /// Share of marked segments (or bytes) in the window that this ACK ends, for protective load balancing: alpha, a mean of many windows, shows
+    /// congestion too late (Linux dctcp_update_alpha, `ce_ratio`).
+    fn marked_in_window(&self, ack: &Ack) -> Option<u16> {
+        let (ends, more) = match self.is_fixed_point() {
+            true => (self.window.is_covered(ack), ack.segments_delivered()),
+            false => (self.window.is_over(ack), ack.acked),
+        };
+        if !ends {
+            return None;
+        }
+        let acked = u64::from(self.acked) + more;
+        let marked = u64::from(self.marked) + if ack.ece { more } else { 0 };
+        (marked * u64::from(WHOLE_ROUND)).checked_div(acked).map(|share| share as u16)
+    }
+
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.3
     //# DCTCP.Alpha = DCTCP.Alpha * (1 - g) + g * M
     /// alpha <- (1 - g) alpha + g F (RFC 8257 section 3.3, step 7).
@@ -169,6 +185,7 @@ impl Dctcp {
 impl CongestionControl for Dctcp {
     type Sent = ();
     const PKTS_ACKED: bool = false;
+    const MARKED_IN_ROUND: Option<fn(&Self, &Ack) -> Option<u16>> = Some(Dctcp::marked_in_window);
 
     #[inline(always)]
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
@@ -298,6 +315,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: true,
     needs_sack: false,
     paces: false,
+    plb: true,
     ecn: Ecn::Dctcp,
     recovery: None,
     adjust: Some(adjust),

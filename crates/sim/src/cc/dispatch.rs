@@ -118,6 +118,10 @@ pub(super) trait OptionalHooks: CongestionControl {
         }
     }
 
+    fn marked_in_round(&self, ack: &Ack) -> Option<u16> {
+        Self::MARKED_IN_ROUND.and_then(|hook| hook(self, ack))
+    }
+
     fn pacing_rate(&self, mss: u32) -> Rate {
         Self::PACING_RATE.map_or(Rate(u64::MAX), |hook| hook(self, mss))
     }
@@ -174,6 +178,14 @@ macro_rules! congestion_controls {
             pub fn hooks(&self) -> Hooks {
                 match self {
                     $(CcConfig::$cc(_) => const { Hooks::of::<$module::$cc>(recorded!($($cell)?)) },)+
+                }
+            }
+
+            /// Returns true if it has [`CongestionControl::MARKED_IN_ROUND`].
+            #[cfg(test)]
+            pub fn counts_marked_rounds(&self) -> bool {
+                match self {
+                    $(CcConfig::$cc(_) => <$module::$cc as CongestionControl>::MARKED_IN_ROUND.is_some(),)+
                 }
             }
         }

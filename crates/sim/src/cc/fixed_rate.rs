@@ -67,6 +67,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: false,
     needs_sack: false,
     paces: true,
+    plb: false,
     ecn: Ecn::Off,
     recovery: None,
     adjust: None,

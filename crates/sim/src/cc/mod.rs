@@ -171,6 +171,9 @@ impl Cc {
     pub fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {
         each!(self, l => l.control(w, ack, outcome));
     }
+    pub fn marked_in_round(&self, ack: &Ack) -> Option<u16> {
+        each!(self, l => l.marked_in_round(ack))
+    }
     pub fn pacing_rate(&self, mss: u32) -> Rate {
         each!(self, l => l.pacing_rate(mss))
     }
@@ -198,11 +201,12 @@ mod tests {
 
     /// Only a scoreboard distinguishes segments.
     #[test]
-    fn segment_records_need_sack() {
+    fn entries_agree_with_hooks() {
         for entry in REGISTRY {
             let c = config("linux", entry.entry.name);
             assert_eq!(entry.needs_sack, c.cc.hooks().records(), "{}", entry.entry.name);
             assert_eq!(entry.paces, c.cc.hooks().paces(), "{}", entry.entry.name);
+            assert_eq!(entry.plb, c.cc.counts_marked_rounds(), "{}", entry.entry.name);
         }
     }
 }

@@ -14,6 +14,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: false,
     needs_sack: false,
     paces: false,
+    plb: false,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Reno),
     adjust: Some(fixed_point::by_stack),

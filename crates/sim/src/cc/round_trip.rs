@@ -13,7 +13,7 @@ impl Round {
     /// Returns true if the round ends with this ACK; if so the next one begins.
     #[inline]
     pub fn ends(&mut self, ack: &Ack) -> bool {
-        let ends = ack.snd_una > self.end;
+        let ends = self.is_over(ack);
         if ends {
             self.begin(ack.snd_nxt);
         }
@@ -23,11 +23,23 @@ impl Round {
     /// As [`Round::ends`] by the rule of Linux: it ends when all data sent before its start is acknowledged.
     #[inline]
     pub fn ends_when_covered(&mut self, ack: &Ack) -> bool {
-        let ends = ack.snd_una >= self.end;
+        let ends = self.is_covered(ack);
         if ends {
             self.begin(ack.snd_nxt);
         }
         ends
+    }
+
+    /// Returns true if the round ends with this ACK, by the rule of [`Round::ends`].
+    #[inline]
+    pub fn is_over(&self, ack: &Ack) -> bool {
+        ack.snd_una > self.end
+    }
+
+    /// Returns true if the round ends with this ACK, by the rule of Linux.
+    #[inline]
+    pub fn is_covered(&self, ack: &Ack) -> bool {
+        ack.snd_una >= self.end
     }
 
     /// Begins a round, with the next new byte at stream offset `snd_nxt`.

@@ -78,6 +78,7 @@ macro_rules! endpoint_shims {
 }
 
 endpoint_shims! {
+    MisbehavingReceiver: misbehaving_receiver::MisbehavingReceiver,
     Proboscis: proboscis::Proboscis,
 }
 

@@ -14,6 +14,7 @@ pub mod tag;
 pub mod window;
 
 pub mod ictcp;
+pub mod misbehaving_receiver;
 pub mod pias;
 pub mod prin;
 pub mod proboscis;
@@ -64,6 +65,7 @@ macro_rules! entry {
 /// All shims, in the order `forebay list` shows them.
 pub const REGISTRY: &[ShimEntry] = &[
     entry!(Window, ictcp),
+    entry!(Endpoint, misbehaving_receiver),
     entry!(Tag, pias),
     entry!(Tag, prin),
     entry!(Endpoint, proboscis),

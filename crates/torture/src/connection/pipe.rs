@@ -137,7 +137,7 @@ pub struct Pipe<J> {
 
 impl Shims {
     fn of(c: &TcpConfig) -> Option<Shims> {
-        let endpoint_shims::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
+        let Some(endpoint_shims::Config::Proboscis(p)) = &c.shims.endpoint else { return None };
         let rules = Rules::new(p, c);
         // A link so fast that the budget has no effect.
         let host = || Host { budget: Budget::new(&rules, Time(1)), train_cache: TrainCache::default() };

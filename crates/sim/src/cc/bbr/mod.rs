@@ -370,6 +370,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: false,
     needs_sack: true,
     paces: true,
+    plb: false,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: None,

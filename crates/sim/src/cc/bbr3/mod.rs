@@ -379,6 +379,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: false,
     needs_sack: true,
     paces: true,
+    plb: false,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     // C.is_cwnd_limited comes from the stack's validation of its windows.

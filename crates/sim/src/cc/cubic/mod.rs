@@ -202,6 +202,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
     needs_marks: false,
     needs_sack: false,
     paces: false,
+    plb: false,
     ecn: Ecn::Off,
     recovery: None,
     adjust: Some(adjust),

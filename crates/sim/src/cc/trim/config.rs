@@ -149,6 +149,7 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
     needs_marks: false,
     needs_sack: false,
     paces: false,
+    plb: false,
     ecn: Ecn::Off,
     recovery: None,
     // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.

@@ -110,6 +110,11 @@ impl SimState {
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }
+        if self.tcp[spec.group].txrehash {
+            let hashes = self.fabric.fib().path_hashes(of_paths, spec.src, spec.dst);
+            let rng = RngStream::CongestionControl.stream(self.seed, &[conn_id]);
+            self.connections.sender_mut(slot).allow_rehash(hashes, rng);
+        }
         if self.tcp[spec.group].cc.hooks().path() {
             self.describe_path(slot, back.hash);
         }

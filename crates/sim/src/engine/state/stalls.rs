@@ -104,9 +104,10 @@ impl SimState {
     /// order than that of arrival decides nothing. In the queue of the host the connection must not be among those `waiting`.
     pub(super) fn note_silence(&mut self, conn: ConnSlot, waiting: &BTreeSet<ConnSlot>) {
         let now = self.partition.calendar.end;
-        let Some((silent, kind)) = self.connections.sender(conn).silence(now) else { return };
+        let sender = self.connections.sender(conn);
+        let Some((silent, kind)) = sender.silence(now) else { return };
         let s = self.connections.get(conn);
-        let (src, dst, hash, group) = (s.src, s.dst, s.hash, self.connections.sender(conn).group());
+        let (src, dst, hash, group) = (s.src, s.dst, sender.path_hash(), sender.group());
         let c = &self.tcp[group];
         // Longest time of a packet on the path, with every queue at its maximum.
         let (mut longest, mut in_order) = (0, true);

@@ -4,6 +4,7 @@ use crate::shim::tag_shims::Tagger;
 use crate::tcp::common::cold::{Cold, Initial};
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::pacer::Pacer;
+use crate::tcp::common::rehash::Rehash;
 use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::send_stats::PendingMessages;
 use forebay_types::{Time, TimeOrNever};
@@ -41,6 +42,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) pacer: Option<Box<Pacer>>,
     /// Tags for packets of transports with such a shim.
     pub(in crate::tcp) tag: Option<Box<Tagger>>,
+    /// State of senders that may change their path.
+    pub(in crate::tcp) rehash: Option<Box<Rehash>>,
     /// Use of the window, in senders without a scoreboard.
     pub(in crate::tcp) usage: CwndUsage,
     /// Messages behind the oldest unacknowledged one, with their statistics.
@@ -66,6 +69,7 @@ impl ColdState {
         first_syn: TimeOrNever::NEVER,
         pacer: None,
         tag: None,
+        rehash: None,
         usage: CwndUsage::NONE,
         pending: PendingMessages::NONE,
         limit: None,

@@ -12,6 +12,7 @@ pub(in crate::tcp) mod pacer;
 pub(in crate::tcp) mod prr;
 pub(in crate::tcp) mod rack;
 pub(in crate::tcp) mod rate_sample;
+pub(in crate::tcp) mod rehash;
 pub mod rtt;
 pub(in crate::tcp) mod sack_option;
 pub(in crate::tcp) mod sack_state;

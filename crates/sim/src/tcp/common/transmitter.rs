@@ -60,6 +60,11 @@ impl Transmitter {
         self.template = template;
     }
 
+    /// Sets the ECMP hash of the packets.
+    pub(in crate::tcp) fn set_path_hash(&mut self, hash: u16) {
+        self.template.hash = hash;
+    }
+
     /// New data is not ECN-capable.
     pub(in crate::tcp) fn clear_ect(&mut self) {
         self.template.meta.set_ecn(Codepoint::NotEct);

@@ -70,6 +70,9 @@ impl Sender {
         }
         self.credit_growth(c, ack, &info);
         if self.cc.wants_all_acks() && !overtaken {
+            if c.plb.is_some() {
+                self.check_congested_round(c, ack);
+            }
             self.cc.in_ack_event(ack);
         }
         if probe_lost && self.loss.ca_state() < CaState::Recovery {

@@ -2,6 +2,7 @@
 
 mod input;
 pub mod metrics;
+mod plb;
 pub(in crate::tcp) mod reno_sack;
 pub(in crate::tcp) mod timer;
 pub(in crate::tcp) mod tso;

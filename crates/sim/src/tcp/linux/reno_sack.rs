@@ -35,6 +35,9 @@ impl Sender {
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
         if self.cc.wants_all_acks() {
+            if c.plb.is_some() {
+                self.check_congested_round(c, ack);
+            }
             self.cc.in_ack_event(ack);
         }
         if self.cc.wants_new_acks() {

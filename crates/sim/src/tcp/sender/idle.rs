@@ -36,6 +36,9 @@ impl Sender {
         let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
         if !shut {
             self.cc.cwnd_event(Event::TxStart { now, idle });
+            if c.plb.is_some() {
+                self.check_rehash(c, now);
+            }
         }
         let rto = self.rtt.rto(c);
         let longest = if c.idle == Idle::RestartAfterRtt { self.rtt.smoothed().get().unwrap_or(rto) } else { rto };

@@ -252,7 +252,7 @@ impl Sender {
             && !c.has_send_buffer();
         let fast_path = match plain && !c.cwnd_validation && !c.quickack && !c.echoes_timestamps() {
             true => FastPath::Plain,
-            false if Sender::has_fast_sack_path(c) && tag.is_none() => FastPath::Linux,
+            false if Sender::has_fast_sack_path(c) && tag.is_none() && c.plb.is_none() => FastPath::Linux,
             false => FastPath::None,
         };
         let mut cold = Cold::<ColdState>::default();

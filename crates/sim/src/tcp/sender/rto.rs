@@ -81,6 +81,9 @@ impl Sender {
                     (self.cold.syn_retx, self.cold.first_syn) = (true, self.tx.last_tx());
                 }
                 self.stats.current_mut().losses.syn_rtos += 1;
+                if c.txrehash {
+                    self.change_path_after_timeout();
+                }
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
@@ -107,6 +110,12 @@ impl Sender {
         self.stats.count_rto(self.stream.snd_una(), c.mss.into());
         let disordered = self.loss.ca_state() <= CaState::Disorder;
         let fresh = self.reduce_for_timeout(c);
+        if c.txrehash {
+            self.change_path_after_timeout();
+            if fresh {
+                self.suspend_plb(c, now);
+            }
+        }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Furthermore, upon a timeout (as specified in [RFC2988]) cwnd MUST be set to no more than the loss window, LW,
         //# which equals 1 full-sized segment (regardless of the value of IW).
