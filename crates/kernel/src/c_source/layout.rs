@@ -92,7 +92,7 @@ pub(super) fn layout(body: &[Token<'_>], find: Find<'_, '_>) -> (Vec<Member>, us
 }
 
 /// Declarations of a structure: tokens up to a semicolon that stands in no braces. Preprocessor lines are left out.
-fn declarations<'a, 'b>(body: &'b [Token<'a>]) -> Vec<Vec<Token<'a>>> {
+fn declarations<'a>(body: &[Token<'a>]) -> Vec<Vec<Token<'a>>> {
     let (mut found, mut current, mut depth, mut skipped) = (Vec::new(), Vec::new(), 0, 0);
     for token in body {
         if token.text == "#" && token.first {

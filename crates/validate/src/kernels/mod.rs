@@ -222,7 +222,8 @@ pub fn compare(
         [Some(a), Some(b)] => Some(a.changes(b)),
         _ => None,
     };
-    let mut judge = Judge { sources, changed: changed_functions(sources[1], changes.as_deref()), layouts: Layouts::new(sources) };
+    let changed = changed_functions(sources[1], changes.as_deref());
+    let mut judge = Judge { sources, changed, cc_files: cc_files(sources[1]), layouts: Layouts::new(sources) };
     let mut results = Vec::new();
     for (i, input) in inputs.iter().enumerate() {
         if watch(i, inputs.len(), input.name()).is_break() {
@@ -247,7 +248,7 @@ pub fn compare(
                     ));
                 }
             }
-            Input::Script { name, text } => results.push((name.clone(), script(kernels, text)?)),
+            Input::Script { name, text } => results.push((name.clone(), script(kernels, name, text)?)),
         }
     }
     let kernels = kernels.map(|k| (k.name.clone(), k.identity.clone()));
@@ -268,10 +269,18 @@ fn changed_functions(sources: Option<&Parsed<'_>>, changes: Option<&[(ItemKind, 
     all
 }
 
+/// Files of congestion controls: they have functions that get the memory of one.
+fn cc_files(sources: Option<&Parsed<'_>>) -> BTreeSet<String> {
+    let memory = BTreeSet::from(["inet_csk_ca".to_owned()]);
+    let all = sources.map(|s| s.mentions(&memory)).unwrap_or_default();
+    all.into_iter().map(|p| p.file).filter(|file| file.starts_with("net/ipv4/tcp_")).collect()
+}
+
 /// Finds the cause of a difference.
 struct Judge<'a> {
     sources: [Option<&'a Parsed<'a>>; 2],
     changed: BTreeSet<String>,
+    cc_files: BTreeSet<String>,
     layouts: Layouts<'a>,
 }
 
@@ -298,7 +307,8 @@ impl Judge<'_> {
         let (a, b) = (a?, b?);
         let connections = align(&a.0, &b.0, Time::ZERO);
         let end = a.0.end.min(b.0.end);
-        let states = first_differences([&a.1, &b.1], end, &mut self.layouts);
+        let times = connections.iter().filter_map(|c| Some((c.conn_id, packet_time(c)?))).collect();
+        let states = first_differences([&a.1, &b.1], &times, end, &mut self.layouts);
         let first = connections.iter().filter(|c| c.first.is_some()).min_by_key(|c| packet_time(c));
         let at_packet = first.and_then(|c| Some((c, c.first.as_ref()?))).map_or_else(Vec::new, |(c, packet)| {
             state::at([&a.1, &b.1], (c.conn_id, packet.back), packet_time(c).unwrap_or(Time::ZERO), &mut self.layouts)
@@ -317,6 +327,9 @@ impl Judge<'_> {
     /// The variables of a difference with the functions that use them. Order: written by a changed function, read by one, others.
     fn causes(&mut self, found: &StateDifference) -> Vec<Cause> {
         let sources = self.sources[1];
+        let own = self.layouts.of(&found.cc).map(|p| p.file.clone());
+        // Other congestion controls do not run on this connection.
+        let applies = |u: &User| !self.cc_files.contains(&u.place.file) || own.as_ref() == Some(&u.place.file);
         let mut all: Vec<Cause> = found
             .variables
             .iter()
@@ -329,6 +342,7 @@ impl Judge<'_> {
                         private.map(|p| sources.private_users(p, &variable.name)).unwrap_or_default()
                     }
                 };
+                let users = users.into_iter().filter(applies).collect();
                 Cause { variable: variable.clone(), users, chain: Vec::new() }
             })
             .collect();
@@ -380,7 +394,7 @@ fn effects(config: &Experiment, reports: [&Report; 2]) -> Vec<Effect> {
 }
 
 /// A script on both kernels.
-fn script(kernels: [&Kernel; 2], text: &str) -> Result<InputResult, Error> {
+fn script(kernels: [&Kernel; 2], name: &str, text: &str) -> Result<InputResult, Error> {
     let text = as_linux(text);
     let mut seen = Vec::new();
     for kernel in kernels {
@@ -390,7 +404,7 @@ fn script(kernels: [&Kernel; 2], text: &str) -> Result<InputResult, Error> {
         match found {
             Ok(found) => seen.push(found),
             Err(Outcome::NotApplicable(features)) => return Ok(InputResult::Skipped(format!("uses {}", features.join("; ")))),
-            Err(outcome) => return Err(Error::Other(format!("{outcome:?}"))),
+            Err(outcome) => return Err(Error::Other(format!("{name}: {outcome:?}"))),
         }
     }
     let found = difference(&seen[0], &seen[1]).map(|(a, b)| {

@@ -120,9 +120,15 @@ pub(super) fn at(
     differing(a, b, layouts)
 }
 
-/// The first difference of each connection, in the order of time. `end`: records after it are not compared, as runs without a duration end at different
+/// The first difference of each connection, in the order of time. `packets`: arrival of the first differing packet of a connection. A difference of the
+/// sender before it does not follow from one of the receiver, so it comes first: the sender sets the rate. `end`: records after it are not compared, as runs without a duration end at different
 /// times.
-pub(super) fn first_differences(runs: [&[SocketState]; 2], end: Time, layouts: &mut Layouts<'_>) -> Vec<StateDifference> {
+pub(super) fn first_differences(
+    runs: [&[SocketState]; 2],
+    packets: &BTreeMap<u64, Time>,
+    end: Time,
+    layouts: &mut Layouts<'_>,
+) -> Vec<StateDifference> {
     let ends = runs.map(|run| {
         let mut all: BTreeMap<(u64, bool), Vec<&SocketState>> = BTreeMap::new();
         run.iter().filter(|s| s.time <= end).for_each(|s| all.entry((s.conn_id, s.receiver)).or_default().push(s));
@@ -147,8 +153,12 @@ pub(super) fn first_differences(runs: [&[SocketState]; 2], end: Time, layouts: &
             let Some(some) = x.or(y) else { break };
             let (receiver, timeout, cc) = (some.receiver, some.timeout, some.cc.clone());
             let found = StateDifference { conn_id: key.0, receiver, timeout, place: i + 1, times, cc, variables };
-            let earlier =
-                |old: &StateDifference| (found.time(), found.variables.is_empty()) < (old.time(), old.variables.is_empty());
+            let order = |d: &StateDifference| {
+                let own =
+                    !d.receiver && !d.variables.is_empty() && packets.get(&d.conn_id).is_none_or(|packet| d.time() < *packet);
+                (!own, d.time(), d.variables.is_empty())
+            };
+            let earlier = |old: &StateDifference| order(&found) < order(old);
             if first.get(&key.0).is_none_or(earlier) {
                 first.insert(key.0, found);
             }
@@ -167,6 +177,7 @@ mod tests {
     use forebay_kernel::state::variables;
     use forebay_linux::states::SocketState;
     use forebay_types::Time;
+    use std::collections::BTreeMap;
 
     fn state(us: u64, cwnd: u64) -> SocketState {
         let mut values = vec![0; variables().len()].into_boxed_slice();
@@ -188,14 +199,14 @@ mod tests {
     fn first_differing_record_with_its_variables() {
         let a = [state(1, 10), state(2, 11), state(3, 12)];
         let mut b = a.clone();
-        let mut layouts = Layouts::new([None, None]);
+        let (mut layouts, none) = (Layouts::new([None, None]), BTreeMap::new());
         let end = Time::from_us(9);
-        assert!(first_differences([&a, &b], end, &mut layouts).is_empty());
+        assert!(first_differences([&a, &b], &none, end, &mut layouts).is_empty());
         b[1].values[0] = 9;
         b[2].time = Time::from_us(4);
         // Of unknown meaning: there are no sources.
         b[1].private[2] = 7;
-        let found = &first_differences([&a, &b], end, &mut layouts)[0];
+        let found = &first_differences([&a, &b], &none, end, &mut layouts)[0];
         assert_eq!((found.conn_id, found.place, found.time()), (3, 2, Time::from_us(2)));
         let names: Vec<_> = found.variables.iter().map(|v| (v.name.as_str(), v.values)).collect();
         assert_eq!(names, [("snd_cwnd", [11, 9])]);
@@ -204,10 +215,23 @@ mod tests {
     #[test]
     fn missing_or_late_record_is_difference() {
         let a = [state(1, 10), state(2, 11)];
-        let mut layouts = Layouts::new([None, None]);
-        let found = first_differences([&a, &a[..1]], Time::from_us(9), &mut layouts);
+        let (mut layouts, none) = (Layouts::new([None, None]), BTreeMap::new());
+        let found = first_differences([&a, &a[..1]], &none, Time::from_us(9), &mut layouts);
         assert_eq!((found[0].times, found[0].variables.len()), ([Some(Time::from_us(2)), None], 0));
-        assert!(first_differences([&a, &a[..1]], Time::from_us(1), &mut layouts).is_empty(), "beyond the end");
+        assert!(first_differences([&a, &a[..1]], &none, Time::from_us(1), &mut layouts).is_empty(), "beyond the end");
+    }
+
+    #[test]
+    fn independent_sender_comes_before_receiver() {
+        let receiver = |us: u64, cwnd: u64| SocketState { receiver: true, ..state(us, cwnd) };
+        let (a, b) = ([receiver(1, 5), state(3, 10)], [receiver(1, 6), state(3, 11)]);
+        let mut layouts = Layouts::new([None, None]);
+        let mut first = |packet: u64| {
+            let packets = BTreeMap::from([(3, Time::from_us(packet))]);
+            first_differences([&a, &b], &packets, Time::from_us(9), &mut layouts)[0].receiver
+        };
+        assert!(!first(4), "the sender differs before any packet");
+        assert!(first(2), "the sender differs after a packet of the receiver");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::Input;
 use crate::agreement;
+use crate::variants::variants;
 use std::path::PathBuf;
 
 /// Scenarios of the comparison with the simulator (`forebay-bench linux`), by name: congestion controls, marks, losses, timeouts, delayed ACKs,
@@ -62,7 +63,10 @@ pub fn suite() -> Vec<Input> {
     let late = [("late packets", "0.02", "300us"), ("very late packets", "0.002", "5ms")]
         .map(|(name, p, by)| scenario(name.to_owned(), REORDERING.replace("BY_PROBABILITY", p).replace("BY_TIME", by)));
     let drawn = agreement::drawn(DRAWN.0, DRAWN.1).into_iter().map(|(name, text)| scenario(name, text));
-    let scripts = SCRIPTS.map(|(name, text)| Input::Script { name: name.to_owned(), text: text.to_owned() });
+    // The first variant of each script is the plain one.
+    let plain = |text: &str| variants(text).ok().and_then(|all| all.into_iter().next()).map(|v| v.1);
+    let scripts =
+        SCRIPTS.into_iter().filter_map(|(name, text)| Some(Input::Script { name: name.to_owned(), text: plain(text)? }));
     listed.chain(late).chain(drawn).chain(scripts).collect()
 }
 

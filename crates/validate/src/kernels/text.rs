@@ -12,7 +12,11 @@ use std::fmt::Write;
 /// Most connections, variables and functions that a scenario lists; `json` has all.
 const CONNECTIONS: usize = 4;
 const VARIABLES: usize = 6;
-const FUNCTIONS: usize = 5;
+const FUNCTIONS: usize = 4;
+/// Variables of a scenario that are listed with their functions.
+const EXPLAINED: usize = 2;
+/// Changed functions and definitions in the first line.
+const NAMED: usize = 2;
 /// Most changed functions and definitions in the head.
 const CHANGES: usize = 8;
 /// Most figures of a scenario.
@@ -88,7 +92,19 @@ pub fn headline(c: &Comparison) -> String {
         }
         _ => String::new(),
     };
-    format!("Kernels {a} and {b} differ in {} of {total} scenarios: first in `{name}`: {how}.", differing.len())
+    let changes: Vec<String> = c.changes.iter().flatten().map(|(_, p)| format!("{} ({})", p.name, p.file)).collect();
+    let code = if changes.is_empty() { String::new() } else { format!(" Different code: {}.", few(&changes, NAMED)) };
+    format!("Kernels {a} and {b} differ in {} of {total} scenarios: first in `{name}`: {how}.{code}", differing.len())
+}
+
+/// Values of a variable on both kernels; states of the congestion avoidance with their names.
+fn shown(variable: &Variable) -> [String; 2] {
+    let name = |v: i128| {
+        let states = ["open", "disorder", "cwr", "recovery", "loss"];
+        let state = usize::try_from(v).ok().filter(|_| variable.name == "icsk_ca_state").and_then(|v| states.get(v));
+        state.map_or_else(|| v.to_string(), |state| format!("{v} ({state})"))
+    };
+    variable.values.map(name)
 }
 
 /// Packets on the first kernel.
@@ -104,7 +120,7 @@ fn packets(c: &Comparison) -> usize {
 /// `dctcp_alpha` of dctcp is 1024 in A and 960 in B
 fn values(variable: &Variable, state: &StateDifference, names: [&String; 2]) -> String {
     let of = if variable.structure.is_some() { format!(" of {}", state.cc) } else { String::new() };
-    let [x, y] = variable.values;
+    let [x, y] = shown(variable);
     format!("`{}`{of} is {x} in {} and {y} in {}", variable.name, names[0], names[1])
 }
 
@@ -140,8 +156,11 @@ fn scenario(out: &mut String, name: &str, s: &ScenarioResult, names: [&String; 2
         if state.variables.is_empty() {
             let _ = writeln!(out, "    {}", times(state, names));
         }
-        for cause in s.causes.iter().take(VARIABLES) {
-            variable(out, cause, state, names, changed);
+        for (i, cause) in s.causes.iter().take(VARIABLES).enumerate() {
+            variable(out, cause, state, names);
+            if i < EXPLAINED {
+                functions(out, cause, changed);
+            }
         }
         if s.causes.len() > VARIABLES {
             let rest: Vec<String> = s.causes[VARIABLES..].iter().map(|c| c.variable.name.clone()).collect();
@@ -179,11 +198,16 @@ fn scenario(out: &mut String, name: &str, s: &ScenarioResult, names: [&String; 2
     }
 }
 
-/// A variable with its values and functions.
-fn variable(out: &mut String, cause: &Cause, state: &StateDifference, names: [&String; 2], changed: &BTreeSet<&str>) {
+/// A variable with its values.
+fn variable(out: &mut String, cause: &Cause, state: &StateDifference, names: [&String; 2]) {
     let v = &cause.variable;
     let place = v.structure.as_ref().map_or_else(String::new, |s| format!(" (struct {s}, {})", state.cc));
-    let _ = writeln!(out, "    {}{place}: {} in {}, {} in {}", v.name, v.values[0], names[0], v.values[1], names[1]);
+    let [x, y] = shown(v);
+    let _ = writeln!(out, "    {}{place}: {x} in {}, {y} in {}", v.name, names[0], names[1]);
+}
+
+/// Functions that use a variable, changed ones first.
+fn functions(out: &mut String, cause: &Cause, changed: &BTreeSet<&str>) {
     let named = |u: &User| {
         let mark = if changed.contains(u.place.name.as_str()) { ", changed" } else { "" };
         format!("{} ({}:{}{mark})", u.place.name, u.place.file, u.place.line)
