@@ -32,7 +32,7 @@ fn kernel_comparison_refuses_bad_arguments() {
         (&["compare", "s.toml", "s.toml"], 2, "expected one scenario file, got 2"),
         (&["compare", "--kernel", "./a", "--kernel", "./b", "--runs", "3"], 2, "--runs is not for the comparison of two kernels"),
         (&["compare", "--kernel", "./a", "--kernel", "./b", "--seed", "3"], 2, "--seed is not for"),
-        (&["compare", "--kernel", "./nowhere", "--kernel", "./b"], 1, "--kernel: there is no file `./nowhere`"),
+        (&["compare", "--kernel", "./nowhere", "--kernel", "./b"], 2, "--kernel: there is no file `./nowhere`"),
         (&["kernel", "build", "--reverse"], 2, "--patch"),
         (&["kernel", "build", "--name", "6.12"], 2, "begins with a letter"),
     ] {

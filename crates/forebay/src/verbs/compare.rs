@@ -37,7 +37,7 @@ const SHOWN: usize = 12;
 ///
 /// With two --kernel and without --worlds, scenarios and packet scripts run on both kernels. The output names the first differing packet and state of each
 /// connection, the kernel functions that use that state, and the effect on goodput and completion times. Without FILES the built-in suite runs. Exit
-/// code 0: no difference; 1: the kernels differ.
+/// code 0: no difference; 1: the kernels differ, or a run failed; 2: an argument is wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario file; for two kernels any number of scenario files, packet scripts (*.pkt) and folders of scripts

@@ -18,7 +18,7 @@ const TEARDOWN: Duration = Duration::from_secs(5);
 /// Compares the kernels on `files`, or on the suite without any, and prints the differences. The exit code is 1 if there are some.
 pub(super) fn execute(names: [&String; 2], files: &[PathBuf], options: &Options, format: NumberFormat) -> Result<(), Failure> {
     let kernels = names.map(|name| Kernel::named(name));
-    let [a, b] = kernels.map(|k| k.map_err(Failure::Machine));
+    let [a, b] = kernels.map(|k| k.map_err(Failure::Usage));
     let (a, b) = (a?, b?);
     let inputs = if files.is_empty() { suite() } else { inputs(files)? };
     interrupt::listen_or_end(Forced { grace: TEARDOWN, json: false, continues: false })?;
