@@ -24,7 +24,7 @@ fn kernel_equals_itself() {
         Input::Script { name: "dsack".into(), text: script },
     ];
     let options = Options { parallel: true, ..Options::default() };
-    let found = compare([&kernel, &kernel], &inputs, &options, &|| false, &mut |..| ControlFlow::Continue(())).unwrap();
+    let found = compare([&kernel, &kernel], &inputs, &options, &|| false, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
     let all = text::text(&found);
     assert!(all.starts_with(&format!("No difference between kernels {name} and {name} in 2 scenarios, ")), "{all}");
     assert!(found.same_program && found.changes.as_ref().is_some_and(Vec::is_empty), "{all}");

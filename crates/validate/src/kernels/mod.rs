@@ -83,9 +83,9 @@ impl From<RunError> for Error {
 #[derive(Debug)]
 pub struct Kernel {
     /// As the user names it.
-    pub name: String,
+    name: String,
     /// Version and name in the cache.
-    pub identity: String,
+    identity: String,
     program: PathBuf,
     sources: Option<Sources>,
 }
@@ -151,7 +151,7 @@ pub enum InputResult {
     /// Of a scenario.
     Scenario(Box<ScenarioResult>),
     /// Of a script: number of its events, and the first difference.
-    Script(usize, Option<ScriptDifference>),
+    Script(usize, Option<Box<ScriptDifference>>),
     /// Not run; the reason.
     Skipped(String),
 }
@@ -410,7 +410,7 @@ fn script(kernels: [&Kernel; 2], name: &str, text: &str) -> Result<InputResult, 
     let found = difference(&seen[0], &seen[1]).map(|(a, b)| {
         let common = seen[0].iter().zip(&seen[1]).take_while(|(a, b)| a == b).count();
         let before = common.checked_sub(1).map(|i| seen[0][i].clone());
-        ScriptDifference { before, events: [a.cloned(), b.cloned()] }
+        Box::new(ScriptDifference { before, events: [a.cloned(), b.cloned()] })
     });
     Ok(InputResult::Script(seen[0].len(), found))
 }
