@@ -45,7 +45,7 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture fuzz fuzz-smoke readme style python \
+.PHONY: compare-kernels help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture fuzz fuzz-smoke readme style python \
 	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
 	stubs clean
 
@@ -119,6 +119,9 @@ kernel: tests ## build the kernel of the backend linux (minutes), unless it exis
 	@tools/setup.sh --with-kernel
 	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then $(TARGET)/debug/forebay kernel build; \
 	else echo "No kernel: the backend linux needs Linux on x86-64."; fi
+
+compare-kernels: $(BUILT) ## build kernels with the patches in tests/patches, and compare each with the kernel without it (minutes)
+	tools/compare-kernels.sh $(FOREBAY)
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)

@@ -22,6 +22,27 @@ fn errors_have_line_and_key() {
 }
 
 #[test]
+fn kernel_comparison_refuses_bad_arguments() {
+    let scratch = Scratch::new("compare-kernels");
+    scratch.file("s.toml", SMALL);
+    scratch.file("no.patch", "int a;\n");
+    for (args, code, says) in [
+        (&["compare"][..], 2, "FILE"),
+        (&["compare", "--kernel", "a"], 2, "expected one scenario file, got 0"),
+        (&["compare", "s.toml", "s.toml"], 2, "expected one scenario file, got 2"),
+        (&["compare", "--kernel", "./a", "--kernel", "./b", "--runs", "3"], 2, "--runs is not for the comparison of two kernels"),
+        (&["compare", "--kernel", "./a", "--kernel", "./b", "--seed", "3"], 2, "--seed is not for"),
+        (&["compare", "--kernel", "./nowhere", "--kernel", "./b"], 2, "--kernel: there is no file `./nowhere`"),
+        (&["kernel", "build", "--reverse"], 2, "--patch"),
+        (&["kernel", "build", "--name", "6.12"], 2, "begins with a letter"),
+    ] {
+        let out = forebay(&scratch.0, args);
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(code) && err.contains(says), "{args:?}: {:?} {err}", out.status.code());
+    }
+}
+
+#[test]
 fn removed_commands_name_their_replacement() {
     let scratch = Scratch::new("removed");
     for (removed, replacement) in

@@ -161,6 +161,11 @@ void fb_watch_final(const struct fb_conn *conn);
 /* Bytes of the receiver's socket that have arrived, in order or not. */
 u64 fb_watch_received(const struct sock *sk);
 
+/* ends_state.c */
+
+/* Leaves an FB_SOCK_STATE of one end of a connection. */
+void fb_state_record(u32 conn, bool receiver, struct sock *sk, enum fb_state_cause cause);
+
 /* ends_tcp.c: sockets and connections. All in process context. */
 
 /* The direction in which a socket sends, and the one in which it receives. */

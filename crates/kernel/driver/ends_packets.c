@@ -80,6 +80,12 @@ void fb_stack_receives(struct sk_buff *skb)
 		fb_watch_ack(acked, &before, ece);
 		fb_tcp_report(acked);
 	}
+	if (tcp && fb_setup.world.records & FB_RECORD_STATES) {
+		struct socket *end = back ? conn->sender : conn->receiver;
+
+		if (end)
+			fb_state_record(conn->number, !back, end->sk, FB_STATE_PACKET);
+	}
 	if (!tcp)
 		fb_event(conn->number, FB_DATAGRAM_IN, 0);
 }

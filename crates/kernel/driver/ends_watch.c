@@ -171,6 +171,8 @@ static void on_timer(struct timer_list *timer)
 	seen.kind = sk->sk_state == TCP_SYN_SENT ? FB_TIMER_SYN : FB_TIMER_RTO;
 	sock_hold(sk); /* the timer's own reference is given up in there */
 	stack_timer(timer);
+	if (fb_setup.world.records & FB_RECORD_STATES)
+		fb_state_record(conn->number, false, sk, FB_STATE_TIMEOUT);
 	if (counter(sk, LINUX_MIB_TCPLOSSPROBES) != probes)
 		seen.kind = FB_TIMER_PROBE;
 	else if (counter(sk, LINUX_MIB_TCPWINPROBE) != persists)

@@ -37,6 +37,6 @@
 	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done) +  \
 	 sizeof(struct fb_link) + sizeof(struct fb_route) + sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent) + \
 	 sizeof(struct fb_shim_host) + sizeof(struct fb_shim_row) + sizeof(struct fb_qdisc) + sizeof(struct fb_host_drops) + \
-	 sizeof(struct fb_retune) + sizeof(struct fb_header) + sizeof(struct fb_path))
+	 sizeof(struct fb_retune) + sizeof(struct fb_header) + sizeof(struct fb_path) + sizeof(struct fb_sock_state))
 
 #endif

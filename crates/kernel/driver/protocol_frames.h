@@ -32,6 +32,9 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_HEADER_BYTES 80
 /* Numbers of a shim below TCP. */
 #define FB_SHIM 28
+/* Values of a socket (state.h), and words of its congestion control. */
+#define FB_STATE_VALUES 79
+#define FB_STATE_PRIVATE 13
 
 enum fb_kind {
 	/* Outside to guest, before the run. */
@@ -73,6 +76,7 @@ enum fb_kind {
 	FB_SHIM_ROW,
 	FB_HOST_DROPS,
 	FB_HEADER,
+	FB_SOCK_STATE,
 };
 
 struct fb_frame {

@@ -96,6 +96,25 @@ struct fb_tcp {
 	fb_u16 bbr_cwnd_gain;
 };
 
+enum fb_state_cause {
+	FB_STATE_PACKET,  /* the socket has processed a packet */
+	FB_STATE_TIMEOUT, /* its retransmission timer has expired */
+};
+
+/* State of a socket. */
+struct fb_sock_state {
+	fb_u64 time;
+	fb_u32 conn;
+	fb_u32 receiver; /* 1: of the end that accepted data, not of the sender */
+	fb_u32 cause;
+	fb_u32 snd_una; /* base of the sequence numbers in `private` */
+	fb_u32 rcv_nxt;
+	fb_u32 pad;
+	fb_u8 cc[16]; /* name of the congestion control */
+	fb_u64 value[FB_STATE_VALUES]; /* in the order of state.h */
+	fb_u64 private[FB_STATE_PRIVATE]; /* icsk_ca_priv */
+};
+
 enum fb_timer_kind { FB_TIMER_RTO, FB_TIMER_PROBE, FB_TIMER_SYN, FB_TIMER_PERSIST };
 
 /* A retransmission timer ran out. */

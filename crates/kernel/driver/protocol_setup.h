@@ -19,6 +19,7 @@ struct fb_world {
 };
 #define FB_RECORD_PACKETS 1 /* FB_PACKET and FB_LEAVE */
 #define FB_RECORD_TCP 2	    /* FB_TCP on every ACK that a sender gets */
+#define FB_RECORD_STATES 16 /* FB_SOCK_STATE of the socket after each TCP packet that it gets and each timeout */
 #define FB_RECORD_HEADERS 8  /* FB_HEADER of every packet, before its first FB_PACKET */
 #define FB_SCRIPT 4	    /* a packet script runs: interface 0 has no network behind it, but the program outside */
 

@@ -1,13 +1,19 @@
 //! From sources to a kernel in the cache. Nothing is done that was done before.
 
-use crate::cache::{Cache, Kernel, Manifest, seconds};
-use crate::compile::{compile, configure};
+use crate::cache::{Cache, Kernel, Manifest, Patched, seconds};
+use crate::compile::{compile, configure, log_of};
 use crate::embedded::SOURCES;
 use crate::error::{At, Error};
+use crate::patch::Patch;
 use crate::recipe::{self, Recipe};
 use crate::source::Source;
+use crate::tcp_sources;
 use crate::tree::Tree;
+use forebay_platform::files::TempDir;
 use std::fs;
+
+/// Prefix of the folders in which patched kernels are built.
+const PATCHED: &str = ".patched";
 
 /// How to build.
 #[derive(Debug)]
@@ -16,6 +22,8 @@ pub struct Request<'a> {
     pub source: &'a Source,
     /// SHA-256 that the sources must have, if it is given.
     pub sha256: Option<&'a str>,
+    /// Change of the sources, if any.
+    pub patch: Option<&'a Patch>,
     /// Number of parallel compiler processes.
     pub jobs: usize,
     /// Keep the tree for the next build.
@@ -61,7 +69,8 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
         )));
     }
     let compiler = recipe::compiler()?;
-    let name = recipe.kernel(&sha256, &compiler);
+    let plain = recipe.kernel(&sha256, &compiler);
+    let name = request.patch.map_or_else(|| plain.clone(), |p| recipe.patched(&sha256, &compiler, &p.digest()));
     if let Some(kernel) = cache.get(&name) {
         return Ok(Outcome { kernel, new: false });
     }
@@ -87,16 +96,30 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
     tree.bring(recipe)?;
     progress(Step::Configuring);
     configure(&tree, recipe.text("um/config")?, &lock)?;
-    let program = compile(&tree, request.jobs, &lock, &mut |files| progress(Step::Compiling(files)))?;
-    let manifest = Manifest {
+    let log = log_of(&tree);
+    let mut compiled = |tree: &Tree| compile(tree, &log, request.jobs, &lock, &mut |files| progress(Step::Compiling(files)));
+    let manifest = |patch: Option<&Patch>| Manifest {
         version: tree.version.to_string(),
         recipe: recipe.name(),
         source: request.source.path().display().to_string(),
-        sha256,
-        compiler,
+        sha256: sha256.clone(),
+        patch: patch.map(|p| Patched { file: p.file().display().to_string(), sha256: p.digest(), reverse: p.reverse() }),
+        compiler: compiler.clone(),
         built: seconds(),
     };
-    let kernel = cache.put(&name, &program, &manifest)?;
+    // The objects of the kernel without the patch are the basis of the one with it: only changed files are compiled again.
+    let program = compiled(&tree)?;
+    let mut kernel = match cache.get(&plain) {
+        Some(kernel) => kernel,
+        None => cache.put(&plain, &program, &manifest(None), &tcp_sources::collect(&tree.root)?)?,
+    };
+    if let Some(patch) = request.patch {
+        let place = TempDir::create(&cache.trees(), PATCHED).at(&cache.trees())?;
+        let copy = tree.copy_to(&place.path().join("tree"))?;
+        patch.apply(&copy.root)?;
+        let program = compiled(&copy)?;
+        kernel = cache.put(&name, &program, &manifest(Some(patch)), &tcp_sources::collect(&copy.root)?)?;
+    }
     tidy(cache, &tree, request.keep_tree)?;
     Ok(Outcome { kernel, new: true })
 }
@@ -130,7 +153,7 @@ mod tests {
         let source = Source::find(Some(&archive)).unwrap();
         let cache = Cache::at(place.path().join("cache"));
         let wanted = "0".repeat(64);
-        let request = Request { source: &source, sha256: Some(&wanted), jobs: 1, keep_tree: false };
+        let request = Request { source: &source, sha256: Some(&wanted), patch: None, jobs: 1, keep_tree: false };
         let said = build(&cache, &request, &mut |_| {}).unwrap_err().to_string();
         assert!(said.contains(&wanted) && said.contains(&source.digest().unwrap()), "{said}");
         assert!(!place.path().join("cache").exists(), "nothing was unpacked");

@@ -13,6 +13,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Prefix of the folders in which kernels are written and removed. A name that begins with a dot is that of no kernel.
 const TEMPORARY: &str = ".new";
 
+/// File with the name that the user gave to a kernel.
+const LABEL: &str = "label";
+/// Folder beside a kernel with its sources of TCP.
+const TCP_SOURCES: &str = "sources";
+
 /// Description that is stored beside a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -24,10 +29,24 @@ pub struct Manifest {
     pub source: String,
     /// SHA-256 of the sources.
     pub sha256: String,
+    /// Patch of the sources by the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<Patched>,
     /// Compiler and linker.
     pub compiler: String,
     /// When, in seconds since 1970.
     pub built: u64,
+}
+
+/// Patch that a kernel was built with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patched {
+    /// File that it was read from.
+    pub file: String,
+    /// SHA-256 of the patch and its direction.
+    pub sha256: String,
+    /// True if the change was removed instead of made.
+    pub reverse: bool,
 }
 
 /// A kernel that was built.
@@ -37,6 +56,7 @@ pub struct Kernel {
     folder: PathBuf,
     version: Version,
     manifest: Manifest,
+    label: Option<String>,
 }
 
 impl Kernel {
@@ -45,7 +65,18 @@ impl Kernel {
         let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
         let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).ok()?).ok()?;
         let version = manifest.version.parse().ok()?;
-        folder.join("linux").is_file().then(|| Kernel { name, folder: folder.to_owned(), version, manifest })
+        let label = fs::read_to_string(folder.join(LABEL)).ok().map(|text| text.trim().to_owned());
+        folder.join("linux").is_file().then(|| Kernel { name, folder: folder.to_owned(), version, manifest, label })
+    }
+
+    /// Name that its user gave to it.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// Folder of its sources of TCP, as they were compiled.
+    pub fn sources(&self) -> PathBuf {
+        self.folder.join(TCP_SOURCES)
     }
 
     /// Its name: a hash of all that went into it.
@@ -122,7 +153,14 @@ impl Cache {
     }
 
     /// Stores the program at `file` under that name atomically. The caller holds the build lock.
-    pub(crate) fn put(&self, name: &str, file: &Path, manifest: &Manifest) -> Result<Kernel, Error> {
+    /// `sources`: relative names and texts of the sources to keep beside it.
+    pub(crate) fn put(
+        &self,
+        name: &str,
+        file: &Path,
+        manifest: &Manifest,
+        sources: &[(String, Vec<u8>)],
+    ) -> Result<Kernel, Error> {
         let place = self.temporary()?;
         // The kernel's own folder has the usual mode; only this user can enter the temporary one.
         let (folder, new) = (self.kernels().join(name), place.path().join(name));
@@ -131,6 +169,13 @@ impl Cache {
         fs::copy(file, &program).at(file)?;
         let text = serde_json::to_string_pretty(manifest).map_err(|e| Error::new(e.to_string()))?;
         fs::write(new.join("manifest.json"), text + "\n").at(&new)?;
+        for (name, text) in sources {
+            let path = new.join(TCP_SOURCES).join(name);
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).at(folder)?;
+            }
+            fs::write(&path, text).at(&path)?;
+        }
         // A power cut must not leave an empty program under the final name.
         File::open(&program).and_then(|f| f.sync_all()).at(&program)?;
         if folder.exists() {
@@ -144,6 +189,20 @@ impl Cache {
     fn temporary(&self) -> Result<TempDir, Error> {
         fs::create_dir_all(self.kernels()).at(&self.kernels())?;
         TempDir::create(&self.kernels(), TEMPORARY).at(&self.kernels())
+    }
+
+    /// Gives a kernel the name `label`, which no other kernel keeps.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn set_label(&self, kernel: &Kernel, label: &str) -> Result<(), Error> {
+        for other in self.list().iter().filter(|k| k.label() == Some(label) && k.name != kernel.name) {
+            let path = other.folder.join(LABEL);
+            fs::remove_file(&path).at(&path)?;
+        }
+        let (path, new) = (kernel.folder.join(LABEL), kernel.folder.join(".label"));
+        fs::write(&new, format!("{label}\n")).at(&new)?;
+        fs::rename(&new, &path).at(&path)
     }
 
     /// Removes a kernel.
@@ -229,7 +288,8 @@ mod tests {
 
     fn manifest(version: &str, built: u64) -> Manifest {
         let word = |w: &str| w.to_owned();
-        Manifest { version: word(version), recipe: word("r"), source: word("s"), sha256: word("h"), compiler: word("gcc"), built }
+        let (recipe, source, sha256, compiler) = (word("r"), word("s"), word("h"), word("gcc"));
+        Manifest { version: word(version), recipe, source, sha256, patch: None, compiler, built }
     }
 
     #[test]
@@ -240,7 +300,7 @@ mod tests {
         let program = place.path().join("program");
         fs::write(&program, "ELF").unwrap();
         for (name, version, built) in [("aaa", "6.1.192", 30), ("bbb", "6.12.117", 10), ("ccc", "6.12.117", 20)] {
-            let kernel = cache.put(name, &program, &manifest(version, built)).unwrap();
+            let kernel = cache.put(name, &program, &manifest(version, built), &[]).unwrap();
             assert_eq!((kernel.name(), kernel.bytes()), (name, 3));
         }
         // A build that was killed between its manifest and the final name leaves a complete folder, at worst in the place of a kernel.
@@ -261,6 +321,22 @@ mod tests {
     }
 
     #[test]
+    fn label_belongs_to_one_kernel() {
+        let place = Scratch::new();
+        let cache = Cache::at(place.path().join("forebay"));
+        let program = place.path().join("program");
+        fs::write(&program, "ELF").unwrap();
+        let sources = [("net/ipv4/tcp.c".to_owned(), b"int a;\n".to_vec())];
+        let [a, b] = ["aaa", "bbb"].map(|name| cache.put(name, &program, &manifest("6.12.1", 1), &sources).unwrap());
+        assert_eq!(fs::read_to_string(a.sources().join("net/ipv4/tcp.c")).unwrap(), "int a;\n");
+        let labels = || ["aaa", "bbb"].map(|name| cache.get(name).unwrap().label().map(str::to_owned));
+        cache.set_label(&a, "mine").unwrap();
+        assert_eq!(labels(), [Some("mine".to_owned()), None]);
+        cache.set_label(&b, "mine").unwrap();
+        assert_eq!(labels(), [None, Some("mine".to_owned())]);
+    }
+
+    #[test]
     fn leftovers_of_killed_builds_are_removed() {
         let place = Scratch::new();
         let cache = Cache::at(place.path());
@@ -269,7 +345,7 @@ mod tests {
         fs::create_dir_all(stale.join("aaa")).unwrap();
         let program = place.path().join("program");
         fs::write(&program, "ELF").unwrap();
-        cache.put("ccc", &program, &manifest("6.12.1", 1)).unwrap();
+        cache.put("ccc", &program, &manifest("6.12.1", 1), &[]).unwrap();
         assert!(!stale.exists(), "its lock is free, whatever process has its number now");
         assert!(used.path().exists(), "another process fills it");
         assert_eq!(fs::read_dir(cache.kernels()).unwrap().count(), 2);
@@ -282,7 +358,7 @@ mod tests {
         let program = place.path().join("program");
         for (text, built) in [("one", 1), ("three", 2)] {
             fs::write(&program, text).unwrap();
-            cache.put("aaa", &program, &manifest("6.12.1", built)).unwrap();
+            cache.put("aaa", &program, &manifest("6.12.1", built), &[]).unwrap();
         }
         assert_eq!(fs::read_to_string(cache.get("aaa").unwrap().program()).unwrap(), "three");
         assert_eq!(cache.list().len(), 1);

@@ -12,7 +12,7 @@ pub fn is_current(kernel: &Kernel) -> bool {
 }
 
 /// The kernel to use: that of the default series, or else of the newest one; or what is named, by a version (`6.1`, `6.1.192`) or by the first
-/// letters of its name.
+/// letters of its name, or by the name that its user gave to it. A kernel with a patch is used only if its own name says so.
 ///
 /// # Errors
 /// If there is none, with the command that builds it.
@@ -22,12 +22,15 @@ pub fn kernel(cache: &Cache, named: Option<&str>) -> Result<Kernel, Error> {
 
 /// `all` is in the order of the cache: newest first.
 fn choose(all: Vec<Kernel>, named: Option<&str>, current: &dyn Fn(&Kernel) -> bool) -> Result<Kernel, Error> {
+    let plain = |k: &Kernel| k.manifest().patch.is_none();
+    let labelled = named.is_some_and(|word| all.iter().any(|k| k.label() == Some(word)));
     let meant = |k: &Kernel| match named {
-        None => true,
+        None => plain(k),
+        Some(word) if labelled => k.label() == Some(word),
         Some(word) => {
             let version = word.parse::<Version>();
             let series = version.is_ok_and(|v| word.matches('.').count() == 1 && v.same_series(k.version()));
-            series || version.is_ok_and(|v| v == k.version()) || (!word.is_empty() && k.name().starts_with(word))
+            (plain(k) && (series || version.is_ok_and(|v| v == k.version()))) || (!word.is_empty() && k.name().starts_with(word))
         }
     };
     let mut found: Vec<Kernel> = all.into_iter().filter(meant).collect();
@@ -59,7 +62,7 @@ fn choose(all: Vec<Kernel>, named: Option<&str>, current: &dyn Fn(&Kernel) -> bo
 #[cfg(test)]
 mod tests {
     use super::choose;
-    use crate::cache::{Cache, Kernel, Manifest};
+    use crate::cache::{Cache, Kernel, Manifest, Patched};
     use crate::scratch::Scratch;
     use std::fs;
 
@@ -69,10 +72,26 @@ mod tests {
         for (at, (name, version, recipe)) in kernels.iter().enumerate() {
             let word = |w: &str| w.to_owned();
             let (version, recipe, built) = (word(version), word(recipe), at as u64);
-            let manifest = Manifest { version, recipe, source: word("s"), sha256: word("h"), compiler: word("gcc"), built };
-            cache.put(name, &program, &manifest).unwrap();
+            let patch = name.starts_with('f').then(|| Patched { file: word("x.patch"), sha256: word("h"), reverse: false });
+            let (source, sha256, compiler) = (word("s"), word("h"), word("gcc"));
+            let manifest = Manifest { version, recipe, source, sha256, patch, compiler, built };
+            cache.put(name, &program, &manifest, &[]).unwrap();
         }
         cache.list()
+    }
+
+    #[test]
+    fn patched_kernel_needs_its_name() {
+        let place = Scratch::new();
+        let all = some(&place, &[("b2", "6.12.117", "now"), ("f6", "6.12.117", "now"), ("f7", "6.1.192", "now")]);
+        let cache = Cache::at(place.path());
+        cache.set_label(&all[0], "6.12-slow").unwrap();
+        let labelled = all[0].name().to_owned();
+        let pick = |named: Option<&str>| choose(cache.list(), named, &|_| true).map(|k| k.name().to_owned());
+        assert_eq!(pick(None).unwrap(), "b2");
+        assert_eq!(pick(Some("6.12")).unwrap(), "b2");
+        assert_eq!((pick(Some("6.12-slow")).unwrap(), pick(Some("f7")).unwrap()), (labelled, "f7".to_owned()));
+        assert!(pick(Some("6.1")).unwrap_err().to_string().contains("no kernel is called `6.1`"));
     }
 
     #[test]
@@ -108,7 +127,7 @@ mod tests {
         assert!(none.contains("forebay kernel build"), "{none}");
         let old = choose(some(&place, &[("a1", "6.12.117", "old")]), None, &|_| false).unwrap_err().to_string();
         assert!(old.contains("another version") && old.contains("forebay kernel build"), "{old}");
-        let newest = choose(some(&place, &[("f6", "6.16.2", "now")]), None, &|k| k.manifest().recipe == "now").unwrap();
-        assert_eq!(newest.name(), "f6", "not of the default series, and the only one");
+        let newest = choose(some(&place, &[("e6", "6.16.2", "now")]), None, &|k| k.manifest().recipe == "now").unwrap();
+        assert_eq!(newest.name(), "e6", "not of the default series, and the only one");
     }
 }

@@ -96,11 +96,22 @@ fn missing<'a>(wanted: &'a str, made: &str) -> Vec<&'a str> {
     wanted.lines().filter(set).filter(|line| !made.lines().any(|m| m == *line)).collect()
 }
 
-/// Compiles, and returns the program without its symbols. `progress` gets the number of files compiled so far.
-pub(crate) fn compile(tree: &Tree, jobs: usize, lock: &File, progress: &mut dyn FnMut(usize)) -> Result<PathBuf, Error> {
-    let (log, program) = (tree.root.join(LOG), tree.root.join("linux"));
-    let errors = File::create(&log).at(&log)?;
-    let mut said = errors.try_clone().at(&log)?;
+/// Log of the compilation of a tree.
+pub(crate) fn log_of(tree: &Tree) -> PathBuf {
+    tree.root.join(LOG)
+}
+
+/// Compiles, and returns the program without its symbols. All output of make goes to `log`. `progress` gets the number of files compiled so far.
+pub(crate) fn compile(
+    tree: &Tree,
+    log: &Path,
+    jobs: usize,
+    lock: &File,
+    progress: &mut dyn FnMut(usize),
+) -> Result<PathBuf, Error> {
+    let program = tree.root.join("linux");
+    let errors = File::create(log).at(log)?;
+    let mut said = errors.try_clone().at(log)?;
     let mut make = make(tree, &[&format!("-j{jobs}"), "linux"], lock)?;
     let mut child = make.stdout(Stdio::piped()).stderr(errors).spawn().map_err(|e| cannot_start(&e))?;
     let out = child.stdout.take().map(BufReader::new);
@@ -123,12 +134,12 @@ pub(crate) fn compile(tree: &Tree, jobs: usize, lock: &File, progress: &mut dyn 
         let _ = child.kill();
     }
     let status = child.wait().at(&program)?;
-    followed.at(&log)?;
+    followed.at(log)?;
     if !status.success() {
         return Err(Error::new(format!(
             "Linux {} does not compile ({status}):\n{}\nAll that was said is in {}.",
             tree.version,
-            mistakes(&String::from_utf8_lossy(&fs::read(&log).unwrap_or_default())),
+            mistakes(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default())),
             log.display()
         )));
     }
@@ -156,7 +167,7 @@ fn strip(program: &Path, to: &Path) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{compile, make, missing, mistakes};
+    use super::{compile, log_of, make, missing, mistakes};
     use crate::cache::Cache;
     use crate::scratch::Scratch;
     use crate::tree::Tree;
@@ -202,7 +213,7 @@ mod tests {
         let tree = tree(&place, "linux:\n\t@printf '  CC a.o\\n  CC \\377.o\\n'; exit 1\n");
         let lock = Cache::at(place.path().join("cache")).try_lock().unwrap().unwrap();
         let mut seen = Vec::new();
-        let said = compile(&tree, 1, &lock, &mut |files| seen.push(files)).unwrap_err().to_string();
+        let said = compile(&tree, &log_of(&tree), 1, &lock, &mut |files| seen.push(files)).unwrap_err().to_string();
         assert_eq!(seen, [1, 2]);
         assert!(said.contains("does not compile"), "{said}");
         let (log, line) = (fs::read(place.path().join(super::LOG)).unwrap(), b"  CC \xff.o\n");

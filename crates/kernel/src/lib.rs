@@ -4,9 +4,11 @@
 //! Steps of a build: [`Source::find`] finds the sources, [`build()`] unpacks the needed files (`selection`), applies the changes of `um/edits.toml`
 //! (`edits`), adds our files and compiles. The program is stored under the hash of all inputs ([`Cache`]). A run calls [`kernel`].
 
+pub mod c_source;
 pub mod congestion_controls;
 pub mod embedded;
 pub mod shims;
+pub mod state;
 pub mod tags;
 
 mod archive_sums;
@@ -17,9 +19,11 @@ mod compile;
 pub mod doctor;
 mod edits;
 mod error;
+mod patch;
 mod recipe;
 mod selection;
 mod source;
+mod tcp_sources;
 mod tree;
 mod unpack;
 mod version;
@@ -29,9 +33,10 @@ mod scratch;
 
 pub use archive_sums::{known, parse_sha256};
 pub use build::{Outcome, Request, Step, build};
-pub use cache::{Cache, Kernel, Manifest};
+pub use cache::{Cache, Kernel, Manifest, Patched};
 pub use choose::{is_current, kernel};
 pub use error::Error;
+pub use patch::Patch;
 pub use source::Source;
 pub use unpack::{ArchiveLimits, extract};
 pub use version::Version;

@@ -46,6 +46,11 @@ impl Recipe {
         short(hash(&[METHOD, source, compiler], self.files.iter()))
     }
 
+    /// The name of a kernel from it with a patch.
+    pub(crate) fn patched(self, source: &str, compiler: &str, patch: &str) -> String {
+        short(hash(&[METHOD, source, compiler, patch], self.files.iter()))
+    }
+
     /// Name of the build tree. When drivers, congestion controls or configuration change, make recompiles the affected files in the same tree.
     pub(crate) fn tree(self, source: &str, compiler: &str) -> String {
         short(hash(&[METHOD, source, compiler], self.files.iter().filter(|f| f.path == "um/edits.toml")))

@@ -64,6 +64,17 @@ impl Tree {
         Ok(version)
     }
 
+    /// Copies the tree, with what was compiled in it, to `root`. Times of files stay, so that make compiles only what changes there.
+    pub(crate) fn copy_to(&self, root: &Path) -> Result<Tree, Error> {
+        let mut cp = Command::new("cp");
+        let out = cp.args(["-a", "--reflink=auto", "--"]).arg(&self.root).arg(root).output();
+        let out = out.map_err(|e| Error::new(format!("cp: {e}")))?;
+        if !out.status.success() {
+            return Err(Error::new(format!("{}: {}", root.display(), String::from_utf8_lossy(&out.stderr).trim_end())));
+        }
+        Ok(Tree { root: root.to_owned(), version: self.version })
+    }
+
     /// Brings our files up to date: a file whose text is the same is not touched, so that it is not compiled again.
     pub(crate) fn bring(&self, recipe: Recipe) -> Result<(), Error> {
         let ours = self.root.join(OURS);

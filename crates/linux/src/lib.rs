@@ -29,6 +29,7 @@ pub mod script;
 mod sender;
 mod shim_rows;
 mod stack;
+pub mod states;
 #[cfg(test)]
 mod testing;
 mod trace;

@@ -4,7 +4,7 @@ use crate::protocol::{
     Ask, Call, Done, Event, Field, Final, Hello, Inject, Interface, LOG, Leave, LinkChange, Next, Open, Packet, Port, Profile,
     Record, Result as Answer, Retune, Route, Sent, Stop, Switch, Sysctl, Tcp, Timer, World, Write as WriteRecord,
 };
-use crate::protocol::{Datagram, Group, Header, HostDrops, Qdisc, ShimHost, ShimRow};
+use crate::protocol::{Datagram, Group, Header, HostDrops, Qdisc, ShimHost, ShimRow, State};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn size(kind: u32) -> Option<usize> {
             }
         };
     }
-    sizes!(World Port Switch Profile Sysctl Group Interface Open WriteRecord Stop Datagram Next Hello Packet Leave Tcp Timer Event Ask Final Done LinkChange Retune Route Call Inject Answer Sent ShimHost ShimRow HostDrops Header Qdisc)
+    sizes!(World Port Switch Profile Sysctl Group Interface Open WriteRecord Stop Datagram Next Hello Packet Leave Tcp Timer Event Ask Final Done LinkChange Retune Route Call Inject Answer Sent ShimHost ShimRow HostDrops Header Qdisc State)
 }
 
 /// Frames on their way out. Records of one kind that follow each other share a frame.

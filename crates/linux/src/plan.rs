@@ -48,6 +48,8 @@ pub struct Plan {
     groups: Vec<protocol::Group>,
     /// The guest's transport of each workload of datagrams.
     datagrams: BTreeMap<WorkloadId, u32>,
+    /// The states of sockets are recorded.
+    states: bool,
 }
 
 impl Plan {
@@ -59,6 +61,7 @@ impl Plan {
             by_place: BTreeMap::new(),
             groups: Vec::new(),
             datagrams: BTreeMap::new(),
+            states: false,
         };
         // Transports keep their numbers; that of datagrams is not used, as each workload of them has its own.
         for (id, group) in experiment.groups.enumerate() {
@@ -113,6 +116,11 @@ impl Plan {
         plan
     }
 
+    /// The same plan, with records of the states of all sockets.
+    pub(crate) fn with_states(self) -> Plan {
+        Plan { states: true, ..self }
+    }
+
     /// The profile with these settings.
     fn profile(&mut self, settings: Settings) -> usize {
         self.profiles.iter().position(|p| *p == settings).unwrap_or_else(|| {
@@ -165,6 +173,7 @@ impl Plan {
     pub(crate) fn frames(&self, experiment: &Experiment, seed: u64, frames: &mut Frames) {
         let network = &experiment.network;
         let headers = if experiment.observe.capture.is_off() { 0 } else { number::RECORD_HEADERS };
+        let states = if self.states { number::RECORD_STATES } else { 0 };
         frames.put(protocol::World {
             protocol: protocol::PROTOCOL,
             nodes: network.nodes.len() as u32,
@@ -174,7 +183,7 @@ impl Plan {
             profiles: self.profiles.len() as u32,
             ties: RngStream::Ties.stream(seed, &[]).next_u64(),
             ties_shift: TIES_SHIFT,
-            records: number::RECORD_PACKETS | number::RECORD_TCP | headers,
+            records: number::RECORD_PACKETS | number::RECORD_TCP | headers | states,
             seed,
         });
         let timing = HostTiming::of(&experiment.groups);

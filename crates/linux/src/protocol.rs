@@ -112,6 +112,10 @@ pub const PARAMS: usize = 24;
 pub const TAGS: usize = forebay_kernel::tags::TAGS;
 /// `FB_SHIM`.
 pub const SHIM: usize = forebay_kernel::shims::SHIM;
+/// `FB_STATE_VALUES`.
+pub const STATE_VALUES: usize = 79;
+/// `FB_STATE_PRIVATE`.
+pub const STATE_PRIVATE: usize = 13;
 /// `FB_OPTIONS`.
 pub const OPTIONS: usize = 12;
 /// `FB_HEADER_BYTES`.
@@ -218,6 +222,11 @@ records! {
     HostDrops = 77, "fb_host_drops" { time: u64, node: u32, drops: u32 }
     /// `struct fb_header`.
     Header = 78, "fb_header" { id: u64, bytes: [u8; HEADER] }
+    /// `struct fb_sock_state`.
+    State = 79, "fb_sock_state" {
+        time: u64, conn: u32, receiver: u32, cause: u32, snd_una: u32, rcv_nxt: u32, pad: u32, cc: [u8; 16],
+        value: [u64; STATE_VALUES], private: [u64; STATE_PRIVATE],
+    }
 }
 
 /// A text in a field of `N` bytes, which ends with a zero.

@@ -2,9 +2,11 @@
 
 use crate::guest::{Guest, Options};
 use crate::host_queue::HostQueue;
+use crate::kernel::Chosen as Kernel;
 use crate::plan::Plan;
 use crate::protocol::HOPS;
-use crate::run::{Failed, converse};
+use crate::run::{Failed, converse_with_states};
+use crate::states::SocketState;
 use crate::{kernel, queue, routes, stack};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
@@ -144,28 +146,40 @@ impl World for Linux {
     ) -> Result<Report, RunError> {
         self.refuse(&experiment)?;
         let kernel = kernel::find().map_err(RunError::World)?;
-        let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
-        let plan = Plan::new(&experiment);
-        let memory_mib = MEMORY_MIB + plan.interfaces() as u64 + memory_of_arrivals(&experiment).min(MOST_FOR_ARRIVALS_MIB);
-        let start = Guest::start(&kernel.program, Options { memory_mib, seed });
-        let mut guest = start.map_err(|e| RunError::World(format!("`{}` does not start: {e}", kernel.program.display())))?;
-        converse(&experiment, seed, &fib, &plan, &mut guest.link, PATIENCE, progress).map_err(|failed| match failed {
-            Failed::Interrupted => RunError::Interrupted,
-            Failed::Guest(why) => {
-                let status = guest.wait(LAST_WORDS);
-                let why = guest.lacks_space().map_or(why.clone(), |lack| format!("{why}: {lack}"));
-                let why = Guest::exceeds_file_size(status).map_or(why.clone(), |limit| format!("{why}: {limit}"));
-                let console = guest.console();
-                let why = if console.contains(OUT_OF_MEMORY) {
-                    format!(
-                        "the guest needs more than its memory of {memory_mib} MiB: the workloads write more than the network carries. Choose a lower \
-                         `load`, fewer flows or a shorter `duration`; {why}"
-                    )
-                } else {
-                    why
-                };
-                RunError::World(if console.is_empty() { why } else { format!("{why}; its last words:\n{console}") })
-            }
-        })
+        run_on(&kernel, &experiment, seed, false, progress).map(|(report, _)| report)
     }
+}
+
+/// Runs `experiment` on `kernel`; with `states`, the states of sockets are recorded.
+pub(crate) fn run_on(
+    kernel: &Kernel,
+    experiment: &Experiment,
+    seed: u64,
+    states: bool,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+) -> Result<(Report, Vec<SocketState>), RunError> {
+    let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
+    let plan = if states { Plan::new(experiment).with_states() } else { Plan::new(experiment) };
+    let memory_mib = MEMORY_MIB + plan.interfaces() as u64 + memory_of_arrivals(experiment).min(MOST_FOR_ARRIVALS_MIB);
+    let start = Guest::start(&kernel.program, Options { memory_mib, seed });
+    let mut guest = start.map_err(|e| RunError::World(format!("`{}` does not start: {e}", kernel.program.display())))?;
+    let link = &mut guest.link;
+    converse_with_states(experiment, seed, &fib, &plan, link, PATIENCE, progress).map_err(|failed| match failed {
+        Failed::Interrupted => RunError::Interrupted,
+        Failed::Guest(why) => {
+            let status = guest.wait(LAST_WORDS);
+            let why = guest.lacks_space().map_or(why.clone(), |lack| format!("{why}: {lack}"));
+            let why = Guest::exceeds_file_size(status).map_or(why.clone(), |limit| format!("{why}: {limit}"));
+            let console = guest.console();
+            let why = if console.contains(OUT_OF_MEMORY) {
+                format!(
+                    "the guest needs more than its memory of {memory_mib} MiB: the workloads write more than the network carries. Choose a lower \
+                     `load`, fewer flows or a shorter `duration`; {why}"
+                )
+            } else {
+                why
+            };
+            RunError::World(if console.is_empty() { why } else { format!("{why}; its last words:\n{console}") })
+        }
+    })
 }

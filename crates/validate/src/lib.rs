@@ -12,6 +12,7 @@ pub mod features;
 mod format;
 mod info;
 mod kernel;
+pub mod kernels;
 mod lexer;
 mod observation;
 mod outcome;

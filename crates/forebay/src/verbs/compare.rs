@@ -10,6 +10,7 @@ use crate::terminal::progress::{Display, ProgressFormat};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use crate::terminal::summary_table;
 use crate::terminal::wrap;
+use crate::verbs::compare_kernels;
 use forebay_experiment::report::{Cut, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_runner::trace_diff::{Alignment, Divergence, align, time_of};
@@ -18,6 +19,7 @@ use forebay_scenario::{Errors, Resolved};
 use forebay_store::Host;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS};
 use forebay_types::Time;
+use forebay_validate::kernels::Options;
 use miette::Diagnostic as _;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -31,11 +33,16 @@ const STACKS: [&str; 2] = ["linux", "ns2"];
 /// Connections with printed packets.
 const SHOWN: usize = 12;
 
-/// Run a scenario on several backends, and print their results in one table
+/// Run a scenario on several backends and print their results in one table, or compare two Linux kernels
+///
+/// With two --kernel and without --worlds, scenarios and packet scripts run on both kernels. The output names the first differing packet and state of each
+/// connection, the kernel functions that use that state, and the effect on goodput and completion times. Without FILES the built-in suite runs. Exit
+/// code 0: no difference; 1: the kernels differ, or a run failed; 2: an argument is wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario file
-    file: PathBuf,
+    /// The scenario file; for two kernels any number of scenario files, packet scripts (*.pkt) and folders of scripts
+    #[arg(value_name = "FILE", required_unless_present = "kernel")]
+    files: Vec<PathBuf>,
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -45,10 +52,10 @@ pub(crate) struct Args {
     /// Number of runs with different seeds, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
-    /// The backends
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "model,sim,linux")]
+    /// The backends [default: model,sim,linux; with two kernels only linux]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
     worlds: Vec<String>,
-    /// A kernel of `forebay kernel list` for the backend linux; given twice, both are compared
+    /// A kernel for the backend linux: its version or name in `forebay kernel list`, or the path of a program; given twice, both are compared
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
     /// Show the first difference between the packets of simulator and Linux, for each connection, in the order of time
@@ -88,24 +95,64 @@ impl Configuration {
         let runs = args.runs.map(|n| format!("runs={n}"));
         let sets: Vec<String> =
             args.set.iter().cloned().chain(stack).chain(runs).chain([format!("world={}", self.world)]).collect();
-        forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &sets, args.seed)?.resolve()
+        forebay_scenario::load(forebay_backends::all(), &args.file(), &sets, args.seed)?.resolve()
     }
 }
 
 /// Time to remove guests and namespaces of other backends than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
+impl Args {
+    /// The backends.
+    fn worlds(&self) -> Vec<&str> {
+        if self.worlds.is_empty() { vec!["model", "sim", "linux"] } else { self.worlds.iter().map(String::as_str).collect() }
+    }
+
+    /// The scenario file, once [`execute`] has checked that there is one.
+    fn file(&self) -> PathBuf {
+        resolve_path(&self.files[0])
+    }
+
+    /// Options that a comparison of two kernels does not have.
+    fn refused_for_kernels(&self) -> Option<&'static str> {
+        let given = [
+            ("--runs", self.runs.is_some()),
+            ("--packets", self.packets),
+            ("--models", self.models),
+            ("--set", self.files.is_empty() && !self.set.is_empty()),
+            ("--seed", self.files.is_empty() && self.seed.is_some()),
+        ];
+        given.into_iter().find(|g| g.1).map(|g| g.0)
+    }
+}
+
 /// Runs the scenario on all backends, and prints the results.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    for name in &args.worlds {
+    if let ([a, b], true) = (args.kernel.as_slice(), args.worlds.is_empty()) {
+        if let Some(option) = args.refused_for_kernels() {
+            return Err(Failure::Usage(format!(
+                "{option} is not for the comparison of two kernels; --set and --seed need FILES; with --worlds linux the table compares them"
+            )));
+        }
+        let parallel = args.threads != Some(1);
+        let options = Options { sets: args.set.clone(), seed: args.seed, parallel };
+        return compare_kernels::execute([a, b], &args.files, &options, args.format);
+    }
+    if args.files.len() != 1 {
+        return Err(Failure::Usage(format!(
+            "expected one scenario file, got {}; only a comparison of two kernels (--kernel A --kernel B) has none or several",
+            args.files.len()
+        )));
+    }
+    for name in &args.worlds() {
         if forebay_backends::all().find(name).is_none() {
             return Err(Failure::Usage(format!("there is no backend `{name}`; `forebay list worlds` names them")));
         }
     }
     // Errors of the scenario are reported as such, once.
-    let plain = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &args.set, args.seed)?.resolve()?;
+    let plain = forebay_scenario::load(forebay_backends::all(), &args.file(), &args.set, args.seed)?.resolve()?;
     // Guests and namespaces of the other backends are removed before the process ends.
-    let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
+    let grace = if args.worlds().iter().all(|w| *w == "sim" || *w == "model") { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }
 }
@@ -121,9 +168,9 @@ fn configurations(args: &Args) -> Vec<Configuration> {
     let chosen = |stack| Configuration { world: "sim".into(), stack: Some(stack), kernel: None }.scenario(args).is_ok();
     let stacks: Vec<Option<&'static str>> =
         if STACKS.into_iter().all(chosen) { STACKS.into_iter().map(Some).collect() } else { vec![None] };
-    let mut all: Vec<Configuration> = args.worlds.iter().filter(|w| *w == "model").map(|w| with(w, None, None)).collect();
+    let mut all: Vec<Configuration> = args.worlds().iter().filter(|w| **w == "model").map(|w| with(w, None, None)).collect();
     for stack in stacks {
-        for world in args.worlds.iter().filter(|w| *w != "model") {
+        for world in args.worlds().into_iter().filter(|w| *w != "model") {
             if world == "linux" && !args.kernel.is_empty() {
                 all.extend(args.kernel.iter().map(|k| with(world, stack, Some(k))));
             } else {

@@ -4,7 +4,7 @@ use crate::terminal::escape::escape;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use crate::terminal::style;
-use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel, known, parse_sha256};
+use forebay_kernel::{Cache, Error, Kernel, Patch, Request, Source, Step, build, is_current, kernel, known, parse_sha256};
 use indicatif::ProgressBar;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
@@ -42,6 +42,15 @@ struct Build {
     /// Refuse sources with another SHA-256 than this one, which their author publishes; without it, unknown sources are accepted
     #[arg(long, value_name = "HEX", value_parser = parse_sha256)]
     sha256: Option<String>,
+    /// Change the sources by this unified diff before they are compiled; the kernel without it stays, and only changed files are compiled again
+    #[arg(long, value_name = "FILE")]
+    patch: Option<PathBuf>,
+    /// Remove the change of --patch instead of making it
+    #[arg(long, requires = "patch")]
+    reverse: bool,
+    /// Name of the kernel for --kernel: a letter, then letters, digits, `.`, `-` and `_`
+    #[arg(long, value_name = "NAME", value_parser = parse_label)]
+    name: Option<String>,
     /// Number of files to compile at the same time [default: the machine's cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -88,13 +97,20 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
     let jobs = args.jobs.map_or_else(|| available_parallelism().map_or(1, Into::into), usize::from);
     let (start, mut display) = (Instant::now(), Display::new());
     display.line(&format!("sources: {}", source.path().display()));
-    let request = Request { source: &source, sha256: args.sha256.as_deref(), jobs, keep_tree: !args.no_tree };
+    let patch = args.patch.as_ref().map(|file| Patch::read(file, args.reverse)).transpose();
+    let patch = patch.map_err(|e| Failure::Usage(e.to_string()))?;
+    let sha256 = args.sha256.as_deref();
+    let request = Request { source: &source, sha256, patch: patch.as_ref(), jobs, keep_tree: !args.no_tree };
     let built = build(cache, &request, &mut |step| match step {
         Step::Sources(sum) => display.line(&format!("SHA-256: {sum} ({})", origin(&request, sum))),
         step => display.step(step),
     });
     display.end();
-    let built = built?;
+    let mut built = built?;
+    if let Some(label) = &args.name {
+        cache.set_label(&built.kernel, label)?;
+        built.kernel = cache.get(built.kernel.name()).unwrap_or(built.kernel);
+    }
     let mut out = if built.new {
         format!("Linux {} is built ({:.0} s): {}\n", built.kernel.version(), start.elapsed().as_secs_f64(), about(&built.kernel))
     } else {
@@ -123,7 +139,24 @@ fn origin(request: &Request<'_>, sum: &str) -> String {
 
 /// Name and size of a kernel.
 fn about(kernel: &Kernel) -> String {
-    format!("{}, {}", kernel.name(), megabytes(kernel.bytes()))
+    let label = kernel.label().map_or_else(String::new, |label| format!("{label}, "));
+    format!("{label}{}, {}", kernel.name(), megabytes(kernel.bytes()))
+}
+
+/// Parses a name for a kernel, which must not look like a version.
+fn parse_label(text: &str) -> Result<String, String> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || b".-_".contains(&b);
+    if text.len() <= 40 && text.bytes().all(legal) && text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name begins with a letter, has at most 40 characters, and has letters, digits, `.`, `-` and `_` only".into())
+    }
+}
+
+/// Patch of a kernel, for a list.
+fn patch_of(kernel: &Kernel) -> String {
+    let Some(patch) = &kernel.manifest().patch else { return String::new() };
+    format!(" with {}{}", patch.file, if patch.reverse { " reversed" } else { "" })
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -184,11 +217,13 @@ fn list(cache: &Cache) -> String {
         let note = if is_current(k) { "" } else { "  (of another version of forebay)" };
         let _ = writeln!(
             out,
-            "{}  {:width$}  {:>8}  {}{note}",
+            "{}  {:width$}  {:>8}  {}{}{}{note}",
             k.name(),
             k.version().to_string(),
             megabytes(k.bytes()),
-            k.manifest().source
+            k.label().map_or_else(String::new, |label| format!("{label}: ")),
+            k.manifest().source,
+            patch_of(k)
         );
     }
     out
@@ -196,11 +231,12 @@ fn list(cache: &Cache) -> String {
 
 fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
     let all = cache.list();
-    if let Some(name) = args.names.iter().find(|n| all.iter().all(|k| k.name() != *n)) {
+    let called = |k: &Kernel, name: &String| k.name() == name || k.label() == Some(name);
+    if let Some(name) = args.names.iter().find(|n| !all.iter().any(|k| called(k, n))) {
         return Err(Failure::Usage(format!("no kernel is called `{name}`: `forebay kernel list` lists all")));
     }
     let (mut out, mut gone) = (String::new(), 0);
-    for k in all.iter().filter(|k| args.all || (args.old && !is_current(k)) || args.names.iter().any(|n| n == k.name())) {
+    for k in all.iter().filter(|k| args.all || (args.old && !is_current(k)) || args.names.iter().any(|n| called(k, n))) {
         cache.remove(k)?;
         gone += 1;
         let _ = writeln!(out, "removed Linux {}: {}", k.version(), k.name());

@@ -4,6 +4,7 @@ pub(crate) mod advise;
 pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod compare;
+mod compare_kernels;
 pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod detach;

@@ -8,6 +8,10 @@ pub mod number {
     pub const RECORD_TCP: u64 = 2;
     /// `FB_RECORD_HEADERS`.
     pub const RECORD_HEADERS: u64 = 8;
+    /// `FB_RECORD_STATES`.
+    pub const RECORD_STATES: u64 = 16;
+    /// `FB_STATE_TIMEOUT`.
+    pub const STATE_TIMEOUT: u32 = 1;
     /// `FB_SCRIPT`.
     pub const SCRIPT: u64 = 4;
     /// `FB_GROUP_ECN`.

@@ -4,6 +4,7 @@ use super::Run;
 use crate::link::{Frames, Incoming, Link};
 use crate::plan::Plan;
 use crate::protocol::{self, Ask, Done, Hello, LOG, Record, text_in};
+use crate::states::SocketState;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Progress, Report};
 use forebay_experiment::topology::Fib;
@@ -49,6 +50,19 @@ pub fn converse(
     patience: Duration,
     watch: Watch<'_>,
 ) -> Result<Report, Failed> {
+    converse_with_states(experiment, seed, fib, plan, link, patience, watch).map(|(report, _)| report)
+}
+
+/// As [`converse`], with the states of sockets if the plan records them.
+pub(crate) fn converse_with_states(
+    experiment: &Experiment,
+    seed: u64,
+    fib: &Fib,
+    plan: &Plan,
+    link: &mut Link,
+    patience: Duration,
+    watch: Watch<'_>,
+) -> Result<(Report, Vec<SocketState>), Failed> {
     greet(link, plan, experiment, seed, patience)?;
     Run::new(experiment, seed, fib, plan).talk(link, patience, watch)
 }
@@ -88,7 +102,12 @@ pub(crate) fn greet(
 
 impl Run<'_> {
     /// Talks to a guest that has the plan, until the run is over. `patience`: how long it may be silent.
-    pub(crate) fn talk(mut self, link: &mut Link, patience: Duration, watch: Watch<'_>) -> Result<Report, Failed> {
+    pub(crate) fn talk(
+        mut self,
+        link: &mut Link,
+        patience: Duration,
+        watch: Watch<'_>,
+    ) -> Result<(Report, Vec<SocketState>), Failed> {
         let (mut heard, mut frames) = (Instant::now(), 0);
         loop {
             let mut look = false;
@@ -137,9 +156,10 @@ impl Run<'_> {
             }
         }
         let last = self.progress();
+        let states = std::mem::take(&mut self.states);
         let report = self.report();
         let _ = watch(Progress { now: report.end, ..last });
-        Ok(report)
+        Ok((report, states))
     }
 
     /// The guest's log, appended to error messages.

@@ -5,6 +5,7 @@ mod conversation;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::conversation::converse_with_states;
 pub use self::conversation::{Failed, Watch, converse};
 
 use crate::apps::{Due, Hosts};
@@ -15,10 +16,12 @@ use crate::link_changes::LinkChanges;
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::protocol::{
-    self, Event, Final, Header, HostDrops, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what,
+    self, Event, Final, Header, HostDrops, LOG, Leave, NEVER, Packet, Record, ShimRow, State, Tcp, Timer, event, flag, reason,
+    what,
 };
 use crate::sender;
 use crate::shim_rows::ShimState;
+use crate::states::SocketState;
 use crate::trace::Trace;
 use forebay_apps::{App, Notice, QueryIds, query_rows};
 use forebay_experiment::Experiment;
@@ -50,6 +53,8 @@ pub(crate) struct Run<'a> {
     sums: IndexVec<ConnSlot, SumId>,
     packets: Series<PacketRow>,
     captures: Option<Captures>,
+    /// Empty unless the plan records them.
+    states: Vec<SocketState>,
     /// The warm-up is over; when it ended, and what had arrived by then for each transport.
     measuring: bool,
     measured_from: Time,
@@ -86,6 +91,7 @@ impl<'a> Run<'a> {
             samples: Series::default(),
             packets: Series::default(),
             captures: Captures::new(experiment),
+            states: Vec::new(),
             measuring: experiment.observe.warmup == Time::ZERO,
             measured_from: Time::ZERO,
             arrived_before: IndexVec::repeat(0, experiment.groups.len()),
@@ -124,6 +130,11 @@ impl<'a> Run<'a> {
                 }
             }),
             Tcp::KIND => frame.records().for_each(|r| self.tcp(&r)),
+            State::KIND => {
+                let Run { hosts, states, .. } = self;
+                let known = |r: State| hosts.slot(r.conn).map(|slot| SocketState::new(&r, u64::from(slot.get())));
+                states.extend(frame.records().filter_map(known));
+            }
             Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
             ShimRow::KIND => frame.records().for_each(|r: ShimRow| {
                 if let Some(slot) = self.hosts.slot(r.conn) {

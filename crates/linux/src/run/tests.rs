@@ -30,7 +30,7 @@ fn run(e: &Experiment) -> (Report, fake::Seen) {
     let plan = Plan::new(e);
     let (mut link, guest) = fake::start();
     assert_eq!(greet(&mut link, &plan, e, 7, PATIENCE).unwrap(), "fake");
-    let report = Run::new(e, 7, &fib, &plan).talk(&mut link, PATIENCE, &mut |_| ControlFlow::Continue(())).unwrap();
+    let (report, _) = Run::new(e, 7, &fib, &plan).talk(&mut link, PATIENCE, &mut |_| ControlFlow::Continue(())).unwrap();
     (report, guest.join().unwrap())
 }
 
@@ -131,7 +131,7 @@ fn callback_ends_run() {
     let mut link = Link::new(to_guest, from_guest);
     let mut talk = |cut| Run::new(&e, 7, &fib, &plan).talk(&mut link, PATIENCE, &mut |_| ControlFlow::Break(cut));
     assert!(matches!(talk(Cut::Abandon), Err(Failed::Interrupted)));
-    assert!(talk(Cut::Keep).unwrap().cut);
+    assert!(talk(Cut::Keep).unwrap().0.cut);
     drop(guest_reads);
 }
 

@@ -87,6 +87,16 @@ fn unwritten(e: io::Error) -> String {
     format!("cannot print: {e}")
 }
 
+/// The scenario with this name in the table.
+pub(crate) fn scenario(name: &str) -> Option<String> {
+    cases().into_iter().find(|c| c.name == name).map(|c| c.text)
+}
+
+/// Names and texts of `count` scenarios that are drawn with this seed.
+pub(crate) fn drawn(seed: u64, count: u64) -> Vec<(String, String)> {
+    random::cases(seed, count).into_iter().map(|c| (c.name, c.text)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
