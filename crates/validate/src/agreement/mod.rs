@@ -297,9 +297,10 @@ mod tests {
         }
     }
 
-    /// Without RACK, Linux retransmits only what counts as lost (tcp_xmit_retransmit_queue), and repairs a lost tail by a timeout.
+    /// Without RACK, Linux retransmits only what counts as lost (tcp_xmit_retransmit_queue), and repairs a lost tail by a timeout: as many
+    /// retransmissions and timeouts, and the same goodput.
     #[test]
-    fn recovery_without_rack_is_identical() {
+    fn recovery_without_rack_repairs_as_linux() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
             eprintln!("skipped: there is no kernel: forebay kernel build");
             return;
@@ -308,7 +309,7 @@ mod tests {
                     bottleneck = { rate = \"2Gbps\", delay = \"3us\", buffer = \"40pkt\" }\n[transport]\nrecovery = \"sack\"\ninit-cwnd = 20\n\
                     cc = \"cubic\"\n[[workload]]\nkind = \"incast\"\nblock = \"60KB\"\nrounds = 10\n";
         let row = measure::both(&Case::of("sack".into(), text.into()), None, &mut io::sink()).unwrap();
-        assert_eq!((row.common, row.identical), (None, row.connections));
+        assert!(row.figures[1].timeouts > 0 && row.repairs() && (row.goodput() - 1.0).abs() < 0.01, "{row:?}");
     }
 
     /// Losses in slow start: HyStart finds its end in the recovery and lowers the threshold there, before the second reduction.
