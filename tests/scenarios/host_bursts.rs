@@ -83,3 +83,29 @@ fn whole_bursts_do_not_change_results() {
         }
     }
 }
+
+/// The link loses the first flight of two bursts, or a short message with its FIN. All of it has left the interface before the probe timer expires, and
+/// does not hold the probe back (tcp_small_queue_check, skb_still_in_host_queue). The probe is new data or the FIN. Its ACK starts the recovery, and no
+/// timeout is needed.
+#[test]
+fn probe_repairs_lost_flight() {
+    const LOST: &str = r#"
+[topology]
+kind = "many-to-one"
+senders = 1
+access = { rate = "2Gbps", delay = "500us" }
+bottleneck = { rate = "1Gbps", delay = "500us", buffer = "100pkt" }
+[[topology.failure]]
+link = "bottleneck"
+down = "2300us"
+up = "4ms"
+[transport]
+cc = "cubic"
+[[workload]]
+kind = "long"
+"#;
+    for size in ["100KB", "1135B"] {
+        let flow = one(LOST, &[&format!("workload.0.size={size}")]).report.flows[0].clone();
+        assert!(flow.segs_retx > 0 && flow.tlps > 0 && flow.rtos == 0 && flow.acked.get().is_some(), "{size}: {flow:?}");
+    }
+}

@@ -281,6 +281,47 @@ mod tests {
         }
     }
 
+    /// Probes after a link has lost the first flight (tcp_send_loss_probe), and the receive window of jumbo frames, whose buffers are as large as the
+    /// segment needs (tcp_grow_window): identical to the last packet.
+    #[test]
+    fn probes_and_jumbo_frames_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let lost = "[[topology.failure]]\nlink = \"bottleneck\"\ndown = \"2300us\"\nup = \"4ms\"\n";
+        let long = |size: &str| format!("[[workload]]\nkind = \"long\"\nsize = \"{size}\"\n");
+        let requests = "[[workload]]\nkind = \"requests\"\nresponse = \"20KB\"\nthink = \"300us\"\ncount = 40\n";
+        for (failure, keys, workload) in [
+            (lost, "cc = \"cubic\"\n", long("100KB")),
+            (lost, "cc = \"bbr\"\n", long("60KB")),
+            (lost, "cc = \"cubic\"\n", long("1135B")),
+            ("", "cc = \"newreno\"\nmss = 8948\ntimestamps = false\n", requests.to_owned()),
+        ] {
+            let text = format!(
+                "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"2Gbps\", delay = \"500us\" }}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"500us\", buffer = \"100pkt\" }}\n{failure}[transport]\n{keys}{workload}"
+            );
+            let row = measure::both(&Case::of("probe".into(), text.clone()), None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
+        }
+    }
+
+    /// Without RACK, Linux retransmits only what counts as lost (tcp_xmit_retransmit_queue), and repairs a lost tail by a timeout: as many
+    /// retransmissions and timeouts, and the same goodput.
+    #[test]
+    fn recovery_without_rack_repairs_as_linux() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let text = "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"8Gbps\", delay = \"3us\" }\n\
+                    bottleneck = { rate = \"2Gbps\", delay = \"3us\", buffer = \"40pkt\" }\n[transport]\nrecovery = \"sack\"\ninit-cwnd = 20\n\
+                    cc = \"cubic\"\n[[workload]]\nkind = \"incast\"\nblock = \"60KB\"\nrounds = 10\n";
+        let row = measure::both(&Case::of("sack".into(), text.into()), None, &mut io::sink()).unwrap();
+        assert!(row.figures[1].timeouts > 0 && row.repairs() && (row.goodput() - 1.0).abs() < 0.01, "{row:?}");
+    }
+
     /// Losses in slow start: HyStart finds its end in the recovery and lowers the threshold there, before the second reduction.
     #[test]
     fn hystart_in_recovery_is_identical() {

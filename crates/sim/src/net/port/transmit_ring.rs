@@ -63,7 +63,7 @@ pub(super) struct TransmitRing {
     sent: VecDeque<(Time, u32)>,
     /// A packet that bypassed the empty queue while the ring was full (`gso_skb`, dev_requeue_skb): its departure and bytes.
     requeued: Option<(Time, u32)>,
-    /// Packets with data that have left the queue since [`Port::take_departures`].
+    /// Packets with data or a FIN that have left the queue since [`Port::take_departures`].
     left: Vec<Departure>,
     /// Wire bytes in the queue.
     held: u64,
@@ -178,11 +178,11 @@ impl TransmitRing {
     }
 }
 
-/// The departure of a packet, if it has data.
+/// The departure of a packet, if it has data or a FIN: small queues count it (tcp_wfree).
 #[inline(always)]
 pub(super) fn departure(packet: &Packet, time: Time) -> Option<Departure> {
-    let has_data = packet.len > 0 && !packet.has(flag::ACK);
-    has_data.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
+    let counts = (packet.len > 0 || packet.has(flag::FIN)) && !packet.has(flag::ACK);
+    counts.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
 }
 
 /// Returns true if a packet may bypass the empty discipline to an open ring.
@@ -394,7 +394,7 @@ impl Port {
         if self.transmit_ring.is_some() { self.ring_opens() } else { self.next_start() }
     }
 
-    /// Passes the packets with data that have left the queue to `to`.
+    /// Passes the packets with data or a FIN that have left the queue to `to`.
     #[inline(always)]
     pub(crate) fn take_departures(&mut self, to: &mut Vec<Departure>) {
         if let Some(ring) = &mut self.transmit_ring

@@ -56,15 +56,20 @@ impl Default for TsqBacklog {
 }
 
 impl TsqBacklog {
-    /// Starts an opportunity to send at `now`: removes packets that have left.
-    pub(in crate::tcp) fn settle(&mut self, now: Time) {
+    /// Removes packets that have left until `now` (tcp_wfree). A wait goes on.
+    pub(in crate::tcp) fn remove_departed(&mut self, now: Time) {
+        self.rate = None;
         while let Some(first) = self.waiting.front()
             && first.departure <= now
         {
             self.bytes -= u64::from(first.bytes);
             self.waiting.pop_front();
         }
-        self.rate = None;
+    }
+
+    /// Starts an opportunity to send at `now`.
+    pub(in crate::tcp) fn settle(&mut self, now: Time) {
+        self.remove_departed(now);
         (self.resume, self.wait) = (TimeOrNever::NEVER, Wait::Nothing);
     }
 
@@ -214,6 +219,18 @@ mod tests {
         q.settle(Time(6));
         q.wait_for(100);
         assert_eq!(q.resume(), Time(9).into());
+    }
+
+    /// A probe counts what has left, and the connection still waits for the rest.
+    #[test]
+    fn probe_keeps_wait() {
+        let mut q = TsqBacklog::default();
+        for departure in [10, 20] {
+            q.push(Time(1), Time(departure), 100, 0);
+        }
+        q.wait_for(1);
+        q.remove_departed(Time(15));
+        assert_eq!((q.bytes, q.resume()), (100, Time(20).into()));
     }
 
     /// Two packets in a fair queue: the time to continue is known when the second leaves it.

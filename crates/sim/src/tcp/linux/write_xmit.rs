@@ -264,9 +264,13 @@ impl Sender {
             begins = matches!(written, Written::Message | Written::Full);
         }
         if self.stream.closing() && !self.is_waiting() {
-            // tcp_send_fin.
+            // tcp_send_fin, by way of tcp_write_xmit.
             self.stream.close();
-            self.send_rest(c, now, (self.stream.snd_nxt(), self.stream.end().min(end.saturating_add(1))), out);
+            let first = self.stream.snd_nxt();
+            self.send_rest(c, now, (first, self.stream.end().min(end.saturating_add(1))), out);
+            if self.stream.snd_nxt() != first && self.uses_linux_timers(c) {
+                self.after_new_data(c, now);
+            }
         }
     }
 

@@ -175,6 +175,13 @@ pub(super) struct Accepted {
     pub after_hole: AfterHole,
 }
 
+impl Accepted {
+    /// Bytes that have left the out-of-order queue with packet `p`.
+    fn behind(&self, p: &Packet) -> u64 {
+        self.advanced.saturating_sub(u64::from(p.len) + u64::from(p.has(flag::FIN)))
+    }
+}
+
 impl Receiver {
     /// Reads the clock, whose time is the timestamp of the ACKs that follow (tcp_mstamp_refresh).
     #[inline(always)]
@@ -224,11 +231,14 @@ impl Receiver {
             }
             // tcp_event_data_recv, and tcp_data_queue_ofo, which does so only with SACK, for segments of any size.
             if (accepted.in_order && len >= 128) || (accepted.queued && self.stream.has_sack()) {
-                let saved = accepted.segments.saved();
-                let own = rcvbuf.truesize_of(c, accepted.advanced, rcv_mss).saturating_sub(accepted.released + saved);
+                let own = match accepted.advanced {
+                    0 => 0,
+                    _ => rcvbuf.truesize_in_order(c, (len, accepted.behind(p)), accepted.segments, rcv_mss),
+                };
+                let own = own.saturating_sub(accepted.released);
                 // tcp_data_queue_ofo: a segment that is not coalesced is not charged yet.
                 let charged = accepted.in_order || accepted.coalesced;
-                let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) - saved };
+                let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) - accepted.segments.saved() };
                 let used = (waiting + own).saturating_sub(uncharged);
                 window_grew = match accepted.segments.count {
                     1 => rcvbuf.grow(c, len, rcv_mss, used),
@@ -243,7 +253,7 @@ impl Receiver {
         if window_grew && c.quickack_count > 0 {
             self.quickacks.set_lowest_bit();
         }
-        let own = self.memory_of_accepted(c, p.len.into(), &accepted);
+        let own = self.memory_of_accepted(c, p, &accepted);
         let used = waiting + own;
         if flushed {
             // tcp_ack_snd_check schedules nothing.
@@ -477,14 +487,16 @@ impl Receiver {
         }
     }
 
-    /// Memory that a segment of `len` bytes has added to the data in order, or to the out-of-order queue.
-    fn memory_of_accepted(&self, c: &TcpConfig, len: u64, accepted: &Accepted) -> u32 {
-        let Some(a) = &self.linux else { return 0 };
-        if accepted.advanced <= len {
-            return a.truesize_of(c, accepted.advanced).saturating_sub(accepted.segments.saved());
+    /// Memory that packet `p` has added to the data in order.
+    fn memory_of_accepted(&self, c: &TcpConfig, p: &Packet, accepted: &Accepted) -> u32 {
+        let Some(a) = self.linux.as_ref().filter(|_| accepted.advanced > 0) else { return 0 };
+        let Some(rcvbuf) = &a.rcvbuf else { return 0 };
+        let behind = accepted.behind(p);
+        let all = rcvbuf.truesize_in_order(c, (p.len.into(), behind), accepted.segments, a.delack.rcv_mss());
+        if behind == 0 {
+            return all;
         }
-        let saved = accepted.segments.saved() + accepted.released + SAVED * accepted.after_hole.coalesced;
-        (a.truesize_of(c, len) + a.truesize_of(c, accepted.advanced - len)).saturating_sub(saved)
+        all.saturating_sub(accepted.released + SAVED * accepted.after_hole.coalesced)
     }
 
     /// Memory of the out-of-order queue.

@@ -3,7 +3,7 @@
 //! The buffer starts at 128 KB and is set to twice the data that the application read in an RTT, and more while the sender speeds up. The window
 //! opens from 64 KB towards the fraction of the buffer that payload occupies.
 
-use super::truesize::{truesize, us};
+use super::truesize::{Segments, truesize, us};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::initial_window::{first_buffer, first_window, max_buffer};
 use forebay_types::Time;
@@ -176,6 +176,15 @@ impl RcvBuf {
     #[inline]
     pub(super) fn truesize_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u16) -> u32 {
         if bytes == u64::from(c.mss) { self.full_truesize } else { RcvBuf::truesize_of_many(c, bytes, rcv_mss) }
+    }
+
+    /// Memory of a packet of `len` bytes in order (`skb->truesize`) and of the `behind` bytes that leave the out-of-order queue with it.
+    #[inline]
+    pub(super) fn truesize_in_order(&self, c: &TcpConfig, (len, behind): (u32, u64), segments: Segments, rcv_mss: u16) -> u32 {
+        if len == c.mss && behind == 0 && segments.count == 1 {
+            return self.full_truesize;
+        }
+        segments.truesize(c, len) + if behind > 0 { self.truesize_of(c, behind, rcv_mss) } else { 0 }
     }
 
     #[cold]

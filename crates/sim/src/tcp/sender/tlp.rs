@@ -34,6 +34,10 @@ impl Sender {
             // There are holes now, and recovery repairs them.
             return self.arm_rto(c, now);
         }
+        if let Some(q) = &mut self.tx.tsq {
+            // tcp_small_queue_check counts what is in the interface now (`sk_wmem_alloc`).
+            q.remove_departed(now);
+        }
         let len = if self.stream.snd_nxt() < self.end_of_unsent() { self.segment_len(c, self.stream.snd_nxt()) } else { 0 };
         // Our choice: where the congestion control limits new data, the probe is a retransmission.
         let fresh = len > 0 && self.stream.snd_nxt() + len <= self.stream.snd_wnd_edge() && !self.cc.hooks().gate();

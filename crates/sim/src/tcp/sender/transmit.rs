@@ -142,7 +142,8 @@ impl Sender {
         if self.loss.ca_state() == CaState::Loss && self.frto_falls_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.loss.ca_state() == CaState::Recovery && c.recovery == Recovery::Sack {
+        // Linux retransmits only what counts as lost (tcp_xmit_retransmit_queue), without rules 3 and 4 of RFC 6675.
+        if self.loss.ca_state() == CaState::Recovery && c.recovery == Recovery::Sack && !c.is_linux() {
             self.fill_holes(c, now, window, out);
         }
         if self.uses_linux_timers(c) {
