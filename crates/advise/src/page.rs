@@ -43,6 +43,8 @@ pub fn page(a: &Advice) -> Page {
         subjects: subjects.map(|name| Subject { name }).collect(),
         headline: Headline { sentences, charts: Vec::new() },
         sections: sections.into_iter().flatten().collect(),
+        // The list of all changes is long, and the sections before it have those that matter.
+        folded: vec!["tried".into()],
         ..Page::default()
     }
 }

@@ -7,7 +7,7 @@ use forebay_store::stats::{ends, estimate};
 use serde::Serialize;
 
 /// Below this number of seeds, their range is shown instead of a confidence interval. Our choice.
-pub(crate) const FEW: usize = 5;
+pub const FEW: usize = 5;
 
 /// Mean over seeds with its confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]

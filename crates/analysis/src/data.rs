@@ -141,6 +141,8 @@ pub struct Flow {
     pub to: Option<u32>,
     /// Bytes acknowledged in total.
     pub acked: u64,
+    /// True for a message that the run is too short for, even on an unloaded network; it counts as endless.
+    pub unreachable: bool,
     /// True for an endless flow with congestion control that was not stopped.
     pub greedy: bool,
     /// Part of its time in which the receive window limited the sender, s; `None` where it is unknown.
@@ -217,6 +219,8 @@ pub struct Port {
     pub to_switch: bool,
     /// Rate, bit/s.
     pub rate_bps: f64,
+    /// Rate of its policer, bit/s.
+    pub policed_bps: Option<f64>,
     /// Mean over the seeds of the fraction of time it transmitted.
     pub utilization: f64,
     /// Mean over the seeds of the packets dropped.
@@ -235,6 +239,19 @@ pub struct Port {
     pub limits: Limits,
     /// Names and lengths of other thresholds, in packets: on the average queue, or on single queues.
     pub thresholds: Vec<(String, f64)>,
+}
+
+impl Port {
+    /// Most that it carries, bit/s: the rate of the link, or of its policer.
+    pub(crate) fn capacity_bps(&self) -> f64 {
+        self.policed_bps.map_or(self.rate_bps, |policed| policed.min(self.rate_bps))
+    }
+
+    /// Used fraction of that.
+    pub(crate) fn used(&self) -> f64 {
+        let capacity = self.capacity_bps();
+        if capacity < self.rate_bps { (self.utilization * self.rate_bps / capacity).min(1.0) } else { self.utilization }
+    }
 }
 
 /// Longest deadline of the messages of a workload, ns.

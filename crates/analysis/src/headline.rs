@@ -59,6 +59,8 @@ const MAX_UNFINISHED: usize = 3;
 /// Maximum number of sentences about starved endless flows.
 const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
+/// Minimum finished fraction of a workload for missed deadlines to come before its unfinished work. Our choice.
+const NEARLY_DONE: f64 = 0.9;
 /// A workload whose goodput with the best transport is below this fraction of that with another one counts as its cost. Our choice.
 const PAYS: f64 = 0.8;
 /// Minimum ratio of medians that are named although the 99th percentiles hardly differ. Our choice.
@@ -84,13 +86,17 @@ pub fn headline(data: &Data) -> Headline {
     let mut sentences: Vec<String> = predicted(data).into_iter().collect();
     sentences.extend(measurement_gaps::began(data));
     let loads = loads(data);
-    sentences.extend(incomplete_workloads::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
+    let deadlines = judged.first().is_some_and(missed);
+    let unfinished = incomplete_workloads::sentences(data, &loads).into_iter().take(MAX_UNFINISHED);
+    let (after, before): (Vec<_>, Vec<_>) = unfinished.partition(|(done, _)| deadlines && *done >= NEARLY_DONE);
+    sentences.extend(before.into_iter().map(|(_, sentence)| sentence));
     sentences.extend(long_flow_starvation::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
     let infeasible = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::infeasible(data));
     let at = sentences.len();
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { single_transport::sentences(data) });
+    let after = after.into_iter().map(|(_, sentence)| sentence);
     // After the sentence about late messages.
-    infeasible.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
+    infeasible.into_iter().chain(after).for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
     // Groups of one network share its queue: it has no comparison.
     if data.subjects.len() > 1 && data.networks.len() == 1 && !data.flows.is_empty() {
         sentences.extend(single_transport::queue(data));

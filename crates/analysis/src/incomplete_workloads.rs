@@ -62,7 +62,8 @@ struct Running {
 
 /// A sentence about each workload with a relevant amount of unfinished work, least finished first. If many transports are affected, they share a
 /// sentence.
-pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
+/// Each has the finished fraction of its work.
+pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<(f64, String)> {
     let with = |u: IncompleteWorkload| {
         let starved = u.starved(data, loads);
         (u, starved)
@@ -71,17 +72,17 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).map(with).collect();
     // For equal progress, starved ones first.
     found.sort_by(|a, b| a.0.part_done().total_cmp(&b.0.part_done()).then(a.1.is_none().cmp(&b.1.is_none())));
-    let mut out: Vec<String> = Vec::new();
+    let mut out: Vec<(f64, String)> = Vec::new();
     let mut together: Vec<(Option<u32>, Kind)> = Vec::new();
     for (u, starved) in &found {
         let alike: Vec<&(IncompleteWorkload, Option<Starved>)> =
             found.iter().filter(|o| (o.0.class, o.0.kind) == (u.class, u.kind)).collect();
         let each = if alike.iter().any(|o| o.1.is_some()) { FEW } else { FEW - 1 };
         if alike.len() <= each {
-            out.push(u.sentence(data, starved.as_ref()));
+            out.push((u.part_done(), u.sentence(data, starved.as_ref())));
         } else if !together.contains(&(u.class, u.kind)) {
             together.push((u.class, u.kind));
-            out.push(u.all(data, &alike));
+            out.push((u.part_done(), u.all(data, &alike)));
         }
     }
     out
@@ -223,7 +224,7 @@ impl IncompleteWorkload {
                 let whose = |l: &&Load| (l.subject == self.subject && l.class == self.class) == own;
                 loads::at(loads, port).iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
             };
-            let (own, others, rate) = (of(true), of(false), data.ports[port].rate_bps);
+            let (own, others, rate) = (of(true), of(false), data.ports[port].capacity_bps());
             self.kept_from(data, &running, (own, others, rate)).then(|| (own, others, data.ports[port].name.clone()))
         };
         // The first of equal ports on the path, where the traffic first shares a queue.
@@ -241,7 +242,7 @@ impl IncompleteWorkload {
             };
             let (own, others) = (whose(true), whose(false));
             let names: Vec<String> = ports.iter().map(|p| data.ports[*p].name.clone()).collect();
-            let rate = ports.iter().map(|p| data.ports[*p].rate_bps).sum();
+            let rate = ports.iter().map(|p| data.ports[*p].capacity_bps()).sum();
             let name = match names.as_slice() {
                 [first, .., last] if names.len() > FEW => format!("{first} to {last}"),
                 _ => list(&names),

@@ -4,7 +4,7 @@
 //! delayed it by more than the time of the link into its receiver for all responses.
 
 use crate::comparison::link_rate;
-use crate::data::{Data, Flow};
+use crate::data::{Data, Flow, Port};
 use crate::dimension::Dimension;
 use crate::format::{bold, count, list, quantity};
 use crate::head_of_line::DelayCause;
@@ -236,13 +236,17 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause
     Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked + &lost_on(data, *cause))
 }
 
-/// For a cause that losses have: the link, or the host with a full accept queue, that loses more packets than all queues drop.
+/// For a cause that losses have: the link, the policer, or the host with a full accept queue, that loses more packets than all queues drop.
 fn lost_on(data: &Data, cause: Cause) -> String {
     let losses = matches!(cause, Cause::Timeout | Cause::Probe | Cause::Syn | Cause::Recovery);
-    let dropped: f64 = data.ports.iter().map(|p| p.drops * f64::from(p.seeds)).sum();
+    let all_drops = |p: &Port| p.drops * f64::from(p.seeds);
+    let dropped: f64 = data.ports.iter().filter(|p| p.policed_bps.is_none()).map(all_drops).sum();
+    let policers = data.ports.iter().filter(|p| p.policed_bps.is_some());
+    let policer = policers.max_by(|a, b| all_drops(a).total_cmp(&all_drops(b)));
+    let policer = policer.map(|p| (all_drops(p) as u64, format!(" after drops of the policer at {}", p.name)));
     let link = data.losing_links.first().map(|(link, n)| (*n, format!(" after losses on link {link}")));
     let host = data.listen_overflows.first().map(|(host, n)| (*n, format!(" after drops at the full accept queue of {host}")));
-    let most = link.into_iter().chain(host).max_by_key(|place| place.0);
+    let most = link.into_iter().chain(host).chain(policer).max_by_key(|place| place.0);
     most.filter(|place| losses && place.0 as f64 > dropped).map_or_else(String::new, |place| place.1)
 }
 
@@ -259,7 +263,7 @@ fn cause_text(cause: Cause, at: Option<&str>) -> String {
 mod tests {
     use super::*;
     use crate::cells::tests::{Given, data as networks};
-    use crate::data::{Port, Query, Run};
+    use crate::data::{Query, Run};
 
     /// A message of subject `s`.
     fn message(s: usize, late: bool, waited: Option<Cause>) -> Flow {

@@ -38,7 +38,7 @@ mod without_marks;
 mod workload_shares;
 mod workload_times;
 
-pub use cells::{Cell, cell, cell_of, cells};
+pub use cells::{Cell, FEW as FEW_SEEDS, cell, cell_of, cells};
 pub use data::{
     Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
 };

@@ -1,7 +1,7 @@
-//! Limits of long flows: receive window, send buffer, a link, or the congestion control.
+//! Limits of long flows: receive window, send buffer, a link, a policer, or the congestion control.
 //!
 //! The first two are counted at the sender, as `tcpi_rwnd_limited` and `tcpi_sndbuf_limited` of Linux. In the remaining time the congestion window
-//! limits the flow: because a link on its path is full, or because the congestion control does not use the path.
+//! limits the flow. Either a link on its path is full, or a policer drops packets above its rate, or the congestion control does not use the path.
 
 use crate::data::{Data, Flow, Port};
 use crate::dimension::Dimension;
@@ -28,12 +28,16 @@ const EQUALLY_FULL: f64 = 0.01;
 pub(crate) struct Limits {
     /// Number of flows, over all seeds.
     pub flows: usize,
+    /// True for one flow in each seed.
+    pub single: bool,
     /// Part of their time in which the receive window limited them.
     pub rwnd: f64,
     /// Part of their time in which the send buffer limited them.
     pub sndbuf: f64,
     /// Maximum pacing rate, bit/s, if it limits them.
     pub paced: Option<f64>,
+    /// Number and rate, bit/s, of the equal links of which the only flow has one, if it fills that.
+    pub one_of: Option<(usize, f64)>,
     /// Index of the busiest port on their paths.
     pub busiest: Option<usize>,
     /// True if the interfaces of their sending hosts are full, which they do not share with other hosts.
@@ -65,9 +69,10 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         out.rwnd += f.rwnd_limited_s.unwrap_or(0.0);
         out.sndbuf += f.sndbuf_limited_s.unwrap_or(0.0);
         let Some((from, to)) = data.ends(f) else { continue };
-        let used = |p: &usize| data.ports[*p].utilization;
+        let used = |p: &usize| data.ports[*p].used();
         let choice = paths.choice(from, to);
         branches |= !choice.is_empty();
+        out.one_of = choice.first().map(|p| (choice.len(), data.ports[*p].rate_bps));
         let way = [paths.ports(from, to), choice].concat();
         let busiest = way.into_iter().chain(out.busiest).max_by(|a, b| used(a).total_cmp(&used(b)));
         let own = paths.ports(from, to).first().copied().filter(|p| data.ports[*p].from == from);
@@ -76,11 +81,12 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         out.busiest = busiest;
     }
     let network = data.subjects[subject].network;
-    out.draws = branches && data.runs.iter().filter(|r| r.network == network).nth(1).is_some();
+    let seeds = data.runs.iter().filter(|r| r.network == network).count();
+    (out.draws, out.single) = (branches && seeds > 1, out.flows <= seeds);
     let hosts_bps = interfaces.iter().map(|p| data.ports[*p].rate_bps).sum();
     out.fabric = fabric(data, network, hosts_bps).filter(|_| branches);
     // Behind a full interface a port that is busier is another bottleneck: the interface has capacity to spare.
-    let used = |p: &usize| data.ports[*p].utilization;
+    let used = |p: &usize| data.ports[*p].used();
     let interface = interfaces.into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).filter(|_| own_links);
     let own = interface.filter(|i| out.busiest.is_some_and(|p| used(&p) <= used(i) + EQUALLY_FULL));
     (out.flows > 0 && time > 0.0).then(|| Limits {
@@ -88,6 +94,7 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         busiest: own.or(out.busiest),
         rwnd: (out.rwnd / time).min(1.0),
         sndbuf: (out.sndbuf / time).min(1.0),
+        one_of: out.one_of.filter(|(_, rate)| out.single && acked >= FULL * rate * time),
         paced: data.subjects[subject].max_pacing_bps.filter(|most| acked >= PACED * most * time),
         ..out
     })
@@ -120,12 +127,13 @@ fn fabric(data: &Data, network: usize, hosts_bps: f64) -> Option<Fabric> {
 impl Limits {
     /// True if something else than a full link limits them.
     pub(crate) fn is_other_than_link(&self, data: &Data) -> bool {
-        self.rwnd.max(self.sndbuf) >= NAMED || !self.draws && self.port(data).is_some_and(|p| p.utilization < FULL)
+        self.rwnd.max(self.sndbuf) >= NAMED
+            || !self.draws && self.port(data).is_some_and(|p| p.used() < FULL || p.policed_bps.is_some())
     }
 
     /// End of a sentence about the flows.
     pub(crate) fn words(&self, data: &Data) -> Option<String> {
-        let them = if self.flows == 1 { "it" } else { "them" };
+        let them = if self.single { "it" } else { "them" };
         let part = |v: f64| quantity(v, Dimension::Fraction);
         if let Some(most) = self.paced {
             return Some(format!("the **maximum pacing rate** of {} limits {them}", quantity(most, Dimension::BitsPerSecond)));
@@ -135,13 +143,12 @@ impl Limits {
             .filter(|(v, _)| *v >= NAMED)
             .map(|(v, what)| format!("the **{what}** limits {them} for {} of the time", part(*v)))
             .collect();
-        let unused = self.port(data).filter(|p| !self.draws && p.utilization < FULL);
-        let busiest = |p: &Port| format!("{}, the busiest link, is {} utilized", p.name, part(p.utilization));
+        let unused = self.port(data).filter(|p| !self.draws && p.used() < FULL);
         match (ends.is_empty(), unused) {
-            (true, Some(p)) => Some(format!("the **congestion window** limits {them}: {}", busiest(p))),
+            (true, Some(p)) => Some(format!("the **congestion window** limits {them}{}", unused_part(p))),
             (true, None) => self.full_link(data),
             (false, Some(p)) if self.rwnd + self.sndbuf < MOSTLY => {
-                Some(format!("{}, the congestion window for the rest: {}", ends.join(", "), busiest(p)))
+                Some(format!("{}, the congestion window for the rest{}", ends.join(", "), unused_part(p)))
             }
             (false, _) => Some(ends.join(", ")),
         }
@@ -150,7 +157,16 @@ impl Limits {
     /// The full link that limits them. Where flows collide on some links of several, the others have capacity to spare.
     fn full_link(&self, data: &Data) -> Option<String> {
         let port = self.port(data)?;
-        let used = quantity(port.utilization, Dimension::Fraction);
+        let used = quantity(port.used(), Dimension::Fraction);
+        if let Some(rate) = policer_rate(port) {
+            return Some(format!("limited by the **policer** at {} ({used} of {rate} used)", port.name));
+        }
+        if let Some((links, rate)) = self.one_of {
+            let rate = quantity(rate, Dimension::BitsPerSecond);
+            return Some(format!(
+                "limited by **one of {links}** equal links ({rate} each): a hash assigns each connection to one of them"
+            ));
+        }
         Some(match self.fabric {
             // Flows collide on some links while others have capacity to spare.
             Some(f) if (f.most >= FULL || self.draws) && f.mean < FULL => {
@@ -180,6 +196,9 @@ impl Limits {
                 let named = of.iter().filter(|(v, _)| *v >= NAMED).map(|(v, what)| format!("{what} {}", part(*v)));
                 named.collect::<Vec<_>>().join(", ")
             }
+            Some(port) if port.policed_bps.is_some() && port.used() >= FULL => format!("policer at {}", port.name),
+            Some(port) if port.policed_bps.is_some() => format!("congestion window, policer at {}", port.name),
+            Some(_) if self.one_of.is_some() => "one of several equal links".to_owned(),
             Some(port) if port.utilization >= FULL && self.own => format!("own link {}", port.name),
             Some(port) if port.utilization >= FULL => format!("link {}", port.name),
             Some(_) if self.draws => "links between switches".to_owned(),
@@ -190,4 +209,19 @@ impl Limits {
     fn port<'a>(&self, data: &'a Data) -> Option<&'a Port> {
         self.busiest.map(|p| &data.ports[p])
     }
+}
+
+/// End of a sentence about the congestion window: the port with the least capacity to spare.
+fn unused_part(p: &Port) -> String {
+    let used = quantity(p.used(), Dimension::Fraction);
+    match policer_rate(p) {
+        Some(rate) if p.drops > 0.0 => format!(" after drops of the **policer** at {} ({used} of {rate} used)", p.name),
+        Some(rate) => format!(": {used} of the {rate} of the policer at {} are used", p.name),
+        None => format!(": {}, the busiest link, is {used} utilized", p.name),
+    }
+}
+
+/// Rate of the policer of a port as text.
+fn policer_rate(p: &Port) -> Option<String> {
+    p.policed_bps.map(|bps| quantity(bps, Dimension::BitsPerSecond))
 }

@@ -1,7 +1,7 @@
 //! Starvation of endless flows. They have no completion time; their goodput shows it, against their max-min fair share. A flow that its own link, a
 //! second bottleneck, its windows, its maximum pacing rate or its application limits is not starved by others.
 
-use crate::data::Data;
+use crate::data::{Data, Port};
 use crate::format::bold;
 use crate::incomplete_workloads::{STARVED, TAKEN, rate};
 use crate::loads::{self, Load};
@@ -57,7 +57,7 @@ fn fair_shares<'a>(
     others: &BTreeMap<usize, f64>,
     (ways, seeds): (&Ways<'a>, &[usize]),
 ) -> BTreeMap<Pair<'a>, f64> {
-    let mut capacity: Vec<f64> = data.ports.iter().map(|p| p.rate_bps).collect();
+    let mut capacity: Vec<f64> = data.ports.iter().map(Port::capacity_bps).collect();
     let mut choices: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
     let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
     let mut flows: Vec<Flows> = Vec::new();
@@ -67,7 +67,7 @@ fn fair_shares<'a>(
         // Ports among which the network chooses count as one.
         let choice = paths[network].get_or_insert_with(|| Paths::of(data, network)).choice(from, to);
         if !choice.is_empty() {
-            let sum = choice.iter().map(|p| data.ports[*p].rate_bps).sum();
+            let sum = choice.iter().map(|p| data.ports[*p].capacity_bps()).sum();
             ports.push(*choices.entry(choice).or_insert_with(|| {
                 capacity.push(sum);
                 capacity.len() - 1
@@ -159,7 +159,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
             let whose = |l: &&Load| ((l.subject, l.class) == (subject, class)) == own;
             loads::at(loads, port).iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
         };
-        let (own, others, rate, active) = (of(true), of(false), data.ports[port].rate_bps, at.active / at.flows as f64);
+        let (own, others, rate, active) = (of(true), of(false), data.ports[port].capacity_bps(), at.active / at.flows as f64);
         let full = active > LONG && others > TAKEN * rate && own + others > FULL * rate;
         let fair = if full { fair_at(subject, class, port) } else { 0.0 };
         let starved = full && STARVED * own < fair;
@@ -214,7 +214,7 @@ fn among(
         let bps = loads::at(loads, port).iter().map(|l| l.bps).sum::<f64>() / seeds;
         let fair_of = |from: &str, to: &str| fair_rates.get(&(subject, class, from, to)).copied().unwrap_or(0.0);
         let fair = pairs.keys().map(|(from, to)| fair_of(from, to)).fold(0.0, f64::max);
-        if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
+        if time <= 0.0 || bps < FULL * data.ports[port].capacity_bps() || fair * time / seeds < 8.0 * ENOUGH {
             continue;
         }
         // Goodput of each flow of a pair in each seed.

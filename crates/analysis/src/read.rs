@@ -148,6 +148,7 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreE
         let [name, from, to] = ["port", "from", "to"].map(|c| rows.text(c, str::to_owned));
         let (from_switch, to_switch) = (rows.bool("from_switch"), rows.bool("to_switch"));
         let (id, rate, utilization) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("utilization"));
+        let policed = rows.int("policed_bps");
         let dropped = ["dropped_overflow", "dropped_shared", "dropped_early"].map(|c| rows.int(c));
         let (marked, max) = (rows.int("marked"), rows.int("queue_max_pkts"));
         let (mean, p99) = (rows.float("queue_mean_pkts"), rows.int("queue_p99_pkts"));
@@ -170,6 +171,7 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreE
                     from_switch: from_switch.get(row).unwrap_or(false),
                     to_switch: to_switch.get(row).unwrap_or(false),
                     rate_bps: rate.count(row) as f64,
+                    policed_bps: policed.get(row).map(|bps| bps as f64).filter(|bps| *bps > 0.0),
                     ..Port::default()
                 });
                 data.ports.len() - 1
@@ -378,6 +380,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 to: dst.get(row).copied(),
                 acked: sent.count(row),
                 from: src.get(row).copied(),
+                unreachable: unreachable && query.is_none(),
                 greedy: size == 0
                     && acked.get(row).is_none()
                     && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),

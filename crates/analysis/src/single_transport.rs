@@ -169,6 +169,9 @@ impl One<'_> {
         if let Some(apart) = self.by_port() {
             return Some(apart);
         }
+        if let Some(nothing) = self.undelivered(n) {
+            return Some(nothing);
+        }
         let goodput = quantity(self.of_long().or_else(|| self.value("goodput_bps"))?, Dimension::BitsPerSecond);
         let fair = self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's fairness index is {}", number(f)));
         let flows = if n == 1.0 { "1 long flow has a".into() } else { format!("{} long flows have a total", number(n)) };
@@ -179,12 +182,34 @@ impl One<'_> {
         let lost = self.value("datagrams_lost").filter(|part| *part > 0.0 && dropped);
         let lost =
             lost.map_or_else(String::new, |p| format!("; {} of its datagrams are lost", bold(&quantity(p, Dimension::Fraction))));
-        Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{lost}.", bold(&goodput)))
+        let cut = if self.greedy().all(|f| f.unreachable) && self.greedy().next().is_some() {
+            format!("; the run is too short to finish {} on an unloaded network", if n == 1.0 { "it" } else { "them" })
+        } else {
+            String::new()
+        };
+        Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{lost}{cut}.", bold(&goodput)))
+    }
+
+    /// Sentence about long flows of which nothing was acknowledged, unless a timer ran out: the runs are shorter than a round trip.
+    fn undelivered(&self, n: f64) -> Option<String> {
+        let data = self.data;
+        let waited = data.timeouts.iter().any(|t| t.subject == self.subject);
+        let nothing = self.greedy().next().is_some() && self.greedy().all(|f| f.acked == 0) && !waited;
+        let end = self.greedy().map(|f| data.runs[f.run].end_ns).max()? as f64 * 1e-9;
+        nothing.then(|| {
+            let flows = if n == 1.0 { "1 long flow has".to_owned() } else { format!("{} long flows have", number(n)) };
+            format!("{flows} {}: nothing is acknowledged when the run ends after {}.", bold("no goodput yet"), seconds(end))
+        })
     }
 
     /// Limits of the endless flows, where these are not a full link.
     fn limited(&self) -> Option<String> {
         Some(format!("; {}", long_flow_limits::limits(self.data, self.subject, None)?.words(self.data)?))
+    }
+
+    /// Number of seeds.
+    fn seeds(&self) -> usize {
+        self.data.runs.iter().filter(|r| r.network == self.data.subjects[self.subject].network).count()
     }
 
     /// Endless flows that run to the end.
@@ -235,7 +260,8 @@ impl One<'_> {
         };
         let part = own.map(waited).sum::<f64>() / all;
         (part > WAITING).then(|| {
-            format!("; they spend {} of the time in retransmission timeouts", bold(&quantity(part.min(1.0), Dimension::Fraction)))
+            let subject = if self.greedy().count() <= self.seeds() { "it spends" } else { "they spend" };
+            format!("; {subject} {} of the time in retransmission timeouts", bold(&quantity(part.min(1.0), Dimension::Fraction)))
         })
     }
 

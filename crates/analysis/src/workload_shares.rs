@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 /// A port with less than this fraction of a workload's traffic at its busiest port is not its bottleneck. Our choice.
 const TRIFLE: f64 = 0.5;
 
+/// Minimum payload over a full port, as a part of its capacity. Our choice: headers and losses take the rest.
+const FULL: f64 = 0.8;
+/// Minimum ratio of a workload's parts of two full ports for the second one to be its bottleneck. Our choice.
+const CLEARLY: f64 = 2.0;
+
 /// Share of a workload in its transport's network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadShare {
@@ -53,7 +58,7 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
     // Total traffic per port.
     let mut total: BTreeMap<usize, f64> = BTreeMap::new();
     loads.iter().for_each(|l| *total.entry(l.port).or_default() += l.bps);
-    let used = |port: usize| total[&port] / data.ports[port].rate_bps.max(1.0);
+    let used = |port: usize| total[&port] / data.ports[port].capacity_bps().max(1.0);
     counts
         .into_iter()
         .map(|((subject, class), count)| {
@@ -64,7 +69,15 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
             let most = ports.values().copied().fold(0.0, f64::max);
             // The last of equally used ports, which is nearer to the receiver in all topologies with named ports.
             let relevant = ports.iter().filter(|(_, over)| **over >= TRIFLE * most).map(|(port, _)| *port);
-            let port = relevant.max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
+            let more = |a: &usize, b: &usize| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b));
+            let relevant: Vec<usize> = relevant.collect();
+            let busiest = relevant.iter().copied().max_by(more);
+            // Of full ports, the one of which it clearly has the largest part: others have larger rates at the busiest one.
+            let part = |port: &usize| ports[port] / total[port];
+            let full = relevant.iter().copied().filter(|p| used(*p) >= FULL);
+            let largest = full.max_by(|a, b| part(a).total_cmp(&part(b)));
+            let clearly = |p: &usize| busiest.is_some_and(|b| part(p) > CLEARLY * part(&b));
+            let port = largest.filter(clearly).or(busiest);
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
             // A workload cannot exceed the maximum of its transport, headers excluded.

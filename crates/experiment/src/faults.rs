@@ -1,5 +1,6 @@
 //! Link failures, bit errors, packet loss and load balancing.
 
+use crate::rows::{EventKind, EventRow};
 use forebay_types::{LossModel, PortId, Rate, Time, TimeOrNever};
 
 /// A link that is down for a while, in both directions.
@@ -126,6 +127,33 @@ impl Faults {
         ports.sort_unstable();
         ports.dedup();
         ports
+    }
+
+    /// Rows of the links that deliver packets late or in batches, for the table `events`.
+    pub fn delay_events(&self) -> impl Iterator<Item = EventRow> {
+        let of = |kind, port| EventRow::of(Time::ZERO, kind, Some(port), None);
+        let late = self.reordering.iter().map(move |r| of(EventKind::Reordering, r.port));
+        late.chain(self.batching.iter().map(move |b| of(EventKind::Batching, b.port)))
+    }
+
+    /// Fraction of the time between two moments in which `port` transmits, if it sends `bytes`. `rate` is its rate at the start of the run.
+    pub fn utilization(&self, port: PortId, rate: Rate, bytes: u64, (from, until): (Time, Time)) -> f64 {
+        let measured = until.saturating_sub(from).max(Time(1));
+        let mut changes: Vec<(Time, Rate)> =
+            self.changes.iter().filter(|c| c.port == port).filter_map(|c| Some((c.at, c.rate?))).collect();
+        let busy = if changes.is_empty() {
+            rate.tx_time(bytes).0 as f64 / measured.0 as f64
+        } else {
+            changes.sort_by_key(|c| c.0);
+            // Each rate holds from its change to the next one.
+            let starts = std::iter::once((Time::ZERO, rate)).chain(changes.iter().copied());
+            let ends = changes.iter().map(|c| c.0).chain(std::iter::once(until));
+            let part = |((start, rate), end): ((Time, Rate), Time)| {
+                rate.0 as f64 * end.min(until).saturating_sub(start.max(from)).0 as f64 * 1e-12
+            };
+            bytes as f64 * 8.0 / starts.zip(ends).map(part).sum::<f64>().max(1.0)
+        };
+        busy.min(1.0)
     }
 
     /// Returns true if all links deliver all packets intact, in order and at once, except while they fail, and never change.

@@ -211,6 +211,10 @@ pub enum EventKind {
     LinkDown,
     /// It came back.
     LinkUp,
+    /// A link delivers some packets late.
+    Reordering,
+    /// A link delivers packets in batches.
+    Batching,
     /// Rate, delay or loss of a link changed.
     LinkChange,
     /// A host dropped packets of handshakes because the accept queue of a listening socket was full.
@@ -227,6 +231,8 @@ impl EventKind {
             EventKind::LinkLoss => "link-loss",
             EventKind::LinkDown => "link-down",
             EventKind::LinkUp => "link-up",
+            EventKind::Reordering => "reordering",
+            EventKind::Batching => "batching",
             EventKind::LinkChange => "link-change",
             EventKind::ListenOverflow => "listen-overflow",
         }

@@ -12,7 +12,8 @@
 //!    the path: one that takes its ideal time was not delayed, although an earlier one was still under way when it was written.
 //! 4. **The rest** is round trips. The part of a round trip beyond the empty path, its mean over the message, was spent in queues. (A message that
 //!    fitted into the window when it was written, and of which nothing was retransmitted, took one round trip, all of whose delay is queues.) This
-//!    part delays the message itself once: `host-queue` or `switch-queue`. In the remaining time the window limited sending, round trip by round
+//!    part, less the time that the interrupts of the hosts can have added (`interrupts`: receive offload with interrupt moderation), delays the
+//!    message itself once: `host-queue` or `switch-queue`. In the remaining time the window limited sending, round trip by round
 //!    trip. The share in which the packets of a window were in queues is `share`: the link had no more capacity for the message. The other part is
 //!    `window`: the congestion window, receive window or pacing rate was too small for the empty path. A link that carried less than that share in
 //!    the whole run bounds it: a queue that a window filled once is not the share of others. The part of `window` that its receiver or send buffer
@@ -49,11 +50,13 @@ pub enum Cause {
     Window,
     /// Earlier messages of its connection.
     HeadOfLine,
+    /// Interrupt moderation of the hosts that receive its packets.
+    Interrupts,
 }
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Cause; 10] = [
+    pub const ALL: [Cause; 11] = [
         Cause::Timeout,
         Cause::Probe,
         Cause::Syn,
@@ -64,6 +67,7 @@ impl Cause {
         Cause::Share,
         Cause::Window,
         Cause::HeadOfLine,
+        Cause::Interrupts,
     ];
 
     /// Name in the results.
@@ -79,6 +83,7 @@ impl Cause {
             Cause::Share => "share",
             Cause::Window => "window",
             Cause::HeadOfLine => "head-of-line",
+            Cause::Interrupts => "interrupts",
         }
     }
 
@@ -100,6 +105,7 @@ impl Cause {
             Cause::Share => "bandwidth share",
             Cause::Window => "congestion or receive window, or pacing",
             Cause::HeadOfLine => "earlier messages of the connection",
+            Cause::Interrupts => "interrupt moderation of the receiving hosts",
         }
     }
 }
@@ -134,6 +140,8 @@ pub struct MessageTime {
     pub rtt: Option<u64>,
     /// True if it fitted into the window when it was written and nothing was retransmitted: the window never delayed it.
     pub at_once: bool,
+    /// Most that the interrupts of the hosts can have added to a round trip; to all of its time, if it was sent at once.
+    pub interrupts: u64,
     /// Most that traffic beside its own can have occupied the port with the longest queueing time; `None` where it is unknown.
     pub busy: Option<u64>,
     /// Time in which its receive window or its send buffer limited the sender, if some of it was retransmitted; `None` without losses.
@@ -173,12 +181,15 @@ impl MessageTime {
         let behind = take(s.behind);
         // Without an RTT sample all remaining time counts as one round trip, as for a message that was sent at once.
         let queued = self.rtt.filter(|_| !self.at_once).map_or(left, |rtt| rtt.saturating_sub(self.empty_rtt));
+        let held = self.interrupts.min(queued);
         let once = queued.min(left);
         let rest = left - once;
         let round = u128::from(queued) + u128::from(self.empty_rtt);
-        let share = (u128::from(rest) * u128::from(queued)).checked_div(round).map_or(0, |share| share as u64);
+        let of_rest = |part: u64| (u128::from(rest) * u128::from(part)).checked_div(round).map_or(0, |part| part as u64);
+        let share = of_rest(queued - held);
         let share = share.min(self.busy.unwrap_or(share));
-        let limited = rest - share;
+        let (held_once, held_rest) = (held.min(once), of_rest(held));
+        let limited = rest - share - held_rest;
         let window = self.repaired.map_or(limited, |ends| ends.min(limited));
         let of = [
             (Cause::Timeout, timeout),
@@ -188,10 +199,11 @@ impl MessageTime {
             (Cause::Recovery, limited - window),
             (Cause::Window, window),
             (Cause::HeadOfLine, behind),
+            (Cause::Interrupts, held_once + held_rest),
         ];
         // The first of equal ones.
         let largest = of.iter().fold(of[0], |largest, part| if part.1 > largest.1 { *part } else { largest });
-        TimeParts { once, share, largest }
+        TimeParts { once: once - held_once, share, largest }
     }
 }
 
@@ -274,6 +286,27 @@ mod tests {
         );
         let slow = MessageTime { took: 9 * MS, ..c };
         assert_eq!(slow.parts().waited(PORT, false), Some(LongestWait { cause: Cause::Window, time_ps: 4 * MS, longest: PORT }));
+    }
+
+    #[test]
+    fn interrupts_are_no_queue() {
+        // A handshake and data sent at once to an idle host, whose interrupts hold each packet for 1 ms.
+        let c = MessageTime {
+            took: 7 * MS,
+            ideal: 4 * MS,
+            empty_rtt: MS,
+            at_once: true,
+            interrupts: 3 * MS,
+            ..MessageTime::default()
+        };
+        let cause = |c: MessageTime| c.parts().waited(PORT, true).map(|w| (w.cause, w.time_ps / MS));
+        assert_eq!(cause(c), Some((Cause::Interrupts, 3)));
+        assert_eq!(cause(MessageTime { took: 12 * MS, ..c }), Some((Cause::HostQueue, 5)));
+        // Round trips of 4 ms on an empty path of 1 ms, of which the interrupts of both hosts take 2 ms.
+        let rounds = MessageTime { took: 44 * MS, at_once: false, rtt: Some(4 * MS), interrupts: 2 * MS, ..c };
+        assert_eq!(rounds.parts().once, MS);
+        assert_eq!(cause(rounds), Some((Cause::Interrupts, 2 + 37 / 2)));
+        assert_eq!(cause(MessageTime { interrupts: 0, ..rounds }), Some((Cause::HostQueue, 3 + 37 * 3 / 4)));
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn contradictions(message: &str, item: &Item) -> Vec<String> {
         Cause::Timeout => &["retransmission timeout after", "not delivered"],
         Cause::Probe => &["tail loss probe\n", "not delivered"],
         Cause::Syn => &["SYN retransmitted after", "not delivered"],
-        Cause::Recovery => &["retransmitted", "not delivered"],
+        Cause::Recovery => &["retransmitted", "loss detected", "not delivered"],
         _ => &[""],
     };
     if !shows.iter().any(|s| message.contains(s)) {

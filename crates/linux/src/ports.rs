@@ -2,7 +2,7 @@
 
 use crate::protocol::{HostDrops, Leave, Packet, reason, what};
 use forebay_experiment::Experiment;
-use forebay_experiment::faults::Balance;
+use forebay_experiment::faults::{Balance, Faults};
 use forebay_experiment::network::Network;
 use forebay_experiment::occupancy::{Counters, Occupancy};
 use forebay_experiment::rows::{EventKind, EventRow, PortRow, QueueRow};
@@ -185,6 +185,7 @@ impl Ports {
         if network.faults.balance == Balance::Packet {
             rows.push(EventRow::of(Time::ZERO, EventKind::Spraying, None, None));
         }
+        rows.extend(network.faults.delay_events());
         for c in &network.faults.corruption {
             rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
         }
@@ -202,7 +203,7 @@ impl Ports {
     }
 
     /// The rows, with means over `measured`, and the series of queues.
-    pub(crate) fn rows(mut self, end: Time, measured: Time) -> (Vec<PortRow>, Series<QueueRow>) {
+    pub(crate) fn rows(mut self, end: Time, measured: Time, faults: &Faults) -> (Vec<PortRow>, Series<QueueRow>) {
         let (mut rows, mut series) = (Vec::with_capacity(self.list.len()), Series::default());
         for (id, p) in self.list.enumerate_mut() {
             p.pass(end.0);
@@ -220,7 +221,7 @@ impl Ports {
                 queue_mean_pkts: p.integral as f64 / measured.0 as f64,
                 queue_max_pkts: p.max_pkts,
                 queue_percentiles: p.observer.as_ref().map(|o| [0.5, 0.95, 0.99].map(|q| o.percentile(q))),
-                busy: (p.rate.tx_time(p.sent_bytes).0 as f64 / measured.0 as f64).min(1.0),
+                busy: faults.utilization(id, p.rate, p.sent_bytes, (end.saturating_sub(measured), end)),
                 cut_waiting: p.cut.0,
                 cut_flying: p.cut_flying,
                 corrupted: p.damaged,
@@ -274,7 +275,7 @@ mod tests {
         ports.packet(&at(4, 900, what::ARRIVED));
         ports.packet(&at(4, 950, what::DELIVERED));
         assert_eq!(ports.hops(), 3);
-        let (rows, series) = ports.rows(Time(1_000), Time(700));
+        let (rows, series) = ports.rows(Time(1_000), Time(700), &Faults::default());
         let row = &rows[0];
         // One packet from 300 to 400 and from 900 on.
         assert_eq!(row.queue_mean_pkts, 200.0 / 700.0);
@@ -298,7 +299,7 @@ mod tests {
         ports.packet(&Packet { time: 30, ..at(2, what::DROPPED) });
         ports.packet(&at(3, what::ARRIVED));
         ports.packet(&at(4, what::DROPPED));
-        let (rows, _) = ports.rows(Time(100), Time(100));
+        let (rows, _) = ports.rows(Time(100), Time(100), &Faults::default());
         assert_eq!((rows[0].arrived_pkts, rows[0].sent_pkts, rows[0].dropped_overflow), (4, 2, 2));
         // 1 from 10 on, 2 from 20 to 30, 3 from 30 on.
         assert_eq!(rows[0].queue_mean_pkts, (90.0 + 10.0 + 70.0) / 100.0);

@@ -37,6 +37,11 @@ pub trait Discipline {
     fn thresholds(&self) -> Vec<(String, QueueState)> {
         Vec::new()
     }
+
+    /// See [`Queue::policing_rate`].
+    fn policing_rate(&self) -> Option<Rate> {
+        None
+    }
 }
 
 /// A discipline that decides about each packet on arrival and serves in order of arrival.
@@ -196,6 +201,10 @@ macro_rules! disciplines {
 
             fn thresholds(&self) -> Vec<(String, QueueState)> {
                 each!($name, self, d => d.thresholds(), $($variant)*)
+            }
+
+            fn policing_rate(&self) -> Option<Rate> {
+                each!($name, self, d => d.policing_rate(), $($variant)*)
             }
         }
 
@@ -375,6 +384,14 @@ impl Queue {
         let length =
             |k: QueueState| if k.packets < u32::MAX { QueueLen::Packets(k.packets.into()) } else { QueueLen::Bytes(k.bytes) };
         thresholds.into_iter().map(|(name, k)| (name, length(k))).collect()
+    }
+
+    /// Rate above which it drops packets although the link has capacity to spare, in bytes on the wire: that of a policer.
+    pub fn policing_rate(&self) -> Option<Rate> {
+        match self {
+            Queue::Fifo(d) => d.policing_rate(),
+            Queue::Buffered(d) => d.policing_rate(),
+        }
     }
 }
 

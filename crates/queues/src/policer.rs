@@ -12,6 +12,7 @@ use forebay_types::{Rate, Rng, Time};
 /// A FIFO behind a token bucket (RFC 2697 with one rate and one burst, act_police.c).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policer {
+    rate: Rate,
     /// Time that a byte takes at the rate, in units of 2^-16 ps.
     ps_per_byte: u64,
     /// Time at the rate of a full bucket.
@@ -28,6 +29,10 @@ impl Discipline for Policer {
 
     fn marks(&self) -> bool {
         self.k != QueueState::UNLIMITED
+    }
+
+    fn policing_rate(&self) -> Option<Rate> {
+        Some(self.rate)
     }
 
     fn marking_threshold(&self) -> Option<QueueState> {
@@ -85,7 +90,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
             return Err(QueueError::new("burst", format!("is {burst} at {rate}; legal: at most {MAX_BURST}")));
         }
         let k = QueueState::threshold(v.opt_queue_len("k"));
-        let policer = Policer { ps_per_byte: rate.ps_per_byte_q16(), burst, full_at: Time::ZERO, k };
+        let policer = Policer { rate, ps_per_byte: rate.ps_per_byte_q16(), burst, full_at: Time::ZERO, k };
         Ok(Queue::Fifo(FifoDiscipline::Policer(Box::new(policer))))
     },
 };
@@ -113,6 +118,7 @@ mod tests {
         assert_eq!((1..=100).filter(|i| at(1_000_000 + 10 * i)).count(), 10);
         // Idle time fills it up to the burst and no further.
         assert_eq!((0..20).filter(|_| at(9_000_000)).count(), 10);
+        assert_eq!(Queue::Fifo(d).policing_rate(), Some(Rate(120_000_000)));
     }
 
     /// All patterns of six packets of one to three units at distances of zero to three. Between any two packets that pass, the bytes are at most the

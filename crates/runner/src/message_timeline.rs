@@ -29,6 +29,12 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
+    /// True if some port polices.
+    fn policed(&self, run: &Simulated) -> bool {
+        let mut ports = self.each.iter().flat_map(|route| &route.ports).filter_map(|port| run.info.port_config(*port));
+        ports.any(|config| config.queue.policing_rate().is_some())
+    }
+
     /// One line per hop of each path.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
@@ -66,7 +72,8 @@ impl Route {
                 seen = QueueStats::default();
             }
             let wait = |bytes: f64| time((bytes * 8.0 / config.rate.0 as f64 * 1e12) as u64);
-            let name = format!("{} ({}):", run.info.port(*port), config.rate);
+            let policer = config.queue.policing_rate().map_or_else(String::new, |rate| format!(", policer of {rate}"));
+            let name = format!("{} ({}{policer}):", run.info.port(*port), config.rate);
             let what = match seen {
                 QueueStats { samples: 0, .. } => "no samples of its queue".to_owned(),
                 QueueStats { packets_max: 0 | 1, .. } => "queue empty".to_owned(),
@@ -152,7 +159,7 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
     if more > 0 {
         let _ = writeln!(out, "  {more} more events of loss recovery");
     }
-    out += &limits(f, took).map_or_else(String::new, |line| format!("  {line}\n"));
+    out += &limits(f, took, routes.policed(run)).map_or_else(String::new, |line| format!("  {line}\n"));
     out += &idle(f, run).map_or_else(String::new, |line| format!("  {line}\n"));
     if let Some(w) = f.waited {
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
@@ -165,17 +172,18 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
 const NAMED: f64 = 0.1;
 
 /// Limits of a sender other than the congestion window, in parts of its time; `None` where the backend does not count them, and for a message that
-/// they hardly limited.
-fn limits(f: &FlowRow, took: u64) -> Option<String> {
+/// they hardly limited. `policed` is true for a path with a policer.
+fn limits(f: &FlowRow, took: u64, policed: bool) -> Option<String> {
     let part = |t: TimeOrNever| Some((t.ps()? as f64 / took.max(1) as f64).min(1.0));
     let (rwnd, sndbuf) = (part(f.rwnd_limited)?, part(f.sndbuf_limited)?);
     let rest = (1.0 - rwnd - sndbuf).max(0.0);
     (f.size_bytes == 0 || rwnd.max(sndbuf) >= NAMED).then(|| {
         let percent = |v: f64| format!("{:.1} %", v * 100.0);
         format!(
-            "limited by the receive window {}, by the send buffer {} of the time; by the congestion window or a link {}",
+            "limited by the receive window {}, by the send buffer {} of the time; by the {} {}",
             percent(rwnd),
             percent(sndbuf),
+            if policed { "congestion window, a link or a policer" } else { "congestion window or a link" },
             percent(rest)
         )
     })

@@ -116,6 +116,8 @@ fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
             let host = link.split_once("->").map_or(link.as_str(), |l| l.0);
             format!("the accept queue of a listening socket of host {host} is full: {}", packets("of handshakes dropped")?)
         }
+        "reordering" => format!("link {link} delivers some packets late, behind later ones"),
+        "batching" => format!("link {link} delivers packets in batches"),
         "link-change" => format!("link {link} changed at {}", spaced(*time)),
         "spraying" => "packets are sprayed: each packet is routed independently of its flow".to_owned(),
         _ => format!("{kind} {link} at {}", spaced(*time)),

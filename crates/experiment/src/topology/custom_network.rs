@@ -100,7 +100,8 @@ fn check_hosts(network: &Network) -> Result<(), BuildError> {
             return Err(BuildError::new(
                 "links",
                 format!(
-                    "host `{name}` has {out} outgoing and {into} incoming links; a host has exactly one of each (one interface)"
+                    "host `{name}` has {out} outgoing and {into} incoming links; a host has exactly one of each (one interface). For a bond, place a \
+                     switch between the host and its links, as in scenarios/bond.toml"
                 ),
             ));
         }

@@ -143,6 +143,9 @@ pub(crate) fn render_under(
         Some(rows) => most_important(lines, rows),
         None => lines.into_iter().map(|(_, line)| line).collect(),
     };
+    if lines.is_empty() && all > 0 {
+        return paint(colour, DIM, "No number differs between the columns: --all prints them") + "\n";
+    }
     draw(&heads, &lines, width, colour)
         + &legend(lines.iter().flat_map(|l| &l.cells), colour)
         + &omitted(all - lines.len(), "--all prints them", colour)

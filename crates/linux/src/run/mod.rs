@@ -429,7 +429,8 @@ impl<'a> Run<'a> {
         events.extend(self.failures.rows(end));
         events.extend(self.link_changes.rows(end));
         events.sort_by_key(|r| (r.time_ps, r.kind, r.port));
-        let (ports, queue) = self.ports.rows(end, end.saturating_sub(self.measured_from).max(Time(1)));
+        let (ports, queue) =
+            self.ports.rows(end, end.saturating_sub(self.measured_from).max(Time(1)), &self.experiment.network.faults);
         Report {
             flows,
             ports,

@@ -10,7 +10,7 @@ use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,
 };
-use forebay_analysis::{Metric, metrics};
+use forebay_analysis::{FEW_SEEDS as FEW, Metric, metrics};
 use forebay_analysis::{bold, count, list, quantity};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,9 @@ pub fn page(sweep: &Sweep) -> Page {
     page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);
-    let text = format!("Means over seeds against {key}. Bands are 95 % confidence intervals, clipped at physical bounds.{ticks}");
+    let few = lines.iter().flat_map(|l| &l.at).flat_map(|(_, of)| of.values()).all(|seeds| seeds.len() < FEW);
+    let bands = if few { "the range over the seeds" } else { "95 % confidence intervals, clipped at physical bounds" };
+    let text = format!("Means over seeds against {key}. Bands are {bands}.{ticks}");
     // The metric of the answer; the others are folded.
     let whole: Vec<_> = choices.iter().collect();
     let chief = answer::telling(&whole).map(|(m, _)| id(&m)).filter(|chief| figures.iter().any(|f| f.id == *chief));
@@ -141,7 +143,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     let curve = |(subject, line): (usize, &Line)| {
         let cells: Vec<(f64, Option<Cell>)> = line.at.iter().map(|(x, of)| (*x, value(m, of))).collect();
         let edge = |get: fn((f64, f64)) -> f64| -> Vec<Option<f64>> {
-            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(get(c.ends?))))).collect()
+            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(get(c.range.or(c.ends)?))))).collect()
         };
         let banded = cells.iter().any(|(_, c)| c.is_some_and(|c| c.ends.is_some()));
         XyLine {
@@ -221,7 +223,9 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
     }
     changes.sort_by(|a, b| b.0.total_cmp(&a.0));
     let values = lines.iter().map(|l| l.at.last().and_then(|(_, of)| value(&m, of))).collect();
-    let title = format!("{}, at the largest {}", m.label.replace("{first}", "the first group"), axis.short);
+    let last = lines.iter().filter_map(|l| l.at.last()).map(|(x, _)| *x).fold(f64::NEG_INFINITY, f64::max);
+    let last = names.get(last as usize).map_or_else(|| quantity(last, axis.unit), |name| (*name).to_owned());
+    let title = format!("{}, at {}", m.label.replace("{first}", "the first group"), format!("{} {last}", axis.short).trim());
     Headline {
         sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
         charts: vec![HeadlineChart { title, unit: m.unit, better: String::new(), values }],
@@ -250,12 +254,16 @@ mod tests {
     use super::*;
 
     fn sweep() -> Sweep {
+        with_seeds(2)
+    }
+
+    fn with_seeds(seeds: u32) -> Sweep {
         let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Dimension::Count };
         let axes = vec![axis("topology.senders", "senders"), axis("transport.cc", "cc")];
         let mut s = Sweep { title: "incast".into(), axes, points: Vec::new() };
         for cc in ["reno", "dctcp"] {
             for n in [8.0, 64.0, 1.0] {
-                for seed in 0..2 {
+                for seed in 0..seeds {
                     s.points.push(Point {
                         at: vec![Value::Number(n), Value::Text(cc.into())],
                         variant: String::new(),
@@ -284,7 +292,18 @@ mod tests {
         assert!(low <= y && y <= high && y == 1e9, "{low} {y} {high}");
     }
 
-    /// The t interval of two different seeds is 12.7 times as wide as their distance: beyond both physical bounds.
+    /// The band of two seeds is their range; a t interval is 12.7 times as wide as their distance.
+    #[test]
+    fn few_seeds_show_their_range() {
+        let p = page(&sweep());
+        let section = p.sections.iter().find(|s| s.id == "sweep").unwrap();
+        assert!(section.text.contains("Bands are the range over the seeds."), "{}", section.text);
+        let Chart::Lines(c) = &section.figures[0].views[0].chart else { panic!() };
+        // Goodputs of 1e9 and 1e9 + 1 bit/s at one sender.
+        assert!(c.lines[1].high[0].unwrap() - c.lines[1].low[0].unwrap() <= 1.0, "{:?}", c.lines[1]);
+    }
+
+    /// One of five seeds differs: the t interval exceeds the physical bounds.
     #[test]
     fn bands_stay_in_range() {
         let numbers = [
@@ -296,13 +315,13 @@ mod tests {
             ("slowdown_p99", 1.5, 4.0),
             ("queue_mean_pkts", 10.0, 90.0),
             ("queue_limit_pkts", 100.0, 100.0),
-            ("utilization", 0.99, 0.7),
+            ("utilization", 0.5, 0.98),
         ];
-        let mut s = sweep();
+        let mut s = with_seeds(5);
         for (i, p) in s.points.iter_mut().enumerate() {
             // All metrics grow a little along the axis, so that they are drawn.
             let number = |(name, even, odd): (&str, f64, f64)| {
-                (name.to_owned(), if i % 2 == 0 { even } else { odd * (1.0 + 1e-3 * (i / 2) as f64) })
+                (name.to_owned(), if i % 5 == 0 { even } else { odd * (1.0 + 1e-3 * (i / 5) as f64) })
             };
             p.metrics = numbers.map(number).into();
         }
@@ -329,7 +348,7 @@ mod tests {
         assert_eq!(drawn.iter().map(|d| d.0).collect::<Vec<_>>(), limits.map(|l| l.0), "and no chart of limits");
         for ((id, (low, high)), (_, (least, most))) in drawn.into_iter().zip(limits) {
             assert!(low >= least && high <= most, "{id}: {low} to {high}");
-            assert!(id == "sweep-flows" || low == least, "{id}: the band ends where it must, not before: {low}");
+            assert!(id != "sweep-utilization" || high == most, "{id}: the band ends at its bound, not before: {high}");
         }
     }
 
@@ -340,7 +359,7 @@ mod tests {
         let ends = "The goodput is nearly the same with all settings at each load.";
         let begin = "**default, cc reno**: goodput is **1 Gbit/s** at senders 1 and **15.6 Mbit/s** at 64.";
         assert_eq!((h.sentences.len(), h.sentences[0].as_str(), h.sentences[1].as_str()), (3, ends, begin));
-        assert_eq!(h.charts[0].title, "goodput, at the largest senders");
+        assert_eq!(h.charts[0].title, "goodput, at senders 64");
     }
 
     #[test]

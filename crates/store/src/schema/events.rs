@@ -22,7 +22,7 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
             "",
             Text(|r, _| r.kind.name()),
             "`link-down`, `link-up`; `link-change`: its rate, delay or loss changed; `corruption`: the link damages packets; `link-loss`: it loses packets (`loss`); `random-loss`: its queue loses them (`lossy`); `spraying`: each \
-             packet is routed independently. `listen-overflow`: a host drops packets of handshakes, because the accept queue of a listening socket is full",
+             packet is routed independently. `reordering`: the link delivers some packets late; `batching`: in batches. `listen-overflow`: a host drops packets of handshakes, because the accept queue of a listening socket is full",
         ),
         col(
             "link",

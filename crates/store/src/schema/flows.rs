@@ -144,7 +144,7 @@ fn own() -> Vec<Column<FlowRow>> {
             "delay_cause",
             "",
             Name(|r, _| r.waited.map(|w| w.cause.name())),
-            "main cause of delay beyond the ideal time. Timers of the sender: `rto`, `tlp`, `syn`. Queues: `host-queue` (interface of the sending host), `switch-queue`. Others: `delayed-ack`, `recovery` (retransmissions without a timer, and the smaller window after losses), `share` (bandwidth share of a link), `window` (or pacing rate), `head-of-line` (earlier messages of the connection). Null without delay, and for an endless flow",
+            "main cause of delay beyond the ideal time. Timers of the sender: `rto`, `tlp`, `syn`. Queues: `host-queue` (interface of the sending host), `switch-queue`. Others: `delayed-ack`, `recovery` (retransmissions without a timer, and the smaller window after losses), `share` (bandwidth share of a link), `window` (or pacing rate), `head-of-line` (earlier messages of the connection). At the receiving hosts: `interrupts` (interrupt moderation, `gro`). Null without delay, and for an endless flow",
         ),
         col("delay_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "delay by that cause"),
         col(

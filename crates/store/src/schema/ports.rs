@@ -33,7 +33,18 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.to))),
             "true if the receiving node is a switch",
         ),
-        col("rate_bps", "bit/s", Int(|r, i| i.port_config(r.port).and_then(|p| count(p.rate.0))), "rate of the link"),
+        col(
+            "rate_bps",
+            "bit/s",
+            Int(|r, i| i.port_config(r.port).and_then(|p| count(p.rate.0))),
+            "rate of the link, at the start of the run if it changes",
+        ),
+        col(
+            "policed_bps",
+            "bit/s",
+            Int(|r, i| i.port_config(r.port)?.queue.policing_rate().and_then(|rate| count(rate.0))),
+            "rate above which the policer of the port drops packets; null without a policer",
+        ),
         col(
             "buffer_pkts",
             "packets",
@@ -131,7 +142,12 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             Int(|r, _| Some(r.queue_max_pkts.into())),
             "largest queue, an accepted arrival included",
         ),
-        col("utilization", "1", Float(|r, _| Some(r.busy)), "fraction of the measured time in which the transmitter was busy"),
+        col(
+            "utilization",
+            "1",
+            Float(|r, _| Some(r.busy)),
+            "fraction of the measured time in which the transmitter was busy; where the rate of the link changes, of its mean rate",
+        ),
     ],
 };
 

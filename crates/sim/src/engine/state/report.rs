@@ -141,13 +141,12 @@ impl SimState {
     }
 
     fn ports(&mut self, end: Time, measured: Time) -> Vec<PortRow> {
-        let network = self.network.clone();
+        let (network, from) = (self.network.clone(), self.measurement.since);
         let mut rows = Vec::with_capacity(network.ports.len());
         for (id, port) in network.ports.ids().zip(self.fabric.ports.iter_mut()) {
             let future = port.close(end);
             let (s, e) = (port.stats(), port.events);
             let dropped: u64 = e.dropped.iter().sum();
-            let busy_ps = network.ports[id].rate.tx_time(s.sent_bytes).0;
             rows.push(PortRow {
                 port: id,
                 arrived_pkts: s.sent_pkts + dropped + e.cut_waiting,
@@ -164,7 +163,7 @@ impl SimState {
                 queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured.0 as f64,
                 queue_max_pkts: e.max_pkts,
                 queue_percentiles: port.observer().map(|o| [0.5, 0.95, 0.99].map(|p| o.percentile(p))),
-                busy: (busy_ps as f64 / measured.0 as f64).min(1.0),
+                busy: network.faults.utilization(id, network.ports[id].rate, s.sent_bytes, (from, from + measured)),
             });
         }
         rows
@@ -176,6 +175,7 @@ impl SimState {
         if self.network.faults.balance == Balance::Packet {
             rows.push(EventRow::of(Time::ZERO, EventKind::Spraying, None, None));
         }
+        rows.extend(self.network.faults.delay_events());
         for ((id, port), numbers) in self.network.ports.ids().zip(self.fabric.ports.iter()).zip(ports) {
             if let Some(errors) = port.errors() {
                 let of = |kind, count| EventRow::of(Time::ZERO, kind, Some(id), Some(count));

@@ -157,6 +157,8 @@ impl SimState {
         stalled: Vec<Stalled>,
         (waits, ports): (&IndexVec<PortId, u128>, &[PortRow]),
     ) {
+        // The longest time of any transport applies to all hosts.
+        let delay = self.tcp.iter().filter_map(|c| c.gro).max().unwrap_or_default().0;
         let mut stalled = stalled.into_iter().peekable();
         for (number, flow) in flows.iter_mut().enumerate() {
             let known = stalled.next_if(|s| s.0 == number);
@@ -191,13 +193,21 @@ impl SimState {
             let others = |p: &PortRow| rate.tx_time(p.sent_bytes.saturating_sub(flow.size_bytes)).0;
             let busy = ports.get(port.index()).filter(|_| counted).map(others);
             let ends = flow.rwnd_limited.ps().unwrap_or(0) + flow.sndbuf_limited.ps().unwrap_or(0);
+            let at_once = flow.fits && flow.segs_retx == 0;
+            // An interrupt for the data, and one each for the SYN and its answer; in a round trip, for the data and its ACK.
+            let interrupts = match (at_once, first) {
+                (true, true) => 3 * delay,
+                (true, false) => delay,
+                (false, _) => 2 * delay,
+            };
             let course = MessageTime {
                 took,
                 stalls,
                 ideal: flow.ideal.0.saturating_add(if first { handshake } else { 0 }),
                 empty_rtt,
                 rtt,
-                at_once: flow.fits && flow.segs_retx == 0,
+                at_once,
+                interrupts,
                 busy,
                 repaired: (flow.segs_retx > 0).then_some(ends),
             };
