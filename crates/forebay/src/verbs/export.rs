@@ -6,14 +6,13 @@ use crate::terminal::output::print;
 use forebay_experiment::Experiment;
 use forebay_experiment::topology::Fib;
 use forebay_formats::fct::{CompletedFlow, IdlePath, MAX_NODES, write};
+use forebay_platform::files;
 use forebay_runner::{ExplainError, recorded_experiment};
 use forebay_store::RunDir;
 use forebay_store::rows::Rows;
 use forebay_store::sweep::SweepDir;
 use forebay_types::NodeId;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 /// Write results in the format of another program
@@ -79,10 +78,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (flows, unfinished) = match args.format {
         ExportFormat::HpccFct => completed(&run, &variant, args, &Network::new(&experiment)?)?,
     };
-    let written = File::create(&args.out).map(BufWriter::new).and_then(|mut out| {
-        write(&mut out, &flows)?;
-        out.flush()
-    });
+    let mut out = Vec::new();
+    let written = write(&mut out, &flows).and_then(|()| files::replace(&args.out, &out, files::Options::default()));
     written.map_err(|e| failed(&args.out, &e))?;
     print(&format!(
         "wrote {}: {} flows of {variant}, run {}; {unfinished} unfinished or endless flows are not in it\n",
