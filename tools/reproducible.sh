@@ -5,8 +5,8 @@
 #   tools/reproducible.sh wheel [PROFILE]    the Python wheel (profile wheel)
 #   tools/reproducible.sh kernel             the guest kernel of the backend linux, by $FOREBAY (target/release/forebay)
 #
-# RUSTFLAGS replaces the folders of the sources and of cargo in the programs. A build elsewhere with these flags, the same compiler and linker, and the
-# same commit gives the same bytes.
+# RUSTFLAGS replaces the folders of the sources and of cargo in the programs. A build elsewhere needs these flags, the same compiler and linker, and
+# the same commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
