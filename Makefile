@@ -45,7 +45,7 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: compare-kernels help setup build fast demo test fmt lint advisories words notices tests kernel unit test-hosts doc scenarios torture fuzz fuzz-smoke readme style python \
+.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel compare-kernels unit test-hosts doc scenarios torture fuzz fuzz-smoke processors reproducible miri address-sanitizer readme style python \
 	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
 	stubs clean
 
@@ -78,6 +78,7 @@ lint: setup $(VENV)/deny.installed
 	tools/words.py
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 	tools/notices.py --check
+	tools/sbom.py --check
 	tools/mutants.py --check
 	$(DENY) check licenses bans sources
 
@@ -89,8 +90,9 @@ advisories: setup $(VENV)/deny.installed ## check dependencies for known vulnera
 words: ## findings of the linter for words, for each folder and rule ("tools/words.py --all PATH" lists them)
 	@tools/words.py --count
 
-notices: setup ## renew THIRD-PARTY-NOTICES after a change of dependencies
+notices: setup ## renew THIRD-PARTY-NOTICES and forebay.cdx.json after a change of dependencies
 	tools/notices.py
+	tools/sbom.py
 
 # Of the whole workspace, as everything else that is built for development: for a crate by itself cargo selects other features of its dependencies, and
 # compiles all of them once more.
@@ -143,6 +145,21 @@ fuzz: setup ## mutate the inputs of every reader, guided by coverage: a minute f
 
 fuzz-smoke: tests ## read the corpus of the fuzz targets, and mutate it for two seconds each
 	$(if $(FUZZER),tools/fuzz.sh --blind 2 $(FUZZ),@echo "No C++ compiler: inputs are not mutated.")
+
+processors: tests ## compare results with those of emulated processors: aarch64, and s390x, which is big-endian (minutes)
+	@tools/setup.sh --with-processors
+	tools/processors.sh
+
+# REPRODUCIBLE="kernel" compares guest kernels.
+REPRODUCIBLE ?= binary wheel
+reproducible: setup $(VENV)/python.installed ## build the command and the wheel of the last commit twice, and compare them (half an hour)
+	$(foreach what,$(REPRODUCIBLE),tools/reproducible.sh $(what) || exit 1;)
+
+miri: ## look for undefined behaviour and data races in the simulator, by Miri (nightly Rust; minutes)
+	tools/memory-errors.sh miri
+
+address-sanitizer: setup ## look for memory errors in the simulator, by AddressSanitizer (minutes)
+	tools/memory-errors.sh address
 
 readme: $(BUILT) ## run the commands and scenarios of README.md and docs/
 	tools/check-readme.sh $(FOREBAY)

@@ -200,4 +200,5 @@ def main() -> None:
         os.replace(temporary, FILE)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 # Checks that this machine can build forebay: cargo and a C linker. Installs the linker where it may; says what to do
 # where it may not. "make" calls it before every target that builds. Some targets need more:
 #
-#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-tshark] [--with-kernel] [--with-bpf] [--with-mpi]
+#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-tshark] [--with-kernel] [--with-bpf] [--with-mpi] [--with-processors]
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
@@ -87,6 +87,13 @@ with_mpi() {
         echo "No MPI or libclang here and no way to install them: forebay will be built without MPI, for runs on one machine."
 }
 
+# Emulators, linkers and standard libraries of other processors; tools/processors.sh says what is still missing.
+with_processors() {
+    command -v qemu-s390x >/dev/null 2>&1 && command -v s390x-linux-gnu-gcc >/dev/null 2>&1 && command -v aarch64-linux-gnu-gcc >/dev/null 2>&1 ||
+        apt_install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross || true
+    command -v rustup >/dev/null 2>&1 && rustup target add aarch64-unknown-linux-gnu s390x-unknown-linux-gnu >/dev/null 2>&1 || true
+}
+
 # Packages for a build of the guest kernel; "forebay doctor" checks in more detail and supports other distributions.
 kernel_tools() {
     local tool
@@ -119,6 +126,7 @@ for option in "$@"; do
     --with-kernel) with_kernel ;;
     --with-bpf) with_bpf ;;
     --with-mpi) with_mpi ;;
+    --with-processors) with_processors ;;
     *) echo "tools/setup.sh: no option $option" >&2 && exit 2 ;;
     esac
 done

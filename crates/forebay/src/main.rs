@@ -1,6 +1,13 @@
 //! The `forebay` program. If `mpirun` started several processes, it becomes `forebay-mpi`, which a build with MPI leaves beside it.
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod out_of_memory;
+
 use std::process::ExitCode;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: out_of_memory::OrEnd = out_of_memory::OrEnd;
 
 fn main() -> ExitCode {
     #[cfg(unix)]

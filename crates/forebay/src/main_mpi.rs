@@ -1,9 +1,15 @@
 //! The `forebay` program as one of several processes that `mpirun` started.
 
 mod mpi_exchange;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod out_of_memory;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: out_of_memory::OrEnd = out_of_memory::OrEnd;
 
 fn main() -> ExitCode {
     match mpi_exchange::join() {

@@ -62,6 +62,29 @@ fn notices_name_every_linked_package() {
     }
 }
 
+/// The bill of materials has exactly the linked packages, with checksums.
+#[test]
+fn sbom_names_every_linked_package() {
+    let out = forebay(Path::new("."), &["licenses", "--sbom"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let bill: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((bill["bomFormat"].as_str(), bill["specVersion"].as_str()), (Some("CycloneDX"), Some("1.5")));
+    let components = bill["components"].as_array().unwrap();
+    let crates = components.iter().filter(|c| c["purl"].as_str().is_some_and(|p| p.starts_with("pkg:cargo/")));
+    let name = |c: &Value| format!("{} {}", c["name"].as_str().unwrap(), c["version"].as_str().unwrap());
+    let listed: BTreeSet<String> = crates
+        .map(|c| {
+            assert_eq!(c["hashes"][0]["content"].as_str().map(str::len), Some(64), "{c}");
+            name(c)
+        })
+        .collect();
+    assert!(listed == linked(), "run tools/sbom.py: {:?}", listed.symmetric_difference(&linked()));
+    // Every component is used by another one, and every reference names a component.
+    let known: BTreeSet<&str> = components.iter().map(|c| c["bom-ref"].as_str().unwrap()).collect();
+    let used = bill["dependencies"].as_array().unwrap().iter().filter_map(|d| d["dependsOn"].as_array()).flatten();
+    assert_eq!(used.map(|d| d.as_str().unwrap()).collect::<BTreeSet<_>>(), known);
+}
+
 /// Each licence comes with its text, and no text names a machine.
 #[test]
 fn notices_have_the_licence_texts() {

@@ -242,6 +242,20 @@ fn runs_beyond_memory_refused_or_cut() {
     assert!(!out.status.success() || !printed.contains("were not analyzed") || printed.contains(by), "{printed}");
 }
 
+/// A network that does not fit into memory is an error, not an abort.
+#[test]
+fn exhausted_memory_is_an_error() {
+    let s = Scratch::new("exhausted");
+    s.file("wide.toml", BASE);
+    let program = env!("CARGO_BIN_EXE_forebay");
+    let line = format!("ulimit -v 200000; exec {program} check wide.toml --set topology.senders=60000");
+    let out = Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap();
+    let err = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{err}");
+    assert!(err.contains("error: out of memory: the system refuses") && err.contains("ulimit -v"), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+}
+
 /// The most memory of a command under `--max-memory`, to the end: rows in their order, tables and report included.
 #[test]
 fn memory_stays_below_its_limit() {

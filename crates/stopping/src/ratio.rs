@@ -10,10 +10,13 @@ use crate::figure::{Figure, Statistic};
 use crate::interval::{Interval, MIN_TAIL, NoInterval, Observation, Z, half_width_of_sum, upper};
 use crate::measure::{Grid, NotKnown, Span, batch_length, needed, observe, ordered, value_at};
 use forebay_experiment::decisions::WorkItem;
+use forebay_types::math::{exp, ln};
 use forebay_types::{GroupId, Time, quantile};
 
 /// Number of runs that are compared.
 const SIDES: usize = 2;
+/// Half-width of the logarithm of a ratio beyond which nothing is known: `exp` is exact up to 700.
+const LARGEST_HALF_WIDTH: f64 = 600.0;
 
 /// Messages that began in one interval of time, in the first run and in the other one, with their start.
 type PairedBatch = [Vec<(Time, Observation)>; SIDES];
@@ -95,7 +98,8 @@ impl Side {
         let batches: Vec<Vec<PairedBatch>> = runs.iter().map(|r| r.batches.clone()).collect();
         let half = half_width_of_sum(&batches, below)?.max(Z * (n * p * (1.0 - p)).sqrt()) / n;
         let (low, high) = ((p - half).max(0.0), (p + half).min(1.0));
-        let rise = (quantile(&shown, high).unwrap_or(value) / quantile(&shown, low).unwrap_or(value)).ln();
+        let rise = quantile(&shown, high).unwrap_or(value) / quantile(&shown, low).unwrap_or(value);
+        let rise = if rise.is_normal() { ln(rise) } else { f64::INFINITY };
         let slope = rise / ((high - low) * n);
         let never = sorted(|o| if o.running { f64::INFINITY } else { o.value });
         // Both bounds are observed values, so that they are equal without running messages.
@@ -129,12 +133,12 @@ fn of(statistic: Statistic, runs: &[&Paired]) -> Result<Interval, NoInterval> {
     let of_batch = |b: &PairedBatch| -> f64 { (0..SIDES).flat_map(|s| b[s].iter().map(move |o| part(s, &o.1))).sum() };
     // Independent pairs of messages would have this error. Batches that vary less do so by chance.
     let independent = Z * batches.iter().flatten().map(|b| squares_of_pairs(b, part)).sum::<f64>().sqrt();
-    let half = half_width_of_sum(&batches, of_batch)?.max(independent);
+    let half = half_width_of_sum(&batches, of_batch)?.max(independent).min(LARGEST_HALF_WIDTH);
     let value = sides[1].value / sides[0].value;
     Ok(Interval {
         value,
-        low: value * (-half).exp() * (sides[0].value / sides[0].highest),
-        high: value * half.exp() * (sides[1].highest / sides[1].value),
+        low: value * exp(-half) * (sides[0].value / sides[0].highest),
+        high: value * exp(half) * (sides[1].highest / sides[1].value),
     })
 }
 

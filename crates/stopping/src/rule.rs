@@ -43,7 +43,7 @@ pub enum Ended {
 /// be wrong by chance.
 const STEP: f64 = 0.8;
 /// Number of decisions before the end of the duration: the first one is at about a thousandth.
-const DECISIONS: i32 = 30;
+const DECISIONS: u32 = 30;
 /// Part of the time so far that the twin run takes.
 pub(crate) const TWIN: u64 = 10;
 /// Factor by which the delays of all links are longer in the twin run.
@@ -243,10 +243,25 @@ pub(crate) fn decision(figures: impl Iterator<Item = (Interval, f64, Change)>, n
 
 /// Times of the decisions about a run of this duration, latest first.
 pub(crate) fn times(duration: Time, warmup: Time) -> Vec<Time> {
-    let mut times: Vec<Time> = (1..=DECISIONS).map(|n| Time((duration.0 as f64 * STEP.powi(n)) as u64)).collect();
+    let mut times: Vec<Time> = (1..=DECISIONS).map(|n| Time((duration.0 as f64 * powi(STEP, n)) as u64)).collect();
     times.dedup();
     times.retain(|t| *t > warmup);
     times
+}
+
+/// `x` to the power `n`, by squaring. The precision of `f64::powi` differs between platforms.
+fn powi(x: f64, n: u32) -> f64 {
+    let (mut power, mut square, mut rest) = (1.0, x, n);
+    loop {
+        if rest % 2 == 1 {
+            power *= square;
+        }
+        rest /= 2;
+        if rest == 0 {
+            return power;
+        }
+        square *= square;
+    }
 }
 
 /// Transport groups with messages.
@@ -280,5 +295,14 @@ mod tests {
         assert!((change.floor(1.0, Time(1_000)) - 0.632).abs() < 1e-3);
         assert_eq!(change.floor(0.1, Time(1_000)), 2.0);
         assert!((change.floor(1.0, Time(100_000)) - 0.063).abs() < 1e-3);
+    }
+
+    #[test]
+    fn powers_match_repeated_products() {
+        let mut product = 1.0;
+        for n in 0..=DECISIONS {
+            assert!((powi(STEP, n) / product - 1.0).abs() < 1e-14, "{n}");
+            product *= STEP;
+        }
     }
 }

@@ -14,7 +14,7 @@ mod shrink;
 mod work;
 
 pub use case::{Case, Kind};
-pub use check::{Verdict, check};
+pub use check::{Digest, Verdict, check, digest};
 pub use connection::pipe;
 pub use shrink::shrink;
 pub use work::Work;

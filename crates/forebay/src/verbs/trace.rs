@@ -5,6 +5,7 @@ use crate::terminal::output::print;
 use forebay_capture::FlowEventKind;
 use forebay_capture::qlog::{Dialect, Log};
 use forebay_experiment::rows::{TcpRow, TimeoutRow};
+use forebay_platform::files;
 use forebay_report::page::Fact;
 use forebay_report::time_sequence::{TimeSequence, time_sequence};
 use forebay_runner::{MessageSelector, Trace, trace, write_flow};
@@ -14,8 +15,7 @@ use forebay_types::Time;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Write the packets of one flow of results as pcapng, qlog and a time-sequence graph
@@ -103,10 +103,11 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    fn write(&self, path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Failure> {
+    /// Writes a file, which appears under its name when it is complete.
+    fn write(&self, path: &Path, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<(), Failure> {
         let failed = |source: io::Error| Failure::from(StoreError::Io { doing: "write", path: path.to_owned(), source });
-        let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-        write(&mut out).and_then(|()| out.flush()).map_err(failed)
+        let mut out = Vec::new();
+        write(&mut out).and_then(|()| files::replace(path, &out, files::Options::default())).map_err(failed)
     }
 
     fn title(&self) -> String {

@@ -12,6 +12,7 @@ mod schedule;
 pub use schedule::Timers;
 
 use crate::catalog::Program;
+use crate::state::Attachment;
 use crate::tune::named;
 use crate::{Error, counters, privileges};
 use estimates::{Change, Estimates};
@@ -20,7 +21,7 @@ use frames::Wire;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ring::{IDLE, Ring, TICK};
 use schedule::{Notice, Order, Schedule, Sending};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Interval of the checks for the shim and its parameters, us.
 const LOOK: u64 = 100_000;
@@ -38,13 +39,26 @@ pub struct Done {
     pub failed: u64,
 }
 
-fn open(folder: &Path, map: &str) -> Result<MapHandle, Error> {
-    let path = folder.join(map);
+fn map(folder: &Path, name: &str) -> Result<MapHandle, Error> {
+    let path = folder.join(name);
     MapHandle::from_pinned_path(&path).map_err(|e| Error::bpf(path.display(), &e))
 }
 
-/// Keeps the timers of that attachment until `stop` says so or it is taken off; calls `ready` once it does.
-pub fn run(name: &str, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Send) -> Result<Done, Error> {
+/// The helper of an attachment, before it starts.
+#[derive(Debug)]
+pub struct Helper {
+    attachment: Attachment,
+    program: &'static Program,
+    folder: PathBuf,
+    wire: Wire,
+}
+
+/// Opens the packet socket of the helper of that attachment, and drops all capabilities that attaching does not need. Call it before other threads
+/// start, because they keep theirs.
+///
+/// # Errors
+/// Nothing of that name is attached, it has no timers, or the process lacks a capability.
+pub fn open(name: &str) -> Result<Helper, Error> {
     let attachment = named(name)?;
     let program = Program::named(&attachment.program)?;
     let folder = attachment.pins().unwrap_or(Path::new("")).to_owned();
@@ -52,19 +66,39 @@ pub fn run(name: &str, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Se
         return Err(Error::new(format!("`{}` has no timers that a helper could keep", program.name))
             .fix("`proboscis` is the one that has"));
     }
-    let work = || keep(program, &folder, &stop, ready);
-    attachment.namespace.run(work)?.ok_or_else(|| Error::new(format!("the network namespace of {name} is gone")))
+    // The socket stays in the namespace in which it was opened.
+    let wire = attachment.namespace.run(Wire::open)?.ok_or_else(|| gone(name))?;
+    privileges::keep_needed()?;
+    Ok(Helper { attachment, program, folder, wire })
 }
 
-fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, ready: impl FnOnce()) -> Result<Done, Error> {
-    let (params, table) = (open(folder, "params")?, open(folder, "recent")?);
-    let (alive, notices) = (open(folder, "helper")?, open(folder, "notices")?);
+fn gone(name: &str) -> Error {
+    Error::new(format!("the network namespace of {name} is gone"))
+}
+
+impl Helper {
+    /// Keeps the timers until `stop` returns true or the shim is detached; calls `ready` once it does.
+    ///
+    /// # Errors
+    /// Another helper keeps them, or the kernel refuses access to them.
+    pub fn run(self, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Send) -> Result<Done, Error> {
+        let work = || keep(self.program, &self.folder, &self.wire, &stop, ready);
+        self.attachment.namespace.run(work)?.ok_or_else(|| gone(&self.attachment.name))
+    }
+}
+
+fn keep(
+    program: &'static Program,
+    folder: &Path,
+    wire: &Wire,
+    stop: &impl Fn() -> bool,
+    ready: impl FnOnce(),
+) -> Result<Done, Error> {
+    let (params, table) = (map(folder, "params")?, map(folder, "recent")?);
+    let (alive, notices) = (map(folder, "helper")?, map(folder, "notices")?);
     if ring::is_kept(&alive)? {
         return Err(Error::new("another helper keeps these timers").fix("end that one first"));
     }
-    // Needs CAP_NET_RAW, which is dropped with everything else that attaching does not need.
-    let wire = Wire::open()?;
-    privileges::keep_needed()?;
     let ring = Ring::open(alive, &notices)?;
     for path in table.keys() {
         let _ = table.delete(&path);
@@ -92,18 +126,18 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
         for notice in notices {
             let left = if let Notice::Answered(flow, _) = &notice { schedule.left(flow) } else { None };
             change(&table, estimates.notice(now, &notice, left));
-            send(&wire, schedule.notice(now, notice), &mut done);
+            send(wire, schedule.notice(now, notice), &mut done);
         }
-        send(&wire, schedule.due(now), &mut done);
+        send(wire, schedule.due(now), &mut done);
         change(&table, estimates.due(now));
     }
     // From here on nothing is reported and nothing held back any more; what was held back leaves.
     let notices = ring.end()?;
     let now = clock::monotonic_ns() / 1000;
     for notice in notices {
-        send(&wire, schedule.notice(now, notice), &mut done);
+        send(wire, schedule.notice(now, notice), &mut done);
     }
-    send(&wire, schedule.release_all(), &mut done);
+    send(wire, schedule.release_all(), &mut done);
     Ok(done)
 }
 

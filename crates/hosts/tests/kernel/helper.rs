@@ -24,7 +24,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: a structure that lives through the call; it concerns this process alone.
     let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) };
-    match forebay_hosts::helper::run(name, || false, || println!("ready")) {
+    match forebay_hosts::helper::open(name).and_then(|h| h.run(|| false, || println!("ready"))) {
         Ok(_) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("{e}");
@@ -240,7 +240,7 @@ pub(crate) fn killed() {
     drop(connect());
     equal(counter(&lab.right, "fbt_far", "syn_acks_held"), held, "SYN-ACKs held 60 ms after its end");
     let mut helper = Helper::start(&lab.right, "fbt_far");
-    let second = lab.right.run(|| forebay_hosts::helper::run("fbt_far", || true, || ()));
+    let second = lab.right.run(|| forebay_hosts::helper::open("fbt_far").and_then(|h| h.run(|| true, || ())));
     check(second.is_err_and(|e| e.to_string().contains("another helper")), "a second helper is refused");
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
     let mut ended = None;

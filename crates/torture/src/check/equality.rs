@@ -10,7 +10,7 @@ use forebay_experiment::rows::PortRow;
 use forebay_sim::run::Cores;
 
 /// Text of all rows and numbers.
-fn rows(r: &Report) -> String {
+pub(super) fn rows(r: &Report) -> String {
     let series = (r.queue.to_vec(), r.tcp.to_vec(), r.timeouts.to_vec(), r.packets.to_vec());
     let tables = (&r.flows, &r.ports, &r.queries, &r.deliveries, &r.events, series);
     format!("{tables:?} {:?}", (r.measured_from, &r.acked, r.end, r.packet_hops, r.fingerprint, r.peak_connections))

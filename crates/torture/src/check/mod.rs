@@ -1,10 +1,13 @@
 //! Runs a case and compares the results with the invariants.
 
+mod digest;
 mod endings;
 mod equality;
 mod laws;
 mod observed;
 mod run;
+
+pub use digest::{Digest, digest};
 
 use crate::case::{Case, Kind};
 use crate::connection;

@@ -7,10 +7,10 @@ mod hpcc;
 use crate::new_file::{failed, free};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
+use forebay_platform::files;
 use forebay_store::RunDir;
 use forebay_store::sweep::SweepDir;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Write results in the format of another program
@@ -104,10 +104,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         ExportFormat::FlowMonitor => flow_monitor::export(&run, args),
         ExportFormat::Flent => flent::export(&run, args),
     }?;
-    let written = File::create(&path).map(BufWriter::new).and_then(|mut out| {
-        (file.write)(&mut out)?;
-        out.flush()
-    });
+    let mut out = Vec::new();
+    let written = (file.write)(&mut out).and_then(|()| files::replace(&path, &out, files::Options::default()));
     written.map_err(|e| failed(&path, &e))?;
     print(&format!("wrote {}: {}\n", path.display(), file.contents))
 }

@@ -258,12 +258,14 @@ fn line(h: &Health) -> String {
 
 /// Keeps the timers of an attached shim.
 fn daemon(name: &str) -> Result<(), Failure> {
+    let helper = timers::open(name)?;
+    // Starts a thread, which must not keep capabilities that were dropped.
     interrupt::listen()?;
     let ready = || {
         // The daemon needs no reader of its output.
         let _ = print(&format!("keeping the timers of {name}\n"));
     };
-    let done = timers::run(name, interrupt::requested, ready)?;
+    let done = helper.run(interrupt::requested, ready)?;
     let failed = if done.failed > 0 { format!("; {} frames could not leave", done.failed) } else { String::new() };
     print(&format!(
         "{} trains of probes and {} SYNs retransmitted, {} SYN-ACKs held and released{failed}\n",
@@ -281,9 +283,9 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
     };
     // Before the time that recording takes.
     let output = recorder::Output::new(&args.out, args.force)?;
-    interrupt::listen()?;
-    // Without these privileges it records what is visible without.
+    // Without these privileges it records what is visible without. Threads that exist already would keep theirs.
     let _ = privileges::keep_needed();
+    interrupt::listen()?;
     let recording = recorder::record(&request, interrupt::requested)?;
     let written = recording.write(&request, &output)?;
     print(&lines(&recording.lines()))?;

@@ -4,6 +4,7 @@ use super::worker::{Outcome, Worker};
 use crate::interrupt;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
+use forebay_platform::files;
 use forebay_torture::{Case, Kind, Work, shrink};
 use std::fmt::Write as _;
 use std::fs;
@@ -132,7 +133,7 @@ impl Campaign {
         let file = self.out.join(format!("torture-{seed}-{number}.toml"));
         let text = format!("# {}\n{}", short(why).replace('\n', " "), small.text());
         fs::create_dir_all(&self.out)
-            .and_then(|()| fs::write(&file, text))
+            .and_then(|()| files::replace(&file, text.as_bytes(), files::Options::default()))
             .map_err(|e| Failure::Machine(format!("{}: the case cannot be written: {e}", file.display())))?;
         print(&format!(
             "  repeat it, as small as possible: forebay torture {}\n  and as it was drawn: forebay torture --seed {seed} --case {number}\n",
