@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Writes the manual pages and shell completions that packages contain, from the registry of commands:
+#
+#   packaging/stage.sh FOREBAY DIR
+set -euo pipefail
+forebay=$(realpath "$1")
+rm -rf "$2"
+mkdir -p "$2/completions"
+"$forebay" man "$2/man"
+"$forebay" completions bash >"$2/completions/forebay.bash"
+"$forebay" completions zsh >"$2/completions/_forebay"
+"$forebay" completions fish >"$2/completions/forebay.fish"
