@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shutil
 import subprocess
@@ -15,15 +16,11 @@ import pytest
 import yaml
 
 from conftest import ROOT
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from forebay.repro import _toml
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))
-WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
+WORKSPACE = _toml.read(ROOT / "Cargo.toml")["workspace"]["package"]
 VERSION = WORKSPACE["version"]
 STAND_IN = shutil.which("true")
 
@@ -36,9 +33,10 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def script(*words: object, code: int = 0, **environment: str) -> str:
-    path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-    out = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, env={"PATH": path, **environment})
+def script(*words: object, code: int = 0, environment: dict[str, str] | None = None) -> str:
+    """Run a program, check its exit code, and return its output."""
+    given = {**os.environ, **(environment or {})}
+    out = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, env=given)
     assert out.returncode == code, out.stderr
     return out.stdout + out.stderr
 
@@ -67,10 +65,10 @@ def test_debian_package(staged: Path, tmp_path: Path) -> None:
     """Another program stands in for the command."""
     build = [ROOT / "packaging" / "pack-deb.sh", STAND_IN, staged, VERSION]
     options = {"SOURCE_DATE_EPOCH": "1700000000", "DEB_COMPRESSION": "none", "NO_LINTIAN": "1"}
-    packages = []
+    packages: list[Path] = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        script(*build, tmp_path / name, **options)
+        script(*build, tmp_path / name, environment=options)
         packages += (tmp_path / name).iterdir()
     assert packages[0].read_bytes() == packages[1].read_bytes()
     assert re.fullmatch(rf"forebay_{re.escape(VERSION)}-1_(amd64|arm64)\.deb", packages[0].name)
@@ -86,7 +84,7 @@ def test_debian_package(staged: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not STAND_IN, reason="no program to pack")
 def test_cargo_binstall_finds_the_archives(staged: Path, tmp_path: Path) -> None:
-    manifest = tomllib.loads((ROOT / "crates/forebay/Cargo.toml").read_text())["package"]
+    manifest = _toml.read(ROOT / "crates/forebay/Cargo.toml")["package"]
     target = "aarch64-unknown-linux-gnu"
     names = {"repo": WORKSPACE["repository"], "name": manifest["name"], "version": VERSION, "target": target}
     names |= {"bin": "forebay", "binary-ext": ""}
@@ -168,7 +166,7 @@ def test_issue_forms() -> None:
 def test_container_file_uses_supported_versions() -> None:
     text = (ROOT / "Containerfile").read_text()
     versions = dict(re.findall(r"^ARG (RUST|PYTHON)=(\S+)$", text, re.MULTILINE))
-    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    package = _toml.read(ROOT / "pyproject.toml")["project"]
 
     def number(version: str) -> tuple[int, ...]:
         return tuple(map(int, version.split(".")))
