@@ -28,7 +28,7 @@ check() { # FILE NAME
 for file in "$@"; do
     case $file in
     *.whl)
-        unzip -q -o "$file" '*.so' -d "$scratch/$(basename "$file")"
+        "${PYTHON:-python3}" -m zipfile --extract "$file" "$scratch/$(basename "$file")"
         while IFS= read -r library; do
             check "$library" "$(basename "$file")"
         done < <(find "$scratch/$(basename "$file")" -name '*.so')
