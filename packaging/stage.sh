@@ -3,6 +3,10 @@
 #
 #   packaging/stage.sh FOREBAY DIR
 set -euo pipefail
+if ! [ -x "$1" ]; then
+    echo "no program $1: pages are written by a command for this machine. Add it to RELEASE_TARGETS, or name one by STAGING_COMMAND=." >&2
+    exit 1
+fi
 forebay=$(realpath "$1")
 rm -rf "$2"
 mkdir -p "$2/completions"
