@@ -35,7 +35,7 @@ fn repro_passes_arguments_and_exit_code() {
     let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).output().unwrap();
     assert_eq!(text(&out.stdout), format!("-P -m forebay.repro --artifact -- trim\n{SOURCES}\n"));
     for words in [["--scale", "document", "--quick"], ["--artifact", "--claim", "a"]] {
-        let out = command(&scratch.0, &[&["repro"], &words[..]].concat()).output().unwrap();
+        let out = command(&scratch.0, &[&["repro"][..], &words].concat()).output().unwrap();
         assert_eq!(out.status.code(), Some(2), "{words:?} exclude each other");
     }
 }

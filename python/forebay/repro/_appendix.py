@@ -122,7 +122,7 @@ def page(papers: Sequence[Paper], expected: dict[str, str], costs: Iterable[Cost
         memory=_megabytes(max((c.memory_bytes for c in known), default=1_000 * _MEGABYTE)),
         storage=_megabytes(sum(c.storage_bytes for c in known) if known else 1_000 * _MEGABYTE),
         human=HUMAN,
-        time=f"{minutes(sum(c.cpu_seconds for c in known))} min of processor time" if known else "not measured",
+        time=_time(known),
     )
     sections = [
         _experiment(f"E{i}", paper, entries, expected, by.get(paper.slug))
@@ -181,6 +181,13 @@ def results(papers: Sequence[Paper], outcomes: Sequence[Outcome], costs: Sequenc
 def minutes(seconds: float) -> str:
     """Write a time in minutes, at least 0.1."""
     return f"{max(seconds / 60, 0.1):.1f}"
+
+
+def _time(known: Sequence[Cost]) -> str:
+    if not known:
+        return "not measured"
+    cpu = sum(c.cpu_seconds for c in known)
+    return f"{minutes(cpu)} min on one core, {minutes(cpu / 2)} min on two: the simulations are independent"
 
 
 def _count(n: int, noun: str) -> str:
