@@ -45,10 +45,9 @@ wheels: sdist ## build wheels for manylinux_2_28 (x86-64 and AArch64) from the P
 	for wheel in $(DIST)/forebay-*$(firstword $(subst -, ,$(HOST))).whl; do \
 	  if [ -e "$$wheel" ]; then PYTHON=$(abspath $(VENV))/bin/python tools/check-wheel.sh "$$wheel"; fi; done
 
-# `forebay` without BPF and MPI, which need libraries of the target. The Python package is named too, so that both have the same features of
-# dependencies, and each crate is compiled once.
+# `forebay` without BPF and MPI, which need libraries of the target.
 binaries: release-targets
-	$(WITH_ZIG) cargo-zigbuild zigbuild --locked --profile $(RELEASE_PROFILE) -p forebay -p forebay-py --bin forebay \
+	$(WITH_ZIG) cargo-zigbuild zigbuild --locked --profile $(RELEASE_PROFILE) -p forebay --bin forebay \
 	  $(foreach target,$(RELEASE_TARGETS),--target $(target).$(GLIBC))
 	packaging/check-glibc.sh $(GLIBC) $(foreach target,$(RELEASE_TARGETS),$(ZIG)/$(target)/$(RELEASE_PROFILE)/forebay)
 
