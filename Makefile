@@ -46,7 +46,7 @@ PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
 .PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel compare-kernels unit test-hosts doc scenarios torture fuzz fuzz-smoke processors reproducible miri address-sanitizer readme style python \
-	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels package installed \
+	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel package installed \
 	stubs clean
 
 help: ## list the targets
@@ -186,16 +186,6 @@ package: setup $(VENV)/python.installed
 	rm -f $(WHEELS)/*.whl
 	$(MATURIN) build --quiet --profile $(PROFILE) --out $(WHEELS)
 
-# Older systems than this one: zig links against the symbol versions of glibc 2.28 (Debian 10, RHEL 8), whatever is here; auditwheel says so.
-wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## build a source archive, and from it a wheel for manylinux_2_28 and later; test it in a fresh environment
-	rm -rf $(TARGET)/archive && mkdir -p $(TARGET)/archive
-	$(MATURIN) sdist --out $(TARGET)/archive
-	tar -xzf $(TARGET)/archive/forebay-*.tar.gz -C $(TARGET)/archive
-	cd $(TARGET)/archive/forebay-*/ && PATH=$(abspath $(VENV))/bin:$$PATH CARGO_TARGET_DIR=$(abspath $(TARGET))/zig \
-	  $(abspath $(VENV))/bin/maturin build --quiet --zig --compatibility manylinux_2_28 --out $(abspath $(TARGET))/archive
-	$(VENV)/bin/python -m auditwheel show $(TARGET)/archive/forebay-*.whl
-	PYTHON=$(abspath $(VENV))/bin/python tools/check-wheel.sh $(TARGET)/archive/forebay-*.whl
-
 installed: package # in the environment that tests it
 	$(PIP) install --force-reinstall --no-deps $(WHEELS)/forebay-*.whl
 
@@ -302,6 +292,8 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 docs: $(BUILT) $(VENV)/docs.installed ## build the documentation site, target/site/html/index.html
 	$(VENV)/bin/python tools/docs.py $(FOREBAY) --out $(TARGET)/site
 $(VENV)/docs.installed: docs/requirements.txt
+
+include packaging/release.mk
 
 clean: ## remove everything that was built, and the results in out/
 	$(CARGO) clean

@@ -23,7 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = "https://github.com/forebay/forebay/blob/main/"
-PROJECT_PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+PROJECT_PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
 
 # Registries by the notation of their use: folder, title, the line of a scenario that names an entry.
 REGISTRIES = {
@@ -191,18 +191,21 @@ def site_path(path: PurePosixPath) -> str | None:
     return None
 
 
+def sources() -> list[str]:
+    """Returns files from which the site is made: those of git, or in an unpacked archive all that are there."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "docs", "papers", *PROJECT_PAGES]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode == 0:
+        return done.stdout.split()
+    found = [path for folder in ("docs", "papers") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return [*sorted(str(path.relative_to(ROOT)) for path in found), *PROJECT_PAGES]
+
+
 class Site:
     """Sources of the site, with links rewritten to their place on it."""
 
     def __init__(self, forebay: Path) -> None:
-        listed = subprocess.run(
-            ["git", "ls-files", "-co", "--exclude-standard", "docs", "papers", *PROJECT_PAGES],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.split()
-        self.places = {n: p for n in listed if (ROOT / n).is_file() and (p := site_path(PurePosixPath(n))) is not None}
+        self.places = {n: p for n in sources() if (ROOT / n).is_file() and (p := site_path(PurePosixPath(n))) is not None}
         self.errors: list[str] = []
         self.pages: dict[str, str] = {}
         texts = {n: (ROOT / n).read_text() for n in self.places if n.endswith(".md")}

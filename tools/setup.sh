@@ -3,6 +3,7 @@
 # where it may not. "make" calls it before every target that builds. Some targets need more:
 #
 #   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-tshark] [--with-kernel] [--with-bpf] [--with-mpi] [--with-processors]
+#                  [--with-target=TRIPLE]...
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
@@ -117,8 +118,19 @@ with_kernel() {
     fi
 }
 
+# Rust's standard library for another target.
+with_target() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] && return
+    if ! command -v rustup >/dev/null 2>&1 || ! rustup target add "$1" >/dev/null 2>&1; then
+        echo "No standard library of Rust for $1, and rustup could not install it (rustup target add $1). RELEASE_TARGETS= names" >&2
+        echo "the targets to build." >&2
+        exit 1
+    fi
+}
+
 for option in "$@"; do
     case $option in
+    --with-target=*) with_target "${option#--with-target=}" ;;
     --with-valgrind) with_valgrind ;;
     --with-python) with_python ;;
     --with-browser) with_browser ;;

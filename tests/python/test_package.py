@@ -41,7 +41,7 @@ def test_what_is_installed() -> None:
     }
     files = {str(f) for f in distribution.files or [] if "__pycache__" not in str(f)}
     kept = (ROOT / "python" / "forebay").rglob("*")
-    source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".py", ".pyi", ".typed", ".css")}
+    source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".css", ".md", ".py", ".pyi", ".typed")}
     source.add("forebay/py.typed")
     shared = {f for f in files if f.startswith("forebay/share/")}
     folders = (ROOT / "scenarios", ROOT / "papers")

@@ -31,8 +31,13 @@ fn repro_passes_arguments_and_exit_code() {
     let mut c = command(&scratch.0, &["repro", "--scale", "document"]);
     let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).output().unwrap();
     assert_eq!(text(&out.stdout), format!("-P -m forebay.repro --scale document\n{SOURCES}\n"));
-    let out = command(&scratch.0, &["repro", "--scale", "document", "--quick"]).output().unwrap();
-    assert_eq!(out.status.code(), Some(2), "how much is run is printed once");
+    let mut c = command(&scratch.0, &["repro", "--artifact", "trim"]);
+    let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).output().unwrap();
+    assert_eq!(text(&out.stdout), format!("-P -m forebay.repro --artifact -- trim\n{SOURCES}\n"));
+    for words in [["--scale", "document", "--quick"], ["--artifact", "--claim", "a"]] {
+        let out = command(&scratch.0, &[&["repro"][..], &words].concat()).output().unwrap();
+        assert_eq!(out.status.code(), Some(2), "{words:?} exclude each other");
+    }
 }
 
 #[test]

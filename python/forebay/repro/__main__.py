@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _dask, _native
 
-from . import _column, _decides, _draw, _gallery, _merge, _paper, _scorecard, _simulate, _workers, _worlds
+from . import _artifact, _column, _decides, _draw, _gallery, _merge, _paper, _scorecard, _simulate, _workers, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. 0: every claim was evaluated; 1: a claim or a figure is missing; 2: a wrong argument."""
+    """Run the command line. 0: every claim was evaluated; 1: a claim or a figure is missing; 2: a wrong argument.
+
+    With ``--artifact``, 1 also means that a verdict is not the expected one.
+    """
     args = _arguments().parse_args(argv)
     of_command = os.environ.get("FOREBAY_SOURCES", _native.__sources__)
     if of_command != _native.__sources__:
@@ -42,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
         print("error: --keep needs --world, the backend whose verdicts it keeps", file=sys.stderr)
         return 2
     out = Path(args.out)
+    if args.artifact:
+        return _evaluate(papers, out, args)
     units = Path(args.cache) if args.cache else out / "units"
     try:
         made = _maker(units, args)
@@ -135,6 +140,23 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if broken else 0
 
 
+def _evaluate(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) -> int:
+    """Run the evaluation of the artifact, and return its exit code."""
+    others = ("claim", "figure", "scorecard", "keep", "cache", "dask")
+    given = [f"--{name}" for name in others if getattr(args, name)] + ["--world"] * (args.world != _worlds.OWN)
+    if given:
+        print(f"error: --artifact runs all claims in the simulator, and cannot be used with {', '.join(given)}", file=sys.stderr)
+        return 2
+    try:
+        return _artifact.evaluate(papers, out, lambda units: _simulate.Package(units, args.threads, _worlds.OWN), args.threads)
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    except OSError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+
+
 def _maker(units: Path, args: argparse.Namespace) -> Callable[[str], _simulate.Simulator]:
     """Return the factory of the simulator of a world: here, or on the workers of a Dask scheduler.
 
@@ -176,6 +198,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("paper", nargs="*", default=["all"], help="a folder with paper.py, a name under papers/, or all")
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
+    much.add_argument("--artifact", action="store_true", help="the quick runs as an artifact evaluation, with its appendix")
     much.add_argument("--scale", choices=SCALES, default="full", help="how much is run; document: all that was asked for, hours")
     worlds = [_worlds.OWN, *_worlds.OTHERS]
     parser.add_argument("--world", choices=worlds, default=_worlds.OWN, help="also judge the claims there [default: sim]")

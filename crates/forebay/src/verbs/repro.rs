@@ -21,6 +21,10 @@ pub(crate) struct Args {
     /// Scale of the runs; document: all runs of the specifications, which take hours [default: full]
     #[arg(long, value_name = "SCALE", value_parser = ["quick", "full", "document"], conflicts_with = "quick")]
     scale: Option<String>,
+    /// The quick runs as an artifact evaluation: writes DIR/ARTIFACT.md with claims, experiments, expected results and costs; exit code 1 if a verdict
+    /// is not the expected one
+    #[arg(long, conflicts_with_all = ["quick", "scale", "world", "claim", "figure", "scorecard", "keep", "cache", "dask"])]
+    artifact: bool,
     /// Also judge the claims on this backend, in a column of its own: linux, the TCP of a real kernel [default: sim]
     #[arg(long, value_name = "WORLD", value_parser = ["sim", "linux"])]
     world: Option<String>,
@@ -67,7 +71,7 @@ impl Args {
         self.scale.iter().for_each(|s| option("--scale", s.into()));
         self.threads.iter().for_each(|n| option("--threads", n.to_string().into()));
         self.dask.iter().for_each(|a| option("--dask", a.into()));
-        let flags = [(self.quick, "--quick"), (self.keep, "--keep"), (self.verbose, "--verbose")];
+        let flags = [(self.quick, "--quick"), (self.artifact, "--artifact"), (self.keep, "--keep"), (self.verbose, "--verbose")];
         words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
         if !self.papers.is_empty() {
             words.push("--".into());

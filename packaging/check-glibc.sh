@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Checks that programs, libraries and wheels need no newer glibc than a version, and no other library. They may be for another processor:
+#
+#   packaging/check-glibc.sh VERSION FILE...
+set -euo pipefail
+limit=$1
+shift
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# Parts of glibc, and its loader.
+libraries='^(libc|libm|libdl|libpthread|librt|libutil|ld-linux[^.]*)\.so\.[0-9]+$'
+
+check() { # FILE NAME
+    local needed others newest
+    needed=$(readelf --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+    if others=$(grep -vE "$libraries" <<<"$needed"); then
+        echo "$2 needs libraries that are not parts of glibc: ${others//$'\n'/, }" >&2
+        exit 1
+    fi
+    newest=$(readelf --version-info "$1" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -1)
+    if [ -z "$newest" ] || [ "$(printf '%s\n' "$limit" "$newest" | sort -V | tail -1)" != "$limit" ]; then
+        echo "$2 needs glibc ${newest:-(no version found)}, and $limit is the newest one allowed" >&2
+        exit 1
+    fi
+    echo "$2: $(readelf --file-header "$1" | sed -n 's/ *Machine: *//p'), glibc $newest or newer"
+}
+
+for file in "$@"; do
+    case $file in
+    *.whl)
+        "${PYTHON:-python3}" -m zipfile --extract "$file" "$scratch/$(basename "$file")"
+        while IFS= read -r library; do
+            check "$library" "$(basename "$file")"
+        done < <(find "$scratch/$(basename "$file")" -name '*.so')
+        ;;
+    *) check "$file" "$file" ;;
+    esac
+done
