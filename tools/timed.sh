@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The shell of tools/side-by-side.mk: tools/timed.sh step:NAME FLAGS LINE runs a line of a recipe. It prints the seconds if they are 2 or more, and
-# appends `step,seconds,processor,line` to target/test-times.csv, where processor is the processor time of the line in seconds: other rows of steps do not
-# change it. tools/timed.sh table prints both for each step.
+# The shell of tools/side-by-side.mk: tools/timed.sh step:NAME FLAGS LINE runs a line of a recipe. It prints the seconds if they are 2 or more.
+# The table target/test-times.csv gets a row, `step,seconds,processor,line`. Other steps that run at the same time change the seconds, but hardly the processor time.
+# tools/timed.sh table prints the seconds of each step.
 times=${CARGO_TARGET_DIR:-target}/test-times.csv
 if [[ ${1-} == table ]]; then
   awk -F, 'NR > 1 { seconds[$1] += $2; processor[$1] += $3; total += $3 }
