@@ -25,6 +25,7 @@ struct fb_conn {
 	bool ended;   /* CLOSED or FAILED has been reported */
 	bool received_all; /* the receiver's socket has been destroyed */
 	u32 acked_number; /* that the last ACK of a misbehaving receiver was for */
+	bool sacked;      /* that ACK carried SACK blocks */
 	u32 drawn;     /* random numbers that its congestion control has drawn */
 	u64 goal;      /* bytes that the application has handed over so far */
 	u64 written;   /* of it: taken by the socket */

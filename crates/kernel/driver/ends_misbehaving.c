@@ -26,6 +26,7 @@ void fb_misbehave(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 	const u64 *shim = fb_setup.groups[conn->group].shim;
 	const struct tcphdr *tcp = tcp_hdr(skb);
 	u32 number, before, last, advance;
+	bool sacked = conn->sacked;
 
 	if (node != fb_setup.interfaces[conn->dst].node || ip_hdr(skb)->protocol != IPPROTO_TCP || tcp->rst || !tcp->ack) {
 		fb_wire_send(node, skb);
@@ -36,7 +37,9 @@ void fb_misbehave(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 	advance = number - before;
 	if (tcp->syn || (s32)advance >= 0)
 		conn->acked_number = number;
-	if (tcp->syn || (s32)advance <= 0) {
+	if (!tcp->syn && (s32)advance >= 0)
+		conn->sacked = fb_sack_bytes(tcp) > 0;
+	if (tcp->syn || (s32)advance <= 0 || sacked) {
 		fb_wire_send(node, skb);
 		return;
 	}

@@ -155,8 +155,8 @@ void fb_wire_settle(void)
 	local_bh_enable();
 }
 
-/* Bytes of the SACK option, which an ACK is longer by: all options but timestamps (tcp_options_write). */
-static u32 sack_bytes(const struct tcphdr *tcp)
+/* All options but timestamps (tcp_options_write). */
+u32 fb_sack_bytes(const struct tcphdr *tcp)
 {
 	const u8 *options = (const u8 *)(tcp + 1);
 	u32 bytes = 4 * tcp->doff - sizeof(*tcp);
@@ -182,7 +182,7 @@ static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_conn
 		const struct tcphdr *tcp = (const void *)ip + headers;
 
 		headers += 4 * tcp->doff;
-		sack = tcp->syn ? 0 : sack_bytes(tcp);
+		sack = tcp->syn ? 0 : fb_sack_bytes(tcp);
 		p->seq = ntohl(tcp->seq);
 		p->ack = ntohl(tcp->ack_seq);
 		p->window = ntohs(tcp->window);

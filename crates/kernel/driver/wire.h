@@ -6,6 +6,8 @@
 #include <linux/skbuff.h>
 #include "protocol.h"
 
+struct tcphdr;
+
 /* Callbacks. */
 struct fb_wire_hosts {
 	/* A packet has reached its host. Takes the skb over; whatever the stack does in answer has happened when this returns. */
@@ -33,6 +35,8 @@ int fb_wire_retune(const struct fb_retune *change);
 int fb_wire_path(const struct fb_path *path);
 /* Other paths for a connection. */
 int fb_wire_route(const struct fb_route *route);
+/* Bytes of the SACK option, which an ACK is longer by. */
+u32 fb_sack_bytes(const struct tcphdr *tcp);
 /* A packet leaves host `node`; its connection is skb->mark - 1. Takes the skb over. */
 void fb_wire_send(u32 node, struct sk_buff *skb);
 /* Makes up for what has happened inside the network before now: what is recorded afterwards is then in order of time. Not needed where a

@@ -28,6 +28,7 @@ pub mod run;
 pub mod script;
 mod sender;
 mod shim_rows;
+mod socket_state;
 mod stack;
 pub mod states;
 #[cfg(test)]

@@ -1,52 +1,12 @@
-//! States of sockets in the guest, after each packet and each timeout: the basis of a comparison of two kernels.
+//! Runs that record the states of all sockets: the basis of a comparison of two kernels.
 
 use crate::kernel;
-use crate::protocol::{STATE_PRIVATE, State, number, text_in};
+pub use crate::socket_state::SocketState;
 use crate::world::{Linux, run_on};
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World as _;
-use forebay_types::Time;
 use std::ops::ControlFlow;
-
-/// State of one end of a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SocketState {
-    /// When.
-    pub time: Time,
-    /// Number of its connection.
-    pub conn_id: u64,
-    /// True for the end that receives the data of the connection, false for its sender.
-    pub receiver: bool,
-    /// True after an expiry of the retransmission timer, false after a packet.
-    pub timeout: bool,
-    /// First unacknowledged sequence number, as in the packets.
-    pub snd_una: u32,
-    /// Next expected sequence number, as in the packets.
-    pub rcv_nxt: u32,
-    /// Name of its congestion control.
-    pub cc: String,
-    /// Values of the variables in [`forebay_kernel::state::variables`], in that order.
-    pub values: Box<[u64]>,
-    /// Memory of the congestion control (`icsk_ca_priv`), in words.
-    pub private: [u64; STATE_PRIVATE],
-}
-
-impl SocketState {
-    pub(crate) fn new(state: &State, conn_id: u64) -> SocketState {
-        SocketState {
-            time: Time(state.time),
-            conn_id,
-            receiver: state.receiver != 0,
-            timeout: state.cause == number::STATE_TIMEOUT,
-            snd_una: state.snd_una,
-            rcv_nxt: state.rcv_nxt,
-            cc: text_in(&state.cc),
-            values: state.value.into(),
-            private: state.private,
-        }
-    }
-}
 
 /// Runs `experiment` on the kernel called `name` (a name, version or path, as for `--kernel`) and records the states of all sockets.
 ///

@@ -6,7 +6,7 @@ use crate::kernel::Chosen as Kernel;
 use crate::plan::Plan;
 use crate::protocol::HOPS;
 use crate::run::{Failed, converse_with_states};
-use crate::states::SocketState;
+use crate::socket_state::SocketState;
 use crate::{kernel, queue, routes, stack};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;

@@ -1,7 +1,7 @@
 //! Thread pool: threads process independent items, and the caller receives the results.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,8 @@ pub(crate) fn run<W: Work, E: From<W::Error>>(
     let stop = &Stop { asked, failed: AtomicBool::new(false) };
     let clock = Instant::now();
     thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
+        // Results that wait for their writer take memory: a thread hands its result over before it begins the next item.
+        let (sender, receiver) = mpsc::sync_channel(0);
         for number in 0..threads.max(1) {
             let sender = sender.clone();
             scope.spawn(move || worker(work, number, stop, &sender));
@@ -97,7 +98,7 @@ pub(crate) fn run<W: Work, E: From<W::Error>>(
     })
 }
 
-fn worker<W: Work>(work: &W, number: usize, stop: &Stop, sender: &Sender<Result<W::Done, W::Error>>) {
+fn worker<W: Work>(work: &W, number: usize, stop: &Stop, sender: &SyncSender<Result<W::Done, W::Error>>) {
     let _others = StopOthers(&stop.failed);
     while !stop.is_set() {
         let Some(item) = work.next(stop) else { return };

@@ -18,10 +18,10 @@ fn kernel_equals_itself() {
     };
     let name = program.display().to_string();
     let kernel = Kernel::named(&name).unwrap();
-    let script = include_str!("../../../tests/connections/dsack-undo.pkt").to_owned();
+    let script = include_str!("../../../tests/connections/closed-window-write.pkt").to_owned();
     let inputs = [
         Input::Scenario { name: "cubic".into(), text: SCENARIO.into(), folder: PathBuf::new() },
-        Input::Script { name: "dsack".into(), text: script },
+        Input::Script { name: "closed window".into(), text: script },
     ];
     let options = Options { parallel: true, ..Options::default() };
     let found = compare([&kernel, &kernel], &inputs, &options, &|| false, &mut |_, _, _| ControlFlow::Continue(())).unwrap();

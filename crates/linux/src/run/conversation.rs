@@ -4,7 +4,7 @@ use super::Run;
 use crate::link::{Frames, Incoming, Link};
 use crate::plan::Plan;
 use crate::protocol::{self, Ask, Done, Hello, LOG, Record, text_in};
-use crate::states::SocketState;
+use crate::socket_state::SocketState;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Progress, Report};
 use forebay_experiment::topology::Fib;

@@ -21,7 +21,7 @@ use crate::protocol::{
 };
 use crate::sender;
 use crate::shim_rows::ShimState;
-use crate::states::SocketState;
+use crate::socket_state::SocketState;
 use crate::trace::Trace;
 use forebay_apps::{App, Notice, QueryIds, query_rows};
 use forebay_experiment::Experiment;

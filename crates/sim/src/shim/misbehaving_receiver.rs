@@ -3,6 +3,9 @@
 //!
 //! ACK division: each ACK that advances is split into several, each of which acknowledges a part of the bytes. A sender that counts ACKs grows its window
 //! by a step for each; one that counts bytes (RFC 3465, RFC 5681) or whole segments (Linux) does not.
+//!
+//! An ACK that follows SACK blocks may cover what they have reported, and is left whole. A part of it would make the sender conclude that the receiver has
+//! discarded this data (reneging, RFC 2018 section 8; `tcp_check_sack_reneging`).
 
 use super::endpoint::{Balance, End, EndpointShim};
 use crate::net::packet::{Extra, Packet, Wire, flag};
@@ -36,6 +39,8 @@ pub struct Sender;
 pub struct Receiver {
     /// Number of the last ACK of data that has arrived; `None` before the SYN-ACK.
     acked: Option<u32>,
+    /// That ACK carried SACK blocks.
+    sacked: bool,
     /// ACKs beside those of the endpoint.
     added: u64,
 }
@@ -122,6 +127,9 @@ impl End<MisbehavingReceiver> for Receiver {
         let advance = number.wrapping_sub(before);
         if (advance as i32) < 0 {
             self.acked = Some(before);
+            return out.emit(p, extra);
+        }
+        if std::mem::replace(&mut self.sacked, matches!(extra, Some(Extra::Sack(_)))) {
             return out.emit(p, extra);
         }
         let mut last = before;

@@ -36,9 +36,9 @@ impl SimState {
 
     /// Collects the results of this process, and frees the memory of the connections.
     fn results(&mut self, ranks: Option<&mut Ranks>) -> RunResults {
-        // Queues are counted to the end of the last window, also where the work ended inside it.
-        let end = self.partition.calendar.end;
-        let measured = self.end.unwrap_or(end).saturating_sub(self.measurement.since).max(Time(1));
+        // Queues are counted to the end of the last window, also where the work ended inside it. Without any work that is all the time there is.
+        let (end, since) = (self.partition.calendar.end, self.measurement.since);
+        let measured = self.end.filter(|end| *end > since).unwrap_or(end).saturating_sub(since).max(Time(1));
         if let Some(ranks) = ranks {
             let mut longest: Vec<u64> = self.fabric.ports.iter().map(|p| u64::from(p.events.max_pkts)).collect();
             ranks.sum(&mut longest);
