@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -187,18 +188,18 @@ def render() -> str:
     return "\n".join(line.rstrip() for line in "\n".join(out).split("\n")) + "\n"
 
 
-def main() -> None:
+def keep(file: Path, render: Callable[[], str], usage: str) -> None:
+    """Writes the rendered text to `file`, or compares it with `--check`."""
+    if sys.argv[1:] not in ([], ["--check"]):
+        sys.exit(usage)
     new = render()
-    if sys.argv[1:] == ["--check"]:
-        if not FILE.exists() or FILE.read_text(encoding="utf-8") != new:
-            sys.exit(f"{FILE.name} is out of date: run tools/notices.py")
-    elif sys.argv[1:]:
-        sys.exit(__doc__)
-    else:
-        temporary = FILE.with_suffix(".new")
+    if not sys.argv[1:]:
+        temporary = file.with_suffix(".new")
         temporary.write_text(new, encoding="utf-8")
-        os.replace(temporary, FILE)
+        os.replace(temporary, file)
+    elif not file.exists() or file.read_text(encoding="utf-8") != new:
+        sys.exit(f"{file.name} is out of date: run {sys.argv[0]}")
 
 
 if __name__ == "__main__":
-    main()
+    keep(FILE, render, __doc__)

@@ -9,12 +9,11 @@ number, so that builds are reproducible.
 """
 
 import json
-import os
 import re
 import sys
 import tomllib
 
-from notices import FEATURES, ROOT, linked, metadata
+from notices import FEATURES, ROOT, keep, linked, metadata
 
 FILE = ROOT / "forebay.cdx.json"
 UPLOT = ROOT / "crates/report/assets/uplot/uPlot.iife.min.js"
@@ -104,18 +103,5 @@ def render() -> str:
     return json.dumps(bill, indent=1, ensure_ascii=False) + "\n"
 
 
-def main() -> None:
-    new = render()
-    if sys.argv[1:] == ["--check"]:
-        if not FILE.exists() or FILE.read_text(encoding="utf-8") != new:
-            sys.exit(f"{FILE.name} is out of date: run tools/sbom.py")
-    elif sys.argv[1:]:
-        sys.exit(__doc__)
-    else:
-        temporary = FILE.with_suffix(".new")
-        temporary.write_text(new, encoding="utf-8")
-        os.replace(temporary, FILE)
-
-
 if __name__ == "__main__":
-    main()
+    keep(FILE, render, __doc__)
