@@ -43,7 +43,7 @@ pub trait EndpointShim: std::fmt::Debug {
     fn receiver_row(receiver: &Self::Receiver, first: bool, row: &mut ShimRow);
 }
 
-/// One end of a connection. A new one is the default.
+/// One end of a connection. A new one is the default. It passes packets to its endpoint, has no timer and adds no packets, unless it implements more than the first two functions.
 pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Default {
     /// The end of a connection with `peer`.
     fn with(peer: NodeId) -> Self;
@@ -60,27 +60,33 @@ pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Defaul
     );
 
     /// Handles a packet to the endpoint, which may be changed. Returns false if the packet was for the shim only.
-    fn ingress(&mut self, rules: &S::Rules, host: &mut S::Host, now: Time, packet: &mut Packet) -> bool;
+    fn ingress(&mut self, _rules: &S::Rules, _host: &mut S::Host, _now: Time, _packet: &mut Packet) -> bool {
+        true
+    }
 
     /// Returns true if this end needs the host's timer.
-    fn waiting(&self) -> bool;
+    fn waiting(&self) -> bool {
+        false
+    }
 
     /// Handles a tick of the host's timer while this end is waiting.
-    fn tick(&mut self, rules: &S::Rules, host: &mut S::Host, now: Time, out: &mut impl Wire);
+    fn tick(&mut self, _rules: &S::Rules, _host: &mut S::Host, _now: Time, _out: &mut impl Wire) {}
 
     /// Packet counts for the conservation check.
-    fn balance(&self) -> Balance;
+    fn balance(&self) -> Balance {
+        Balance::default()
+    }
 
     /// Makes this the end of the direction whose data the accepting host sends, on a TCP connection with data in both directions. `isn` is the initial
     /// sequence number of that data. The handshake of the connection is that of the other direction.
-    fn set_answers(&mut self, isn: u32);
+    fn set_answers(&mut self, _isn: u32) {}
 
     /// Handles the SYN or SYN-ACK `p` of the other direction, which leaves this end's host behind this call; packets ahead of it leave through `out`. `p`
     /// has the connection slot of this direction.
-    fn handshake_egress(&mut self, rules: &S::Rules, now: Time, p: &Packet, out: &mut impl Wire);
+    fn handshake_egress(&mut self, _rules: &S::Rules, _now: Time, _p: &Packet, _out: &mut impl Wire) {}
 
     /// Handles the SYN or SYN-ACK `p` of the other direction, which arrives at this end's host.
-    fn handshake_ingress(&mut self, rules: &S::Rules, now: Time, p: &Packet);
+    fn handshake_ingress(&mut self, _rules: &S::Rules, _now: Time, _p: &Packet) {}
 }
 
 /// Packets that a shim added, consumed, or holds.

@@ -94,26 +94,6 @@ impl End<MisbehavingReceiver> for Sender {
     fn egress(&mut self, _r: &Rules, _host: &mut (), _now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         out.emit(p, extra);
     }
-
-    fn ingress(&mut self, _r: &Rules, _host: &mut (), _now: Time, _p: &mut Packet) -> bool {
-        true
-    }
-
-    fn waiting(&self) -> bool {
-        false
-    }
-
-    fn tick(&mut self, _r: &Rules, _host: &mut (), _now: Time, _out: &mut impl Wire) {}
-
-    fn balance(&self) -> Balance {
-        Balance::default()
-    }
-
-    fn set_answers(&mut self, _isn: u32) {}
-
-    fn handshake_egress(&mut self, _r: &Rules, _now: Time, _p: &Packet, _out: &mut impl Wire) {}
-
-    fn handshake_ingress(&mut self, _r: &Rules, _now: Time, _p: &Packet) {}
 }
 
 impl End<MisbehavingReceiver> for Receiver {
@@ -144,25 +124,9 @@ impl End<MisbehavingReceiver> for Receiver {
         out.emit(p, extra);
     }
 
-    fn ingress(&mut self, _r: &Rules, _host: &mut (), _now: Time, _p: &mut Packet) -> bool {
-        true
-    }
-
-    fn waiting(&self) -> bool {
-        false
-    }
-
-    fn tick(&mut self, _r: &Rules, _host: &mut (), _now: Time, _out: &mut impl Wire) {}
-
     fn balance(&self) -> Balance {
         Balance { sent: self.added, ..Balance::default() }
     }
-
-    fn set_answers(&mut self, _isn: u32) {}
-
-    fn handshake_egress(&mut self, _r: &Rules, _now: Time, _p: &Packet, _out: &mut impl Wire) {}
-
-    fn handshake_ingress(&mut self, _r: &Rules, _now: Time, _p: &Packet) {}
 }
 
 pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
