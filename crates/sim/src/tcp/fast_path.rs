@@ -1,7 +1,7 @@
 //! Fast paths: packets for which most checks of the full path have a known result (header prediction, RFC 793 implementations since 4.3BSD-Reno;
 //! Linux clears `FLAG_SLOWPATH`). A fast path changes no result. It does what the full path does, and skips the checks.
 //!
-//! | packet | condition | skips | file | worth (instructions a packet) |
+//! | packet | condition | skips | file | gain (share of instructions a packet) |
 //! |---|---|---|---|---|
 //! | ACK, no scoreboard | state Open, no duplicate before it, part of the flight is acknowledged, no SYN | phases, duplicates, recovery, window probes, send buffer | this file, `on_fast_ack` | 3.3 % |
 //! | duplicate ACK, no scoreboard | it does not start a recovery; same window, no ECE | the same | this file, `on_fast_duplicate` | part of the line above |

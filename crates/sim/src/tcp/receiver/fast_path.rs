@@ -6,7 +6,7 @@
 //! | [`Receiver::receive_fast_unordered`] | the same, without SACK | new data, in order or not |
 //! | [`Receiver::receive_fast_linux`] | delays ACKs as Linux does | the next full segment in order, while the out-of-order queue is empty |
 //!
-//! Each has the same effects as the slow path. ARCHITECTURE.md has their gain.
+//! Each has the same effects as the slow path. `tcp/fast_path.rs` has their gain.
 
 use super::Receiver;
 use super::truesize::Segments;
