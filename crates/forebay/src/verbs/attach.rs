@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-/// Give connections of this host a congestion control, as a BPF program in the running kernel
+/// Attach a congestion control or a shim to connections of this host, as a BPF program in the running kernel
 ///
-/// New connections use it at once, open ones with --live. Changes stay until `forebay detach`, also when this process ends. Needs root (SECURITY.md
-/// lists the capabilities). `forebay doctor` lists what this host lacks.
+/// New connections use it immediately, and open connections with --live. The attachment remains until `forebay detach`, also after this process has
+/// ended. Needs root (SECURITY.md lists the capabilities). `forebay doctor` lists the missing features of this host.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The program; `forebay attach list` names them with their parameters. With --daemon also the name of an attachment
     #[arg(value_name = "CC|SHIM")]
     pub(crate) program: String,
-    /// For connections to this prefix, such as 10.1.0.0/16 (with --cgroup: only these of its processes); can be given more than once
+    /// For connections to this prefix, such as 10.1.0.0/16 (with --cgroup: only connections of its processes); can be given more than once
     #[arg(long, value_name = "PREFIX")]
     pub(crate) dst: Vec<String>,
     /// For processes of this cgroup (version 2)

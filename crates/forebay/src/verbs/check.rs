@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text, conflicts_with = "resolved")]
     format: TextFormat,
-    /// Leave out the forecast of the cost, for which a part of the scenario runs
+    /// Print no forecast of the cost; the forecast runs a part of the scenario
     #[arg(long)]
     no_forecast: bool,
 }

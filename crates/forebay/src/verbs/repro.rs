@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// is not the expected one
     #[arg(long, conflicts_with_all = ["quick", "scale", "world", "claim", "figure", "scorecard", "keep", "cache", "dask"])]
     artifact: bool,
-    /// Also judge the claims on this backend, in a column of its own: linux, the TCP of a real kernel [default: sim]
+    /// Also judge the claims on this backend, in a separate column: linux is the TCP of a real kernel [default: sim]
     #[arg(long, value_name = "WORLD", value_parser = ["sim", "linux"])]
     world: Option<String>,
     /// Only this claim (repeatable)
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Only this figure (repeatable)
     #[arg(long, value_name = "N")]
     figure: Vec<String>,
-    /// Figures and pages [default: out/repro]
+    /// Folder for figures and pages [default: out/repro]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Also write the scorecard here [always: DIR/SCORECARD.md]
@@ -43,16 +43,16 @@ pub(crate) struct Args {
     /// Also write the verdicts of the other backend and their page into the folder of the paper, and update their column in the file of --scorecard
     #[arg(long, requires = "world")]
     keep: bool,
-    /// Finished runs [default: DIR/units]
+    /// Folder of finished runs [default: DIR/units]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// Runs at the same time [default: one for each processor]
+    /// Number of parallel runs [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
-    /// Let the workers of the Dask scheduler at this address make the runs: tcp://HOST:PORT
+    /// Make the runs on the workers of the Dask scheduler at this address: tcp://HOST:PORT
     #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
     dask: Option<String>,
-    /// Published and measured values of every claim
+    /// Print published and measured values of every claim
     #[arg(short, long)]
     verbose: bool,
 }

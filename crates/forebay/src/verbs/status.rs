@@ -3,7 +3,7 @@
 use super::check::TextFormat;
 use std::path::PathBuf;
 
-/// Show attached programs, their users and their counters
+/// Show attached programs, the connections that use them, and their counters
 ///
 /// Needs no privileges, but prints counters and parameters only with the privileges to read them.
 #[derive(Debug, clap::Args)]

@@ -14,9 +14,9 @@ use worker::Outcome;
 
 /// Run random legal scenarios and connections, and check that every invariant holds
 ///
-/// A case is a whole scenario drawn from the registries, a set of single connections over a bad path, or a crowd of short connections. Seed and number
-/// determine it. Cases run in another process, with limits on packets, time and memory. A case that fails is made as small as possible, and
-/// written to a file that repeats the failure. Exit code 0: no case failed; 1: some did. docs/internals/torture.md lists the invariants.
+/// A case is a whole scenario drawn from the registries, a set of single connections over a path with losses, delays and reordering, or a crowd of short
+/// connections. Seed and number determine it. Cases run in another process, with limits on packets, time and memory. A failing case is minimized
+/// and written to a file that repeats the failure. Exit code 0: no case failed; 1: some did. docs/internals/torture.md lists the invariants.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  forebay torture --seconds 60\n  forebay torture --seed 7 --hours 8 --jobs 2\n  forebay torture --seed 7 --case 4711\n  forebay torture torture-7-4711.toml"
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Number of the first case
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u64,
-    /// End after this many cases; with --kind those of other sorts count, and are left out
+    /// End after this many cases; with --kind, cases of other kinds count but do not run
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
     /// End after this many hours
@@ -43,13 +43,13 @@ pub(crate) struct Args {
     /// End after this many seconds [default: 60, unless --cases or --hours is given]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
-    /// Run cases of this sort only
+    /// Run cases of this kind only
     #[arg(long, value_name = "KIND", value_parser = Kind::NAMES.map(|(name, _)| name))]
     kind: Option<String>,
-    /// Number of cases that run side by side
+    /// Number of parallel cases
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: u64,
-    /// Folder for the files of cases that fail
+    /// Folder for the files of failing cases
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     out: PathBuf,
     /// Print the file of a case instead of running it

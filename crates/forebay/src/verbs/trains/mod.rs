@@ -33,19 +33,19 @@ pub(crate) struct Args {
     /// Pause that ends a train, such as 500us [default: the smoothed RTT of the connection, as in TRIM]
     #[arg(long, value_name = "TIME", value_parser = gap)]
     gap: Option<u64>,
-    /// Packets from which on a train is long
+    /// Smallest number of packets of a long train
     #[arg(long, value_name = "PACKETS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     long_train: u64,
-    /// Senders from which on trains to one receiver within an RTT are an incast event
+    /// Smallest number of senders of an incast event: trains to one receiver that begin within an RTT
     #[arg(long, value_name = "SENDERS", default_value_t = 8, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     incast: u64,
     /// Payload of a full packet, by which larger frames are divided [default: from the SYNs, else 1460 B]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     mss: Option<u32>,
-    /// Seconds after which an idle connection is ended and its memory is reused
+    /// Seconds without packets after which a connection counts as ended, and its memory is reused
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     idle: u64,
-    /// Seconds up to which a flow record continues the one before: the inactive time-out of the collector
+    /// Longest pause in seconds between two flow records of one flow: the inactive timeout of the collector
     #[arg(long, value_name = "S", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     join: u64,
     /// Output format
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// Write a scenario that replays the traffic; the list of flows is written beside it, with the extension csv
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
-    /// The scenario draws sizes and pauses from their distributions instead; the table of sizes is written beside it, with the extension cdf
+    /// Write a scenario that draws sizes and pauses from their distributions instead; the table of sizes is written beside it, with the extension cdf
     #[arg(long, requires = "scenario")]
     resample: bool,
     /// Rate of the links of the scenario, which a capture does not show
