@@ -36,7 +36,7 @@ const EXPLICIT: &str = "--max-memory allows";
 /// Limits on the command line.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Limits {
-    /// End the runs when they take this much memory, such as 2GB, and keep the results so far [default: three quarters of what there is]
+    /// End the runs when they take this much memory, such as 2GB, and keep the results so far [default: three quarters of the available memory]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// End the runs after this much wall-clock time, such as 90s, and keep their results so far. Writing them may take a quarter of that

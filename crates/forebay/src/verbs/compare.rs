@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Show the first difference between the packets of simulator and Linux, for each connection, in the order of time
     #[arg(long)]
     packets: bool,
-    /// With --packets: tolerance for the time of a packet; larger than 0, only decisions are compared [default: 0ns]
+    /// With --packets: largest difference in time of packets that count as equal [default: 0ns]
     #[arg(long, value_name = "TIME", requires = "packets")]
     within: Option<Time>,
     /// Add all values of the closed forms, beside the measurements of each other backend, and the reasons of those that do not apply
