@@ -178,10 +178,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
         return None;
     }
     let limit = duration.flatten();
-    let observed = built.as_ref().and_then(|b| {
-        let ports = port_names(&b.network);
-        observe(cx, observe_section, &Ports::new(&b.network, &ports), limit)
-    });
+    let observed = built.as_ref().and_then(|b| observe(cx, observe_section, &Ports::new(&b.network), limit));
     let (built, (), transports, drafts, duration) = (built?, faulty?, transports?, drafts?, duration?);
     packet_fits(cx, &transports);
 
