@@ -45,7 +45,7 @@ PACKAGE := $(VENV)/lib/python*/site-packages/forebay
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build fast demo test fmt lint advisories words notices tests kernel compare-kernels unit test-hosts doc scenarios torture fuzz fuzz-smoke processors reproducible miri address-sanitizer readme style python \
+.PHONY: help setup build fast library demo test fmt lint advisories words notices tests kernel compare-kernels unit test-hosts doc scenarios torture fuzz fuzz-smoke processors reproducible miri address-sanitizer readme style python \
 	repro report guard bench bench-hosts soak emulated peers bench-baseline mutants mutants-nightly readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel package installed \
 	stubs clean
 
@@ -60,6 +60,9 @@ build: setup ## build the release binary, target/release/forebay
 
 fast: setup
 	$(FAST) --bin forebay
+
+library: setup ## build the library for C, target/wheel/libforebay.so and libforebay.a
+	$(CARGO) build --profile wheel --locked -p forebay-capi
 
 demo: $(BUILT) ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
 	$(FOREBAY) run scenarios/quickstart.toml $(DEMO_ARGS)

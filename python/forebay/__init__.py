@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         trace,
         trains,
     )
+    from ._engine import Completion, Engine
     from ._errors import Diagnostic, ForebayError, InternalError, ModelError, ScenarioError, StoreError
     from ._native import Ack, Event, Reduction, Window
     from ._progress import ProgressEvent
@@ -64,6 +65,7 @@ _MODULES = {
         "trace",
         "trains",
     ],
+    "_engine": ["Completion", "Engine"],
     "_errors": ["ForebayError", "InternalError", "Diagnostic", "ModelError", "ScenarioError", "StoreError"],
     "_native": ["Ack", "Event", "Reduction", "Window"],
     "_progress": ["ProgressEvent"],
@@ -83,9 +85,11 @@ __all__ = [
     "Axis",
     "Column",
     "CommandError",
+    "Completion",
     "CongestionControl",
     "Criterion",
     "Distribution",
+    "Engine",
     "Entry",
     "Event",
     "Finding",

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "Ack", "BegunSweep", "Buffer", "Controls", "Event", "Reduction", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "Window", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "Ack", "BegunSweep", "Buffer", "Controls", "Engine", "Event", "Reduction", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "Window", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names"]
 
 __sources__: Final[str]
 __version__: Final[str]
@@ -156,6 +156,44 @@ class Controls:
     def close(self, /) -> None:
         """
         Ends the registration.
+        """
+
+@final
+class Engine:
+    """
+    An engine; `forebay.Engine` uses it.
+    """
+    def __new__(cls, /, scenario: Scenario) -> Engine:
+        """
+        Creates the network of a scenario.
+        """
+    def hosts(self, /) -> list[str]:
+        """
+        Names of the hosts, in the order of their numbers.
+        """
+    def now(self, /) -> int:
+        """
+        Simulated time in picoseconds.
+        """
+    def open(self, /) -> int:
+        """
+        Messages that have not been delivered.
+        """
+    def packet_hops(self, /) -> int:
+        """
+        Packet transmissions so far.
+        """
+    def schedule(self, /, delay: SupportsIndex) -> int:
+        """
+        Sets a timer that is due after this many picoseconds; returns its number.
+        """
+    def send(self, /, src: SupportsIndex, dst: SupportsIndex, bytes: SupportsIndex) -> tuple[int, int]:
+        """
+        Sends a message; returns its number and the time at which it begins, in picoseconds.
+        """
+    def step(self, /) -> tuple[str, int]:
+        """
+        Runs to the next event: "delivered" or "due" with its number, "idle" or "ended". Handles Ctrl-C.
         """
 
 @final

@@ -1,11 +1,11 @@
 //! Applications at run time, one file for each kind. [`App::new`] maps kinds of workloads to them.
 
 use crate::{Host, Notice, QueryIds, RemoteTimer};
-use crate::{arrivals, dependent, incast, long_flows, on_off, queries, requests, udp};
+use crate::{arrivals, dependent, driven, incast, long_flows, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_types::{AppId, QueryId, Time, WorkloadId};
+use forebay_types::{AppId, GroupId, NodeId, QueryId, Time, WorkloadId};
 
 /// A workload at run time. [`Host`] describes when each function is called.
 pub struct App {
@@ -22,6 +22,8 @@ enum Kind {
     Arrivals(arrivals::Arrivals),
     /// A list of flows of which some wait for others.
     Dependent(dependent::Dependent),
+    /// Messages that a program sends while the run continues.
+    Driven(driven::Driven),
     /// Trains on persistent connections.
     OnOff(on_off::OnOff),
     /// Requests and responses.
@@ -40,6 +42,7 @@ macro_rules! each {
             Kind::Incast($app) => $call,
             Kind::Arrivals($app) => $call,
             Kind::Dependent($app) => $call,
+            Kind::Driven($app) => $call,
             Kind::OnOff($app) => $call,
             Kind::Requests($app) => $call,
             Kind::Queries($app) => $call,
@@ -68,6 +71,23 @@ impl App {
         App { id: AppId::new(workload.get()), kind }
     }
 
+    /// The application of `workload`, whose messages a program sends: it notes their deliveries.
+    pub fn driven(experiment: &Experiment, workload: WorkloadId) -> App {
+        App { id: AppId::new(workload.get()), kind: Kind::Driven(driven::Driven::new(&experiment.workloads[workload])) }
+    }
+
+    /// Transport of the next message that a program sends from `src`; `None` for a host without transport, and for other applications.
+    pub fn pick_transport(&mut self, src: NodeId) -> Option<GroupId> {
+        if let Kind::Driven(a) = &mut self.kind { a.pick(src) } else { None }
+    }
+
+    /// Moves the messages of a program that have been delivered since the last call to `to`: time, and tag of the connection.
+    pub fn take_delivered(&mut self, to: &mut Vec<(Time, u64)>) {
+        if let Kind::Driven(a) = &mut self.kind {
+            a.take_delivered(to);
+        }
+    }
+
     /// Opens connections and sets timers at the start of the run.
     pub fn start(&mut self, host: &mut impl Host) {
         each!(&mut self.kind, a => a.start(host, self.id));
@@ -90,6 +110,7 @@ impl App {
             Kind::Long(_)
             | Kind::Incast(_)
             | Kind::Dependent(_)
+            | Kind::Driven(_)
             | Kind::OnOff(_)
             | Kind::Requests(_)
             | Kind::Udp(_)
@@ -125,7 +146,13 @@ impl App {
         let job = match &mut self.kind {
             Kind::Incast(a) => a.export_timer(tag),
             Kind::Queries(a) => a.export_timer(tag),
-            Kind::Long(_) | Kind::Arrivals(_) | Kind::Dependent(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) => None,
+            Kind::Long(_)
+            | Kind::Arrivals(_)
+            | Kind::Dependent(_)
+            | Kind::Driven(_)
+            | Kind::OnOff(_)
+            | Kind::Requests(_)
+            | Kind::Udp(_) => None,
         };
         RemoteTimer { tag, job }
     }
@@ -146,7 +173,7 @@ impl App {
             Kind::Requests(a) => a.on_remote_request(tag, start),
             Kind::Incast(a) => a.on_remote_write(tag, query, start),
             Kind::Queries(a) => a.on_remote_write(tag, start),
-            Kind::Long(_) | Kind::Arrivals(_) | Kind::Dependent(_) | Kind::OnOff(_) | Kind::Udp(_) => {}
+            Kind::Long(_) | Kind::Arrivals(_) | Kind::Dependent(_) | Kind::Driven(_) | Kind::OnOff(_) | Kind::Udp(_) => {}
         }
     }
 

@@ -4,6 +4,7 @@
 mod app;
 mod arrivals;
 mod dependent;
+mod driven;
 mod exchange;
 mod host;
 mod incast;

@@ -27,7 +27,7 @@ pub struct WorkItem {
 
 /// Decides at certain simulated times whether a run ends there. A decision depends on its arguments only, so that it is the same with any number of
 /// threads.
-pub trait Decisions {
+pub trait Decisions: Send {
     /// Time of the next decision; later than that of the last one.
     fn next(&self) -> TimeOrNever;
 

@@ -7,6 +7,7 @@ mod buffer;
 mod concat;
 mod control;
 mod detach;
+mod engine;
 mod errors;
 mod listener;
 mod model;
@@ -27,6 +28,8 @@ mod _native {
     use crate::buffer::Buffer;
     #[pymodule_export]
     use crate::control::{Ack, Controls, Event, Reduction, Window};
+    #[pymodule_export]
+    use crate::engine::Engine;
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,

@@ -36,7 +36,7 @@ pub fn simulate(
     config: &Experiment,
     job: &Job,
     stop: Option<(&StopRequest, Option<Duration>)>,
-    watch: &dyn Fn() -> ControlFlow<Cut>,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
 ) -> Result<Simulated, RunError> {
     let (report, stopped) = match stop {
         Some(stop) => {

@@ -16,7 +16,6 @@ use forebay_stopping::rule::{self, Ended, Outcome, Rule, Stop};
 use forebay_stopping::steady::unseen_size;
 use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
-use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -83,14 +82,14 @@ pub(crate) fn run(
     config: &Experiment,
     job: &Job,
     (request, budget): (&StopRequest, Option<Duration>),
-    watch: &dyn Fn() -> ControlFlow<Cut>,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
 ) -> Result<(Report, Stopped), RunError> {
     let began = Instant::now();
-    let out_of_time = Cell::new(false);
+    let out_of_time = AtomicBool::new(false);
     let ask = || {
         watch()?;
         if budget.is_some_and(|b| began.elapsed() >= b) {
-            out_of_time.set(true);
+            out_of_time.store(true, Relaxed);
             return ControlFlow::Break(Cut::Keep);
         }
         ControlFlow::Continue(())
@@ -109,7 +108,7 @@ pub(crate) fn run(
     let work = WorkItem::of_report(&report.flows, &report.queries);
     let end = match rule.ended() {
         Some(ended) => End::Rule(ended),
-        None if report.cut && out_of_time.get() => End::Budget,
+        None if report.cut && out_of_time.load(Relaxed) => End::Budget,
         None => End::Duration,
     };
     let outcomes = rule.outcomes(&work, report.end);

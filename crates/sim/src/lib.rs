@@ -2,6 +2,7 @@
 
 pub mod cc;
 mod cores;
+pub mod driven;
 pub mod engine;
 #[cfg(test)]
 mod every_word;

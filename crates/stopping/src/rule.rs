@@ -94,7 +94,7 @@ pub struct Outcome {
 }
 
 /// Runs the twin until a time. `None` if it was interrupted.
-pub type RunTwin<'a> = dyn FnMut(Time) -> Option<Vec<WorkItem>> + 'a;
+pub type RunTwin<'a> = dyn FnMut(Time) -> Option<Vec<WorkItem>> + Send + 'a;
 
 /// Decisions about one run.
 pub struct Rule<'a> {

@@ -1,7 +1,7 @@
 //! Keys of `[topology]` for every kind: load balancing, hashes, ties, the queue of hosts, link failures, bit errors and loss.
 
 use crate::resolve::observe::Ports;
-use crate::resolve::topology::{BuiltNetwork, port_names};
+use crate::resolve::topology::BuiltNetwork;
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
@@ -24,8 +24,7 @@ const MAX_FAILURES: usize = 100_000;
 
 /// Reads these keys into the network and its echo.
 pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, duration: Option<Time>) -> Option<()> {
-    let names = port_names(&built.network);
-    let ports = Ports::new(&built.network, &names);
+    let ports = Ports::new(&built.network);
     let mut ok = true;
     let mut faults = built.network.faults.clone();
     if let Some(item) = table.get("balance") {

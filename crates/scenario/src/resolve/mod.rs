@@ -8,6 +8,7 @@ pub(crate) mod faults;
 pub(crate) mod hosts;
 pub(crate) mod members;
 pub(crate) mod observe;
+pub(crate) mod program;
 pub(crate) mod scenario;
 pub(crate) mod shim;
 pub(crate) mod stop;

@@ -1,6 +1,6 @@
 //! `[observe]`: data recorded beyond totals.
 
-use crate::resolve::topology::switch_ports;
+use crate::resolve::topology::{port_names, switch_ports};
 use crate::schema::cx::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
@@ -13,6 +13,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_types::{PortId, Time};
 use serde_json::{Map, Value as Json};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Maximum number of queue samples of a run. Our choice: about 10 GB of memory.
@@ -32,11 +33,21 @@ const MAX_FRAME_BYTES: u32 = 65_549;
 /// Ports of the network by name.
 pub(crate) struct Ports<'a> {
     pub(crate) network: &'a Network,
-    names: HashMap<String, PortId>,
+    /// Filled at the first lookup: most scenarios look up none, and a sweep resolves each of its points.
+    names: OnceCell<HashMap<String, PortId>>,
 }
 
 impl<'a> Ports<'a> {
-    pub(crate) fn new(network: &'a Network, port_names: &[String]) -> Ports<'a> {
+    pub(crate) fn new(network: &'a Network) -> Ports<'a> {
+        Ports { network, names: OnceCell::new() }
+    }
+
+    /// Port with this name, if there is one.
+    fn find(&self, name: &str) -> Option<PortId> {
+        self.names.get_or_init(|| Ports::names(self.network)).get(name).copied()
+    }
+
+    fn names(network: &Network) -> HashMap<String, PortId> {
         let mut names: HashMap<String, PortId> = HashMap::new();
         // The plain form `from->to` of a port with a short name; then the names in use.
         for (id, p) in network.ports.enumerate() {
@@ -44,9 +55,9 @@ impl<'a> Ports<'a> {
                 names.entry(format!("{}->{}", a.name, b.name)).or_insert(id);
             }
         }
-        names.extend(port_names.iter().cloned().zip(network.ports.ids()));
+        names.extend(port_names(network).into_iter().zip(network.ports.ids()));
         names.extend(network.named_ports.iter().cloned());
-        Ports { network, names }
+        names
     }
 
     /// `"all"`, `"switches"`, a port name, or a list of names.
@@ -84,7 +95,7 @@ impl<'a> Ports<'a> {
 
     /// Port with this name; otherwise an error that also lists `several`, the legal names of sets of ports.
     pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str, several: &[&str]) -> Option<PortId> {
-        let found = self.names.get(name).copied();
+        let found = self.find(name);
         if found.is_none() {
             self.refuse(cx, (node, name), format!("{what}: there is no port `{}`", short(name)), several, &[]);
         }
@@ -324,7 +335,7 @@ fn capture_points(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<Vec<Cap
 fn capture_point(cx: &mut Cx, node: &Node, name: &str, ports: &Ports<'_>) -> Option<CapturePoint> {
     let hosts = || ports.network.nodes.enumerate().filter(|(_, n)| n.host);
     let host = hosts().find(|(_, n)| n.name == name).map(|(id, _)| CapturePlace::Host(id));
-    let Some(at) = ports.names.get(name).map(|id| CapturePlace::Port(*id)).or(host) else {
+    let Some(at) = ports.find(name).map(CapturePlace::Port).or(host) else {
         let known: Vec<&str> = hosts().take(MAX_NAMES).map(|(_, n)| n.name.as_str()).collect();
         let message = format!("`capture`: there is no port and no host `{}`", short(name));
         ports.refuse(cx, (node, name), message, &["all", "hosts", "switches"], &known);

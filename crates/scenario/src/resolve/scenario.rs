@@ -4,6 +4,7 @@ use crate::resolve::advise::{Objective, advise};
 use crate::resolve::expect::{Expectation, expect};
 use crate::resolve::faults::{default_host_queue, faults};
 use crate::resolve::observe::{Ports, observe};
+use crate::resolve::program;
 use crate::resolve::shim;
 use crate::resolve::stop;
 use crate::resolve::topology::{BuiltNetwork, port_names, topology};
@@ -92,8 +93,21 @@ impl Scenario {
     /// # Errors
     /// All errors of the file, in its order.
     pub fn resolve(&self) -> Result<Resolved, Errors> {
+        self.resolve_with(false)
+    }
+
+    /// As [`Scenario::resolve`], for a program that sends messages while the simulation runs. It is the last workload of each variant. The scenario
+    /// needs no other one.
+    ///
+    /// # Errors
+    /// As [`Scenario::resolve`].
+    pub fn resolve_for_program(&self) -> Result<Resolved, Errors> {
+        self.resolve_with(true)
+    }
+
+    fn resolve_with(&self, program: bool) -> Result<Resolved, Errors> {
         let mut cx = Cx::new(self.worlds, Sink::new(self.sources.clone()), self.base.clone());
-        let resolved = resolve(self, &mut cx);
+        let resolved = resolve(self, &mut cx, program);
         let result = cx.sink.finish(resolved);
         match &self.point {
             Some(point) => result.map_err(|e| e.with_help(point)),
@@ -102,7 +116,7 @@ impl Scenario {
     }
 }
 
-fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
+fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> {
     let mut fields = Fields::new("the scenario", At::default(), &scenario.root);
     let name = match fields.get("name") {
         None => Some(names::from_stem(&scenario.stem)),
@@ -156,7 +170,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     };
     cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
     let transports = transports(cx, transport_section);
-    let drafts = workload::drafts(cx, workloads);
+    let drafts = workload::drafts(cx, workloads, program);
     let classes: Vec<&str> = drafts.iter().flatten().map(workload::Draft::class).collect();
     let objective = advise(cx, advise_section, &classes);
     let mut stopping = stop::stop(cx, stop_section, &classes);
@@ -164,10 +178,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         return None;
     }
     let limit = duration.flatten();
-    let observed = built.as_ref().and_then(|b| {
-        let ports = port_names(&b.network);
-        observe(cx, observe_section, &Ports::new(&b.network, &ports), limit)
-    });
+    let observed = built.as_ref().and_then(|b| observe(cx, observe_section, &Ports::new(&b.network), limit));
     let (built, (), transports, drafts, duration) = (built?, faulty?, transports?, drafts?, duration?);
     packet_fits(cx, &transports);
 
@@ -176,12 +187,14 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         marks_exist(cx, &built, t);
         shims_see_marks(cx, &built, t);
         note_unusual_settings(cx, &built, t);
-        let traffic: Vec<_> =
+        let mut traffic: Vec<_> =
             drafts.iter().filter_map(|d| d.build(cx, &built.network, (duration, seed.unwrap_or_default()), t)).collect();
         if traffic.len() < drafts.len() {
             continue;
         }
-        if workload::something_ends(cx, &drafts, &traffic, duration).is_none() {
+        if program {
+            traffic.push(program::of_program(cx, &built.network, t)?);
+        } else if workload::something_ends(cx, &drafts, &traffic, duration).is_none() {
             continue;
         }
         let mut groups = t.groups.clone();
@@ -189,7 +202,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             groups.push(Group::datagrams(&groups.first()?.tcp));
         }
         let tcp = drafts.iter().any(|d| d.uses_transport());
-        for (id, g) in t.groups.enumerate().filter(|_| tcp || t.named) {
+        for (id, g) in t.groups.enumerate().filter(|_| !program && (tcp || t.named)) {
             if !traffic.iter().any(|w| w.uses(id)) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }

@@ -47,8 +47,11 @@ pub(crate) struct Draft<'a> {
 }
 
 /// Reads all workloads.
-pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>) -> Option<Vec<Draft<'a>>> {
+pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>, program: bool) -> Option<Vec<Draft<'a>>> {
     let Some(item) = item else {
+        if program {
+            return Some(Vec::new());
+        }
         let help = Some("add at least one:\n[[workload]]\nkind = \"long\"".to_owned());
         cx.sink.error(At::default(), "the scenario has no [[workload]]", "no traffic", help);
         return None;
@@ -58,7 +61,7 @@ pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>) -> Option<Vec<Draf
         cx.sink.error(item.node.at, message, "write [[workload]], with two brackets", None);
         return None;
     };
-    if nodes.is_empty() || nodes.len() > MAX_WORKLOADS {
+    if (nodes.is_empty() && !program) || nodes.len() > MAX_WORKLOADS {
         cx.sink.error(
             item.node.at,
             format!("the scenario has {} workloads", nodes.len()),

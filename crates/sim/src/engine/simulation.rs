@@ -1,5 +1,7 @@
 //! The main loop: window by window, node by node.
 
+pub(crate) mod driven;
+
 use super::fabric::Fabric;
 #[cfg(debug_assertions)]
 use super::node_set::NodeSet;
@@ -24,7 +26,7 @@ use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
-use forebay_types::{IndexVec, NodeId, Time, TimeOrNever};
+use forebay_types::{IndexVec, NodeId, Time, TimeOrNever, WorkloadId};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -60,6 +62,8 @@ pub(crate) struct Simulation<'a> {
     next_stop: TimeOrNever,
     /// End of the previous window.
     last_end: Time,
+    /// Time of the last scheduled event, up to which its window has been run.
+    handled: Time,
     /// Timer of progress reports; activations at the next report by count; transmissions at the last report, and windows since.
     progress_timer: ProgressTimer,
     next_report: u64,
@@ -84,6 +88,11 @@ pub(crate) struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     /// Builds the network and starts the applications.
     pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64) -> Result<Simulation<'a>, RunError> {
+        Simulation::with_program(config, seed, None)
+    }
+
+    /// As [`Simulation::new`]; a program sends the messages of workload `program`.
+    fn with_program(config: CheckedExperiment<'_>, seed: u64, program: Option<WorkloadId>) -> Result<Simulation<'a>, RunError> {
         let network = &config.network;
         let fib = Fib::with_seed(network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
@@ -102,7 +111,10 @@ impl<'a> Simulation<'a> {
         let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
         for workload in config.workloads.ids() {
-            let mut app = App::new(&config, seed, workload, &mut query_ids);
+            let mut app = match program {
+                Some(driven) if driven == workload => App::driven(&config, workload),
+                _ => App::new(&config, seed, workload, &mut query_ids),
+            };
             app.start(&mut state);
             apps.push(Mutex::new(app));
         }
@@ -125,6 +137,7 @@ impl<'a> Simulation<'a> {
             next_due: TimeOrNever::NEVER,
             next_stop: TimeOrNever::NEVER,
             last_end: Time::ZERO,
+            handled: Time::ZERO,
             progress_timer: ProgressTimer::new(FIRST_REPORT),
             next_report: FIRST_REPORT,
             windows: 0,
@@ -362,6 +375,7 @@ impl<'a> Simulation<'a> {
             }
             self.apply_event(event, reached);
         }
+        self.handled = reached;
         self.state.calendar().resume_window(end);
         self.update_due();
         true
