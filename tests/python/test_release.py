@@ -80,6 +80,10 @@ def test_debian_package(staged: Path, tmp_path: Path) -> None:
     assert "License: Expat\n Permission is hereby granted" in (usr / "share/doc/forebay/copyright").read_text()
     assert (usr / "bin/forebay").stat().st_mode & 0o777 == 0o755
     assert "libc6 (>= 2.28)" in script("dpkg-deb", "--field", packages[0], "Depends")
+    authors = yaml.safe_load((ROOT / "CITATION.cff").read_text())["authors"]
+    assert [script("dpkg-deb", "--field", packages[0], "Maintainer").strip()] == [a["name"] for a in authors]
+    script(*build, tmp_path, environment=options | {"DEB_MAINTAINER": "A Name <name@example.org>"})
+    assert "<name@example.org>" in script("dpkg-deb", "--field", next(tmp_path.glob("*.deb")), "Maintainer")
 
 
 @pytest.mark.skipif(not STAND_IN, reason="no program to pack")
