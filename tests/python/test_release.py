@@ -114,6 +114,23 @@ def test_cargo_binstall_finds_the_archives(staged: Path, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.skipif(not shutil.which("cargo"), reason="no cargo")
+def test_source_archive_builds_with_the_locked_versions(tmp_path: Path) -> None:
+    """The archive has a part of the workspace, so cargo shortens the lock file: it must need no other versions for that."""
+    script(Path(sys.executable).parent / "maturin", "sdist", "--manifest-path", ROOT / "crates/py/Cargo.toml", "--out", tmp_path)
+    shutil.unpack_archive(next(tmp_path.glob("*.tar.gz")), tmp_path)
+    folder = tmp_path / f"forebay-{VERSION}"
+    # A build by pip has the options of this table only.
+    options = ["--locked"] if _toml.read(folder / "pyproject.toml")["tool"]["maturin"].get("locked") else []
+    manifest = folder / "crates/py/Cargo.toml"
+    script("cargo", "metadata", *options, "--offline", "--format-version", "1", "--manifest-path", manifest)
+
+    def packages(lock: Path) -> set[tuple[str, str]]:
+        return {(p["name"], p["version"]) for p in _toml.read(lock)["package"]}
+
+    assert ("forebay-py", VERSION) in packages(folder / "Cargo.lock") < packages(ROOT / "Cargo.lock")
+
+
 @pytest.mark.skipif(not STAND_IN or not shutil.which("readelf"), reason="needs binutils")
 def test_newer_glibc_refused() -> None:
     check = ROOT / "packaging" / "check-glibc.sh"
