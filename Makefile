@@ -187,7 +187,7 @@ wheel: package ## build the Python wheel, target/wheels/forebay-*.whl
 
 package: setup $(VENV)/python.installed
 	rm -f $(WHEELS)/*.whl
-	$(MATURIN) build --quiet --profile $(PROFILE) --out $(WHEELS)
+	$(MATURIN) build --locked --quiet --profile $(PROFILE) --out $(WHEELS)
 
 installed: package # in the environment that tests it
 	$(PIP) install --force-reinstall --no-deps $(WHEELS)/forebay-*.whl
@@ -198,7 +198,7 @@ style: $(VENV)/python.installed ## check style and types of the Python code
 	$(VENV)/bin/mypy
 
 python: installed ## test the Python package as installed from the wheel: stubs, tests, examples
-	$(MATURIN) generate-stubs --quiet --profile $(PROFILE) --out $(TARGET)/stubs
+	$(MATURIN) generate-stubs --locked --quiet --profile $(PROFILE) --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
 	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
 	$(VENV)/bin/python -m pytest -q
@@ -237,7 +237,7 @@ repro-refresh: ## renew papers/quick.csv from the last "make repro"
 	cp $(TARGET)/repro/quick/verdicts.csv papers/quick.csv
 
 stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py
-	$(MATURIN) generate-stubs --quiet --profile $(PROFILE) --out $(TARGET)/stubs
+	$(MATURIN) generate-stubs --locked --quiet --profile $(PROFILE) --out $(TARGET)/stubs
 	cp $(TARGET)/stubs/forebay/_native.pyi python/forebay/
 
 PAGES := $(abspath $(TARGET))/tmp/pages

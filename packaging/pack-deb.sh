@@ -4,11 +4,21 @@
 #   packaging/pack-deb.sh FOREBAY STAGED VERSION DIR
 #
 # STAGED is a folder of packaging/stage.sh. The same input and SOURCE_DATE_EPOCH (now, where it is not set) give the same bytes.
-# DEB_COMPRESSION=gzip is faster than the default, xz.
+# DEB_COMPRESSION=gzip is faster than the default, xz. DEB_MAINTAINER="NAME <ADDRESS>" names another maintainer than the authors in CITATION.cff.
 set -euo pipefail
 forebay=$1 staged=$2 version=$3-1 dir=$4
 root=$(cd "$(dirname "$0")/.." && pwd)
-maintainer="The forebay authors <forebay@users.noreply.github.com>"
+maintainer=${DEB_MAINTAINER:-$(sed -n '/^authors:/,/^[^ ]/s/^ *- name: //p' "$root/CITATION.cff")}
+# The package is not uploaded to Debian: it has a bug tracker of its own. Rust libraries are linked statically.
+suppressed=initial-upload-closes-no-bugs,embedded-library,bugs-field-does-not-refer-to-debian-infrastructure
+case $maintainer in
+*\<*\>) signature=$maintainer ;;
+*)
+    # The project has no mail address. The field Bugs has its bug tracker.
+    signature="$maintainer <>"
+    suppressed+=,malformed-contact,bogus-mail-host-in-debian-changelog
+    ;;
+esac
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date +%s)}
 
 case $(LC_ALL=C readelf --file-header "$forebay" | sed -n 's/ *Machine: *//p') in
@@ -39,7 +49,7 @@ forebay ($version) unstable; urgency=medium
 
   * Release ${version%-*}: see changelog.gz.
 
- -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
+ -- $signature  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
 TEXT
 {
     cat <<TEXT
@@ -72,6 +82,7 @@ Depends: libc6 (>= 2.28)
 Section: net
 Priority: optional
 Homepage: https://github.com/forebay/forebay
+Bugs: https://github.com/forebay/forebay/issues
 Description: simulator and toolbox for TCP in data centers
  forebay simulates TCP packet by packet, explains why transfers are slow, and
  tries the changes that an operator can make. One scenario file runs in the
@@ -87,7 +98,6 @@ package=$dir/forebay_${version}_$architecture.deb
 find "$tree" -newermt "@$SOURCE_DATE_EPOCH" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group -Z"${DEB_COMPRESSION:-xz}" --build "$tree" "$package" >/dev/null
 if command -v lintian >/dev/null 2>&1 && [ -z "${NO_LINTIAN:-}" ]; then
-    # The package is not uploaded to Debian, whose bug tracker has no request for it, and Rust libraries are linked statically.
-    lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs,embedded-library "$package"
+    lintian --fail-on error --suppress-tags "$suppressed" "$package"
 fi
 echo "$(basename "$package"): $(stat --format=%s "$package") bytes, $size KB installed"

@@ -38,8 +38,9 @@ wheels: sdist ## build wheels for manylinux_2_28 (x86-64 and AArch64) from the P
 	rm -rf $(TARGET)/archive && mkdir -p $(TARGET)/archive
 	rm -f $(DIST)/forebay-*.whl
 	tar -xzf $(DIST)/forebay-$(VERSION).tar.gz -C $(TARGET)/archive
-	cd $(TARGET)/archive/forebay-$(VERSION) && for target in $(RELEASE_TARGETS); do \
-	  $(WITH_ZIG) maturin build --quiet --zig --target $$target --profile $(RELEASE_PROFILE) --compatibility manylinux_$(subst .,_,$(GLIBC)) \
+	# The archive has some crates of the workspace: the first command of cargo in it drops the others from Cargo.lock, which --locked refuses.
+	cd $(TARGET)/archive/forebay-$(VERSION) && cargo metadata --format-version 1 >/dev/null && for target in $(RELEASE_TARGETS); do \
+	  $(WITH_ZIG) maturin build --locked --quiet --zig --target $$target --profile $(RELEASE_PROFILE) --compatibility manylinux_$(subst .,_,$(GLIBC)) \
 	    --out $(DIST); done
 	packaging/check-glibc.sh $(GLIBC) $(DIST)/forebay-*.whl
 	for wheel in $(DIST)/forebay-*$(firstword $(subst -, ,$(HOST))).whl; do \

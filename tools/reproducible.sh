@@ -47,7 +47,7 @@ wheel)
     [ -x "$maturin" ] || { echo "maturin is missing: \"make wheel\" installs it" >&2 && exit 1; }
     for folder in "${folders[@]}"; do
         checkout "$folder"
-        in_folder "$folder" "$maturin" build --quiet --profile "$profile" --out wheel
+        in_folder "$folder" "$maturin" build --locked --quiet --profile "$profile" --out wheel
         mv "$folder"/wheel/forebay-*.whl "$folder/$built"
     done
     ;;

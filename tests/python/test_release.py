@@ -80,6 +80,10 @@ def test_debian_package(staged: Path, tmp_path: Path) -> None:
     assert "License: Expat\n Permission is hereby granted" in (usr / "share/doc/forebay/copyright").read_text()
     assert (usr / "bin/forebay").stat().st_mode & 0o777 == 0o755
     assert "libc6 (>= 2.28)" in script("dpkg-deb", "--field", packages[0], "Depends")
+    authors = yaml.safe_load((ROOT / "CITATION.cff").read_text())["authors"]
+    assert [script("dpkg-deb", "--field", packages[0], "Maintainer").strip()] == [a["name"] for a in authors]
+    script(*build, tmp_path, environment=options | {"DEB_MAINTAINER": "A Name <name@example.org>"})
+    assert "<name@example.org>" in script("dpkg-deb", "--field", next(tmp_path.glob("*.deb")), "Maintainer")
 
 
 @pytest.mark.skipif(not STAND_IN, reason="no program to pack")
@@ -108,6 +112,23 @@ def test_cargo_binstall_finds_the_archives(staged: Path, tmp_path: Path) -> None
     assert {f"{folder}/{n}" for n in ("man/forebay-run.1", "completions/_forebay", "LICENSE-MIT", "THIRD-PARTY-NOTICES")} <= set(
         inside
     )
+
+
+@pytest.mark.skipif(not shutil.which("cargo"), reason="no cargo")
+def test_source_archive_builds_with_the_locked_versions(tmp_path: Path) -> None:
+    """The archive has a part of the workspace, so cargo shortens the lock file: it must need no other versions for that."""
+    script(Path(sys.executable).parent / "maturin", "sdist", "--manifest-path", ROOT / "crates/py/Cargo.toml", "--out", tmp_path)
+    shutil.unpack_archive(next(tmp_path.glob("*.tar.gz")), tmp_path)
+    folder = tmp_path / f"forebay-{VERSION}"
+    # A build by pip has the options of this table only.
+    options = ["--locked"] if _toml.read(folder / "pyproject.toml")["tool"]["maturin"].get("locked") else []
+    manifest = folder / "crates/py/Cargo.toml"
+    script("cargo", "metadata", *options, "--offline", "--format-version", "1", "--manifest-path", manifest)
+
+    def packages(lock: Path) -> set[tuple[str, str]]:
+        return {(p["name"], p["version"]) for p in _toml.read(lock)["package"]}
+
+    assert ("forebay-py", VERSION) in packages(folder / "Cargo.lock") < packages(ROOT / "Cargo.lock")
 
 
 @pytest.mark.skipif(not STAND_IN or not shutil.which("readelf"), reason="needs binutils")

@@ -323,6 +323,8 @@ mod tests {
             named("transport:packet_received").iter().map(|e| e["data"]["frames"][0]["acked_ranges"].clone()).collect();
         // The lost second transmission is never acknowledged, its retransmission is.
         assert_eq!(acked, [json!([[0, 0]]), json!([[2, 2]]), json!([[3, 3]])]);
+        let lengths: Vec<_> = named("transport:packet_received").iter().map(|e| e["data"]["raw"]["length"].clone()).collect();
+        assert_eq!(lengths, [20, 32, 20]);
         assert_eq!(named("recovery:packet_lost")[0]["data"]["header"]["packet_number"], 1);
         assert_eq!(named("recovery:metrics_updated").len(), 2);
     }

@@ -3,6 +3,7 @@
 
 use super::{Log, Step, metrics, ms};
 use crate::flow::{FlowEvent, FlowEventKind};
+use forebay_experiment::capture::TcpHeader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -57,6 +58,13 @@ fn header(number: u64) -> Value {
     json!({"packet_type": "1RTT", "packet_number": number})
 }
 
+/// Bytes of the TCP header of an ACK. qvis leaves received packets without a length out of its picture of the receiver.
+fn ack_length(t: &TcpHeader) -> usize {
+    // Options are padded to multiples of 4 bytes by two NOPs each, as in Linux (tcp_options_write).
+    let blocks = t.sack_blocks().count();
+    20 + if t.timestamps.is_some() { 12 } else { 0 } + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+}
+
 impl Numbers {
     fn add(&mut self, e: &FlowEvent, events: &mut Vec<Value>) {
         match &e.kind {
@@ -71,7 +79,7 @@ impl Numbers {
                 let data = json!({"header": header(number), "raw": {"length": end - start}, "frames": [frame]});
                 events.push(event(e.time_ps, "transport:packet_sent", data));
             }
-            FlowEventKind::Received { acked, sack, .. } => {
+            FlowEventKind::Received { acked, sack, header: tcp, .. } => {
                 let acknowledged = self.acknowledged(*acked, sack);
                 if acknowledged.is_empty() {
                     return;
@@ -79,7 +87,8 @@ impl Numbers {
                 let number = self.received;
                 self.received += 1;
                 let frame = json!({"frame_type": "ack", "acked_ranges": ranges(&acknowledged)});
-                events.push(event(e.time_ps, "transport:packet_received", json!({"header": header(number), "frames": [frame]})));
+                let data = json!({"header": header(number), "raw": {"length": ack_length(tcp)}, "frames": [frame]});
+                events.push(event(e.time_ps, "transport:packet_received", data));
             }
             FlowEventKind::Sent { .. } | FlowEventKind::Marked { .. } | FlowEventKind::Lost { .. } => {}
         }

@@ -5,19 +5,29 @@ mod direction;
 mod recovery;
 mod rtt;
 mod sequence;
+mod table;
 
 use crate::options::Options;
 use crate::packet::Segment;
-use crate::sink::{ConnectionRow, Host, Message, Sink, Train};
+use crate::sink::{ConnectionRow, Host, Incast, Message, Sink, Train};
 use crate::summary::Totals;
 use burst::Burst;
 use direction::{Direction, Path, Step};
+pub(crate) use table::Table;
 
 /// Receivers of the results of connections.
-pub(crate) struct Output<'a, S> {
-    pub(crate) sink: &'a mut S,
+pub(crate) struct Output<'a> {
+    pub(crate) sink: &'a mut dyn Sink,
     pub(crate) totals: &'a mut Totals,
     pub(crate) options: &'a Options,
+}
+
+impl Output<'_> {
+    /// Reports an incast event.
+    pub(crate) fn incast(&mut self, event: &Incast) {
+        self.totals.incast(event);
+        self.sink.incast(event);
+    }
 }
 
 /// Time after which a closed connection may be dropped, ns: ACKs of the last FIN and retransmissions of it arrive.
@@ -146,7 +156,7 @@ impl Connection {
 
     /// Processes a segment that was captured at a time, ns, on an interface.
     #[inline]
-    pub(crate) fn handle<S: Sink>(&mut self, s: &Segment, (now, interface): (u64, u32), out: &mut Output<'_, S>) -> Outcome {
+    pub(crate) fn handle(&mut self, s: &Segment, (now, interface): (u64, u32), out: &mut Output<'_>) -> Outcome {
         let from = self.direction(s);
         if self.is_elsewhere(from, s, interface) || self.directions[from].is_copy(s) {
             return Outcome::Copy;
@@ -200,7 +210,7 @@ impl Connection {
         self.handshake_rtt = self.directions[from].syn_once().map(|syn| now.saturating_sub(syn));
     }
 
-    fn emit<S: Sink>(&self, from: usize, step: &mut Step, out: &mut Output<'_, S>) {
+    fn emit(&self, from: usize, step: &mut Step, out: &mut Output<'_>) {
         if let Some(burst) = step.train.take() {
             self.emit_train(from, &burst, out);
         }
@@ -209,7 +219,7 @@ impl Connection {
         }
     }
 
-    fn emit_train<S: Sink>(&self, from: usize, b: &Burst, out: &mut Output<'_, S>) {
+    fn emit_train(&self, from: usize, b: &Burst, out: &mut Output<'_>) {
         let train = Train {
             connection: self.number,
             src: self.ends[from],
@@ -227,7 +237,7 @@ impl Connection {
         out.sink.train(&train);
     }
 
-    fn emit_message<S: Sink>(&self, from: usize, b: &Burst, out: &mut Output<'_, S>) {
+    fn emit_message(&self, from: usize, b: &Burst, out: &mut Output<'_>) {
         // After a pause, the application has opened the connection before it had the message.
         let pause = self.established_ns.map_or(0, |established| b.start.saturating_sub(established));
         let connect = self.handshake_rtt.map_or(b.threshold, |rtt| (rtt / FIRST_WRITE_RTT).max(FIRST_WRITE_NS));
@@ -248,7 +258,7 @@ impl Connection {
     }
 
     /// Ends the connection: its open trains and messages, then itself.
-    pub(crate) fn finish<S: Sink>(mut self, out: &mut Output<'_, S>) {
+    pub(crate) fn finish(mut self, out: &mut Output<'_>) {
         for from in 0..2 {
             let mut step = self.directions[from].finish();
             self.emit(from, &mut step, out);

@@ -14,24 +14,26 @@ pub struct LinkType(pub u16);
 /// An IP address and a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
-    /// The address; IPv4 addresses as IPv6-mapped ones.
-    address: u128,
+    /// Upper and lower half of the address; IPv4 addresses as IPv6-mapped ones.
+    address: [u64; 2],
     /// The port.
     port: u16,
 }
 
 impl Endpoint {
     fn v4(address: [u8; 4], port: u16) -> Endpoint {
-        Endpoint { address: 0xffff_0000_0000 | u128::from(u32::from_be_bytes(address)), port }
+        Endpoint { address: [0, 0xffff_0000_0000 | u64::from(u32::from_be_bytes(address))], port }
     }
 
     fn v6(address: [u8; 16], port: u16) -> Endpoint {
-        Endpoint { address: u128::from_be_bytes(address), port }
+        let address = u128::from_be_bytes(address);
+        Endpoint { address: [(address >> 64) as u64, address as u64], port }
     }
 
     /// The address.
     pub fn ip(self) -> IpAddr {
-        Ipv6Addr::from_bits(self.address).to_canonical()
+        let [upper, lower] = self.address.map(u128::from);
+        Ipv6Addr::from_bits(upper << 64 | lower).to_canonical()
     }
 
     /// The port.
@@ -41,7 +43,7 @@ impl Endpoint {
 
     /// True if the address is one of IPv6.
     pub(crate) fn is_v6(self) -> bool {
-        self.address >> 32 != 0xffff
+        self.address[0] != 0 || self.address[1] >> 32 != 0xffff
     }
 }
 
