@@ -216,7 +216,8 @@ LINUX_PAPERS ?= coexistence dctcp incast-prin proboscis trim
 LINUX_FIGURES_coexistence := 2 3 4 5 6
 LINUX_FIGURES_incast-prin := 17 18 19 21 22 23
 LINUX_FIGURES_proboscis := 7 9
-LINUX_CLAIMS_incast-prin := btto-penultimate-loss-one-dupack prin-window-rule prin-last-three-high prin-switch-off-is-baseline testbed-baseline-950
+LINUX_CLAIMS_incast-prin := btto-stalls-everyone btto-penultimate-loss-one-dupack btto-occurs-repeatedly-small-n bhto-full-window-loss \
+  bhto-lucky-flow-and-block-duration prin-window-rule prin-last-three-high prin-switch-off-is-baseline testbed-baseline-950
 LINUX_CLAIMS_proboscis := $(addprefix prob-,window-map window-lost timer-order trace-burst trace-elephant)
 LINUX_FIGURES_trim := 2 6 8 9 12 13 14 table-1 table-2
 LINUX_CLAIMS_trim := $(addprefix trim-,fig4-timeouts fig4-stall-times fig4-inherited-window fig4-small-rto fig7-no-loss fig7-completion fig7-throughput \

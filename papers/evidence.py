@@ -38,6 +38,7 @@ PAGES: dict[str, list[tuple[str, str]]] = {
     "coexistence/throughput-and-load.md": [("coexistence", "aggregate"), ("coexistence", "by_load")],
     "incast-prin/tail-fragments.md": [("incast-prin", "fragments")],
     "proboscis/variation.md": [("proboscis", "variation")],
+    "testbeds.md": [("trim", "testbed"), ("incast-prin", "testbed")],
     "linux-beside-ns2.md": [("trim", "trains"), ("dctcp", "queries")],
     "on-linux.md": [("proboscis", "background"), ("incast-prin", "reordered"), ("trim", "offloaded"), ("trim", "inherited")],
 }

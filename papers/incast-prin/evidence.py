@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evidence_table import mean_text
+from evidence_table import mean_text, verdicts
 
 from . import measure
 
@@ -106,3 +106,31 @@ def reordered(run: Run, linux: Run) -> Rows:
 def goodput(blocks: Any) -> float:
     """Payload of blocks over 1 Gbps, in the time that they took."""
     return float(blocks["bytes"].sum()) * 8 / float(blocks["qct_ns"].sum())
+
+
+#: Linux 2.6.18 has no TCP small queues; recovery is that of NewReno, as in the document.
+LINUX_HOSTS = [
+    'transport.stack="linux"',
+    'transport.host="bare"',
+    "transport.tsq=false",
+    'transport.recovery="newreno"',
+    'transport.ssthresh-from="cwnd"',
+]
+TESTBED = [
+    "testbed-baseline-950",
+    "newreno-poor-above-three",
+    "newreno-64kb-90-to-20",
+    "prin-about-90",
+    "prin-slower-with-one-sender",
+    "newreno-one-timeout-per-block",
+    "prin-timeouts-near-zero",
+    "udp-prin-about-80",
+    "udp-newreno-range",
+    "udp-timeouts",
+    "multihop-prin-stable",
+]
+
+
+def testbed(run: Run) -> Rows:
+    """Claims on the testbed (Figs. 17 to 23) with the stack of Linux."""
+    return verdicts(run, TESTBED, ["fig17.toml", "fig19.toml", "fig22.toml", "testbed-baseline.toml"], LINUX_HOSTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from evidence_table import CONGESTION_CONTROLS, STACKS, mean_text
+from evidence_table import CONGESTION_CONTROLS, STACKS, mean_text, verdicts
 
 if TYPE_CHECKING:
     from evidence_table import Rows
@@ -114,3 +114,22 @@ def inherited(run: Run, linux: Run) -> Rows:
                 cells.append(mean_text(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
             rows.append([name, cc, *cells])
     return rows
+
+
+#: Hosts of the document's time have no small queues (Linux 3.6) and no RACK.
+LINUX_HOSTS = ['transport.stack="linux"', 'transport.host="bare"', "transport.tsq=false", 'transport.recovery="sack"']
+
+
+def testbed(run: Run) -> Rows:
+    """Claims on the testbed (Figs. 13 and 14) with the stack of Linux."""
+    claims = [
+        "13-loss-based-limit",
+        "13-no-loss",
+        "13-aql-smallest",
+        "13-goodput",
+        "13h-goodput-100mbps",
+        "14a-arct",
+        "14b-99pct-25ms",
+        "14b-best",
+    ]
+    return verdicts(run, [f"trim-fig{name}" for name in claims], ["fig13.toml", "fig14a.toml", "fig14b.toml"], LINUX_HOSTS)

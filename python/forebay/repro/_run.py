@@ -112,7 +112,7 @@ class Run:
         self.units: list[Unit] = []
         #: Their results.
         self.results: dict[Request, Result] = {}
-        self._simulator = simulator
+        self.simulator = simulator
 
     def pick(self, quick: T, full: T, document: T | None = None, *, of: str = "") -> T:
         """Return one of the values for a quick, a full and a document-scale reproduction.
@@ -191,7 +191,7 @@ class Run:
     def _submit(self, file: str, sets: dict[str, Any], seeds: int) -> Result:
         request = self.request(file, sets, seeds)
         number = self._seeds(seeds)
-        runs = self._simulator.submit(request.scenario, request.sets, number)
+        runs = self.simulator.submit(request.scenario, request.sets, number)
         units = [Unit(request.scenario, request.sets, seed, runs) for seed in range(1, number + 1)]
         self.units += units
         result = Result(runs, units)
@@ -202,4 +202,4 @@ class Run:
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
         """Return the output of `forebay compare --worlds model --models --format json` for a scenario."""
         words = [f"{key}={_toml.value(value, key)}" for key, value in (sets or {}).items()]
-        return json.loads(self._simulator.model((self.folder / file).resolve(), words))
+        return json.loads(self.simulator.model((self.folder / file).resolve(), words))

@@ -34,7 +34,7 @@ REFUSED = "not in this world"
 TURNING = 5
 MANY_SEEDS = 30
 #: Packet hops up to which the additional seeds of a claim run at the default scale; `--scale document` has no limit. Our choice:
-#: about ten minutes of one core.
+#: about three minutes of one core.
 MOST_HOPS = 3e9
 #: All verdicts. The first two count as reproduced, the next two do not, and the others leave the claim open.
 STATUSES = (STATED, NAMED, AFTERWARDS, NOT, UNDECIDED, BROKEN, REFUSED)
