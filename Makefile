@@ -208,8 +208,9 @@ REPRO := $(VENV)/bin/python -m forebay.repro all --cache $(TARGET)/repro/cache
 repro: installed ## test every claim of the papers with few seeds, and compare the verdicts with papers/quick.csv
 	$(UNCHANGED) repro $(PACKAGE) papers tools/check-verdicts.sh -- tools/check-verdicts.sh $(REPRO) --quick
 
-repro-full: installed ## reproduce the papers in full (half an hour): renews papers/SCORECARD.md, writes target/repro/full/index.html
+repro-full: installed ## reproduce the papers in full (half an hour): renews papers/SCORECARD.md and FIGURES.md, writes target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
+	$(VENV)/bin/python papers/figures.py
 
 # Of every paper the figures that only a real stack settles, and of TRIM, which is built into the kernel, all that a guest can run (the rest:
 # papers/trim/in-linux.toml). No root; some of it takes hours at the scale of the scorecard.
@@ -218,6 +219,9 @@ LINUX_PAPERS ?= coexistence dctcp incast-prin proboscis trim
 LINUX_FIGURES_coexistence := 2 3 4 5 6
 LINUX_FIGURES_incast-prin := 17 18 19 21 22 23
 LINUX_FIGURES_proboscis := 7 9
+LINUX_CLAIMS_incast-prin := btto-stalls-everyone btto-penultimate-loss-one-dupack btto-occurs-repeatedly-small-n bhto-full-window-loss \
+  bhto-lucky-flow-and-block-duration prin-window-rule prin-last-three-high prin-switch-off-is-baseline testbed-baseline-950
+LINUX_CLAIMS_proboscis := $(addprefix prob-,window-map window-lost timer-order trace-burst trace-elephant)
 LINUX_FIGURES_trim := 2 6 8 9 12 13 14 table-1 table-2
 LINUX_CLAIMS_trim := $(addprefix trim-,fig4-timeouts fig4-stall-times fig4-inherited-window fig4-small-rto fig7-no-loss fig7-completion fig7-throughput \
   fig7-queue fig7-window fig7-probe-window table1-sd-order table1-total-order idle-detection-rto restart-underutilises l2dct-persistent)
@@ -226,6 +230,7 @@ repro-linux: installed ## reproduce figures of the papers in a Linux kernel as w
 	$(foreach paper,$(LINUX_PAPERS),$(VENV)/bin/python -m forebay.repro $(paper) $(LINUX_SCALE) --world linux \
 	  $(addprefix --figure ,$(LINUX_FIGURES_$(paper))) $(addprefix --claim ,$(LINUX_CLAIMS_$(paper))) --keep --scorecard papers/SCORECARD.md \
 	  --cache $(TARGET)/repro/cache --out $(TARGET)/repro/linux/$(paper) || exit 1;)
+	$(VENV)/bin/python papers/figures.py
 
 repro-document: installed ## reproduce the papers with all flows and seeds of their specifications (hours; continues after an interrupt)
 	$(REPRO) --scale document --out $(TARGET)/repro/document

@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     session = Session(simulator, scale=scale)
     elsewhere = None
     if args.world != _worlds.OWN:
-        elsewhere = Session(made(args.world), scale=scale)
+        elsewhere = Session(made(args.world), scale=scale, more_seeds=False)
     # Named claims and figures only, and with a figure the claims that it illustrates.
     claims = None
     if args.claim or args.figure:

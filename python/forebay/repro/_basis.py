@@ -30,6 +30,8 @@ class Basis:
     flows: int | None = None
     #: Retransmission timeouts, those of SYNs included, by variant.
     timeouts: dict[str, int] = field(default_factory=dict)
+    #: Packets that ports dropped or links lost; `None`: not counted.
+    losses: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,31 @@ def taken() -> Basis:
     return Basis(units)
 
 
-def counted(units: Iterable[Unit]) -> Basis:
-    """Count messages and timeouts of runs."""
+def counted(units: Iterable[Unit], *, losses: bool = False) -> Basis:
+    """Count messages and timeouts of runs, and their lost packets if the claim is on those."""
     every, flows, timeouts = tuple(units), 0, dict[str, int]()
     for unit in every:
         for variant, messages, expired in unit.runs.counts(unit.index):
             flows += messages
             timeouts[variant] = timeouts.get(variant, 0) + expired
-    return Basis(every, flows, timeouts)
+    return Basis(every, flows, timeouts, _lost(every) if losses else None)
+
+
+#: Columns of `ports` with lost packets.
+LOST = ("dropped_overflow", "dropped_shared", "dropped_early", "lost_down", "corrupted")
+
+
+def _lost(units: tuple[Unit, ...]) -> int:
+    by: dict[int, list[Unit]] = {}
+    for u in units:
+        by.setdefault(id(u.runs), []).append(u)
+    total = 0
+    for of_one in by.values():
+        ports = of_one[0].runs.table("ports", ["run", *LOST])
+        if len(ports):
+            ports = ports.where(run=[u.index for u in of_one])
+            total += sum(int(ports[c].sum()) for c in LOST)
+    return total
 
 
 #: For more variants than this only the sum is shown.
@@ -96,6 +115,8 @@ def text(basis: Basis | None, scales: Iterable[Scale] = ()) -> str:
         if total and 1 < len(basis.timeouts) <= _MANY:
             told += " (" + ", ".join(f"{v} {n}" for v, n in basis.timeouts.items()) + ")"
         parts.append(told)
+        if basis.losses is not None:
+            parts.append(f"{basis.losses} lost packet{'' if basis.losses == 1 else 's'}")
     parts += [str(s) for s in scales if s.run != s.document]
     return "; ".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,20 @@ class Claim:
     why: str
     #: True for a main claim of the document.
     headline: bool
+
+    @property
+    def on_timeouts(self) -> bool:
+        """True if its words are on timeouts."""
+        return "timeout" in f"{self.metric} {self.statement}".lower()
+
+    @property
+    def on_losses(self) -> bool:
+        """True if its words are on lost packets."""
+        return bool(_LOSSES.search(f"{self.metric} {self.statement}".lower()))
+
+
+#: Lost packets; drop-tail is a queue.
+_LOSSES = re.compile(r"\b(?:loss|losses|lost|drops?(?!-?tail)|dropped)\b")
 
 
 def read(path: Path) -> dict[str, Claim]:

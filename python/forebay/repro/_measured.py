@@ -41,8 +41,6 @@ class Measured:
     reading: Reading | None = None
     #: Conditions of the claims file, each with true if it holds. All of them must.
     checks: dict[str, bool] = field(default_factory=dict)
-    #: The samples of each seed that `value` averages; `None` if it was not made by :meth:`over`.
-    samples: Any = None
     #: Underlying runs. Default: the runs accessed since the previous measurement.
     basis: _basis.Basis | None = None
 
@@ -65,21 +63,4 @@ class Measured:
             return interval(s)
 
         value, low, high = walk(samples)
-        return cls(value, low, high, max(sizes, default=0), note, reading, dict(checks or {}), samples)
-
-    def of_seed(self, seed: int) -> Measured | None:
-        """Return what one seed alone measures; `None` if the samples are not one for each seed."""
-
-        def walk(s: Any) -> Any:
-            if isinstance(s, dict):
-                return {k: walk(v) for k, v in s.items()}
-            if len(s) != self.n:
-                raise IndexError
-            return float(s[seed])
-
-        if self.samples is None or not self.n:
-            return None
-        try:
-            return Measured(walk(self.samples), n=1, checks=dict(self.checks), basis=self.basis)
-        except IndexError:
-            return None
+        return cls(value, low, high, max(sizes, default=0), note, reading, dict(checks or {}))

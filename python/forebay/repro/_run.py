@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -26,6 +27,15 @@ T = TypeVar("T")
 #: specification, which take hours.
 Scale = Literal["quick", "full", "document"]
 SCALES: tuple[Scale, ...] = ("quick", "full", "document")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A scenario with its overrides and its number of seeds."""
+
+    scenario: Path
+    sets: tuple[str, ...]
+    seeds: int
 
 
 class Result(Tables[Table]):
@@ -65,6 +75,10 @@ class Result(Tables[Table]):
         """Number of seeds."""
         return len(self._units)
 
+    def counts(self, seed: int) -> list[tuple[str, int, int]]:
+        """For each variant of a seed its name, its messages, and its timeouts, those of SYNs included."""
+        return self._runs.counts(self._units[seed].index)
+
     def per_run(self, measure: Callable[[Table], T], table: str = "flows", **where: Any) -> list[T]:
         """`measure` of the rows of each seed that fulfil `where` (:meth:`Table.where`), in order of the seeds."""
         rows = self.table(table).where(**where) if len(self.table(table)) else self.table(table)
@@ -82,18 +96,23 @@ class Run:
         Simulator of the scenarios.
     scale
         How much is run: one of :data:`SCALES`.
+    least_seeds
+        Least number of seeds of a point that has more than one.
     """
 
-    def __init__(self, folder: Path, simulator: Simulator, *, scale: Scale = "full") -> None:
+    def __init__(self, folder: Path, simulator: Simulator, *, scale: Scale = "full", least_seeds: int = 0) -> None:
         self.folder = folder
         self.scale = scale
+        self.least_seeds = least_seeds
         #: True for few seeds and short runs.
         self.quick = scale == "quick"
         #: Chosen values of numbers in the specification.
         self.scales: dict[_basis.Scale, None] = {}
         #: Scenarios requested so far.
         self.units: list[Unit] = []
-        self._simulator = simulator
+        #: Their results.
+        self.results: dict[Request, Result] = {}
+        self.simulator = simulator
 
     def pick(self, quick: T, full: T, document: T | None = None, *, of: str = "") -> T:
         """Return one of the values for a quick, a full and a document-scale reproduction.
@@ -106,7 +125,8 @@ class Run:
         if of:
             if not isinstance(picked, (int, float)) or not isinstance(whole, (int, float)):
                 raise TypeError(f"pick(of={of!r}) counts something: it needs numbers, not {picked!r}")
-            self.scales[_basis.Scale(of, picked, whole)] = None
+            ran = self._seeds(int(picked)) if of == "seeds" else picked
+            self.scales[_basis.Scale(of, ran, whole if ran == picked else max(ran, whole))] = None
         return picked
 
     @overload
@@ -157,17 +177,29 @@ class Run:
         assert points is not None
         return [(dict(p), self._submit(file, {**(sets or {}), **p}, seeds)) for p in points]
 
-    def _submit(self, file: str, sets: dict[str, Any], seeds: int) -> Result:
+    def request(self, file: str, sets: Mapping[str, Any], seeds: int) -> Request:
+        """Identify a scenario beside `paper.py`, with its overrides and seeds."""
         path = (self.folder / file).resolve()
         if not path.is_file():
             raise FileNotFoundError(f"no scenario {path}")
-        words = tuple(f"{key}={_toml.value(value, key)}" for key, value in sets.items())
-        runs = self._simulator.submit(path, words, seeds)
-        units = [Unit(path, words, seed, runs) for seed in range(1, seeds + 1)]
+        return Request(path, tuple(f"{key}={_toml.value(value, key)}" for key, value in sets.items()), seeds)
+
+    def _seeds(self, seeds: int) -> int:
+        """Return the seeds of a point. A single run is a trace or a calculation, which more seeds do not repeat."""
+        return max(seeds, self.least_seeds) if seeds > 1 else seeds
+
+    def _submit(self, file: str, sets: dict[str, Any], seeds: int) -> Result:
+        request = self.request(file, sets, seeds)
+        number = self._seeds(seeds)
+        runs = self.simulator.submit(request.scenario, request.sets, number)
+        units = [Unit(request.scenario, request.sets, seed, runs) for seed in range(1, number + 1)]
         self.units += units
-        return Result(runs, units)
+        result = Result(runs, units)
+        # By the seeds that the experiment requested, not by those that ran.
+        self.results[request] = result
+        return result
 
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
         """Return the output of `forebay compare --worlds model --models --format json` for a scenario."""
         words = [f"{key}={_toml.value(value, key)}" for key, value in (sets or {}).items()]
-        return json.loads(self._simulator.model((self.folder / file).resolve(), words))
+        return json.loads(self.simulator.model((self.folder / file).resolve(), words))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _basis
-from ._session import AFTERWARDS, BROKEN, NAMED, NOT, REFUSED, STATED, UNDECIDED
+from ._session import AFTERWARDS, BROKEN, MANY_SEEDS, MOST_HOPS, NAMED, NOT, REFUSED, STATED, UNDECIDED
 
 if TYPE_CHECKING:
     from ._claims import Claim
@@ -214,21 +214,30 @@ def second_count(found: list[Entry], late: set[str]) -> str:
     )
 
 
-#: Fewer timeouts than this decide nothing.
+#: Fewer timeouts or losses than this decide nothing.
 FEW = 5
-#: Verdicts of one seed in this many that differ from the whole's ask for more seeds.
-TURNING = 5
 
 
 def few(v: Verdict) -> str:
-    """Say that a verdict rests on few timeouts, or that single seeds turn it; may be empty."""
+    """Say that a verdict rests on few timeouts or losses, or that single seeds turn it; may be empty."""
     told = []
     basis = v.measured[v.by].basis if v.measured else None
-    total = sum(basis.timeouts.values()) if basis is not None else 0
-    if "timeout" in f"{v.claim.metric} {v.claim.statement}" and 0 < total < FEW:
-        told.append(f"it rests on {total} timeout{'' if total == 1 else 's'}")
-    if v.seeds and v.turning * TURNING >= v.seeds:
+    if basis is not None:
+        timeouts, losses = sum(basis.timeouts.values()), basis.losses or 0
+        if v.claim.on_timeouts and 0 < timeouts < FEW:
+            told.append(f"it rests on {timeouts} timeout{'' if timeouts == 1 else 's'}")
+        if v.claim.on_losses and 0 < losses < FEW:
+            told.append(f"it rests on {losses} lost packet{'' if losses == 1 else 's'}")
+    if v.before is not None:
+        told.append(f"{v.before.turning} of {v.before.seeds} seeds alone gave another verdict")
+        told.append(f"judged on {v.seeds} seeds, of which {v.turning} give another one")
+        if v.before.good != v.good:
+            told.append(f"on {v.before.seeds} seeds it was: {MARK[v.before.status]}")
+    elif v.turns:
         told.append(f"{v.turning} of {v.seeds} seeds alone give another verdict")
+        if v.beyond:
+            hops = f"{v.beyond:.1g} packet hops, above the limit of {MOST_HOPS:.0g}"
+            told.append(f"not judged on {MANY_SEEDS} seeds, because the others need {hops}")
     return "; ".join(told)
 
 
@@ -349,8 +358,8 @@ def changes(outcome: Outcome) -> list[str]:
 
 
 def rests_on(v: Verdict, m: Measured) -> str:
-    """Flows, timeouts and scale of a measurement, and what the scale changes."""
-    text = _basis.text(m.basis, v.scales)
+    """Flows, timeouts and scale of a measurement, more seeds than the experiment has, and the effect of the scale."""
+    text = _basis.text(m.basis, v.scales) + (f"; judged on {v.seeds} seeds" if v.before is not None else "")
     return f"{text}. {v.scale_note}" if v.scale_note else text
 
 

@@ -8,18 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import _basis
+from . import _alone, _basis
 from ._measured import Measured
 from ._run import Run, Scale
 from ._simulate import RefusedError
 from ._values import UnjudgedError
-from ._verdict import EXACT, QUICK, Bands, Judgement, judge
+from ._verdict import EXACT, QUICK, Judgement, judge
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ._claims import Claim
     from ._paper import Paper
+    from ._run import Request, Result
     from ._simulate import Simulator, Unit
 
 STATED = "as stated"
@@ -29,6 +30,12 @@ NOT = "not reproduced"
 UNDECIDED = "not decided"
 BROKEN = "not evaluated"
 REFUSED = "not in this world"
+#: A verdict that one seed in this many turns, if it is judged alone, is judged on :data:`MANY_SEEDS`.
+TURNING = 5
+MANY_SEEDS = 30
+#: Packet hops up to which the additional seeds of a claim run at the default scale; `--scale document` has no limit. Our choice:
+#: about three minutes of one core.
+MOST_HOPS = 3e9
 #: All verdicts. The first two count as reproduced, the next two do not, and the others leave the claim open.
 STATUSES = (STATED, NAMED, AFTERWARDS, NOT, UNDECIDED, BROKEN, REFUSED)
 
@@ -59,11 +66,20 @@ class Verdict:
     #: Number of seeds, and of those that give another verdict if judged alone; zero where seeds are not distinguished.
     seeds: int = 0
     turning: int = 0
+    #: The verdict on fewer seeds, if single seeds turned it and it is judged on :data:`MANY_SEEDS`.
+    before: Verdict | None = None
+    #: Packet hops of the seeds that it lacks for that, if they are above :data:`MOST_HOPS`.
+    beyond: float = 0.0
 
     @property
     def good(self) -> bool:
         """True if it was reproduced: as stated, or under a reading named beforehand."""
         return self.status in (STATED, NAMED)
+
+    @property
+    def turns(self) -> bool:
+        """True if one seed in :data:`TURNING` gives another verdict."""
+        return self.seeds > 0 and self.turning * TURNING >= self.seeds
 
     @property
     def told(self) -> int:
@@ -124,6 +140,8 @@ class Simulated:
     units: dict[str, list[Unit]]
     #: Executed part of the specification's numbers of each experiment.
     scales: dict[str, list[_basis.Scale]]
+    #: Results of each experiment by request.
+    finished: dict[str, dict[Request, Result]] = field(default_factory=dict)
 
     @property
     def all_units(self) -> list[Unit]:
@@ -134,9 +152,11 @@ class Simulated:
 class Session:
     """Reproduces papers with one simulator."""
 
-    def __init__(self, simulator: Simulator, *, scale: Scale = "full") -> None:
+    def __init__(self, simulator: Simulator, *, scale: Scale = "full", more_seeds: bool = True) -> None:
         self.simulator = simulator
         self.scale: Scale = scale
+        #: Judge verdicts that single seeds turn on more seeds.
+        self.more_seeds = more_seeds and scale != "quick"
         self.quick = scale == "quick"
         self.bands = QUICK if self.quick else EXACT
 
@@ -161,9 +181,14 @@ class Session:
     ) -> tuple[Outcome, dict[str, Any]]:
         """Judge the claims by their simulations."""
         verdicts = [self.verdict(paper, c, found) for c in self._wanted(paper, claims)]
+        self._count_turning(paper, verdicts, found)
+        units = found.all_units
+        if self.more_seeds:
+            verdicts, more = self._with_more_seeds(paper, verdicts, found)
+            units = list(dict.fromkeys([*units, *more]))
         _one_reading_an_experiment(paper, verdicts)
-        outcome = Outcome(paper, verdicts, runs=len(found.all_units))
-        outcome.fingerprint = self._fingerprint(found.all_units)
+        outcome = Outcome(paper, verdicts, runs=len(units))
+        outcome.fingerprint = self._fingerprint(units)
         outcome.changed = {n: changed for n, units in found.units.items() if (changed := _changed(units))}
         for number in self.drawn(paper, figures):
             missing = [found.failures[u] for u in paper.figures[number].uses if u in found.failures]
@@ -178,12 +203,43 @@ class Session:
         """Choose the figures to draw among the requested ones (all, if `None`)."""
         return [n for n, f in paper.figures.items() if (figures is None or n in figures) and not (self.quick and f.full_only)]
 
-    def _experiments(self, paper: Paper, names: list[str]) -> Simulated:
+    def _count_turning(self, paper: Paper, verdicts: list[Verdict], found: Simulated) -> None:
+        """Judge every seed of every verdict alone."""
+        alone = _alone.Alone(paper, self.simulator, self.scale, found.finished)
+        for v in verdicts:
+            if v.measured:
+                v.seeds, v.turning = alone.turning(v, self.bands)
+
+    def _with_more_seeds(self, paper: Paper, verdicts: list[Verdict], found: Simulated) -> tuple[list[Verdict], list[Unit]]:
+        """Judge the claims whose verdict single seeds turn on :data:`MANY_SEEDS`; returns all verdicts, and these runs."""
+        names: dict[str, None] = {}
+        again: set[str] = set()
+        for v in verdicts:
+            if not v.turns or v.seeds >= MANY_SEEDS:
+                continue
+            uses = paper.judges[v.claim.id].uses
+            hops = sum(_hops_to_come(found.units[name]) for name in uses)
+            if hops > MOST_HOPS and self.scale != "document":
+                v.beyond = hops
+                continue
+            again.add(v.claim.id)
+            names |= dict.fromkeys(uses)
+        if not again:
+            return verdicts, []
+        more = self._experiments(paper, list(names), MANY_SEEDS)
+        judged = {name: self.verdict(paper, name, more) for name in again}
+        self._count_turning(paper, list(judged.values()), more)
+        for v in verdicts:
+            if v.claim.id in judged:
+                judged[v.claim.id].before = v
+        return [judged.get(v.claim.id, v) for v in verdicts], more.all_units
+
+    def _experiments(self, paper: Paper, names: list[str], least_seeds: int = 0) -> Simulated:
         """All at once: they wait for simulations, not for each other."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
         refused: set[str] = set()
-        runs = {name: Run(paper.folder, self.simulator, scale=self.scale) for name in names}
+        runs = {name: Run(paper.folder, self.simulator, scale=self.scale, least_seeds=least_seeds) for name in names}
         if not names:
             return Simulated(results, failures, refused, {}, {})
         with ThreadPoolExecutor(len(names), thread_name_prefix="experiment") as threads:
@@ -199,7 +255,14 @@ class Session:
                 except Exception as e:
                     failures[name] = f"experiment {name}: {_told(e)}"
         good = [n for n in names if n not in failures]
-        return Simulated(results, failures, refused, {n: runs[n].units for n in good}, {n: list(runs[n].scales) for n in good})
+        return Simulated(
+            results,
+            failures,
+            refused,
+            {n: runs[n].units for n in good},
+            {n: list(runs[n].scales) for n in good},
+            {n: runs[n].results for n in good},
+        )
 
     def _fingerprint(self, units: list[Unit]) -> str:
         """Hash of scenarios, overrides, seeds and trajectories: equal for every build with the same results."""
@@ -228,7 +291,7 @@ class Session:
                 )
             measured.sort(key=_kind)
             judged = [judge(claim, m, self.bands) for m in measured]
-            self._count(measured, [u for e in found.uses for u in simulated.units[e]])
+            self._count(claim, measured, [u for e in found.uses for u in simulated.units[e]])
         except Exception as e:
             return Verdict(claim, BROKEN, explanation=found.explanation, error=_told(e))
         by = next((i for i, j in enumerate(judged) if j.holds), 0)
@@ -239,7 +302,6 @@ class Session:
         scales = list(dict.fromkeys(s for e in found.uses for s in simulated.scales[e]))
         below = {e for e in found.uses for s in simulated.scales[e] if s.run != s.document}
         note = " ".join(dict.fromkeys(paper.scale_notes[e] for e in found.uses if e in below and e in paper.scale_notes))
-        seeds, turning = _turning(claim, measured[by], judged[by], self.bands)
         return Verdict(
             claim,
             status,
@@ -250,24 +312,22 @@ class Session:
             wide=wide,
             scales=scales,
             scale_note=note,
-            seeds=seeds,
-            turning=turning,
         )
 
-    def _count(self, measured: list[Measured], units: list[Unit]) -> None:
+    def _count(self, claim: Claim, measured: list[Measured], units: list[Unit]) -> None:
         """Count the basis of each measurement: all runs of the claim's experiments if it recorded none."""
         everything = tuple(dict.fromkeys(units))
         for m in measured:
             if m.basis is not None and m.basis.flows is None:
-                m.basis = _basis.counted(m.basis.units or everything)
+                m.basis = _basis.counted(m.basis.units or everything, losses=claim.on_losses)
 
 
-def _turning(claim: Claim, m: Measured, whole: Judgement, bands: Bands) -> tuple[int, int]:
-    """Count the seeds, and those that give another verdict if judged alone."""
-    alone = [m.of_seed(i) for i in range(m.n or 0)]
-    if len(alone) < 2 or None in alone:
-        return 0, 0
-    return len(alone), sum(judge(claim, one, bands).holds != whole.holds for one in alone if one is not None)
+def _hops_to_come(units: list[Unit]) -> float:
+    """Estimate the packet hops of the seeds that an experiment lacks for :data:`MANY_SEEDS`."""
+    hops: dict[int, list[int]] = {}
+    for u in units:
+        hops.setdefault(id(u.runs), []).append(sum(r["packet_hops"] for r in u.runs.manifest(u.index)["runs"]))
+    return sum(sum(h) / len(h) * max(0, MANY_SEEDS - len(h)) for h in hops.values() if len(h) > 1)
 
 
 def _changed(units: list[Unit]) -> dict[str, Any]:

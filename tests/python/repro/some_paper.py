@@ -15,11 +15,12 @@ from forebay.repro import RunError, Table
 class FakeRuns:
     """One flow for each seed, whose completion time is what `--set fct=` says, plus the seed; as many timeouts as the seed."""
 
-    def __init__(self, sets: Sequence[str], seeds: int) -> None:
+    def __init__(self, sets: Sequence[str], seeds: int, hops: int = 0) -> None:
         self.variants = ["v"]
         self.changed: dict[str, Any] = {}
         self._sets = sets
         self._seeds = seeds
+        self._hops = hops
 
     def wait(self) -> None:
         if "refuse=true" in self._sets:
@@ -37,7 +38,11 @@ class FakeRuns:
 
     def manifest(self, run: int) -> dict[str, Any]:
         self.wait()
-        return {"runs": [{"variant": "v", "seed": run + 1}], "fingerprint": f"{run + 1}", "scenario": {"variants": []}}
+        return {
+            "runs": [{"variant": "v", "seed": run + 1, "packet_hops": self._hops}],
+            "fingerprint": f"{run + 1}",
+            "scenario": {"variants": []},
+        }
 
     def counts(self, run: int) -> list[tuple[str, int, int]]:
         self.wait()
@@ -48,9 +53,11 @@ class Fake:
     """Answers at once."""
 
     version = "fake 1"
+    #: Packet hops of a run: so many that no claim is judged on more seeds.
+    hops = 10**12
 
     def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> FakeRuns:
-        return FakeRuns(sets, seeds)
+        return FakeRuns(sets, seeds, self.hops)
 
     def model(self, scenario: Path, sets: Sequence[str]) -> str:
         return json.dumps({"model": scenario.name, "sets": list(sets)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import platform
 import re
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import forebay as fb
-from forebay.repro import _column, _decides, _paper
+from forebay.repro import _column, _decides, _paper, _scorecard
 from forebay.repro._session import BROKEN, STATUSES, Session
 from forebay.repro._simulate import Package
 
@@ -30,7 +31,7 @@ def test_every_claim_is_measured(folder: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted(f for p in PAPERS for f in p.glob("*.toml")), ids=lambda f: f"{f.parent.name}/{f.name}")
 def test_scenario_files(file: Path) -> None:
-    if file.name not in ("claims.toml", "expected.toml", "in-linux.toml", "opinions.toml"):
+    if file.name not in ("claims.toml", "expected.toml", "figures.toml", "in-linux.toml", "opinions.toml"):
         fb.Scenario.load(file).check()
 
 
@@ -45,16 +46,47 @@ def test_the_scorecard_is_of_these_claims() -> None:
     assert [name for name, _ in rows] == [name for _, name in claims]
     assert "BROKEN" not in {verdict for _, verdict in rows}
     assert "Unexplained" not in card
-    readme = (PAPERS[0].parent.parent / "README.md").read_text()
-    told = re.search(r"\d+ of \d+ headline claims", readme)
-    total = re.search(r"headline (\d+) of (\d+)", card)
-    assert told
-    assert total
-    assert told[0] == f"{total[1]} of {total[2]} headline claims"
     with (PAPERS[0].parent / "quick.csv").open() as file:
         quick = list(csv.DictReader(file))
     assert [(row["paper"], row["claim"]) for row in quick] == claims
     assert {row["verdict"] for row in quick} <= set(STATUSES) - {BROKEN}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs/concepts/accuracy.md", "papers/README.md"])
+def test_headline_counts_are_those_of_the_scorecard(page: str) -> None:
+    """With the corrections of set-ups that were found after a failure, and without them."""
+    root = PAPERS[0].parent.parent
+    card, text = (root / "papers" / "SCORECARD.md").read_text(), (root / page).read_text()
+    counts = re.findall(r"headline (\d+) of (\d+)", card)[:2]
+    assert len(counts) == 2
+    (held, of), (without, _) = counts
+    assert re.findall(r"\b(\d+) of (\d+) (?:headline claims|on the present scorecard)", text) == [(held, of)]
+    assert re.search(rf"\b{without} without the corrections", " ".join(text.split()))
+
+
+def test_figures_have_claims_with_verdicts_and_judges() -> None:
+    """`python papers/figures.py` renews the page; it refuses a figure with neither claims nor the reason for none."""
+    papers = PAPERS[0].parent
+    spec = importlib.util.spec_from_file_location("figures", papers / "figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    figures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(figures)
+    assert (papers / "FIGURES.md").read_text() == figures.page((papers / "SCORECARD.md").read_text())
+    assert figures.named("Figs. 10-12; Fig. 13(c)-(e) and 13(g); Table II; 2 of 3") == {"10", "11", "12", "13", "table-2"}
+
+
+def test_verdicts_on_few_events_say_so() -> None:
+    """Of a claim on timeouts or losses, the scorecard has a remark if its runs have one to four of them."""
+    card = _column.strip((PAPERS[0].parent / "SCORECARD.md").read_text(), "linux")
+    for folder in PAPERS:
+        for name, claim in _paper.load(folder).claims.items():
+            row = re.search(rf"^\| (?:\*\*)?{name}(?:\*\*)? \| .*$", card, re.MULTILINE)
+            assert row, name
+            for unit, of_claim in (("timeout", claim.on_timeouts), ("lost packet", claim.on_losses)):
+                count = re.search(rf"; (\d+) {unit}s?\b", row[0])
+                if of_claim and count and 0 < int(count[1]) < _scorecard.FEW:
+                    assert re.search(rf"^\* `{name}`: .*\b{count[1]} {unit}", card, re.MULTILINE), name
 
 
 def test_linux_column_matches_runs() -> None:
@@ -80,9 +112,9 @@ def test_linux_column_matches_runs() -> None:
         assert all(f"* {c.reason} (" in page for c in classes), "in-linux.toml is newer than the page"
 
 
-def test_every_claim_of_trim_has_a_verdict_of_linux_or_a_reason() -> None:
-    """TRIM is built into the kernel, so nothing of its document is left out without a reason."""
-    paper = _paper.load(PAPERS[0].parent / "trim")
+@pytest.mark.parametrize("folder", PAPERS, ids=lambda p: p.name)
+def test_every_claim_has_a_verdict_of_linux_or_a_reason(folder: Path) -> None:
+    paper = _paper.load(folder)
     named = {name for c in _column.not_run(paper, "linux") for name in c.claims}
     assert set(_column.read(paper.folder, "linux")) | named == {name for name, judge in paper.judges.items() if judge.uses}
 

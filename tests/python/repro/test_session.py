@@ -16,13 +16,13 @@ from forebay.repro import (
     Measured,
     Reading,
     RunError,
+    Table,
     _basis,
     _decides,
     _draw,
     _gallery,
     _paper,
     _scorecard,
-    _session,
     _simulate,
     _verdict,
 )
@@ -366,7 +366,7 @@ def test_what_a_measurement_rests_on(folder: Path, fake: some_paper.Fake) -> Non
 
 
 def test_the_scale_of_the_document(folder: Path, fake: some_paper.Fake) -> None:
-    outcome, _ = Session(fake, scale="document").evaluate(_paper.load(folder))
+    outcome, _ = Session(fake, scale="document", more_seeds=False).evaluate(_paper.load(folder))
     v = outcome.verdicts[0]
     assert v.measured[0].n == 5
     assert _scorecard.rests_on(v, v.measured[0]) == "5 flows; 15 timeouts", "nothing is below the specification's numbers"
@@ -379,15 +379,91 @@ def test_scale_effect_is_noted(folder: Path, fake: some_paper.Fake) -> None:
     assert of == {"quick": "Queues are short.", "full": "Queues are short.", "document": ""}
 
 
-def test_seeds_that_turn_a_verdict() -> None:
-    claim = Claim("c", "", "timeouts fall", "bound", "timeouts", "", {"op": "<", "value": 3.0}, {"type": "none"}, "", True)
-    m = Measured.over([1.0, 1.0, 1.0, 4.0, 4.0])
-    m.basis = _basis.Basis((), 5, {"v": 2})
-    whole = _verdict.judge(claim, m, _verdict.EXACT)
-    assert whole.holds
-    assert _session._turning(claim, m, whole, _verdict.EXACT) == (5, 2)
-    v = Verdict(claim, STATED, [m], [whole], seeds=5, turning=2)
-    assert _scorecard.few(v) == "it rests on 2 timeouts; 2 of 5 seeds alone give another verdict"
-    assert _scorecard.few(Verdict(claim, STATED, [m], [whole], seeds=5, turning=0)) == "it rests on 2 timeouts"
-    ragged = Measured.over({"a": [1.0, 2.0], "b": [1.0]})
-    assert _session._turning(claim, ragged, whole, _verdict.EXACT) == (0, 0)
+def test_seeds_that_turn_a_verdict(folder: Path, fake: some_paper.Fake) -> None:
+    """Seeds measure 11, 12, 13, ...; the claim holds within 0.5 of 12, so on three seeds, and on the second alone."""
+    v, named, wrong, _ = evaluate(folder, fake)[0].verdicts
+    assert [(x.seeds, x.turning) for x in (v, named, wrong)] == [(3, 2), (3, 2), (3, 0)]
+    assert v.status == STATED
+    assert _scorecard.few(v) == (
+        "2 of 3 seeds alone give another verdict; not judged on 30 seeds, because the others need 3e+13 packet hops, above the"
+        " limit of 3e+09"
+    )
+    assert _scorecard.few(wrong) == ""
+
+
+def test_turned_verdict_judged_on_thirty_seeds(folder: Path, fake: some_paper.Fake) -> None:
+    fake.hops = 1
+    outcome, _ = evaluate(folder, fake)
+    v = outcome.verdicts[0]
+    assert (v.status, v.measured[0].value, v.seeds, v.turning) == (NOT, 25.5, 30, 1)
+    assert v.before is not None
+    assert (v.before.status, v.before.seeds) == (STATED, 3)
+    assert _scorecard.few(v) == (
+        "2 of 3 seeds alone gave another verdict; judged on 30 seeds, of which 1 give another one; on 3 seeds it was: yes"
+    )
+    assert _scorecard.rests_on(v, v.measured[0]) == "30 flows; 465 timeouts; judged on 30 seeds"
+    assert [x.status for x in outcome.verdicts] == [NOT, NOT, NOT, BROKEN], "the reading, too"
+    assert f"* `c-number`: {_scorecard.few(v)}." in _scorecard.markdown([outcome], "the command", "fake 1", scale="full")
+    # Both experiments run the first of two points; what ran before is counted once.
+    assert outcome.runs == 2 * 30
+    quick = evaluate(folder, fake, quick=True)[0].verdicts[0]
+    assert (quick.before, quick.turns) == (None, True)
+    there, _ = Session(fake, more_seeds=False).evaluate(_paper.load(folder))
+    assert there.verdicts[0].before is None
+
+
+def test_no_limit_at_document_scale(folder: Path, fake: some_paper.Fake) -> None:
+    v = Session(fake, scale="document").evaluate(_paper.load(folder))[0].verdicts[1]
+    assert v.before is not None
+    assert (v.before.seeds, v.seeds) == (3, 30)
+
+
+def test_claim_that_needs_several_seeds(folder: Path, fake: some_paper.Fake) -> None:
+    claim_of(folder, 'return Measured.over(fcts(x["one"]))', 'a, b, c = fcts(x["one"])\n    return Measured(b)')
+    v = evaluate(folder, fake)[0].verdicts[0]
+    assert (v.status, v.seeds, v.turning) == (STATED, 0, 0)
+
+
+def test_single_runs_are_not_repeated(folder: Path, fake: some_paper.Fake) -> None:
+    run = Run(folder, fake, least_seeds=30)
+    assert [run("fig.toml", {"fct": 1}, seeds=n).seeds for n in (1, 2, 50)] == [1, 30, 50]
+
+
+@pytest.mark.parametrize(
+    ("words", "basis", "told"),
+    [
+        ("timeouts fall", _basis.Basis((), 5, {"v": 2}), "it rests on 2 timeouts"),
+        ("timeouts fall", _basis.Basis((), 5, {"v": 3, "w": 2}), ""),
+        ("goodput rises", _basis.Basis((), 5, {"v": 2}), ""),
+        ("few packets are lost", _basis.Basis((), 5, {}, 1), "it rests on 1 lost packet"),
+        ("drop-tail queues are longer", _basis.Basis((), 5, {}, 1), ""),
+    ],
+)
+def test_verdict_on_few_events_says_so(words: str, basis: _basis.Basis, told: str) -> None:
+    claim = Claim("c", "", words, "bound", "mean", "", {"op": "<", "value": 3.0}, {"type": "none"}, "", True)
+    m = Measured(1.0)
+    m.basis = basis
+    assert _scorecard.few(Verdict(claim, STATED, [m], [_verdict.judge(claim, m, _verdict.EXACT)])) == told
+
+
+def test_losses_are_counted_for_claims_on_losses(folder: Path, fake: some_paper.Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each seed has a port that drops as many packets as the seed, and a link that loses one."""
+    table = some_paper.FakeRuns.table
+
+    def with_ports(self: some_paper.FakeRuns, name: str, columns: Sequence[str] | None) -> Table:
+        if name != "ports":
+            return table(self, name, columns)
+        run = table(self, "flows", ["run"])["run"]
+        lost = {c: run + 1 if c == "dropped_overflow" else run * 0 + (c == "corrupted") for c in _basis.LOST}
+        return Table({"run": run, **lost})
+
+    monkeypatch.setattr(some_paper.FakeRuns, "table", with_ports)
+    (folder / "claims.toml").write_text(
+        (folder / "claims.toml").read_text().replace("It is 12.", "It loses 12 packets by drops.")
+    )
+    v, other, *_ = evaluate(folder, fake)[0].verdicts
+    assert v.measured[0].basis is not None
+    assert v.measured[0].basis.losses == 1 + 2 + 3 + 3
+    assert "6 timeouts; 9 lost packets" in _scorecard.rests_on(v, v.measured[0])
+    assert other.measured[0].basis is not None
+    assert other.measured[0].basis.losses is None
