@@ -128,10 +128,14 @@ fn installation(a: &Advice) -> Option<Section> {
             ("open connections", s.open.clone()),
         ];
         let filled = all.into_iter().filter(|(_, text)| !text.is_empty());
-        let row = |(what, text): (&str, String)| [s.place.as_str(), what, &text.replace('`', "\"")].map(GridCell::text).to_vec();
+        let row = |(what, text): (&str, String)| {
+            let text = text.replace('`', "\"");
+            let (command, words) = if matches!(what, "run" | "undo") { (text.as_str(), "") } else { ("", text.as_str()) };
+            [s.place.as_str(), what, command, words].map(GridCell::text).to_vec()
+        };
         filled.map(row).collect::<Vec<_>>()
     });
-    let heads = ["where", "step", "command or setting"].map(String::from).to_vec();
+    let heads = ["where", "step", "command", "setting or effect"].map(String::from).to_vec();
     let grid = Grid { heads, rows: rows.collect() };
     Some(section("how", "Installation", "Replace PORT, SUBNET, DEVICE and CGROUP by your own.", grid))
 }

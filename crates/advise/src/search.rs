@@ -20,7 +20,7 @@ use crate::trial::Trial;
 use crate::values::inline;
 use forebay_runner::sweep::{Session, UnitStore};
 use forebay_scenario::{Goal, Objective, Resolved};
-use forebay_types::WorkloadId;
+use forebay_types::{Time, WorkloadId};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -64,6 +64,8 @@ pub struct Advice {
     pub dropped: Vec<(String, String)>,
     /// Stack of the first transport.
     pub stack: String,
+    /// Duration of the runs and the minimum RTO, if no timeout can end within the runs.
+    pub too_short: Option<(String, String)>,
     /// Folder of the results.
     pub dir: PathBuf,
     /// Number of the class to improve.
@@ -179,6 +181,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         entries,
         dropped: trial.dropped,
         stack: stack(&variant.echo["transport"]),
+        too_short: too_short(&variant.echo),
         dir,
         own,
         runs: (counts.total, counts.found),
@@ -205,6 +208,15 @@ fn objective(request: &Request, resolved: &Resolved) -> Result<(Objective, usize
         return Err(AdviseError::Usage(text));
     }
     Ok((objective, class))
+}
+
+/// Duration and minimum RTO of a scenario whose runs are not longer than the minimum RTO: a message that waits for it ends with the run.
+fn too_short(echo: &serde_json::Value) -> Option<(String, String)> {
+    let transport = &echo["transport"];
+    let least = transport["rto-min"].as_str().or(transport["group"][0]["rto-min"].as_str())?;
+    let duration = echo["duration"].as_str()?;
+    let time = |text: &str| text.parse::<Time>().ok();
+    (time(duration)? <= time(least)?).then(|| (duration.to_owned(), least.to_owned()))
 }
 
 /// Stack of the first transport.

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 pub fn recommendation(a: &Advice) -> Vec<String> {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
     let mut out = vec![format!("Do this: {}{}.", best.name, exceptions(a, best))];
+    out.extend(lower_bounds(a));
     out.extend(a.at_once.and_then(|i| first_step(a, &a.entries[i])));
     let goal = a.objective.goal;
     if let Some(c) = best.objective {
@@ -46,6 +47,18 @@ fn exceptions(a: &Advice, best: &Entry) -> String {
         let _ = write!(out, "; its effect is unknown with {}", names(&unknown));
     }
     out
+}
+
+/// Caveat for runs that end before a retransmission timeout: the times of stalled messages are cut off.
+fn lower_bounds(a: &Advice) -> Option<String> {
+    let (duration, least) = a.too_short.as_ref()?;
+    let waits = a.today.prices.iter().any(|p| p.unfinished.0 > 0);
+    waits.then(|| {
+        format!(
+            "This is a first look: the runs of {duration} end before a retransmission timeout ({least} or more), so that the times of stalled \
+             messages are lower bounds. Longer runs may recommend another change."
+        )
+    })
 }
 
 /// Change with less effort that holds in all networks.

@@ -121,6 +121,7 @@ pub(crate) mod tests {
             values,
             max_pacing_bps: None,
             dctcp_ecn: false,
+            idle_restart_s: None,
             nagle_holds: false,
         }
     }

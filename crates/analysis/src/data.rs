@@ -66,6 +66,8 @@ pub struct Subject {
     pub max_pacing_bps: Option<f64>,
     /// True if its ECN is that of DCTCP, which needs marks.
     pub dctcp_ecn: bool,
+    /// Least idle time after which its windows restart at the initial one, s: the minimum RTO. `None` if they do not restart.
+    pub idle_restart_s: Option<f64>,
     /// True if Nagle's algorithm holds the end of messages that its applications write by several calls.
     pub nagle_holds: bool,
 }

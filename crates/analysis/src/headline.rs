@@ -191,12 +191,18 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
         }
     }
     // Shares within a network come before less important sentences.
-    let shares = (0..data.networks.len()).filter_map(|n| share(data, n)).take(2);
+    let datagrams = |s: usize| {
+        let text = single_transport::traffic(data, s).into_iter().next()?;
+        Some(format!("{}: {text}", bold(&data.subjects[s].name)))
+    };
+    let datagrams = (0..data.subjects.len()).filter(|s| is_datagrams(data, *s) && !out.is_empty()).filter_map(datagrams);
+    let shares = (0..data.networks.len()).filter_map(|n| share(data, n)).take(2).chain(datagrams.take(2)).collect::<Vec<_>>();
     let at = out.len().min(if judged.is_empty() { 0 } else { 2 });
-    for (i, sentence) in shares.enumerate() {
+    for (i, sentence) in shares.into_iter().enumerate() {
         out.insert(at + i, sentence);
     }
-    if out.is_empty() {
+    let described = out.is_empty();
+    if described {
         // The subjects have no metric in common: each is described.
         let of = |s: usize| {
             Some(format!("{}: {}", bold(&data.subjects[s].name), single_transport::traffic(data, s).into_iter().next()?))
@@ -207,7 +213,9 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
     let told = out.iter().any(|s| s.contains(tail::WORDS));
     let tail = tail::compared(data).filter(|_| !told);
     let idle = application_limits::sentence(data);
-    for (i, sentence) in limited(data).into_iter().chain(tail).chain(late_messages::sentence(data)).chain(idle).enumerate() {
+    // A description has the limits.
+    let limits = limited(data).filter(|_| !described);
+    for (i, sentence) in limits.into_iter().chain(tail).chain(late_messages::sentence(data)).chain(idle).enumerate() {
         out.insert(out.len().min(comparisons.len() + i + 1), sentence);
     }
     // A ranking of such a transport is that of its response to losses.
@@ -320,10 +328,17 @@ fn comparisons(data: &Data) -> Vec<Comparison> {
     out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(comparison).collect()
 }
 
+/// True for a group of datagrams.
+fn is_datagrams(data: &Data, subject: usize) -> bool {
+    !data.values(subject, "datagrams_lost").is_empty()
+}
+
 /// Shares of the groups of a network, by their long flows.
 fn share(data: &Data, network: usize) -> Option<String> {
     let n = &data.networks[network];
-    let members: Vec<usize> = (n.first..n.first + n.groups).collect();
+    let all = n.first..n.first + n.groups;
+    // Datagrams have a rate of their own and no share.
+    let members: Vec<usize> = all.clone().filter(|s| !is_datagrams(data, *s)).collect();
     let cells = cells(data, SHARE.metric);
     let s = compare(&cells, &members, Better::More)?;
     let name = |i: &usize| data.subjects[*i].group.clone();
@@ -357,15 +372,9 @@ fn share(data: &Data, network: usize) -> Option<String> {
             format!("{place} long flow of {} gets {}, one of {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&names))
         }
     };
-    if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")) {
+    if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")).filter(|_| members.len() == all.len()) {
         out += &format!("; Jain's fairness index over all long flows is {}", crate::format::number(jain.mean));
     }
-    let lost = |i: usize| {
-        let part = crate::cells::cell(data.values(i, "datagrams_lost")).map(|c| c.mean).filter(|part| *part > 0.0)?;
-        Some(format!("; {} of the datagrams of {} are lost", bold(&quantity(part, Dimension::Fraction)), data.subjects[i].group))
-    };
-    let dropped = data.ports.iter().any(|p| p.drops > 0.0) || !data.losing_links.is_empty();
-    out.extend(members.iter().filter(|_| dropped).filter_map(|i| lost(*i)));
     Some(out + ".")
 }
 

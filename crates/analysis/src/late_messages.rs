@@ -1,7 +1,7 @@
 //! Causes of delay of late queries and messages.
 //!
 //! A message is late if one cause delayed it by more than its time on an unloaded path, or if it missed its deadline. A query is late if one cause
-//! delayed it by more than the time of the link into its receiver for all responses.
+//! delayed it by more than the time of the link into its receiver for all responses, and it took more than twice that time.
 
 use crate::comparison::link_rate;
 use crate::data::{Data, Flow, Port};
@@ -30,6 +30,17 @@ struct Late {
     causes: Causes,
     /// Causes of delay of the earlier messages, for those delayed by earlier messages.
     blocked_by: Causes,
+    windows: Windows,
+}
+
+/// Messages that a window delayed, in all, and those among them whose window was the initial one.
+#[derive(Default, Clone, Copy)]
+struct Windows {
+    all: usize,
+    /// The first messages of their connections.
+    first: usize,
+    /// Messages after an idle time, after which the window restarts (RFC 5681 section 4.1, tcp_cwnd_restart).
+    after_idle: usize,
 }
 
 /// Number of delayed messages by port; `None` for causes without a port.
@@ -90,7 +101,10 @@ fn by_subject(data: &Data) -> Vec<Late> {
         let n = &data.networks[network];
         let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver?));
         // Time of the link into the receiver for all bytes, at least the ideal time of the largest message.
-        let late = q.delay_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        let unloaded = rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        let took = q.qct.unwrap_or_else(|| (data.runs[q.run].end_ns - q.start_ns).max(0) as f64 * 1e-9);
+        // The last response always waits for the others at the link into the receiver: that is part of the unloaded time.
+        let late = q.delay_s > unloaded && took - unloaded > unloaded;
         // A late query counts for all subjects that respond to it.
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
             let (key, new) = of(n.first + i, q.class);
@@ -99,7 +113,36 @@ fn by_subject(data: &Data) -> Vec<Late> {
             all.note(late, q.waited, q.delay_port, q.blocked_by);
         }
     }
+    windows(data, &mut all);
     all.into_values().collect()
+}
+
+/// Counts the messages whose window delayed them, by the state of their connection when they were written.
+fn windows(data: &Data, all: &mut BTreeMap<(usize, Option<u32>), Late>) {
+    if data.flows.iter().all(|f| f.waited != Some(Cause::Window)) {
+        return;
+    }
+    let mut of: BTreeMap<(usize, u64), Vec<&Flow>> = BTreeMap::new();
+    for f in data.flows.iter().filter(|f| f.size > 0) {
+        let Some(conn) = f.conn else { continue };
+        of.entry((f.run, conn)).or_default().push(f);
+    }
+    for messages in of.values_mut() {
+        messages.sort_by_key(|f| f.start_ns);
+        let mut acked: Option<i64> = None;
+        for f in messages {
+            if f.waited == Some(Cause::Window)
+                && let Some(late) = all.get_mut(&(f.subject, f.class))
+            {
+                let idle = acked.map(|acked| (f.start_ns - acked) as f64 * 1e-9);
+                let restarts = data.subjects[f.subject].idle_restart_s;
+                late.windows.all += 1;
+                late.windows.first += usize::from(acked.is_none());
+                late.windows.after_idle += usize::from(idle.zip(restarts).is_some_and(|(idle, after)| idle > after));
+            }
+            acked = Some(acked.unwrap_or(i64::MIN).max(f.acked_ns.unwrap_or(i64::MAX)));
+        }
+    }
 }
 
 impl Late {
@@ -156,9 +199,32 @@ impl Late {
         let (are, each) = if self.late == 1 { ("is", "it") } else { ("are", "each") };
         let main = if causes.len() == 1 { "Main cause" } else { "Main causes" };
         format!(
-            "{prefix}{late} of {things} {are} late: a single cause delayed {each} by more than its unloaded completion time. {main}: {}.{}",
+            "{prefix}{late} of {things} {are} late: a single cause delayed {each} by more than its unloaded completion time. {main}: {}.{}{}",
             causes.join(", "),
-            self.nagle(data)
+            self.nagle(data),
+            self.initial_window()
+        )
+    }
+
+    /// Addition for messages that the window delays, if it is the initial window for most of them.
+    fn initial_window(&self) -> String {
+        let most = self.causes.iter().max_by_key(|(_, ports)| ports.values().sum::<usize>());
+        let Windows { all, first, after_idle } = self.windows;
+        if most.is_none_or(|(cause, _)| *cause != Cause::Window) || 2 * (first + after_idle) <= all {
+            return String::new();
+        }
+        let part = |n: usize| quantity(n as f64 / all as f64, Dimension::Fraction);
+        if after_idle > first {
+            let part = part(after_idle);
+            return format!(
+                " {part} of the messages that the window delays follow an idle time: the window restarts at the initial one. \
+                 `slow-start-after-idle = \"off\"` keeps it."
+            );
+        }
+        let part = part(first);
+        format!(
+            " {part} of the messages that the window delays are the first of their connections: the window begins with `init-cwnd`. \
+             Persistent connections keep a larger one."
         )
     }
 
@@ -231,14 +297,31 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause
         behind.into_iter().for_each(|held| add(&mut before, held));
         all += 1;
     }
-    let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
+    let Some((cause, ports)) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all) else {
+        return losses(data, &causes, all);
+    };
     let blocked = if *cause == Cause::HeadOfLine { held_up(data, &before) } else { String::new() };
     Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked + &lost_on(data, *cause))
 }
 
+/// The causes that follow from lost packets, most frequent first, if more than half of `all` delays have one of them.
+fn losses(data: &Data, causes: &Causes, all: usize) -> Option<String> {
+    let mut of: Vec<(Cause, usize)> =
+        causes.iter().map(|(c, ports)| (*c, ports.values().sum())).filter(|(c, _)| follows_loss(*c)).collect();
+    of.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
+    let sum: usize = of.iter().map(|c| c.1).sum();
+    let named = of.iter().filter(|(_, n)| *n as f64 >= NAMED * all as f64).take(3);
+    let names: Vec<String> = named.map(|(c, _)| c.text().to_owned()).collect();
+    (2 * sum > all).then(|| list(&names) + &lost_on(data, of[0].0))
+}
+
+/// True for the sender's responses to lost packets.
+fn follows_loss(cause: Cause) -> bool {
+    matches!(cause, Cause::Timeout | Cause::Probe | Cause::Syn | Cause::Recovery)
+}
+
 /// For a cause that losses have: the link, the policer, or the host with a full accept queue, that loses more packets than all queues drop.
 fn lost_on(data: &Data, cause: Cause) -> String {
-    let losses = matches!(cause, Cause::Timeout | Cause::Probe | Cause::Syn | Cause::Recovery);
     let all_drops = |p: &Port| p.drops * f64::from(p.seeds);
     let dropped: f64 = data.ports.iter().filter(|p| p.policed_bps.is_none()).map(all_drops).sum();
     let policers = data.ports.iter().filter(|p| p.policed_bps.is_some());
@@ -247,7 +330,7 @@ fn lost_on(data: &Data, cause: Cause) -> String {
     let link = data.losing_links.first().map(|(link, n)| (*n, format!(" after losses on link {link}")));
     let host = data.listen_overflows.first().map(|(host, n)| (*n, format!(" after drops at the full accept queue of {host}")));
     let most = link.into_iter().chain(host).chain(policer).max_by_key(|place| place.0);
-    most.filter(|place| losses && place.0 as f64 > dropped).map_or_else(String::new, |place| place.1)
+    most.filter(|place| follows_loss(cause) && place.0 as f64 > dropped).map_or_else(String::new, |place| place.1)
 }
 
 /// Name of a cause in a sentence, with its port where it has one.
@@ -343,7 +426,7 @@ mod tests {
         d.ports.push(Port { to: "r0".into(), rate_bps: 1e9, ..Port::default() });
         // 32 ms on the link.
         let query = |cause, delay_s| Query {
-            qct: Some(0.0),
+            qct: Some(0.033 + delay_s),
             groups: 1,
             bytes: 4_000_000,
             receiver: Some(0),
@@ -353,6 +436,8 @@ mod tests {
         };
         d.queries = vec![query(Cause::Share, 0.031)];
         assert_eq!(sentence(&d), None, "its answers took turns on the link");
+        d.queries[0] = Query { qct: Some(0.04), ..query(Cause::SwitchQueue, 0.035) };
+        assert_eq!(sentence(&d), None, "the last answer waited for the others");
         assert!(nothing_late(&d).unwrap().starts_with("None of 1 query is late"));
         d.queries.push(query(Cause::Timeout, 0.2));
         let output = sentence(&d).unwrap();

@@ -85,10 +85,13 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     (out.draws, out.single) = (branches && seeds > 1, out.flows <= seeds);
     let hosts_bps = interfaces.iter().map(|p| data.ports[*p].rate_bps).sum();
     out.fabric = fabric(data, network, hosts_bps).filter(|_| branches);
-    // Behind a full interface a port that is busier is another bottleneck: the interface has capacity to spare.
+    // Behind a full interface a port that is busier is another bottleneck: the interface has capacity to spare. Of equally full ones the longer queue
+    // shows it.
     let used = |p: &usize| data.ports[*p].used();
     let interface = interfaces.into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).filter(|_| own_links);
-    let own = interface.filter(|i| out.busiest.is_some_and(|p| used(&p) <= used(i) + EQUALLY_FULL));
+    let queue = |p: &usize| data.ports[*p].queue_mean;
+    let shared = |p: usize, i: &usize| used(&p) > used(i) + EQUALLY_FULL || used(&p) >= used(i) && queue(&p) > queue(i);
+    let own = interface.filter(|i| out.busiest.is_some_and(|p| p == *i || !shared(p, i)));
     (out.flows > 0 && time > 0.0).then(|| Limits {
         own: own.is_some(),
         busiest: own.or(out.busiest),
@@ -150,8 +153,21 @@ impl Limits {
             (false, Some(p)) if self.rwnd + self.sndbuf < MOSTLY => {
                 Some(format!("{}, the congestion window for the rest{}", ends.join(", "), unused_part(p)))
             }
+            // The full link has the rest of the time.
+            (false, None) if self.rwnd + self.sndbuf < MOSTLY => {
+                let rest = self.port(data).filter(|p| !self.draws && p.policed_bps.is_none());
+                let link =
+                    rest.map(|p| format!(", {} ({} utilized) for the rest", p.name, quantity(p.used(), Dimension::Fraction)));
+                Some(ends.join(", ") + &link.unwrap_or_default())
+            }
             (false, _) => Some(ends.join(", ")),
         }
+    }
+
+    /// The full link or the policer that limits them.
+    pub(crate) fn place(&self, data: &Data) -> Option<String> {
+        self.port(data).filter(|p| p.policed_bps.is_some() || p.used() >= FULL)?;
+        self.full_link(data)
     }
 
     /// The full link that limits them. Where flows collide on some links of several, the others have capacity to spare.

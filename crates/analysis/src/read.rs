@@ -5,6 +5,7 @@ use crate::head_of_line::BlockedMessages;
 use crate::names;
 use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
 use crate::time_series::{goodput, queues, senders, timeouts};
+use forebay_experiment::transport::Group;
 use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{KnownFigure, RunDir, StoreError, VariantRecord, event_lines, listen_overflows, losing_links};
@@ -101,6 +102,12 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
             found[at].3.iter_mut().zip(&columns).for_each(|(values, c)| values.extend(c.get(row)));
         }
     }
+    // Groups of TCP have nothing to show if all traffic is datagrams.
+    let unused = |network: usize, group: &str| {
+        let variant = manifest.scenario.variants.iter().find(|v| v.variant == data.networks[network].variant);
+        group != Group::DATAGRAMS && variant.is_some_and(only_datagrams)
+    };
+    found.retain(|(network, group, ..)| !unused(*network, group));
     found.sort_by_key(|f| f.0);
     for (network, group, port, values) in found {
         let n = &mut data.networks[network];
@@ -113,15 +120,29 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
         let max_pacing_bps = variant.and_then(|v| max_pacing_rate(v, &group));
         let nagle_holds = variant.is_some_and(|v| nagle_holds(v, &group));
         let dctcp_ecn = variant.and_then(|v| setting(v, &group, "ecn")).as_deref() == Some("dctcp");
-        data.subjects.push(Subject { name: String::new(), group, network, values, max_pacing_bps, dctcp_ecn, nagle_holds });
+        let idle_restart_s = variant.and_then(|v| idle_restart(v, &group));
+        let name = String::new();
+        data.subjects.push(Subject { name, group, network, values, max_pacing_bps, dctcp_ecn, idle_restart_s, nagle_holds });
     }
     Ok(finder)
+}
+
+/// True if all workloads of a resolved scenario are datagrams.
+fn only_datagrams(variant: &VariantRecord) -> bool {
+    variant.resolved["workload"].as_array().is_some_and(|all| !all.is_empty() && all.iter().all(|w| w["kind"] == "udp"))
 }
 
 /// `max-pacing-rate` of a transport group of a resolved scenario, bit/s.
 fn max_pacing_rate(variant: &VariantRecord, group: &str) -> Option<f64> {
     let rate: forebay_types::Rate = setting(variant, group, "max-pacing-rate")?.parse().ok()?;
     Some(rate.0 as f64)
+}
+
+/// Minimum RTO of a transport group of a resolved scenario, s, if its windows restart after idle time.
+fn idle_restart(variant: &VariantRecord, group: &str) -> Option<f64> {
+    setting(variant, group, "slow-start-after-idle").filter(|restart| restart != "off")?;
+    let least: forebay_types::Time = setting(variant, group, "rto-min")?.parse().ok()?;
+    Some(least.0 as f64 * 1e-12)
 }
 
 /// True if a transport group of a resolved scenario has Nagle's algorithm, and applications write messages by several calls.

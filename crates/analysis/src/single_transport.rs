@@ -35,7 +35,9 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
         return Vec::new();
     }
     let mut out = traffic(data, 0);
-    out.extend(late_messages::sentence(data).or_else(|| late_messages::nothing_late(data)));
+    let late =
+        late_messages::sentence(data).or_else(|| tail::slowest_tenth(data, 0)).or_else(|| late_messages::nothing_late(data));
+    out.extend(late);
     out.extend(application_limits::sentence(data));
     out.extend(without_marks::sentence(data));
     out.extend(queue(data));
@@ -172,22 +174,36 @@ impl One<'_> {
         if let Some(nothing) = self.undelivered(n) {
             return Some(nothing);
         }
+        if let Some(datagrams) = self.datagrams(n) {
+            return Some(datagrams);
+        }
         let goodput = quantity(self.of_long().or_else(|| self.value("goodput_bps"))?, Dimension::BitsPerSecond);
         let fair = self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's fairness index is {}", number(f)));
         let flows = if n == 1.0 { "1 long flow has a".into() } else { format!("{} long flows have a total", number(n)) };
         let (apart, waits) = (self.apart().unwrap_or_default(), self.waits_of_long().unwrap_or_default());
-        let limited = if waits.is_empty() { self.limited().unwrap_or_default() } else { String::new() };
-        // Without a loss anywhere, the rest was under way when the run ended.
-        let dropped = self.data.ports.iter().any(|p| p.drops > 0.0) || !self.data.losing_links.is_empty();
-        let lost = self.value("datagrams_lost").filter(|part| *part > 0.0 && dropped);
-        let lost =
-            lost.map_or_else(String::new, |p| format!("; {} of its datagrams are lost", bold(&quantity(p, Dimension::Fraction))));
+        let limited = if waits.is_empty() { self.limited() } else { self.limited_by_place() }.unwrap_or_default();
         let cut = if self.greedy().all(|f| f.unreachable) && self.greedy().next().is_some() {
             format!("; the run is too short to finish {} on an unloaded network", if n == 1.0 { "it" } else { "them" })
         } else {
             String::new()
         };
-        Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{lost}{cut}.", bold(&goodput)))
+        Some(format!("{flows} goodput of {}{fair}{apart}{waits}{limited}{cut}.", bold(&goodput)))
+    }
+
+    /// Sentence about sources of datagrams, which have no congestion control; `None` for TCP.
+    fn datagrams(&self, n: f64) -> Option<String> {
+        let data = self.data;
+        let lost = self.value("datagrams_lost")?;
+        let goodput = bold(&quantity(self.of_long().or_else(|| self.value("goodput_bps"))?, Dimension::BitsPerSecond));
+        // Without a loss anywhere, the rest was under way when the run ended.
+        let dropped = data.ports.iter().any(|p| p.drops > 0.0) || !data.losing_links.is_empty();
+        let lost = if lost > 0.0 && dropped {
+            format!("{} of the datagrams are lost", bold(&quantity(lost, Dimension::Fraction)))
+        } else {
+            "no datagram is lost".to_owned()
+        };
+        let sources = if n == 1.0 { "1 UDP source delivers".to_owned() } else { format!("{} UDP sources deliver", number(n)) };
+        Some(format!("{sources} {goodput}; {lost}."))
     }
 
     /// Sentence about long flows of which nothing was acknowledged, unless a timer ran out: the runs are shorter than a round trip.
@@ -205,6 +221,11 @@ impl One<'_> {
     /// Limits of the endless flows, where these are not a full link.
     fn limited(&self) -> Option<String> {
         Some(format!("; {}", long_flow_limits::limits(self.data, self.subject, None)?.words(self.data)?))
+    }
+
+    /// The full link or the policer that limits the endless flows: with many timeouts, another limit would be their consequence.
+    fn limited_by_place(&self) -> Option<String> {
+        Some(format!("; {}", long_flow_limits::limits(self.data, self.subject, None)?.place(self.data)?))
     }
 
     /// Number of seeds.
@@ -337,6 +358,7 @@ pub(crate) fn queue(data: &Data) -> Option<String> {
     // The drops include all ports.
     let own = data.ports.iter().find(|p| p.network == data.subjects[0].network && p.name == *port).map(|p| p.drops);
     let there = |all: f64| match own {
+        Some(0.0) if all >= 0.5 => ", none of them at this port".to_owned(),
         Some(own) if all - own >= 0.5 => format!(", {} of them at this port", number(own)),
         _ => String::new(),
     };

@@ -3,7 +3,7 @@
 use crate::comparison::link_rate;
 use crate::data::{Data, Flow, Query};
 use crate::dimension::Dimension;
-use crate::format::{bold, list, quantity};
+use crate::format::{bold, list, number, quantity};
 use crate::head_of_line::DelayCause;
 use crate::late_messages;
 use std::collections::BTreeMap;
@@ -36,8 +36,8 @@ pub(crate) struct Tail {
     slow: Vec<Item>,
 }
 
-/// The tails of a subject that its percentiles do not show, the longest time first. `queries`: those of queries, otherwise of messages.
-pub(crate) fn tails(data: &Data, subject: usize, queries: bool) -> Vec<Tail> {
+/// Work of a subject by workload: its queries, or its messages outside queries.
+fn items(data: &Data, subject: usize, queries: bool) -> BTreeMap<Option<u32>, Vec<Item>> {
     let mut of: BTreeMap<Option<u32>, Vec<Item>> = BTreeMap::new();
     let age = |run: usize, start_ns: i64| (data.runs[run].end_ns - start_ns).max(0) as f64 * 1e-9;
     if queries {
@@ -58,6 +58,12 @@ pub(crate) fn tails(data: &Data, subject: usize, queries: bool) -> Vec<Tail> {
             of.entry(f.class).or_default().push(Item { took, slowness: took / f.ideal_s, waited });
         }
     }
+    of
+}
+
+/// The tails of a subject that its percentiles do not show, the longest time first. `queries`: those of queries, otherwise of messages.
+pub(crate) fn tails(data: &Data, subject: usize, queries: bool) -> Vec<Tail> {
+    let of = items(data, subject, queries);
     let several = of.len() > 1;
     let name = |class: Option<u32>| data.class(class).filter(|_| several).map(str::to_owned);
     let things = if queries { "queries" } else { "messages" };
@@ -97,6 +103,45 @@ impl Tail {
         let cause = cause.map_or_else(String::new, |c| format!(" (main cause: {c})"));
         format!("{how_many} of {} {}{of} {take} {range}, {WORDS}{cause}", self.all, self.things)
     }
+}
+
+/// Part of the work whose common cause is named where none is late. Our choice.
+const TENTH: f64 = 0.1;
+/// Least work for that.
+const ENOUGH: usize = 20;
+/// Minimum time of each of it, in multiples of the time on an unloaded network. Our choice.
+const SLOWED: f64 = 1.5;
+/// Minimum multiple of the median. Our choice.
+const BEYOND: f64 = 1.25;
+
+/// `The slowest tenth takes 2.4 ms to 3.1 ms, 1.9 to 2.5 times as long as on an unloaded network (main cause: bandwidth share of a->b)`: for a subject
+/// with one kind of work, of which nothing is late.
+pub(crate) fn slowest_tenth(data: &Data, subject: usize) -> Option<String> {
+    if [true, false].iter().any(|queries| !tails(data, subject, *queries).is_empty()) {
+        return None;
+    }
+    let kinds = [true, false].map(|queries| (queries, items(data, subject, queries)));
+    let mut kinds = kinds.into_iter().flat_map(|(queries, of)| of.into_values().map(move |items| (queries, items)));
+    let (queries, mut all) = kinds.next().filter(|_| kinds.next().is_none())?;
+    all.retain(|i| i.slowness.is_finite());
+    if all.len() < ENOUGH {
+        return None;
+    }
+    all.sort_by(|a, b| b.slowness.total_cmp(&a.slowness));
+    let median = all[all.len() / 2].slowness;
+    all.truncate((TENTH * all.len() as f64) as usize);
+    if all.last()?.slowness < SLOWED.max(BEYOND * median) {
+        return None;
+    }
+    let cause = late_messages::shared_cause(data, all.iter().filter_map(|i| i.waited))?;
+    let (low, high) = all.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), i| (low.min(i.took), high.max(i.took)));
+    let things = if queries { "queries" } else { "messages" };
+    Some(format!(
+        "The slowest tenth of the {things} takes {} to {}, at least {} times as long as on an unloaded network (main cause: {cause}).",
+        quantity(low, Dimension::Seconds),
+        bold(&quantity(high, Dimension::Seconds)),
+        number(all.last()?.slowness)
+    ))
 }
 
 /// A sentence about the tails of several subjects; `None` without any.

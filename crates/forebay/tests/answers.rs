@@ -235,7 +235,7 @@ fn sweep_names_best_choice_and_cost() {
     // A result without finished work is named, and is not the best although it has no time.
     assert!(said.starts_with("Nothing finished at 1 of 8 results: "), "{said}");
     assert!(
-        said.lines().nth(2).is_some_and(|l| l.starts_with("Best: query completion p99") && l.contains("worst: at least 1 s")),
+        said.lines().nth(2).is_some_and(|l| l.starts_with("Largest difference at block ") && l.contains("; at least 1 s with ")),
         "{said}"
     );
     assert!(said.contains("world: sim, stack: linux"), "{said}");

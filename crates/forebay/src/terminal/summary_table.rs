@@ -3,6 +3,7 @@
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::{BOLD, DIM, NAME, paint};
 use forebay_analysis::{Metric, cell_of, metrics};
+use forebay_experiment::transport::Group;
 use forebay_store::summary::{Dimension, GROUP_METRICS, NETWORK_METRICS, Summary};
 use forebay_types::GroupId;
 use std::collections::BTreeMap;
@@ -134,7 +135,8 @@ pub(crate) fn render_under(
         let label = [&m.label.replace("{first}", first), here].join(if here.is_empty() { "" } else { ", " });
         // The network is shared by the groups of a variant: its numbers are in the first column only.
         lines.extend(line(label, m.unit, m.if_any, &row).map(|mut l| {
-            l.cells.iter_mut().zip(&columns).filter(|(_, c)| m.shared && c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
+            let cells = l.cells.iter_mut().enumerate();
+            cells.filter(|(i, _)| m.shared && !is_first(&columns, *i)).for_each(|(_, cell)| *cell = Cell::Blank);
             (m.name, l)
         }));
     }
@@ -177,9 +179,23 @@ pub(crate) const FIRST: GroupId = GroupId::new(0);
 /// A column: number of the variant, and its transport group.
 pub(crate) type Source = (usize, GroupId);
 
+/// True for the first column of a variant, which has the numbers of the network.
+fn is_first(columns: &[Source], i: usize) -> bool {
+    i == 0 || columns[i - 1].0 != columns[i].0
+}
+
+/// The groups of all variants. A group of TCP without any traffic beside datagrams has no column.
 fn columns(variants: &[Variant]) -> Vec<Source> {
-    let groups = |variant: &Variant| variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten();
-    variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
+    let sends =
+        |seeds: &[Summary], g: GroupId| seeds.iter().filter_map(|s| s.groups.get(g)).any(|of| of.flows + of.long_flows > 0);
+    let groups = |variant: &Variant| -> Vec<GroupId> {
+        let all: Vec<GroupId> = variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten().collect();
+        let datagrams = |g: &GroupId| variant.seeds[0].groups.get(*g).is_some_and(|of| of.name == Group::DATAGRAMS);
+        let idle = |g: &GroupId| !datagrams(g) && !sends(&variant.seeds, *g);
+        let only_datagrams = all.iter().any(datagrams) && all.iter().all(|g| datagrams(g) || idle(g));
+        all.into_iter().filter(|g| !(only_datagrams && idle(g))).collect()
+    };
+    variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).into_iter().map(move |g| (v, g))).collect()
 }
 
 /// Explains the sign before numbers, and the range behind them, if they occur.
@@ -202,7 +218,8 @@ pub(crate) fn legend<'a>(cells: impl Iterator<Item = &'a Cell>, colour: bool) ->
 /// Heads of the columns: the variant's name, and below it the group's if a variant has several. Groups of the only variant have no variant's name.
 fn heads(variants: &[Variant], columns: &[Source]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
-    let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
+    let label = |i: usize| if is_first(columns, i) { variants[columns[i].0].label.clone() } else { String::new() };
+    let first = (0..columns.len()).map(label).collect();
     let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
     match (several, variants.len()) {
         (false, _) => vec![first],

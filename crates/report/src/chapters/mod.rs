@@ -69,8 +69,13 @@ fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
     let (of_queries, mut of_flows): (Vec<Figure>, Vec<Figure>) =
         sizes::figures(data).into_iter().partition(|f| f.id.ends_with("-queries"));
     waits.extend(of_queries);
-    waits.extend(timeouts);
     of_flows.extend(cdfs);
+    // Without queries the timeouts are those of messages.
+    if waits.is_empty() && !of_flows.is_empty() {
+        of_flows.extend(timeouts)
+    } else {
+        waits.extend(timeouts)
+    }
     let over_time = take(&mut time, &|id| id == "goodput-over-time");
     section(&mut page, "queries", "Which queries were late, and why?", Vec::new(), waits);
     section(&mut page, "sizes", "How long did messages take?", Vec::new(), of_flows);

@@ -20,8 +20,10 @@ pub(super) struct Choice<'a> {
     pub(super) subject: &'a str,
     /// Name of the workload; empty for a whole group.
     pub(super) class: &'a str,
-    /// The point as text.
+    /// The point as text, and its parts that define the load, and those that do not.
     pub(super) place: String,
+    load_place: String,
+    own_place: String,
     pub(super) seeds: BTreeMap<String, Vec<f64>>,
 }
 
@@ -35,11 +37,15 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
         let known =
             out.iter().rev().take(64).position(|c| c.at == p.at && c.subject == p.subject).map(|back| out.len() - 1 - back);
         let at = known.unwrap_or_else(|| {
-            let named = sweep.axes.iter().zip(&p.at).filter(|(_, v)| **v != Value::Unset);
-            let mut parts: Vec<String> = named.map(|(axis, v)| axis.of(v)).collect();
+            let named = || sweep.axes.iter().zip(&p.at).filter(|(_, v)| **v != Value::Unset);
+            let part = |load: bool| named().filter(move |(axis, _)| axis.is_load() == load).map(|(axis, v)| axis.of(v));
+            let mut parts: Vec<String> = named().map(|(axis, v)| axis.of(v)).collect();
+            let mut own: Vec<String> = part(false).collect();
             if several {
                 // The workload stands at the beginning of sentences.
-                parts.push(p.subject.strip_suffix(&format!(", {}", p.class)).unwrap_or(&p.subject).to_owned());
+                let subject = p.subject.strip_suffix(&format!(", {}", p.class)).unwrap_or(&p.subject).to_owned();
+                own.push(subject.clone());
+                parts.push(subject);
             }
             out.push(Choice {
                 at: &p.at,
@@ -48,6 +54,8 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
                 subject: &p.subject,
                 class: &p.class,
                 place: parts.join(", "),
+                load_place: part(true).collect::<Vec<_>>().join(", "),
+                own_place: own.join(", "),
                 seeds: BTreeMap::new(),
             });
             out.len() - 1
@@ -134,6 +142,21 @@ fn of_one(all: &[&Choice]) -> Vec<String> {
             true => format!("The {} is nearly the same {of}: {range}.", label(&m)),
             false => format!("The {} is nearly the same {of}.", label(&m)),
         });
+        return out;
+    }
+    if !b.load.is_empty() {
+        // One of several loads: the choice at all of them is the subject of another sentence.
+        out.push(format!(
+            "{} at {}: {} {} with {}; {} with {}.",
+            bold("Largest difference"),
+            b.load_place,
+            label(&m),
+            bold(&shown(best.1, &m)),
+            b.own_place,
+            bold(&shown(worst.1, &m)),
+            w.own_place
+        ));
+        out.extend(price(all, best.0, &m));
         return out;
     }
     out.push(format!(
@@ -323,6 +346,8 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
             let choice = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv));
             let c = choice.and_then(|c| c.cell(&m));
             let good = choice.zip(c).map(|(choice, c)| place(c, &choice.load)).map(|p| if less { 1.0 - p } else { p });
+            // A lower bound has no rank.
+            let good = good.map(|g| if less && c.is_some_and(|c| c.at_least) { 0.0 } else { g });
             GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, range: None, ..c }), m.unit) }
         };
         let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();
@@ -399,8 +424,8 @@ mod tests {
         assert_eq!(
             output,
             [
-                "**Best**: query completion p99 **12.8 ms** at k 20 packets, senders 64, services; **worst**: **128 ms** at k 200 packets, \
-                 senders 64, services.",
+                "**Largest difference** at senders 64: query completion p99 **12.8 ms** with k 20 packets, services; **128 ms** with \
+                 k 200 packets, services.",
                 "Cost for **bulk**: the goodput is **800 Mbit/s** there, **8 Gbit/s** at its best (k 200 packets, senders 64, bulk).",
             ]
         );
@@ -417,7 +442,7 @@ mod tests {
             p.metrics.push(("goodput_bps".into(), senders * 1e6));
         }
         let output = sentences(&choices(&s));
-        assert!(output.len() == 1 && output[0].starts_with("**Best**"), "{output:?}");
+        assert!(output.len() == 1 && output[0].starts_with("**Largest difference** at senders "), "{output:?}");
         s.axes[1].key = "topology.bottleneck.rate".into();
         assert!(sentences(&choices(&s))[1].starts_with("Cost: the goodput is **8 Mbit/s** there, **64 Mbit/s** at its best"));
     }
@@ -448,7 +473,7 @@ mod tests {
         }
         assert!(
             sentences(&choices(&s))[0].starts_with(
-                "**Best**: query completion p50 **6.4 ms** at k 20 packets, senders 64; **worst**: **at least 64 ms** at k 200 packets, senders 64."
+                "**Largest difference** at senders 64: query completion p50 **6.4 ms** with k 20 packets; **at least 64 ms** with k 200 packets."
             ),
             "{:?}",
             sentences(&choices(&s))

@@ -41,7 +41,7 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
     let scale = Scale::of(chart.unit, cells());
     let largest = |value: &dyn Fn(&Cell) -> f64| cells().map(value).filter(|v| v.is_finite()).fold(0.0, f64::max);
     // An interval that is wider than all bars leaves the picture instead of shrinking them.
-    let top = largest(&|c| c.ends.map_or(c.mean, |e| e.1)).min(2.0 * largest(&|c| c.mean));
+    let top = largest(&|c| interval(c).map_or(c.mean, |e| e.1)).min(2.0 * largest(&|c| c.mean));
     let mut caption = format!("<b>{}</b>", text(&chart.title));
     for part in [scale.name, &chart.better].iter().filter(|p| !p.is_empty()) {
         write!(caption, " <span>{}</span>", text(part)).unwrap_or_default();
@@ -65,14 +65,19 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
     out + "</tbody></table>"
 }
 
-/// The bar and its confidence interval, in percent of the width. Bars start at 0: their length is the value.
+/// The interval that the text beside the bar shows: the range of a few seeds, else the confidence interval.
+fn interval(cell: &Cell) -> Option<(f64, f64)> {
+    cell.range.or(cell.ends)
+}
+
+/// The bar and its interval, in percent of the width. Bars start at 0: their length is the value.
 fn bar(cell: &Cell, top: f64) -> String {
     if top <= 0.0 || !cell.mean.is_finite() {
         return String::new();
     }
     let at = |v: f64| 98.0 * v.clamp(0.0, top) / top;
     let mut out = format!("<rect class=\"fill\" y=\"3\" height=\"12\" width=\"{:.2}%\"/>", at(cell.mean));
-    if let Some((low, high)) = cell.ends.filter(|(low, high)| low < high) {
+    if let Some((low, high)) = interval(cell).filter(|(low, high)| low < high) {
         let (from, to) = (at(low), at(high));
         // Drawn twice: a wide line in the background colour separates the thin one from the bar.
         for class in ["halo", "whisker"] {

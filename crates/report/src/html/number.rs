@@ -56,7 +56,7 @@ impl Scale {
 
 /// Distance of the wider side of the interval from the mean.
 fn reach(cell: &Cell) -> f64 {
-    cell.ends.map_or(0.0, |(low, high)| (high - cell.mean).max(cell.mean - low))
+    cell.range.or(cell.ends).map_or(0.0, |(low, high)| (high - cell.mean).max(cell.mean - low))
 }
 
 /// Decimals that give `v` four significant digits, three below 1; at most six decimals.
