@@ -40,7 +40,7 @@ use dispatch::OptionalHooks;
 use forebay_experiment::cc_state::CcState;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_types::{Rate, TimeOrNever};
+use forebay_types::{Rate, Time, TimeOrNever};
 use sent_records::{SegmentHooks, WithSentRecords};
 
 congestion_controls! {
@@ -149,6 +149,9 @@ impl Cc {
     }
     pub fn reduces_on_loss_after_ecn(&self) -> bool {
         each!(self, l => l.reduces_on_loss_after_ecn())
+    }
+    pub fn burst_time(&self) -> Option<Time> {
+        each!(self, l => l.burst_time())
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())

@@ -3,6 +3,7 @@
 #[path = "../scripted/mod.rs"]
 mod scripted;
 
+mod accecn;
 mod bbr;
 mod congestion;
 mod cubic;
