@@ -3,8 +3,8 @@
 //! packets are dropped or marked with probability p'^2, L4S packets are marked with k p', or by a ramp on their own sojourn time if that is more.
 //!
 //! As in `pie`, the controller has no timer event: updates that are due run, each with the queueing delay at its own time, before the next packet
-//! arrives or leaves. Our choices where the appendix is silent: an update that is due at the time of a packet runs first; the ramp is applied to the
-//! sojourn time of the packet that leaves, as in Linux (`dualpi2_dequeue_skb`); the scheduler is weighted round robin by bytes (`C_SHARE`).
+//! arrives or leaves. Our choices where the appendix is silent: an update that is due at the time of a packet runs first. The ramp is applied to the
+//! sojourn time of the packet that leaves, as in Linux (`dualpi2_dequeue_skb`). The scheduler is weighted round robin by bytes.
 
 use crate::{
     Buffered, BufferedDiscipline, Codepoint, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
@@ -156,7 +156,7 @@ impl Dualpi2 {
             return 0.0;
         }
         match sojourn {
-            t if t >= p.ramp_start + p.ramp => 1.0,
+            t if t >= p.ramp_start.saturating_add(p.ramp) => 1.0,
             t if t > p.ramp_start => (t - p.ramp_start).0 as f64 / p.ramp.0 as f64,
             _ => 0.0,
         }
@@ -263,7 +263,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
     let target = positive("target", v.time("target"))?;
     let rtt_max = positive("rtt-max", v.time("rtt-max"))?;
     // RFC 9332 appendix A.1, `dualpi2_params_init`.
-    let update = v.opt_time("update").unwrap_or(target.min(rtt_max / 3)).max(Time(1));
+    let update = v.opt_time("update").unwrap_or(target.min(rtt_max / 3).max(MIN_UPDATE));
     if update < MIN_UPDATE {
         return Err(QueueError::new("update", format!("is {update}; it must be at least {MIN_UPDATE}")));
     }

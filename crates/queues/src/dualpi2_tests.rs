@@ -181,10 +181,7 @@ fn both_queues_share_by_weight() {
 
 #[test]
 fn full_buffer_drops_the_arriving_packet() {
-    let mut p = Port::new(
-        BufferedDiscipline::Dualpi2(Box::new(queue(&[]))),
-        QueueState { packets: 2, bytes: u64::MAX },
-    );
+    let mut p = Port::new(BufferedDiscipline::Dualpi2(Box::new(queue(&[]))), QueueState { packets: 2, bytes: u64::MAX });
     let verdicts = [Codepoint::Ect0, Codepoint::Ect1, Codepoint::Ect1].map(|ecn| arrive(&mut p, ecn));
     assert_eq!(verdicts, [Verdict::Accept, Verdict::Accept, Verdict::Drop(DropReason::Overflow)]);
 }
@@ -203,5 +200,8 @@ fn impossible_times_are_refused() {
         });
         (ENTRY.build)(&Values(values.collect()), None).unwrap_err().key
     };
-    assert_eq!([error("target", Time::ZERO), error("rtt-max", Time::ZERO), error("update", Time(999_999))], ["target", "rtt-max", "update"]);
+    assert_eq!(
+        [error("target", Time::ZERO), error("rtt-max", Time::ZERO), error("update", Time(999_999))],
+        ["target", "rtt-max", "update"]
+    );
 }
