@@ -18,6 +18,7 @@ mod halving;
 mod l2dct;
 mod newreno;
 mod pfabric;
+mod prague;
 mod rate_sample;
 mod reno;
 mod round_trip;
@@ -62,6 +63,8 @@ congestion_controls! {
     bbr::Bbr in WithSentRecords [bbr],
     /// BBR version 3.
     bbr3::Bbr3 in WithSentRecords [bbr3],
+    /// Prague.
+    prague::Prague in Box [prague],
     /// Null congestion control with a fixed rate.
     fixed_rate::FixedRate [fixed_rate],
     /// Null congestion control that halves its window for ever.

@@ -25,6 +25,7 @@ mod newreno;
 mod offload;
 mod pfabric;
 mod pias;
+mod prague;
 mod prin;
 mod proboscis;
 mod quickack;
