@@ -150,8 +150,8 @@ class Controls:
     """
     def __new__(cls, /, list: SupportsGetItem[int, tuple[str, Any, str, bool]]) -> Controls:
         """
-        Registers congestion controls: for each its name, a callable that makes the object of a connection, the ECN mode (`off`, `classic` or
-        `dctcp`), and whether it sets the pacing rate.
+        Registers congestion controls: for each its name, a callable that makes the object of a connection, the ECN mode (`off`, `classic`,
+        `dctcp`, `accurate` or `l4s`), and whether it sets the pacing rate.
         """
     def close(self, /) -> None:
         """

@@ -32,6 +32,7 @@ mod held_packets;
 mod host_bursts;
 mod impairment;
 mod incast;
+mod l4s;
 mod layers;
 mod load;
 mod many_hosts;

@@ -125,7 +125,8 @@ fn segment(t: &TcpHeader, sport: u16, dport: u16) -> io::Result<Tcp> {
     tcp.acknowledgment_number = t.ack;
     (tcp.syn, tcp.fin, tcp.rst) = (t.has(tcp_flag::SYN), t.has(tcp_flag::FIN), t.has(tcp_flag::RST));
     (tcp.ack, tcp.psh) = (t.has(tcp_flag::ACK), t.has(tcp_flag::PSH));
-    (tcp.ece, tcp.cwr) = (t.has(tcp_flag::ECE), t.has(tcp_flag::CWR));
+    // The flag AE of RFC 9768 was NS before.
+    (tcp.ece, tcp.cwr, tcp.ns) = (t.has(tcp_flag::ECE), t.has(tcp_flag::CWR), t.has(tcp_flag::AE));
     // In the order of Linux (tcp_options_write).
     let mut options = Vec::with_capacity(8);
     let syn = t.has(tcp_flag::SYN);

@@ -50,6 +50,7 @@ fn tcp_header(t: &TcpHeaderSlice<'_>) -> TcpHeader {
         (t.rst(), tcp_flag::RST),
         (t.psh(), tcp_flag::PSH),
         (t.ack(), tcp_flag::ACK),
+        (t.ns(), tcp_flag::AE),
         (t.ece(), tcp_flag::ECE),
         (t.cwr(), tcp_flag::CWR),
     ];

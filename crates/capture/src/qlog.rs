@@ -199,6 +199,7 @@ fn fields(t: &TcpHeader) -> Value {
         (tcp_flag::PSH, "PSH"),
         (tcp_flag::ACK, "ACK"),
         (tcp_flag::ECE, "ECE"),
+        (tcp_flag::AE, "AE"),
         (tcp_flag::CWR, "CWR"),
     ];
     let flags: Vec<&str> = names.iter().filter(|(flag, _)| t.has(*flag)).map(|(_, name)| *name).collect();

@@ -27,8 +27,9 @@ pub const COLUMNS: [&str; 19] = [
     "sack",
 ];
 
-/// Letters of the flags, in the order of the header.
-const FLAGS: [(u8, char); 7] = [
+/// Letters of the flags, in the order of the header; that of AE as tcpdump prints it.
+const FLAGS: [(u8, char); 8] = [
+    (tcp_flag::AE, 'e'),
     (tcp_flag::CWR, 'C'),
     (tcp_flag::ECE, 'E'),
     (tcp_flag::ACK, 'A'),

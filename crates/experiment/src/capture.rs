@@ -230,7 +230,7 @@ impl PacketEvent {
     }
 }
 
-/// Flags of the TCP header, as in its 14th byte.
+/// Flags of the TCP header, as in its 14th byte, but for URG, which no packet has.
 pub mod tcp_flag {
     /// No more data from the sender.
     pub const FIN: u8 = 1;
@@ -242,6 +242,8 @@ pub mod tcp_flag {
     pub const PSH: u8 = 8;
     /// The acknowledgement number is valid.
     pub const ACK: u8 = 16;
+    /// Accurate ECN (RFC 9768), the last bit of the 13th byte.
+    pub const AE: u8 = 32;
     /// ECN echo.
     pub const ECE: u8 = 64;
     /// Congestion window reduced.

@@ -37,7 +37,8 @@ const GROWTH: &[(&str, Growth)] = &[
 const IDLE: &[(&str, Idle)] =
     &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("rtt", Idle::RestartAfterRtt), ("linux", Idle::Halve)];
 const METRICS: &[(&str, Metrics)] = &[("off", Metrics::Off), ("rtt", Metrics::Rtt), ("all", Metrics::All)];
-const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp)];
+const ECN: &[(&str, Ecn)] =
+    &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp), ("accurate", Ecn::Accurate), ("l4s", Ecn::L4s)];
 const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];
 const PROFILE: &[(&str, Profile)] = &[("ns2", Profile::Ns2), ("linux", Profile::Linux), ("rfc", Profile::Rfc)];
 
@@ -151,13 +152,13 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "ecn",
-        Kind::Choice(&choices::<3, _>(ECN)),
-        "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the congestion control needs",
+        Kind::Choice(&choices::<5, _>(ECN)),
+        "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), RFC 8257, Accurate ECN (RFC 9768), or Accurate ECN with ECT(1) for L4S (RFC 9331); default: as the congestion control needs",
     ),
     p(
         "ecn-echo",
         Kind::Choice(&choices::<2, _>(LATCHED_ECHO)),
-        "ECN-Echo of receivers with ecn = \"dctcp\": the exact sequence of marks (RFC 8257), or latched from a mark until CWR, as with ecn = \"classic\"",
+        "feedback of receivers with ecn = \"dctcp\", \"accurate\" or \"l4s\": exact, or ECN-Echo latched from a mark until CWR, as with ecn = \"classic\". Latched receivers have no Accurate ECN, and the sender falls back to classic ECN",
     ),
     p("cwr-on-retransmit", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
     p("ect-on-retransmit", Kind::Bool, "ECT also on retransmissions (ns-2), which RFC 3168 section 6.1.5 forbids"),

@@ -116,6 +116,18 @@ pub enum Ecn {
     Classic,
     /// RFC 8257: the exact sequence of marks is echoed (but see [`Stack::latched_echo`]).
     Dctcp,
+    /// RFC 9768: receivers count marked packets and bytes. With [`Stack::latched_echo`] they have RFC 3168 only, to which the sender falls back.
+    Accurate,
+    /// As `Accurate`, and data has ECT(1), the identifier of L4S (RFC 9331).
+    L4s,
+}
+
+impl Ecn {
+    /// Returns true if Accurate ECN is requested.
+    #[inline]
+    pub fn is_accurate(self) -> bool {
+        matches!(self, Ecn::Accurate | Ecn::L4s)
+    }
 }
 
 /// Stack whose behaviour an endpoint follows where the RFCs and the Linux kernel differ and no key of the scenario decides.

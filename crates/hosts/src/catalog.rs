@@ -301,10 +301,20 @@ pub const PROGRAMS: &[Program] = &[
     },
 ];
 
+/// Congestion controls of the simulator that cannot be programs, with the reason.
+const UNAVAILABLE: &[(&str, &str)] = &[(
+    "prague",
+    "it needs Accurate ECN (RFC 9768) and ECT(1) in the TCP of the kernel, which a BPF congestion control cannot add. Kernels of L4STeam have it built in (tcp_prague)",
+)];
+
 impl Program {
     /// The program of that name.
     pub fn named(name: &str) -> Result<&'static Program, Error> {
         PROGRAMS.iter().find(|p| p.name == name).ok_or_else(|| {
+            if let Some((_, reason)) = UNAVAILABLE.iter().find(|u| u.0 == name) {
+                let fix = "run it in the simulator: `forebay run`";
+                return Error::new(format!("`{name}` cannot be attached: {reason}")).fix(fix);
+            }
             let names: Vec<&str> = PROGRAMS.iter().map(|p| p.name).collect();
             let guess = nearest(name, names.iter().copied()).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
             Error::new(format!("no program is called `{name}`{guess}")).fix(format!("available: {}", names.join(", ")))
@@ -339,4 +349,16 @@ pub fn assignment(text: &str) -> Result<(&str, &str), Error> {
     text.split_once('=')
         .map(|(k, v)| (k.trim(), v.trim()))
         .ok_or_else(|| Error::new(format!("`{text}` sets nothing")).fix("write it as name=value, such as shift_g=4"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_the_reason() {
+        let error = Program::named("prague").err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains("`prague` cannot be attached") && error.contains("Accurate ECN"), "{error}");
+        assert!(UNAVAILABLE.iter().all(|u| PROGRAMS.iter().all(|p| p.name != u.0)));
+    }
 }

@@ -81,6 +81,9 @@ pub(crate) fn is_ours(t: &Transport) -> bool {
     guest_cc(t, None).is_ok_and(|cc| cc.is_some())
 }
 
+/// TCP Prague, which is in the kernels of L4STeam only.
+const PRAGUE: &str = "prague";
+
 /// Kernel name of `cc`, or the reason why the kernel cannot run it as the scenario requires.
 fn kernel_name(cc: &Chosen) -> Result<&'static str, String> {
     let Some(known) = CONGESTION_CONTROLS.iter().find(|l| l.name == cc.name) else {
@@ -88,7 +91,8 @@ fn kernel_name(cc: &Chosen) -> Result<&'static str, String> {
             GUEST_CCS.iter().map(|l| l.1).filter(|name| CONGESTION_CONTROLS.iter().all(|l| l.name != *name) && *name != "prin");
         let names: Vec<String> =
             CONGESTION_CONTROLS.iter().map(|l| l.name).chain(ours).map(|name| format!("\"{name}\"")).collect();
-        return Err(format!("this kernel has no congestion control `{}`; legal: {}", cc.name, names.join(", ")));
+        let why = if cc.name == PRAGUE { ", nor the Accurate ECN (RFC 9768) that it needs" } else { "" };
+        return Err(format!("this kernel has no congestion control `{}`{why}; legal: {}", cc.name, names.join(", ")));
     };
     for (key, value) in &cc.values.0 {
         if let Some((_, fixed, source)) = known.fixed.iter().find(|f| f.0 == *key)
@@ -118,6 +122,8 @@ mod tests {
         );
         let why = kernel_name(&cc("dctcp", vec![("g", Value::Float(0.5))])).unwrap_err();
         assert!(why.contains("`g` of `dctcp`") && why.contains("legal: 0.0625"), "{why}");
+        let why = kernel_name(&cc("prague", vec![])).unwrap_err();
+        assert!(why.contains("no congestion control `prague`, nor the Accurate ECN"), "{why}");
         let why = kernel_name(&cc("pfabric", vec![])).unwrap_err();
         assert!(why.contains("no congestion control `pfabric`") && why.contains("\"cubic\""), "{why}");
     }

@@ -189,7 +189,9 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     refuse("transport.rto-initial", t.rto_initial != RTO_INITIAL, "legal: 1s (TCP_TIMEOUT_INIT)".into());
     refuse("transport.ack-every", t.ack_every > 2, "Linux acknowledges every segment or delays ACKs; legal: 1, 2".into());
     refuse("transport.mss", t.mss < 88, "legal: 88 to 65000 (TCP_MIN_MSS)".into());
-    let ecn_differs = (t.ecn == Ecn::Dctcp) != dctcp;
+    let no_accurate = "this kernel has no Accurate ECN (RFC 9768), only the receiver's echo of marks; legal: off, classic";
+    refuse("transport.ecn", t.ecn.is_accurate(), no_accurate.into());
+    let ecn_differs = !t.ecn.is_accurate() && (t.ecn == Ecn::Dctcp) != dctcp;
     refuse(
         "transport.ecn",
         ecn_differs,

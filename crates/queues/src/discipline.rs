@@ -307,6 +307,7 @@ disciplines! {
     fq_codel::FqCodel in Box, "A queue for each flow, each under CoDel.";
     fq::Fq in Box, "A queue for each connection.";
     pie::Pie in Box, "A FIFO under PIE.";
+    dualpi2::Dualpi2 in Box, "Two coupled queues, for L4S and for other traffic.";
 }
 
 /// The queue of a port, as configured: a discipline in its initial state.

@@ -18,6 +18,7 @@ mod config;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
+mod dualpi2;
 mod dwrr;
 mod fq;
 mod fq_codel;
@@ -108,6 +109,7 @@ pub const REGISTRY: &[QueueEntry] = &[
     fq_codel::ENTRY,
     fq::ENTRY,
     pie::ENTRY,
+    dualpi2::ENTRY,
     lossy::ENTRY,
     policer::ENTRY,
 ];

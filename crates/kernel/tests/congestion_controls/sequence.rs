@@ -295,6 +295,7 @@ impl Sender<'_> {
             segments,
             lost: 0,
             absent: 0,
+            ce: 0,
             window_limited: Some(true),
             ece,
             grow,

@@ -35,8 +35,8 @@ pub(crate) struct Controls {
 
 #[pymethods]
 impl Controls {
-    /// Registers congestion controls: for each its name, a callable that makes the object of a connection, the ECN mode (`off`, `classic` or
-    /// `dctcp`), and whether it sets the pacing rate.
+    /// Registers congestion controls: for each its name, a callable that makes the object of a connection, the ECN mode (`off`, `classic`,
+    /// `dctcp`, `accurate` or `l4s`), and whether it sets the pacing rate.
     #[new]
     fn new(list: Vec<(String, Py<PyAny>, String, bool)>) -> PyResult<Controls> {
         let raised = Arc::new(Raised::default());
@@ -46,8 +46,11 @@ impl Controls {
                 "off" => Ecn::Off,
                 "classic" => Ecn::Classic,
                 "dctcp" => Ecn::Dctcp,
+                "accurate" => Ecn::Accurate,
+                "l4s" => Ecn::L4s,
                 other => {
-                    let message = format!("`ecn` of `{name}` is {other:?}; legal: \"off\", \"classic\", \"dctcp\"");
+                    let message =
+                        format!("`ecn` of `{name}` is {other:?}; legal: \"off\", \"classic\", \"dctcp\", \"accurate\", \"l4s\"");
                     return Err(PyValueError::new_err(message));
                 }
             };

@@ -22,6 +22,8 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         Ecn::Off => "off",
         Ecn::Classic => "classic",
         Ecn::Dctcp => "dctcp",
+        Ecn::Accurate => "accurate",
+        Ecn::L4s => "l4s",
     };
     let echo_mode = if c.latched_echo { "latched" } else { "exact" };
     let growth = match c.growth {

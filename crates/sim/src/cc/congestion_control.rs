@@ -95,10 +95,12 @@ pub struct Ack {
     pub lost: u32,
     /// Outstanding bytes that are not in the network; see [`Ack::in_flight`].
     pub absent: i64,
+    /// Segments newly reported as marked by Accurate ECN; 0 with other feedback, which has no count.
+    pub ce: u32,
     /// True if the window, not the application, the receiver or the pacer, limited sending in the last round trip (Linux `is_cwnd_limited`); `None`
     /// where the stack does not track it (`cwnd-validation`).
     pub window_limited: Option<bool>,
-    /// True if the ACK carries ECE.
+    /// True if the ACK carries ECE, or reports marks.
     pub ece: bool,
     /// Segments of growth, by the stack's counting rule.
     pub grow: f64,
@@ -389,6 +391,12 @@ pub trait CongestionControl: Sized {
     /// Returns the window after a spurious reduction; `prior` is the window before it.
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         w.cwnd.max(prior)
+    }
+
+    /// Longest burst of segmentation offload at the pacing rate (`tso_segs` of `tcp_congestion_ops`); `None`: that of the stack. For congestion
+    /// controls that pace.
+    fn burst_time(&self) -> Option<Time> {
+        None
     }
 
     /// Estimate of the marked fraction, if there is one.

@@ -136,7 +136,8 @@ impl Dctcp {
         let segments = ack.segments_delivered() as u32;
         self.acked += segments;
         if ack.ece {
-            self.marked += segments;
+            // Accurate ECN counts them (tp->delivered_ce).
+            self.marked += if ack.ce > 0 { ack.ce.min(segments) } else { segments };
         }
         if self.window.ends_when_covered(ack) {
             self.acked = self.acked.max(1);
@@ -195,7 +196,8 @@ impl CongestionControl for Dctcp {
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
         self.acked += ack.acked as u32;
         if ack.ece {
-            self.marked += ack.acked as u32;
+            let acked = ack.acked as u32;
+            self.marked += if ack.ce > 0 { (ack.ce * ack.mss).min(acked) } else { acked };
         }
         if self.window.ends(ack) {
             // A window without acknowledged bytes is no sample of marks.
@@ -360,6 +362,7 @@ mod tests {
                         segments: 0,
                         lost: 0,
                         absent: 0,
+                        ce: 0,
                         window_limited: None,
                         ece,
                         grow: 1.0,

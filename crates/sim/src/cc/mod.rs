@@ -18,6 +18,7 @@ mod halving;
 mod l2dct;
 mod newreno;
 mod pfabric;
+mod prague;
 mod rate_sample;
 mod reno;
 mod round_trip;
@@ -40,7 +41,7 @@ use dispatch::OptionalHooks;
 use forebay_experiment::cc_state::CcState;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_types::{Rate, TimeOrNever};
+use forebay_types::{Rate, Time, TimeOrNever};
 use sent_records::{SegmentHooks, WithSentRecords};
 
 congestion_controls! {
@@ -62,6 +63,8 @@ congestion_controls! {
     bbr::Bbr in WithSentRecords [bbr],
     /// BBR version 3.
     bbr3::Bbr3 in WithSentRecords [bbr3],
+    /// Prague.
+    prague::Prague in Box [prague],
     /// Null congestion control with a fixed rate.
     fixed_rate::FixedRate [fixed_rate],
     /// Null congestion control that halves its window for ever.
@@ -149,6 +152,9 @@ impl Cc {
     }
     pub fn reduces_on_loss_after_ecn(&self) -> bool {
         each!(self, l => l.reduces_on_loss_after_ecn())
+    }
+    pub fn burst_time(&self) -> Option<Time> {
+        each!(self, l => l.burst_time())
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())

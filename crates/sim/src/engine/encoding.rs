@@ -201,7 +201,7 @@ impl Encode for Extra {
     }
 }
 
-record!(CarriedAck { number, echo, window, tsval, ece });
+record!(CarriedAck { number, echo, window, tsval, ece, accecn });
 record!(Job { bytes, query, deadline });
 record!(RemoteTimer { tag, job });
 record!(OpenSpec { src, dst, group, app, tag, first, reverse_of });

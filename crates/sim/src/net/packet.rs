@@ -119,7 +119,7 @@ pub struct Packet {
     pub hash: u16,
     /// Bytes on the wire.
     pub wire: u16,
-    /// Payload bytes. On SYN and SYN-ACK: the offered window scale. On other ACKs: see [`Packet::tsval`].
+    /// Payload bytes. On SYN and SYN-ACK: the offered window scale. On other ACKs: see [`Packet::tsval`]. Above both: see [`Packet::ace`].
     pub len: u16,
     /// Receive window in units of the scale (ACKs); class of service and rank or TSecr (data, see [`Packet::class`]).
     pub win: u16,
@@ -192,12 +192,25 @@ impl Packet {
     pub fn generation(&self) -> u8 {
         self.meta.generation()
     }
+    /// ACE field of an ACK: the lowest three bits of the counter of marked packets (RFC 9768 section 3.2.2). On a SYN and a SYN-ACK the flags AE, CWR
+    /// and ECE, if Accurate ECN is requested or agreed to. Otherwise 0.
+    #[inline]
+    pub fn ace(&self) -> u8 {
+        (self.len >> ACE_SHIFT) as u8
+    }
+    /// Sets the ACE field.
+    #[inline]
+    pub fn set_ace(&mut self, ace: u8) {
+        self.len = self.len & ((1 << ACE_SHIFT) - 1) | u16::from(ace) << ACE_SHIFT;
+    }
 }
 
 /// Bits of `win` that hold the rank, or those of a [`Tick`].
 const RANK_BITS: u32 = Tick::BITS;
 /// Bits of `win` below the class: the flag of a [`Tick`] is above the rank.
 const CLASS_SHIFT: u32 = RANK_BITS + 1;
+/// Bits of `len` of ACKs below the ACE field: those of a [`Tick`] and its flag.
+const ACE_SHIFT: u32 = Tick::BITS + 1;
 
 /// The `win` field of a data packet with a class of service and a rank.
 #[inline]
@@ -226,7 +239,8 @@ pub enum Extra {
     Carried(CarriedAck),
 }
 
-/// ACK of the other direction in a segment of a connection with data in both directions (RFC 9293 section 3.8.6.3: an ACK may wait for data).
+/// ACK of the other direction in a segment of a connection with data in both directions (RFC 9293 section 3.8.6.3: an ACK may wait for data). On an
+/// ACK by itself, only the AccECN option of that ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CarriedAck {
     /// Acknowledgement number.
@@ -239,9 +253,32 @@ pub struct CarriedAck {
     pub tsval: u16,
     /// ECN echo.
     pub ece: bool,
+    /// See [`CarriedAck::ce_bytes`].
+    pub accecn: u32,
 }
 
+/// The counters of an AccECN option are modulo this (DIVOPT).
+const ACCECN_MODULUS: u32 = 1 << 24;
+
 impl CarriedAck {
+    /// Bytes of an AccECN option with three counters, and its padding.
+    pub const ACCECN_SIZE: u16 = 12;
+
+    /// The field `accecn` of an option, after `ce_bytes` marked bytes have arrived.
+    pub fn accecn_option(ce_bytes: u32) -> u32 {
+        1 + ce_bytes % ACCECN_MODULUS
+    }
+
+    /// Counter of marked bytes in the AccECN option (ECEB, RFC 9768 section 3.2.3), modulo 2^24; `None` without an option. The other two counters are
+    /// not modeled.
+    pub fn ce_bytes(&self) -> Option<u32> {
+        self.accecn.checked_sub(1)
+    }
+
+    /// Marked bytes since the counter was at `before`.
+    pub fn new_ce_bytes(&self, before: u32) -> Option<u32> {
+        self.ce_bytes().map(|now| now.wrapping_sub(before) % ACCECN_MODULUS)
+    }
     /// The one in the slot behind a packet, if there is one.
     pub fn of(extra: Option<&Extra>) -> Option<CarriedAck> {
         match extra {

@@ -36,6 +36,7 @@ impl Sender {
             && c.growth == (Growth::PerSegment { limit: u32::MAX })
             && c.probe_after == 0
             && c.max_pacing_rate.is_none()
+            && !c.ecn.is_accurate()
             && !(hooks.records() || hooks.gate() || hooks.paces() || hooks.control())
     }
 
@@ -96,6 +97,7 @@ impl Sender {
             segments: covered.segments,
             lost: 0,
             absent: 0,
+            ce: 0,
             window_limited: self.cc.cwnd_limited(),
             ece,
             grow: f64::from(covered.segments),

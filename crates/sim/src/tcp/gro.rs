@@ -78,7 +78,8 @@ impl SuperSegment {
             && match (self.ack, ack) {
                 (None, None) => true,
                 (Some(first), Some(ack)) => {
-                    (ack.number, ack.window, ack.ece) == (first.number, first.window, first.ece)
+                    // The AccECN option counts as part of the ACK, and above the tick is its ACE field.
+                    (ack.number, ack.window, ack.ece, ack.accecn) == (first.number, first.window, first.ece, first.accecn)
                         && (!c.timestamps || ack.echo / tick == first.echo / tick)
                 }
                 _ => false,

@@ -1,7 +1,8 @@
-//! A receiver against a scripted peer. Its output reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
+//! A receiver against a scripted peer. Its output reads like `"3 3[5-7,9-10] 4E 5a6+1000"`: acknowledged segments, SACK blocks, ECE, ACE field and marked
+//! bytes of an AccECN option.
 
 use super::{Capture, US, addresses};
-use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
+use forebay_sim::net::packet::{CarriedAck, Codepoint, Extra, Meta, Packet, flag};
 use forebay_sim::net::tick::Tick;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::gro::{Gro, SuperSegment};
@@ -41,6 +42,11 @@ impl Script {
         t
     }
 
+    /// Merges the segments of an interrupt from now on.
+    pub(crate) fn merge(&mut self) {
+        self.gro = Some(Gro::default());
+    }
+
     /// Ends an interrupt.
     pub(crate) fn flush(&mut self) -> &mut Script {
         while let Some(segments) = self.gro.as_mut().and_then(Gro::flush) {
@@ -55,7 +61,14 @@ impl Script {
 
     /// Delivers a SYN with `flags`; returns the answer.
     pub(crate) fn syn(&mut self, flags: u8) -> Packet {
-        let p = Packet { seq: ISN, ts: (self.now * 1000) as u32, flags: flag::SYN | flags, ..Packet::default() };
+        self.syn_with(flags, 0, Codepoint::NotEct)
+    }
+
+    /// As [`Script::syn`], with the flags AE, CWR and ECE of Accurate ECN, and an ECN field.
+    pub(crate) fn syn_with(&mut self, flags: u8, ace: u8, ecn: Codepoint) -> Packet {
+        let mut p = Packet { seq: ISN, ts: (self.now * 1000) as u32, flags: flag::SYN | flags, ..Packet::default() };
+        p.meta.set_ecn(ecn);
+        p.set_ace(ace);
         self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
         assert_eq!(self.capture.0.len(), 1);
         self.capture.0.pop().unwrap().0
@@ -139,6 +152,12 @@ impl Script {
                 if let Some(Extra::Sack(sack)) = extra {
                     let blocks: Vec<String> = sack.iter().map(|(a, b)| format!("{}-{}", segment(a), segment(b))).collect();
                     token += &format!("[{}]", blocks.join(","));
+                }
+                if p.ace() > 0 {
+                    token += &format!("a{}", p.ace());
+                }
+                if let Some(bytes) = CarriedAck::of(extra.as_ref()).and_then(|option| option.ce_bytes()) {
+                    token += &format!("+{bytes}");
                 }
                 for (flag, letter) in [(flag::ECE, 'E'), (flag::FIN, 'F')] {
                     if p.has(flag) {

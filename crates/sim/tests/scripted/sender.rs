@@ -1,13 +1,13 @@
 //! A sender against a scripted peer. Its output reads like `"4 5 0r"`: the index of each segment, from 0, followed by
 //!
-//! * `r`: retransmission, `w`: CWR, `e`: ECN-capable, `F`: with FIN (alone: a FIN without data),
+//! * `r`: retransmission, `w`: CWR, `e`: ECT(0), `l`: ECT(1), `F`: with FIN (alone: a FIN without data),
 //! * `(n)`: n bytes, if not a full segment, `^n`: class of service n, `#n`: rank n.
 //!
 //! `P` is a probe.
 
 use super::{Capture, US, addresses};
 use forebay_experiment::transport::Ecn;
-use forebay_sim::net::packet::{Codepoint, Extra, Packet, SackBlocks, flag};
+use forebay_sim::net::packet::{CarriedAck, Codepoint, Extra, Packet, SackBlocks, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{Sender, Timer};
 use forebay_types::Time;
@@ -31,6 +31,8 @@ pub(crate) struct Script {
     pub(crate) log: Vec<(u64, String)>,
     /// Segments that carried PSH.
     pub(crate) pushed: Vec<u64>,
+    /// ACE field of ACKs.
+    pub(crate) ace: u8,
     /// Flags of the last SYN except the first.
     pub(crate) repeated_syn: u8,
 }
@@ -52,7 +54,7 @@ impl Script {
             s.enter_path(super::path());
         }
         let (capture, log, pushed) = (Capture::default(), Vec::new(), Vec::new());
-        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, capture, log, pushed, repeated_syn: 0 };
+        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, capture, log, pushed, ace: 0, repeated_syn: 0 };
         t.s.open(&t.c, Time::ZERO, &mut t.capture);
         assert!(t.capture.0[0].0.has(flag::SYN));
         t.capture.0.clear();
@@ -66,11 +68,17 @@ impl Script {
     }
 
     pub(crate) fn syn_ack_with(&mut self, flags: u8) {
+        self.syn_ack_with_ace(flags, 0);
+    }
+
+    /// Delivers a SYN-ACK with the flags AE, CWR and ECE of Accurate ECN.
+    pub(crate) fn syn_ack_with_ace(&mut self, flags: u8, ace: u8) {
         let mut p = self.packet(0);
         p.seq = ISN.wrapping_add(1);
         p.flags = flag::SYN | flag::ACK | flags;
         p.win = self.window.min(65_535) as u16;
         p.len = u16::from(self.shift());
+        p.set_ace(ace);
         self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.capture);
         self.note();
         // The answer is the ACK of the handshake, before any data.
@@ -147,6 +155,26 @@ impl Script {
         self.reply(next, &[], flag::ECE)
     }
 
+    /// As [`Script::ack`], with an ACE field, and the counter of marked bytes in an AccECN option if there is one.
+    pub(crate) fn counted(&mut self, next: u64, ace: u8, ce_bytes: Option<u32>) -> &mut Script {
+        let mut p = self.packet(next * u64::from(self.c.mss));
+        p.set_ace(ace);
+        let option =
+            ce_bytes.map(|n| Extra::Carried(CarriedAck { accecn: CarriedAck::accecn_option(n), ..CarriedAck::default() }));
+        self.s.on_packet(&self.c, Time(self.now * US), &p, option.as_ref(), &mut self.capture);
+        self.note();
+        self.s.audit();
+        self
+    }
+
+    /// ACE field of the SYN.
+    pub(crate) fn syn_ace(c: &TcpConfig) -> u8 {
+        let (forward, _) = addresses(ISN);
+        let mut capture = Capture::default();
+        Sender::new(c, forward, None).open(c, Time::ZERO, &mut capture);
+        capture.0[0].0.ace()
+    }
+
     /// As [`Script::ack`], with SACK blocks, in segments, end exclusive.
     pub(crate) fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Script {
         self.reply(next, blocks, 0)
@@ -169,6 +197,7 @@ impl Script {
     pub(crate) fn reply_bytes(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
         let mut p = self.packet(next);
         p.flags |= flags;
+        p.set_ace(self.ace);
         let wire = |offset: u64| ISN.wrapping_add(1).wrapping_add(offset as u32);
         let extra = SackBlocks::of(blocks.iter().map(|&(a, b)| (wire(a), wire(b)))).map(Extra::Sack);
         self.s.on_packet(&self.c, Time(self.now * US), &p, extra.as_ref(), &mut self.capture);
@@ -243,6 +272,7 @@ impl Script {
                 (p.has(flag::RETX), 'r'),
                 (p.has(flag::CWR) && !p.has(flag::SYN), 'w'),
                 (p.ecn() == Codepoint::Ect0, 'e'),
+                (p.ecn() == Codepoint::Ect1, 'l'),
             ] {
                 if on {
                     token.push(letter);

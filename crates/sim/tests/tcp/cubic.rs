@@ -47,6 +47,7 @@ impl Flow {
                 segments: 0,
                 lost: 0,
                 absent: 0,
+                ce: 0,
                 window_limited: self.used,
                 ece: false,
                 grow: 1.0,

@@ -3,6 +3,7 @@
 #[path = "../scripted/mod.rs"]
 mod scripted;
 
+mod accecn;
 mod bbr;
 mod congestion;
 mod cubic;
@@ -24,6 +25,7 @@ mod newreno;
 mod offload;
 mod pfabric;
 mod pias;
+mod prague;
 mod prin;
 mod proboscis;
 mod quickack;

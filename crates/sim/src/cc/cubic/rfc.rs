@@ -203,6 +203,7 @@ mod tests {
                     segments: 0,
                     lost: 0,
                     absent: 0,
+                    ce: 0,
                     window_limited: None,
                     ece: false,
                     grow: 1.0,

@@ -134,6 +134,7 @@ impl SimState {
             isn: new.isn,
             mss: c.mss.min(u32::from(u16::MAX)) as u16,
             window_shift: offered_shift(c),
+            accurate_ecn: c.ecn.is_accurate(),
             sack: matches!(c.recovery, Recovery::Sack | Recovery::Rack),
             clock: c.timestamps.then_some(c.timestamp_clock),
         };

@@ -39,7 +39,9 @@ impl<W: Wire> Wire for Carrying<'_, W> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         if packet.has(flag::SYN) {
             let len = if self.announces_scale { u16::from(offered_shift(self.c)) } else { packet.len };
-            return self.nic.emit(Packet { len, ..packet }, extra);
+            let mut syn = Packet { len, ..packet };
+            syn.set_ace(packet.ace());
+            return self.nic.emit(syn, extra);
         }
         let ack = self.receiver.carry_ack(self.c, self.now, packet.len > 0);
         self.carried = true;
@@ -164,8 +166,7 @@ impl SimState {
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[at.group];
         if p.has(flag::SYN) && sender.phase() == Phase::SynSent {
-            let agrees = p.has(flag::ECE) && !p.has(flag::CWR);
-            receiver.connect(c, now, p, sender.last_sent().get().unwrap_or(now), agrees);
+            receiver.connect(c, now, p, sender.last_sent().get().unwrap_or(now));
         } else {
             receiver.on_ack_echo(c, now, p.echo());
         }
@@ -240,10 +241,12 @@ impl SimState {
         let mut ack_wire = Holding { nic: &mut nic, held: None };
         receiver.process_segments(c, now, segment, &mut ack_wire);
         if let Some(ack) = segment.ack() {
-            let accepts = (receiver.has_answered_syn() || !c.handshake) && sender.accept(c, now, ack.window, receiver.has_ecn());
+            let accepts = (receiver.has_answered_syn() || !c.handshake) && sender.accept(c, now, ack.window, receiver.feedback());
             if receiver.echo() != echo {
                 sender.echo_data(Receiver::tick_of(c, now, p.ts));
             }
+            let option = Extra::Carried(*ack);
+            let option = c.ecn.is_accurate().then_some(&option);
             let ack = ack.as_packet(reverse, now);
             let news = !sender.knows_ack(&ack);
             if !accepts && (news || sender.sees_all_acks()) {
@@ -257,7 +260,7 @@ impl SimState {
                     Nic::of_sender((&mut self.fabric, &mut self.partition), &mut self.hosts[node], now, c)
                 });
                 let mut wire = Carrying { nic: &mut nic, receiver, c, now, carried: false, announces_scale: W::SHIM };
-                sender.on_packet(c, now, &ack, None, &mut wire);
+                sender.on_packet(c, now, &ack, option, &mut wire);
                 if wire.carried && held.take().is_some() {
                     receiver.withdraw_ack();
                 }

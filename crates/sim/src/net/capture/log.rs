@@ -30,6 +30,8 @@ pub(crate) struct CapturedConnection {
     pub mss: u16,
     /// Window scale that hosts offer.
     pub window_shift: u8,
+    /// True if Accurate ECN is requested.
+    pub accurate_ecn: bool,
     /// True if the hosts report losses by SACK blocks.
     pub sack: bool,
     /// Tick of the timestamp clock; `None` without timestamps.
@@ -161,6 +163,11 @@ fn ip_id(own: u64, p: &Packet) -> u16 {
     ((hash >> 48) as u16).max(1)
 }
 
+/// The flags that an ACE field is made of (RFC 9768 section 3.2.2).
+fn ecn_flags(ace: u8) -> u8 {
+    [(1, tcp_flag::ECE), (2, tcp_flag::CWR), (4, tcp_flag::AE)].iter().filter(|f| ace & f.0 != 0).map(|f| f.1).sum()
+}
+
 /// TCP header of a packet. `sent` is the sequence number behind the data that the host of an ACK has sent.
 fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {
     let (c, p) = (&known.c, seen.packet);
@@ -168,13 +175,16 @@ fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {
     let has = |ours: u8, theirs: u8| if p.has(ours) { theirs } else { 0 };
     let peer_next = known.peer_isn.wrapping_add(1);
     let mut t = TcpHeader { timestamps: c.clock.map(|clock| timestamps(clock, seen)), ..TcpHeader::default() };
+    if c.accurate_ecn && (back || p.has(flag::SYN)) {
+        t.flags = ecn_flags(p.ace());
+    }
     if p.has(flag::SYN) {
         // The option does not count TCP options, which shorten segments (RFC 6691 section 2).
         let mss = c.mss.saturating_add(if t.timestamps.is_some() { TIMESTAMPS } else { 0 });
         t.syn = SynOptions { mss, window_scale: Some(c.window_shift), sack_permitted: c.sack };
     }
     if back {
-        t.flags = tcp_flag::ACK | has(flag::SYN, tcp_flag::SYN) | has(flag::FIN, tcp_flag::FIN) | has(flag::ECE, tcp_flag::ECE);
+        t.flags |= tcp_flag::ACK | has(flag::SYN, tcp_flag::SYN) | has(flag::FIN, tcp_flag::FIN) | has(flag::ECE, tcp_flag::ECE);
         (t.ack, t.window) = (p.ack_number(), p.window());
         t.seq = if p.has(flag::SYN) { known.peer_isn } else { sent.unwrap_or(peer_next) };
         if let Some(Extra::Sack(blocks)) = seen.extra {
@@ -189,7 +199,7 @@ fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {
     }
     (t.seq, t.window) = (p.seq, NO_DATA_WINDOW);
     if p.has(flag::SYN) {
-        t.flags = tcp_flag::SYN | has(flag::ECE, tcp_flag::ECE) | has(flag::CWR, tcp_flag::CWR);
+        t.flags |= tcp_flag::SYN | has(flag::ECE, tcp_flag::ECE) | has(flag::CWR, tcp_flag::CWR);
         return t;
     }
     if p.has(flag::PROBE) && p.len > 0 {

@@ -48,6 +48,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) usage: CwndUsage,
     /// Messages behind the oldest unacknowledged one, with their statistics.
     pub(in crate::tcp) pending: PendingMessages,
+    /// Marked bytes that AccECN options have reported (`s.ceb`, RFC 9768 section 3.2).
+    pub(in crate::tcp) ce_bytes: u32,
     /// Last opportunity to send that ended at the receive window or the send buffer.
     pub(in crate::tcp) limit: Option<(Time, Limit)>,
 }
@@ -72,6 +74,7 @@ impl ColdState {
         rehash: None,
         usage: CwndUsage::NONE,
         pending: PendingMessages::NONE,
+        ce_bytes: 0,
         limit: None,
     };
 }

@@ -2,9 +2,9 @@
 
 use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Ack, Cc, Event, Hooks, Opportunity, Outcome, Reduction, Threshold, Window};
+use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::common::state::ReductionCause;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::Ecn;
 use forebay_types::Time;
 
 /// Congestion state of a sender.
@@ -26,8 +26,8 @@ pub(in crate::tcp) struct CongestionState {
     wants_new_acks: bool,
     /// The congestion control limits or paces new data, the sender waits for bursts, or its rate is limited.
     paced_send: bool,
-    /// ECN is in use.
-    ecn: bool,
+    /// Feedback of marks.
+    feedback: EcnFeedback,
     /// The next new segment carries CWR.
     cwr_pending: bool,
     /// Cause of the last reduction.
@@ -49,7 +49,7 @@ impl CongestionState {
             cwr_end: 0,
             hooks,
             paced_send: hooks.gate() || hooks.paces() || c.tso.is_some() || c.max_pacing_rate.is_some(),
-            ecn: c.ecn != Ecn::Off,
+            feedback: EcnFeedback::configured(c),
             cwr_pending: false,
             reduction_cause: ReductionCause::Loss,
             cwnd_limited: c.cwnd_validation.then_some(false),
@@ -181,12 +181,23 @@ impl CongestionState {
     /// Returns true if ECN is in use.
     #[inline(always)]
     pub(in crate::tcp) fn ecn(&self) -> bool {
-        self.ecn
+        self.feedback.is_on()
     }
 
-    /// ECN is used only if the peer agrees.
-    pub(in crate::tcp) fn agree_on_ecn(&mut self, agreed: bool) {
-        self.ecn &= agreed;
+    /// Feedback of marks.
+    #[inline(always)]
+    pub(in crate::tcp) fn feedback(&self) -> EcnFeedback {
+        self.feedback
+    }
+
+    /// Feedback of marks, to be updated.
+    pub(in crate::tcp) fn feedback_mut(&mut self) -> &mut EcnFeedback {
+        &mut self.feedback
+    }
+
+    /// Sets the feedback that the peer has agreed to.
+    pub(in crate::tcp) fn set_feedback(&mut self, feedback: EcnFeedback) {
+        self.feedback = feedback;
     }
 
     /// Returns true if the next new segment carries CWR.
@@ -235,7 +246,7 @@ impl CongestionState {
     #[inline]
     pub(in crate::tcp) fn begin_reduction(&mut self, end: u64) {
         self.cwr_end = end;
-        self.cwr_pending = self.ecn;
+        self.cwr_pending = self.feedback.sends_cwr();
         self.reduction_cause = ReductionCause::Loss;
     }
 }

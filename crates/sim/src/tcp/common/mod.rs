@@ -1,5 +1,6 @@
 //! State of a connection and its rules, for both stacks.
 
+pub(in crate::tcp) mod accecn;
 pub(in crate::tcp) mod clock;
 pub(in crate::tcp) mod cold;
 pub(in crate::tcp) mod cold_state;

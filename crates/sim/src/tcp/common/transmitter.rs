@@ -66,8 +66,8 @@ impl Transmitter {
     }
 
     /// New data is not ECN-capable.
-    pub(in crate::tcp) fn clear_ect(&mut self) {
-        self.template.meta.set_ecn(Codepoint::NotEct);
+    pub(in crate::tcp) fn set_ecn(&mut self, ecn: Codepoint) {
+        self.template.meta.set_ecn(ecn);
     }
 
     /// Time at which the last segment or SYN left.

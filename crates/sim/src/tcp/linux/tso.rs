@@ -18,6 +18,7 @@ const PER_SECOND: u64 = 1024;
 const RTT_LOG: u32 = 9;
 /// `tcp_tso_win_divisor`: a third of the window is sent at once.
 const WINDOW_DIVISOR: u64 = 3;
+const SECOND: Time = Time::from_secs(1);
 /// `NSEC_PER_MSEC` in tcp_tso_should_defer.
 const MS: Time = Time::from_ms(1);
 
@@ -41,6 +42,13 @@ impl Sender {
         let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len() as u32);
         // Without an RTT the rate is without limit (tcp_update_pacing_rate).
         let rate = self.sk_pacing_rate(c, segments).0 / 8;
+        if self.cc.hooks().paces()
+            && let Some(longest) = self.cc.algorithm().burst_time()
+        {
+            // Linux tcp_tso_segs: the hook `tso_segs` replaces tcp_tso_autosize (prague_tso_segs: at least one segment).
+            let bytes = (u128::from(rate) * u128::from(longest.0) / u128::from(SECOND.0)) as u64;
+            return (bytes.min(most) / u64::from(c.mss)).max(1) * u64::from(c.mss);
+        }
         let fewest = if self.cc.hooks().paces() && rate < SINGLE_BELOW { 1 } else { FEWEST };
         let paced = rate / PER_SECOND;
         let halvings = self.rtt.min().get().map_or(u64::from(u32::BITS), |rtt| rtt.as_us() >> RTT_LOG);

@@ -1,4 +1,5 @@
-//! ECN echo: latched from CE until CWR (RFC 3168 section 6.1.3), or the CE value of the current run of packets (RFC 8257 section 3.2).
+//! ECN echo: latched from CE until CWR (RFC 3168 section 6.1.3), or the CE value of the current run of packets (RFC 8257 section 3.2). For Accurate ECN
+//! only the decision which packets are acknowledged immediately: the counter is in the template of ACKs.
 
 use crate::net::packet::{Codepoint, Packet, flag};
 use crate::tcp::config::TcpConfig;
@@ -14,6 +15,12 @@ const ECE: u8 = 4;
 const SEEN: u8 = 8;
 /// The echo had been latched when the last segment was processed (TCP_ECN_DEMAND_CWR).
 const DEMAND_CWR: u8 = 16;
+/// Marks are counted (RFC 9768).
+const ACCURATE: u8 = 32;
+/// With `ACCURATE`: the last packet was marked.
+const LAST_MARKED: u8 = 64;
+/// With `ACCURATE`: a mark did not cause an ACK.
+const UNREPORTED: u8 = 128;
 
 /// State of the echo of one receiver: a set of flags, because every connection has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +33,37 @@ impl EcnEcho {
             Ecn::Classic => CLASSIC,
             Ecn::Dctcp if c.latched_echo => CLASSIC,
             Ecn::Dctcp => PER_RUN,
+            Ecn::Accurate | Ecn::L4s if c.latched_echo => CLASSIC,
+            Ecn::Accurate | Ecn::L4s => ACCURATE,
         })
     }
 
     /// Returns true if ECN is negotiated, or still may be.
     pub(super) fn is_on(self) -> bool {
-        self.0 & (CLASSIC | PER_RUN) != 0
+        self.0 & (CLASSIC | PER_RUN | ACCURATE) != 0
+    }
+
+    /// Returns true if marks are counted.
+    #[inline(always)]
+    pub(super) fn is_accurate(self) -> bool {
+        self.0 & ACCURATE != 0
+    }
+
+    /// Notes that the peer has classic ECN only.
+    pub(super) fn fall_back(&mut self) {
+        self.0 = CLASSIC;
+    }
+
+    /// Notes `count` packets with CE or without. Returns true if they must be acknowledged immediately (RFC 9768 section 3.2.2.5.1): the first marked
+    /// packet after others, and every second mark. Our choice for marks that another ACK has reported: they count too.
+    pub(super) fn on_counted(&mut self, marked: bool, count: u32) -> bool {
+        let change = marked && self.0 & LAST_MARKED == 0;
+        let due = change || marked && (count >= 2 || self.0 & UNREPORTED != 0);
+        self.0 &= !(LAST_MARKED | UNREPORTED);
+        if marked {
+            self.0 |= LAST_MARKED | if due { 0 } else { UNREPORTED };
+        }
+        due
     }
 
     /// Notes that the peer did not negotiate ECN.

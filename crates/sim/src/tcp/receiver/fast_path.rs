@@ -28,7 +28,8 @@ pub(super) enum FastPath {
 impl FastPath {
     /// The fast path of a stack; `has_shim`, `autotune`: a shim or autotuning sets the window.
     pub(super) fn new(c: &TcpConfig, has_shim: bool, autotune: bool) -> FastPath {
-        if has_shim {
+        // Counted marks change the ACKs, and their option needs a second slot.
+        if has_shim || c.ecn.is_accurate() {
             FastPath::None
         } else if c.quickack && c.ack_every > 1 && c.quickack_count > 0 && c.timestamps && c.mss >= 128 {
             // tcp_event_data_recv grows the window for segments of 128 bytes or more.

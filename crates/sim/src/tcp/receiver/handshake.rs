@@ -2,6 +2,7 @@
 
 use super::Receiver;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use crate::tcp::common::accecn::handshake_encoding;
 use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 
@@ -49,18 +50,33 @@ impl Receiver {
         //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.
         // RFC 3168 section 6.1.1: a SYN with ECE and CWR requests ECN, a SYN-ACK with ECE alone agrees. The first SYN decides: a retransmitted one
         // does not request ECN, but gets the same answer (tcp_check_req).
-        if (p.has(flag::ECE | flag::CWR) || is_retransmission) && self.ecn.is_on() {
+        let requests = p.has(flag::ECE | flag::CWR) || is_retransmission;
+        if self.ecn.is_accurate() && requests && p.ace() == 0 && !is_retransmission {
+            // RFC 9768 table 2, third block: the SYN of a peer with classic ECN.
+            self.ecn.fall_back();
+        }
+        // RFC 9768 section 3.1.3: any other combination of the three flags requests Accurate ECN.
+        let accurate = self.ecn.is_accurate() && (requests || p.ace() != 0);
+        if accurate {
+            // The answer has its flags there.
+        } else if requests && self.ecn.is_on() {
             answer.flags |= flag::ECE;
         } else {
             self.ecn.disable();
             self.template.meta.set_ecn(Codepoint::NotEct);
             answer.meta.set_ecn(Codepoint::NotEct);
         }
+        if !self.ecn.is_accurate() {
+            self.template.set_ace(0);
+        }
         self.stream.answer_syn();
         // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
         let window = self.window_shim.as_mut().map_or(self.window.rcv_wnd().into(), |s| s.advertise(0, false));
         answer.win = window.min(65_535) as u16;
         answer.len = u16::from(self.window.wscale());
+        if accurate {
+            answer.set_ace(handshake_encoding(p.ecn()));
+        }
         self.count_sent();
         out.emit(answer, None);
     }

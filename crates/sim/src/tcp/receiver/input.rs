@@ -34,8 +34,9 @@ impl Receiver {
         // RFC 3168 section 6.1.5: the ECN field of a segment without new data does not count (tcp_data_queue). ns-2 counts it (TcpSink::ack).
         let counts = self.stream.is_new(p, offset) || c.ssthresh_from == SsthreshFrom::Window;
         let ce = if counts { p.ecn() == Codepoint::Ce } else { self.ecn.unchanged() };
-        let ends_run = self.ecn.on_segment(p, ce);
-        if ends_run && self.window.unacked_segments() > 0 {
+        let accurate = self.ecn.is_accurate();
+        let ends_run = if accurate { self.count_marks(p, ce, segments.count) } else { self.ecn.on_segment(p, ce) };
+        if ends_run && !accurate && self.window.unacked_segments() > 0 {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
             //# To avoid this, an implementation MAY choose to send two ACKs: one for previously unacknowledged packets
             //# and another acknowledging the most recently received packet.
@@ -69,6 +70,17 @@ impl Receiver {
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
+    }
+
+    /// Counts the packets and bytes of `p` if they are marked (RFC 9768 section 3.2). Returns true if they must be acknowledged immediately.
+    #[cold]
+    #[inline(never)]
+    fn count_marks(&mut self, p: &Packet, marked: bool, count: u32) -> bool {
+        if marked {
+            self.template.set_ace(self.template.ace().wrapping_add(count as u8) & 7);
+            self.ce_bytes = self.ce_bytes.wrapping_add(p.len.into());
+        }
+        self.ecn.on_counted(marked, count)
     }
 
     //= https://www.rfc-editor.org/rfc/rfc7323#section-5.3

@@ -187,7 +187,7 @@ impl Receiver {
     #[inline(always)]
     pub(super) fn refresh_clock(&mut self, c: &TcpConfig, now: Time) {
         if self.linux.as_ref().is_some_and(|a| a.echoes) {
-            self.template.len = rcv_rtt::tick(c, now).bits();
+            self.template.len = rcv_rtt::tick(c, now).replace_in(self.template.len);
         }
     }
 

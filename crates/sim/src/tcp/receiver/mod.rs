@@ -47,6 +47,7 @@ use self::window::AdvertisedWindow;
 use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
+use crate::tcp::common::accecn::INITIAL_CEP;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::gro::SuperSegment;
 use crate::tcp::initial_window::{first_window, has_buffer};
@@ -79,6 +80,8 @@ pub struct Receiver {
     ecn: EcnEcho,
     fast_path: FastPath,
     own_fin: OwnFin,
+    /// Bytes of data that arrived marked, with Accurate ECN (`r.ceb`). The counter of packets is in the template.
+    ce_bytes: u32,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 160);
@@ -92,7 +95,8 @@ impl Receiver {
         // `rcv-wnd` is at most 1 GiB.
         let window = AdvertisedWindow::new(rcv_wnd as u32, offered_shift(c));
         let urgent = c.shims.tag.as_ref().is_some_and(|t| t.urgent_acks());
-        let template = Packet {
+        let ecn = EcnEcho::new(c);
+        let mut template = Packet {
             conn: addr.conn,
             dst: addr.dst,
             hash: addr.hash,
@@ -102,6 +106,9 @@ impl Receiver {
             meta: Meta::new(addr.generation, control_ecn(c, true)),
             ..Packet::default()
         };
+        if ecn.is_accurate() {
+            template.set_ace(INITIAL_CEP);
+        }
         Receiver {
             template,
             stream: ReceiveStream::new(c, addr.numbers()),
@@ -116,7 +123,8 @@ impl Receiver {
             group: 0,
             quickacks: QuickAcks::new(c),
             generation: addr.generation,
-            ecn: EcnEcho::new(c),
+            ecn,
+            ce_bytes: 0,
             own_fin: OwnFin::new(c),
         }
     }

@@ -1,7 +1,7 @@
 //! ACKs that the receiver sends: cumulative, with the ECN echo, SACK blocks and the window of a shim.
 
 use super::Receiver;
-use crate::net::packet::{Extra, Packet, Wire, flag};
+use crate::net::packet::{CarriedAck, Extra, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_types::TimeOrNever;
 
@@ -13,7 +13,7 @@ impl Receiver {
         let flags = self.ack_flags() | if fin { flag::FIN } else { 0 };
         self.timer_due = TimeOrNever::NEVER;
         self.count_sent();
-        if (self.stream.has_sack() && !self.stream.ofo().is_clear()) || self.window_shim.is_some() {
+        if (self.stream.has_sack() && !self.stream.ofo().is_clear()) || self.window_shim.is_some() || self.ecn.is_accurate() {
             let (seq, ts) = (self.stream.ack_number(), self.ts_recent.value());
             self.emit_slow(Packet { seq, ts, flags, ..self.template }, out);
         } else {
@@ -63,13 +63,25 @@ impl Receiver {
             ack.win = window.div_ceil(1 << self.window.wscale()).min(65_535) as u16;
         }
         if !self.stream.has_sack() || self.stream.ofo().is_clear() {
-            return out.emit(ack, None);
+            return self.emit_without_sack(ack, out);
         }
-        let Some(blocks) = self.stream.take_sack_blocks(self.linux.is_some()) else { return out.emit(ack, None) };
+        let Some(blocks) = self.stream.take_sack_blocks(self.linux.is_some()) else { return self.emit_without_sack(ack, out) };
         ack.flags |= flag::EXT;
         // Two bytes of padding, two of option header, eight per block.
         ack.wire += 4 + 8 * blocks.count() as u16;
         out.emit(ack, Some(&Extra::Sack(blocks)));
+    }
+
+    /// Sends an ACK without SACK blocks, with Accurate ECN with its option. Our choice: SACK blocks leave no space for the option (RFC 9768 section
+    /// 3.2.3.3 lets the receiver omit it).
+    fn emit_without_sack(&self, mut ack: Packet, out: &mut impl Wire) {
+        if !self.ecn.is_accurate() {
+            return out.emit(ack, None);
+        }
+        ack.flags |= flag::EXT;
+        ack.wire += CarriedAck::ACCECN_SIZE;
+        let option = CarriedAck { accecn: CarriedAck::accecn_option(self.ce_bytes), ..CarriedAck::default() };
+        out.emit(ack, Some(&Extra::Carried(option)));
     }
 
     /// Responds to a probe or to an unacceptable segment with an ACK, which also advertises the window.

@@ -5,6 +5,7 @@ use super::Receiver;
 use super::rcv_rtt;
 use crate::net::generation::Generation;
 use crate::net::packet::{CarriedAck, Codepoint, Packet};
+use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::config::TcpConfig;
 use forebay_types::{Time, TimeOrNever};
 
@@ -34,6 +35,7 @@ impl Receiver {
             window: self.template.win,
             tsval: self.template.len,
             ece: self.ecn.is_echoing(),
+            accecn: if self.ecn.is_accurate() { CarriedAck::accecn_option(self.ce_bytes) } else { 0 },
         }
     }
 
@@ -81,21 +83,31 @@ impl Receiver {
         self.stream.is_syn_received()
     }
 
-    /// Returns true if ECN is negotiated.
-    pub(crate) fn has_ecn(&self) -> bool {
-        self.ecn.is_on()
+    /// Feedback of marks that is negotiated.
+    pub(crate) fn feedback(&self) -> EcnFeedback {
+        match self.ecn {
+            e if e.is_accurate() => EcnFeedback::ACCURATE,
+            e if e.is_on() => EcnFeedback::ECE,
+            _ => EcnFeedback::NONE,
+        }
     }
 
-    /// Handles the SYN-ACK `p` at the host that opened the connection with a SYN that left at `sent`. `ecn`: it agrees to ECN.
-    pub(crate) fn connect(&mut self, c: &TcpConfig, now: Time, p: &Packet, sent: Time, ecn: bool) {
+    /// Handles the SYN-ACK `p` at the host that opened the connection with a SYN that left at `sent`.
+    pub(crate) fn connect(&mut self, c: &TcpConfig, now: Time, p: &Packet, sent: Time) {
         if self.stream.has_answered_syn() {
             return;
         }
         self.stream.answer_syn();
         self.stream.establish();
-        if !ecn {
+        let feedback = EcnFeedback::negotiated(c, p);
+        if !feedback.is_on() {
             self.ecn.disable();
             self.template.meta.set_ecn(Codepoint::NotEct);
+        } else if self.ecn.is_accurate() && !feedback.is_accurate() {
+            self.ecn.fall_back();
+        }
+        if !self.ecn.is_accurate() {
+            self.template.set_ace(0);
         }
         // Our choice: packets have no room for the timestamp of a SYN-ACK, which is echoed until data comes. That of the SYN stands for it.
         self.ts_recent.store(now, p.echo());

@@ -102,8 +102,11 @@ impl Sender {
             }
             None
         };
-        let ece = self.cc.ecn() && p.has(flag::ECE);
-        let facts = self.ack_facts(c, now, acked, ece, rtt);
+        let (ece, ce) = match self.cc.feedback().is_accurate() {
+            true => self.take_marks(c, p, extra, acked),
+            false => (self.cc.ecn() && p.has(flag::ECE), 0),
+        };
+        let facts = Ack { ce, ..self.ack_facts(c, now, acked, ece, rtt) };
         self.count_ece(ece, acked);
         if let Some(s) = &self.loss.sack {
             // Copies for the rare branches keep the facts of the common one in registers.
@@ -153,6 +156,7 @@ impl Sender {
             segments: 0,
             lost: 0,
             absent: 0,
+            ce: 0,
             window_limited: self.cc.cwnd_limited(),
             ece,
             grow: match c.growth {
@@ -205,6 +209,7 @@ impl Sender {
             segments: 0,
             lost: 0,
             absent: 0,
+            ce: 0,
             window_limited: self.cc.cwnd_limited(),
             ece: false,
             grow: 0.0,
@@ -287,7 +292,8 @@ impl Sender {
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE, except with DCTCP, which decides by itself. After a timeout the echo continues
         // until new data can carry CWR, which must not delay the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry CWR, the echo ends by
         // itself.
-        let held = ack.ece && c.ecn == Ecn::Classic && (self.loss.ca_state() != CaState::Loss || c.cwr_on_retransmit);
+        let classic = c.ecn != Ecn::Dctcp && self.cc.feedback().sends_cwr();
+        let held = ack.ece && classic && (self.loss.ca_state() != CaState::Loss || c.cwr_on_retransmit);
         if !held && (!c.cwnd_validation || self.is_cwnd_limited(c)) {
             self.cc.cong_avoid(ack);
         }

@@ -4,6 +4,7 @@
 use super::{Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
+use crate::tcp::common::accecn;
 use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::common::send_buffer::{SendBuffer, SenderView};
 use crate::tcp::common::tsq_backlog::memory;
@@ -28,8 +29,15 @@ impl Sender {
         syn.seq = self.tx.numbers().initial();
         // RFC 3168 section 6.1.1: ECE and CWR on the SYN request ECN. Linux requests it only once, because a host that drops such SYNs may have
         // caused the loss (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
-        let asks = c.ecn != Ecn::Off && !(self.cold.syn_retx && c.is_linux());
+        // Accurate ECN is requested once more (RFC 9768 section 3.1.4.1).
+        let asks = match c.ecn.is_accurate() {
+            true => self.rtt.backoff() < 2,
+            false => c.ecn != Ecn::Off && !(self.cold.syn_retx && c.is_linux()),
+        };
         syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
+        if asks && c.ecn.is_accurate() {
+            syn.set_ace(accecn::REQUEST);
+        }
         self.tx.count_sent(1);
         out.emit(syn, None);
         self.tx.set_last_tx(now);

@@ -2,11 +2,31 @@
 
 use super::{CaState, ReductionCause, Sender};
 use crate::cc::{Ack, Event, Trigger};
+use crate::net::packet::{CarriedAck, Extra, Packet};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, SsthreshFrom};
 use forebay_types::Time;
 
 impl Sender {
+    /// Takes the feedback of Accurate ECN from `p`, an ACK that acknowledges `acked` bytes and has not been superseded. Returns true if it reports marks,
+    /// and their number (RFC 9768 section 3.2.2.2).
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn take_marks(&mut self, c: &TcpConfig, p: &Packet, extra: Option<&Extra>, acked: u64) -> (bool, u32) {
+        let mss = u64::from(c.mss);
+        // SACKed data has been delivered before; what an ACK SACKs itself is not known yet.
+        let sacked = self.loss.sack.as_ref().map_or(0, |s| s.board.sacked);
+        let newly_acked = acked.saturating_sub(sacked).div_ceil(mss);
+        let option = CarriedAck::of(extra).and_then(|ack| Some((ack.ce_bytes()?, ack.new_ce_bytes(self.cold.ce_bytes)?)));
+        if let Some((now, new)) = option
+            && new > 0
+        {
+            self.cold.ce_bytes = now;
+        }
+        let marks = self.cc.feedback_mut().take_marks(p, newly_acked, option.map(|o| u64::from(o.1)), mss);
+        (marks > 0, marks)
+    }
+
     //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
     //# TCP should not react to congestion indications more than once every window of data (or more loosely, more than
     //# once every round-trip time).

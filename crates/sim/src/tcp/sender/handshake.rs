@@ -3,8 +3,10 @@
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
 use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::common::clock::{microseconds, whole_ticks};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::options::data_ecn;
 use forebay_experiment::transport::Ecn;
 use forebay_types::Time;
 
@@ -12,11 +14,8 @@ impl Sender {
     pub(in crate::tcp) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.stream.set_phase(Phase::Established);
         self.timers.stop();
-        // RFC 3168 section 6.1.1: ECE alone agrees to ECN; with CWR the peer reflects unknown flags.
-        self.cc.agree_on_ecn(p.has(flag::ECE) && !p.has(flag::CWR));
-        if !self.cc.ecn() {
-            self.tx.clear_ect();
-        }
+        self.cc.set_feedback(EcnFeedback::negotiated(c, p));
+        self.tx.set_ecn(data_ecn(c, self.cc.feedback()));
         self.stream.keep_plain_if(self.cc.ecn() == (c.ecn != Ecn::Off));
         self.stream.set_wscale(p.window_shift());
         //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2

@@ -28,8 +28,9 @@ pub use crate::tcp::common::state::{CaState, Phase, Timer};
 
 use crate::cc::{Cc, Path, Threshold, Window};
 use crate::net::generation::Generation;
-use crate::net::packet::{Codepoint, Meta, Packet};
+use crate::net::packet::{Meta, Packet};
 use crate::shim::tag_shims::Tagger;
+use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::common::cold::Cold;
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
@@ -44,8 +45,8 @@ use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::initial_window::first_window;
-use crate::tcp::options::control_ecn;
-use forebay_experiment::transport::{Ecn, Recovery};
+use crate::tcp::options::{control_ecn, data_ecn};
+use forebay_experiment::transport::Recovery;
 use forebay_types::{GroupId, Time, TimeOrNever};
 
 /// A sending endpoint.
@@ -78,7 +79,7 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         wire: (c.mss + c.header) as u16,
         len: c.mss as u16,
         seq: addr.isn,
-        meta: Meta::new(addr.generation, if c.ecn == Ecn::Off { Codepoint::NotEct } else { Codepoint::Ect0 }),
+        meta: Meta::new(addr.generation, data_ecn(c, EcnFeedback::configured(c))),
         ..Packet::default()
     }
 }
@@ -250,7 +251,8 @@ impl Sender {
             && !c.tsq
             && c.tso.is_none()
             && !c.has_send_buffer();
-        let fast_path = match plain && !c.cwnd_validation && !c.quickack && !c.echoes_timestamps() {
+        let accurate = c.ecn.is_accurate();
+        let fast_path = match plain && !accurate && !c.cwnd_validation && !c.quickack && !c.echoes_timestamps() {
             true => FastPath::Plain,
             false if Sender::has_fast_sack_path(c) && tag.is_none() && c.plb.is_none() => FastPath::Linux,
             false => FastPath::None,

@@ -1,7 +1,7 @@
 //! Transmission of new segments, and of all segments to the wire.
 
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
-use crate::net::packet::{CONTINUES, Codepoint, Wire, flag};
+use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::send_buffer::HEAD;
@@ -435,8 +435,9 @@ impl Sender {
         //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
         //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
-        if self.cc.ecn() && data > 0 && (!again || c.ect_on_retransmit) {
-            p.meta.set_ecn(Codepoint::Ect0);
+        // With Accurate ECN Linux sends them ECN-capable too (tcp_ecn_send, since 6.17).
+        if self.cc.ecn() && data > 0 && (!again || c.ect_on_retransmit || self.cc.feedback().is_accurate()) {
+            p.meta.set_ecn(self.tx.template().ecn());
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# the TCP sender sets the CWR flag in the TCP header of the first new data packet sent after the window reduction.

@@ -3,11 +3,12 @@
 use super::{Phase, Sender};
 use crate::cc::Event;
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, flag};
+use crate::net::packet::Packet;
 use crate::net::tick::Tick;
+use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::common::clock::microseconds;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::options::offered_shift;
+use crate::tcp::options::{data_ecn, offered_shift};
 use forebay_experiment::transport::Ecn;
 use forebay_types::{Time, TimeOrNever};
 
@@ -34,17 +35,15 @@ impl Sender {
         }
     }
 
-    /// Handles the first packet after the SYN-ACK (tcp_rcv_state_process in SYN-RECEIVED), which advertises `window`; false for others. `ecn`: it is
-    /// negotiated. The congestion control begins after this packet (tcp_init_transfer).
-    pub(crate) fn accept(&mut self, c: &TcpConfig, now: Time, window: u16, ecn: bool) -> bool {
+    /// Handles the first packet after the SYN-ACK (tcp_rcv_state_process in SYN-RECEIVED), which advertises `window`; false for others. `feedback`
+    /// is negotiated. The congestion control begins after this packet (tcp_init_transfer).
+    pub(crate) fn accept(&mut self, c: &TcpConfig, now: Time, window: u16, feedback: EcnFeedback) -> bool {
         if self.stream.phase() != Phase::Closed {
             return false;
         }
         self.stream.set_phase(Phase::Established);
-        self.cc.agree_on_ecn(ecn);
-        if !self.cc.ecn() {
-            self.tx.clear_ect();
-        }
+        self.cc.set_feedback(feedback);
+        self.tx.set_ecn(data_ecn(c, feedback));
         self.stream.keep_plain_if(self.cc.ecn() == (c.ecn != Ecn::Off));
         self.stream.set_wscale(offered_shift(c));
         self.stream.set_wnd_edge(self.stream.window_edge(0, window));
@@ -83,6 +82,6 @@ impl Sender {
         self.stream.phase() == Phase::Established
             && p.seq == self.tx.numbers().wire(self.stream.snd_una())
             && self.stream.window_edge(self.stream.snd_una(), p.window()) == self.stream.snd_wnd_edge()
-            && !(self.cc.ecn() && p.has(flag::ECE))
+            && !self.cc.feedback().has_news(p)
     }
 }
