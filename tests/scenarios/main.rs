@@ -26,6 +26,7 @@ mod draws;
 mod examples;
 mod faults;
 mod fingerprints;
+mod flowlets;
 mod goodput;
 mod groups;
 mod held_packets;

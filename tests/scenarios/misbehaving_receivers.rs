@@ -1,4 +1,5 @@
-//! Receivers that divide their ACKs (Savage et al., ACM CCR 1999): senders that count ACKs send faster, those that count bytes or segments do not.
+//! Misbehaving receivers (Savage et al., ACM CCR 1999). Receivers that divide their ACKs: senders that count ACKs send faster, those that count bytes or
+//! segments do not. Receivers that acknowledge data ahead of its arrival: the window opens earlier.
 
 use forebay_tests::{Outcome, one};
 
@@ -51,5 +52,69 @@ fn ack_division_defeats_only_ack_counting() {
             true => assert!(divided < 0.6 * plain, "{stack}, {growth}: {plain} and {divided}"),
             false => assert!((divided - plain).abs() < 0.6, "{stack}, {growth}: {plain} and {divided}"),
         }
+    }
+}
+
+/// A flow that the receive window limits, 64 KB in a round trip of 20 ms.
+const WINDOW: &str = r#"
+duration = "3s"
+[topology]
+kind = "many-to-one"
+senders = 1
+access     = { rate = "10Gbps", delay = "5ms" }
+bottleneck = { rate = "10Gbps", delay = "5ms" }
+[transport]
+cc = "reno"
+ack-every = 1
+rcv-wnd = "64KB"
+init-cwnd = 40
+[[workload]]
+kind = "long"
+[observe]
+warmup = "1s"
+"#;
+
+fn ahead(bytes: &str) -> String {
+    format!("transport.shim={{kind=\"misbehaving-receiver\",ack-division=1,ack-ahead=\"{bytes}\"}}")
+}
+
+/// With ACKs that are 32 KB ahead, 96 KB are in the network instead of 64.
+#[test]
+fn optimistic_acks_extend_the_window() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let stack = format!("transport.stack={stack}");
+        let bytes = |sets: &[&str]| one(WINDOW, sets).report.flows[0].bytes_measured as f64;
+        let (plain, optimistic) = (bytes(&[&stack]), bytes(&[&stack, &ahead("32KB")]));
+        println!("{stack}: {plain} and {optimistic} bytes");
+        assert!((optimistic / plain - 1.5).abs() < 0.05, "{stack}: {plain} and {optimistic}");
+    }
+}
+
+/// ACKs of data that was not sent acknowledge nothing: the attack costs its receiver a timeout for each flight.
+#[test]
+fn ack_of_unsent_data_gains_nothing() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let stack = format!("transport.stack={stack}");
+        let (plain, optimistic) = (one(WINDOW, &[&stack]), one(WINDOW, &[&stack, &ahead("1MB")]));
+        let bytes = |o: &Outcome| o.report.flows[0].bytes_measured;
+        println!("{stack}: {} and {} bytes after {} timeouts", bytes(&plain), bytes(&optimistic), optimistic.rtos());
+        // Linux repeats the tail of a flight by a probe (RFC 8985), and needs no timeout for the next ACK.
+        assert!(optimistic.rtos() > 0 && bytes(&optimistic) < bytes(&plain) / 2, "{stack}");
+    }
+}
+
+/// A lost segment is acknowledged and never repeated. The sender goes on, and its receiver has no data behind the hole.
+#[test]
+fn concealed_loss_leaves_a_hole() {
+    let loss = "topology.loss={port=\"bottleneck\",drop={connection=0,packets=[30]}}";
+    for stack in ["ns2", "rfc", "linux"] {
+        let stack = format!("transport.stack={stack}");
+        let sets = [stack.as_str(), "observe.warmup=0s", loss];
+        let honest = one(WINDOW, &sets);
+        assert!(honest.report.flows[0].segs_retx > 0, "{stack}");
+        let concealed = one(WINDOW, &[&sets[..], &[&ahead("16KB")]].concat());
+        let f = &concealed.report.flows[0];
+        println!("{stack}: {} bytes acknowledged, {} retransmissions", f.bytes_acked, f.segs_retx);
+        assert!(f.segs_retx == 0 && f.bytes_acked > honest.report.flows[0].bytes_acked, "{stack}: {f:?}");
     }
 }

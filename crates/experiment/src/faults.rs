@@ -1,5 +1,6 @@
 //! Link failures, bit errors, packet loss and load balancing.
 
+pub use crate::balance::Balance;
 use crate::rows::{EventKind, EventRow};
 use forebay_types::{LossModel, PortId, Rate, Time, TimeOrNever};
 
@@ -69,16 +70,6 @@ pub struct Change {
     pub delay: Option<Time>,
     /// Loss probability of each packet from then on, 0 to 1.
     pub loss: Option<f64>,
-}
-
-/// Load balancing over equal-cost paths.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Balance {
-    /// ECMP by a hash of the flow: its packets stay on one path and in order.
-    #[default]
-    Flow,
-    /// Each packet takes a random path (random packet spraying; Dixit et al., INFOCOM 2013).
-    Packet,
 }
 
 /// All faults of a network, and its load balancing.

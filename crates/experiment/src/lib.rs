@@ -1,6 +1,7 @@
 //! Experiments as plain validated data, and their results. Backends, which run them, depend on this crate, not the reverse.
 
 pub mod assign;
+pub mod balance;
 mod bit_errors;
 pub mod capture;
 pub mod cc_state;

@@ -40,6 +40,8 @@ pub enum RngStream {
     CaptureSequenceNumbers,
     /// Late packets of a link; by port.
     Reordering,
+    /// Ports of flowlets; by switch.
+    Flowlets,
 }
 
 impl RngStream {

@@ -97,7 +97,7 @@ fn rerouted_message_explained_on_both_paths() {
     assert!(before.contains("spine0->leaf1") && after.contains("spine1->leaf1"), "{moved}");
     scratch.file("spray.toml", &FABRIC.replacen("[transport]", "balance = \"packet\"\n[transport]", 1));
     let output = printed("spray.toml");
-    assert!(output.contains("each packet takes one of the shortest paths at random; this is one of them"), "{output}");
+    assert!(output.contains("each packet takes one of the shortest paths; this is one of them"), "{output}");
 }
 
 /// Trains of 100 KB with pauses of 10 ms: 1 ms of each 11 ms is busy. A server waits for the requests of its client.

@@ -30,6 +30,11 @@ pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
         } else if chosen.name == "misbehaving-receiver" {
             shim[0] = MISBEHAVING;
             shim[1] = chosen.values.int("ack-division").unsigned_abs();
+            if chosen.values.bytes("ack-ahead").0 > 0 {
+                let reason =
+                    "the guest's `misbehaving-receiver` divides ACKs only; legal: `ack-ahead = \"0B\"`, or `world = \"sim\"`";
+                return Err(reason.into());
+            }
         } else if !tags::SHIMS.contains(&chosen.name) {
             let legal: Vec<&str> = tags::SHIMS.into_iter().chain(SHIMS).collect();
             return Err(format!("the guest has no shim `{}`; legal: {}", chosen.name, legal.join(", ")));

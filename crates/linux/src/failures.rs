@@ -4,7 +4,7 @@
 use crate::link::Frames;
 use crate::protocol::{HOPS, LinkChange, Packet, Route, reason, what};
 use crate::routes::Routes;
-use forebay_experiment::faults::{Balance, Failure};
+use forebay_experiment::faults::Failure;
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
 use forebay_experiment::streams::RngStream;
@@ -121,7 +121,7 @@ impl<'a> Failures<'a> {
         for &i in &of {
             let failing = &mut self.list[i];
             // With per-packet load balancing connections have no path to change.
-            failing.moved[usize::from(failing.over)] = (self.network.faults.balance == Balance::Flow).then_some(0);
+            failing.moved[usize::from(failing.over)] = (self.network.faults.balance.keeps_path()).then_some(0);
             if !failing.over {
                 failing.pairs = Some(pairs);
             }

@@ -19,8 +19,13 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if network.faults.loss.iter().any(|l| matches!(l.model, LossModel::Listed(_))) {
         all.push(cannot("topology.loss", "loses packets at random, not listed ones"));
     }
-    if network.faults.balance == Balance::Packet {
-        all.push(cannot("topology.balance", "sends a connection's packets one way"));
+    match network.faults.balance {
+        Balance::Flow => {}
+        Balance::Packet => all.push(cannot("topology.balance", "sends a connection's packets one way")),
+        Balance::Flowlet { .. } | Balance::Conga { .. } => {
+            let what = "gets the ports of a connection when it opens, and its switches choose none";
+            all.push(cannot("topology.balance", what));
+        }
     }
     if network.ties == Ties::Index {
         all.push(cannot("topology.ties", "draws the order of packets of the same instant"));
@@ -57,7 +62,7 @@ mod tests {
             .faults
             .loss
             .push(LinkLoss { port, model: LossModel::Listed(vec![ListedLoss { connection: 0, packets: vec![1] }]) });
-        network.faults.balance = Balance::Packet;
+        network.faults.balance = Balance::Conga { gap: Time::from_us(500) };
         network.ties = Ties::Index;
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
         assert_eq!(keys, ["topology.corruption", "topology.loss", "topology.balance", "topology.ties"]);

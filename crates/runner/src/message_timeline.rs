@@ -24,8 +24,8 @@ pub(crate) struct Route {
 #[derive(Default)]
 pub(crate) struct Routes {
     pub each: Vec<Route>,
-    /// Each packet takes a random path; these are an example.
-    pub sprayed: bool,
+    /// Packets or flowlets that take paths of their own, if any; these are an example.
+    pub scattered: Option<&'static str>,
 }
 
 impl Routes {
@@ -38,8 +38,8 @@ impl Routes {
     /// One line per hop of each path.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
-        if self.sprayed {
-            out += "  each packet takes one of the shortest paths at random; this is one of them\n";
+        if let Some(unit) = self.scattered {
+            let _ = writeln!(out, "  each {unit} takes one of the shortest paths; this is one of them");
         }
         for (number, route) in self.each.iter().enumerate() {
             let until = self.each.get(number + 1).map_or(end, |next| next.from);

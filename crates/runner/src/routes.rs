@@ -1,7 +1,7 @@
 //! Paths of a message's packets over time. Switches route around failed links after a delay.
 
 use crate::message_timeline::{Route, Routes};
-use forebay_experiment::faults::Balance;
+use forebay_experiment::balance::Balance;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{NodeId, PortId, Time};
@@ -17,7 +17,11 @@ pub(crate) struct Endpoints {
 
 /// The routes of a message in a run with this seed, where switches choose by the hash of its connection.
 pub(crate) fn routes(network: &Network, seed: u64, ends: &Endpoints) -> Routes {
-    let sprayed = network.faults.balance == Balance::Packet;
+    let scattered = match network.faults.balance {
+        Balance::Flow => None,
+        Balance::Packet => Some("packet"),
+        Balance::Flowlet { .. } | Balance::Conga { .. } => Some("flowlet"),
+    };
     let Ok(intact) = Fib::with_seed(network, seed) else { return Routes::default() };
     let hash = u32::from(intact.flow_hash(ends.conn, ends.src, ends.dst));
     let at = |time: Time| -> Vec<PortId> {
@@ -38,7 +42,7 @@ pub(crate) fn routes(network: &Network, seed: u64, ends: &Endpoints) -> Routes {
             each.push(Route { from: time.0, ports });
         }
     }
-    Routes { each, sprayed }
+    Routes { each, scattered }
 }
 
 /// Times at which switches change their tables, in order.

@@ -161,6 +161,18 @@ fn one_change_one_error() {
             &["`balance` `packets` does not exist", "did you mean `packet`"],
             8,
         ),
+        (
+            "senders = 8",
+            "senders = 8\nbalance = \"conga\"",
+            &["switches with hosts: 1, without: 0", "`kind = \"leaf-spine\"`"],
+            8,
+        ),
+        (
+            "senders = 8",
+            "senders = 8\nbalance = { kind = \"flowlet\", gap = \"0s\" }",
+            &["`gap` of `balance` is 0s", "legal: above 0"],
+            8,
+        ),
         ("senders = 8", "senders = 8\nhost-queue = \"fair\"", &["queue `fair` does not exist", "fq-codel"], 8),
         ("senders = 8", "senders = 8\nfailures = []", &["unknown key `failures`", "did you mean `failure`"], 8),
         ("senders = 8", "senders = 8\nfailure = { down = \"1ms\" }", &["[[topology.failure]] needs the key `link`"], 8),

@@ -11,6 +11,7 @@ use forebay_experiment::decisions::Decisions;
 use forebay_experiment::registry::{CcEntry, ShimEntry};
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Chosen, Recovery, RtoRule, SlowStart, Stack};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_types::{NodeId, Rate, Rng};
@@ -29,6 +30,20 @@ fn period_of_timeouts(stack: &Stack, fastest: Rate) -> Option<Unsupported> {
     let name = key.trim_start_matches("transport.");
     let legal = format!("legal: {least} or longer, the time of the smallest packet on the fastest link of a host");
     Some(Unsupported { key, reason: format!("`{name}` is {longest}{rule}; {legal}") })
+}
+
+/// Refuses messages whose receiver acknowledges data ahead of its arrival: they would end before they arrive, or never.
+fn messages_without_end(experiment: &Experiment) -> Option<Unsupported> {
+    let is_ahead = |tcp: &TcpConfig| tcp.shims.endpoint.as_ref().is_some_and(|shim| shim.acknowledges_ahead());
+    let ahead = experiment.groups.enumerate().filter(|(_, group)| TcpConfig::of(&group.tcp).is_ok_and(|tcp| is_ahead(&tcp)));
+    let endless = |kind: &WorkloadKind| matches!(kind, WorkloadKind::Long { size: None, stop_after: None, .. });
+    let mut ended = ahead.flat_map(|(id, _)| experiment.workloads.iter().filter(move |w| w.uses(id) && !endless(&w.kind)));
+    let reason = format!(
+        "receivers of `{}` acknowledge data ahead of its arrival (`ack-ahead`), so its messages have no end; legal: \"0B\", or workloads of kind `long` \
+         without `size`",
+        ended.next()?.class
+    );
+    Some(Unsupported { key: "transport.shim", reason })
 }
 
 /// Packets over links, queues and switches, in simulated time.
@@ -65,6 +80,7 @@ impl World for Simulator {
         let mut cannot: Vec<_> = conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }).collect();
         let network = &experiment.network;
         let fastest = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate).max().unwrap_or(Rate::MAX);
+        cannot.extend(messages_without_end(experiment));
         for group in &experiment.groups {
             cannot.extend(period_of_timeouts(&group.tcp, fastest));
             match TcpConfig::of(&group.tcp) {

@@ -5,6 +5,7 @@ use crate::guest::{self, Timing};
 use crate::namespace::Namespace;
 use crate::shim::{config, unavailable};
 use forebay_experiment::Experiment;
+use forebay_experiment::balance::Balance;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts, port_label};
@@ -154,6 +155,10 @@ impl World for Testbed {
                 key,
                 format!("the testbed delivers packets in order and at once; legal: {key} left out, or `world = \"sim\"`"),
             );
+        }
+        if matches!(network.faults.balance, Balance::Flowlet { .. } | Balance::Conga { .. }) {
+            let reason = "the switch of the testbed has no table of flowlets; legal: \"flow\", \"packet\", or `world = \"sim\"`";
+            refuse("topology.balance", reason.into());
         }
         let count = hosts(network).len();
         if count > MOST_HOSTS {

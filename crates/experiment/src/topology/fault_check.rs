@@ -1,6 +1,7 @@
 //! Validation of the faults of a network.
 
-use super::reverse;
+use super::{TwoTier, reverse};
+use crate::balance::Balance;
 use crate::faults::{BIT_ERRORS, Failure, LATEST, MIN_LOSS};
 use crate::network::{Network, PortConfig};
 use forebay_types::{LossModel, Rate, Time};
@@ -87,6 +88,14 @@ pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
         if c.loss.is_some_and(|p| !(0.0..=1.0).contains(&p)) {
             return mistake(field("loss"), "legal: 0 to 1".into());
         }
+    }
+    if let Balance::Flowlet { gap: Time::ZERO } | Balance::Conga { gap: Time::ZERO } = network.faults.balance {
+        return mistake("network.faults.balance".into(), "legal: a gap above 0".into());
+    }
+    if let Balance::Conga { .. } = network.faults.balance
+        && let Err(reason) = TwoTier::of(network)
+    {
+        return mistake("network.faults.balance".into(), format!("{reason}; legal: leaves, each linked once to each spine"));
     }
     Ok(())
 }

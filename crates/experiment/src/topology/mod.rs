@@ -28,6 +28,7 @@ mod shared_buffer;
 mod switches;
 #[cfg(test)]
 pub(crate) mod testing;
+mod two_tier;
 
 pub use address::MAX_NODES;
 pub(crate) use fault_check::check as check_faults;
@@ -37,6 +38,7 @@ pub use route::Route;
 pub use route_error::RouteError;
 pub use routing::{Fib, ecmp_choice};
 pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
+pub use two_tier::{MAX_UPLINKS, TwoTier};
 
 use crate::network::Network;
 use forebay_types::param::{Entry, Values};

@@ -269,6 +269,12 @@ impl Fib {
         self.at(switch).entry(dst)
     }
 
+    /// Equal-cost ports of `switch` towards the host `dst`.
+    #[inline]
+    pub fn ports_towards(&self, switch: NodeId, dst: NodeId) -> &[PortId] {
+        self.ports_of(self.entry(switch, dst))
+    }
+
     /// Sets of ports that entries point into.
     pub fn choices(&self) -> &[PortId] {
         &self.choices

@@ -75,8 +75,15 @@ fn faults(v: &Variant) -> Vec<String> {
     let faults = &v.config.network.faults;
     let port = |id: PortId| v.port_names.get(id.index()).map_or("?", String::as_str);
     let mut lines = Vec::new();
-    if faults.balance == Balance::Packet {
-        lines.push("packets are sprayed over all shortest paths".to_owned());
+    match faults.balance {
+        Balance::Flow => {}
+        Balance::Packet => lines.push("packets are sprayed over all shortest paths".to_owned()),
+        Balance::Flowlet { gap } => {
+            lines.push(format!("a flow takes another random path where it has paused for more than {gap} (flowlets, LetFlow)"));
+        }
+        Balance::Conga { gap } => lines.push(format!(
+            "a flow that has paused for more than {gap} takes the spine with the least congestion (flowlets, CONGA)"
+        )),
     }
     let hashing = v.config.network.hashing;
     if hashing.function == HashFunction::SameEverywhere {

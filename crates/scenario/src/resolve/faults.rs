@@ -2,6 +2,7 @@
 
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::BuiltNetwork;
+use crate::schema::choice::choice;
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
@@ -10,12 +11,14 @@ use crate::schema::loss;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
-use forebay_experiment::faults::{BIT_ERRORS, Balance, Batching, Change, Corruption, Failure, LinkLoss, MIN_LOSS, Reordering};
+use forebay_experiment::balance::{self, Balance};
+use forebay_experiment::faults::{BIT_ERRORS, Batching, Change, Corruption, Failure, LinkLoss, MIN_LOSS, Reordering};
 use forebay_experiment::network::{HashFunction, Hashing, Network, PortConfig, Ties};
 use forebay_experiment::registry::Place;
-use forebay_experiment::topology::reverse;
+use forebay_experiment::topology::{TwoTier, reverse};
 use forebay_experiment::transport::{Chosen, Group, HostProfile};
 use forebay_queues::QueueConfig;
+use forebay_types::param::Entry;
 use forebay_types::{GroupId, IndexVec, PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
 
@@ -27,9 +30,10 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     let ports = Ports::new(&built.network);
     let mut ok = true;
     let mut faults = built.network.faults.clone();
+    let mut balance_echo = None;
     if let Some(item) = table.get("balance") {
-        match word(&item.node, "`balance`", &["flow", "packet"], &mut cx.sink) {
-            Some(text) => faults.balance = if text == "packet" { Balance::Packet } else { Balance::Flow },
+        match balance(cx, &item.node, &built.network) {
+            Some((kind, json)) => (faults.balance, balance_echo) = (kind, Some(json)),
             None => ok = false,
         }
     }
@@ -112,7 +116,8 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
     };
     (built.network.faults, built.network.hashing, built.network.ties) = (faults, hashing, ties.unwrap_or_default());
     if let Json::Object(echo) = &mut built.echo {
-        for key in ["balance", "hash", "hash-seed", "ties", "failure", "corruption", "loss", "change", "reorder", "batch"] {
+        echo.extend(balance_echo.map(|json| ("balance".to_owned(), json)));
+        for key in ["hash", "hash-seed", "ties", "failure", "corruption", "loss", "change", "reorder", "batch"] {
             if let Some(item) = table.get(key) {
                 echo.insert(key.to_owned(), item.node.json());
             }
@@ -126,6 +131,29 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
         set_host_queue(&mut built.network, &config);
     }
     ok.then_some(())
+}
+
+/// Reads the kind of load balancing. CONGA's leaves and spines must be those of the network.
+fn balance(cx: &mut Cx, node: &Node, network: &Network) -> Option<(Balance, Json)> {
+    let entries: Vec<&'static Entry> = balance::REGISTRY.iter().map(|e| &e.entry).collect();
+    let (entry, values, json) = choice(cx, "`balance`", node, &entries)?;
+    let built = balance::REGISTRY.iter().find(|e| e.entry.name == entry.name).map(|e| (e.build)(&values))?;
+    if let Balance::Flowlet { gap } | Balance::Conga { gap } = built
+        && !(Time(1)..=MAX_TIME).contains(&gap)
+    {
+        let label = format!("legal: above 0, at most {}", quantity::time_text(MAX_TIME));
+        cx.sink.error(node.at, format!("`gap` of `balance` is {}", quantity::time_text(gap)), label, None);
+        return None;
+    }
+    if let Balance::Conga { .. } = built
+        && let Err(reason) = TwoTier::of(network)
+    {
+        let help = "CONGA works between leaves and spines, each leaf linked once to each spine: `kind = \"leaf-spine\"`; for other networks write \
+                    balance = \"flowlet\"";
+        cx.sink.error(node.at, format!("`balance = \"conga\"`: {reason}"), "not a leaf-spine network", Some(help.to_owned()));
+        return None;
+    }
+    Some((built, json))
 }
 
 /// Value of the name under `key`, or the default without it; `None` after an error.

@@ -89,6 +89,8 @@ pub(super) struct Host {
     pub(crate) interrupt_delay: Time,
     /// True if each packet takes a random path.
     pub(crate) sprays: bool,
+    /// True if packets arrive without the hash of their connection, because something else stands in its place.
+    pub(crate) loses_hash: bool,
     /// Random numbers for those paths.
     pub(crate) spray_rng: Rng,
     /// True if a timer of the interface is set.
@@ -119,6 +121,7 @@ impl Host {
             inspects_packets: false,
             interrupt_delay: Time::ZERO,
             sprays: false,
+            loses_hash: false,
             spray_rng: stream(RngStream::Spraying),
             interface_armed: false,
             rng,
@@ -140,9 +143,9 @@ impl Host {
         if self.interrupt_delay > Time::ZERO { time.round_up(NS) } else { time }
     }
 
-    /// Hash of the flow of `p` by the card (RSS): that of its path, unless each packet has a path of its own.
+    /// Hash of the flow of `p` by the card (RSS): that of its path, unless each packet has a path of its own or brings the fields of CONGA.
     pub(super) fn rss_hash(&self, p: &Packet) -> u16 {
-        if self.sprays { p.conn.get() as u16 } else { p.hash }
+        if self.loses_hash { p.conn.get() as u16 } else { p.hash }
     }
 
     /// Time of the earliest timer.

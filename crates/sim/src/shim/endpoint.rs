@@ -27,6 +27,11 @@ pub trait EndpointShim: std::fmt::Debug {
     /// The rules under a transport of this stack.
     fn rules(c: &Self::Config, stack: &Stack) -> Self::Rules;
 
+    /// Returns true if ACKs may cover data that has not arrived: the receiver may then lack data that the sender counts as acknowledged.
+    fn acknowledges_ahead(_c: &Self::Config) -> bool {
+        false
+    }
+
     /// Creates the state of a host; `rate` is that of its link, `None` where it has none.
     fn host(rules: &Self::Rules, rate: Option<Rate>) -> Self::Host;
 

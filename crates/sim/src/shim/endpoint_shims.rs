@@ -38,6 +38,13 @@ macro_rules! endpoint_shims {
                 }
             }
 
+            /// See [`EndpointShim::acknowledges_ahead`].
+            pub fn acknowledges_ahead(&self) -> bool {
+                match self {
+                    $(Config::$name(c) => super::$module::$shim::acknowledges_ahead(c)),+
+                }
+            }
+
             /// Bytes on the wire of the smallest packet that it adds.
             pub fn smallest_packet(&self, stack: &Stack) -> u32 {
                 match self {

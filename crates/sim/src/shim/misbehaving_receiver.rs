@@ -6,11 +6,17 @@
 //!
 //! An ACK that follows SACK blocks may cover what they have reported, and is left whole. A part of it would make the sender conclude that the receiver has
 //! discarded this data (reneging, RFC 2018 section 8; `tcp_check_sack_reneging`).
+//!
+//! Optimistic ACKs: an ACK covers bytes that have not arrived yet, so that the window of the sender opens before they do. Losses are concealed: the
+//! number follows the data that has arrived furthest, and SACK blocks are removed. Lost data never arrives, so no message has an end here, and only
+//! flows without a size are legal. An ACK that covers more than was sent acknowledges nothing (RFC 9293 section 3.10.7.4). An ACK of data that arrives
+//! again is right, because the sender has ignored the one before.
 
 use super::endpoint::{Balance, End, EndpointShim};
 use crate::net::packet::{Extra, Packet, Wire, flag};
 use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_experiment::shim_row::ShimRow;
+use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Stack;
 use forebay_types::param::{Entry, Kind, optional};
 use forebay_types::{NodeId, Rate, Time};
@@ -19,13 +25,19 @@ use forebay_types::{NodeId, Rate, Time};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     ack_division: u32,
+    ack_ahead: u32,
 }
+
+/// Largest `ack-ahead`: the largest window (RFC 7323 section 2.3).
+const MAX_AHEAD: u64 = 1 << 30;
 
 /// Parameters under a transport.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// ACKs in place of each that advances.
     parts: u32,
+    /// Bytes beyond the data that has arrived that an ACK covers.
+    ahead: u32,
     /// Bytes of an ACK on the wire.
     ack_size: u32,
 }
@@ -41,6 +53,10 @@ pub struct Receiver {
     acked: Option<u32>,
     /// That ACK carried SACK blocks.
     sacked: bool,
+    /// Number behind the data that has arrived furthest; `None` before the SYN.
+    arrived: Option<u32>,
+    /// The last data that arrived repeats some, or ends the stream.
+    repeats: bool,
     /// ACKs beside those of the endpoint.
     added: u64,
 }
@@ -50,6 +66,12 @@ impl Receiver {
     fn send_copy(&mut self, p: &Packet, extra: Option<&Extra>, number: u32, out: &mut impl Wire) {
         self.added += 1;
         out.emit(Packet { seq: number, flags: p.flags & !flag::FIN, ..*p }, extra);
+    }
+
+    /// Number of the optimistic ACK in place of `p`, if there is one.
+    fn optimistic(&self, r: &Rules, p: &Packet) -> Option<u32> {
+        let legal = r.ahead > 0 && !self.repeats && p.flags & (flag::SYN | flag::FIN) == 0;
+        self.arrived.filter(|_| legal).map(|arrived| arrived.wrapping_add(r.ahead))
     }
 }
 
@@ -65,7 +87,11 @@ impl EndpointShim for MisbehavingReceiver {
     type Receiver = Receiver;
 
     fn rules(c: &Config, stack: &Stack) -> Rules {
-        Rules { parts: c.ack_division, ack_size: stack.ack_size }
+        Rules { parts: c.ack_division, ahead: c.ack_ahead, ack_size: stack.ack_size }
+    }
+
+    fn acknowledges_ahead(c: &Config) -> bool {
+        c.ack_ahead > 0
     }
 
     fn host(_rules: &Rules, _rate: Option<Rate>) {}
@@ -102,6 +128,10 @@ impl End<MisbehavingReceiver> for Receiver {
     }
 
     fn egress(&mut self, r: &Rules, _host: &mut (), _now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        let (p, extra) = match self.optimistic(r, &p) {
+            Some(number) => (Packet { seq: number, flags: p.flags & !flag::EXT, ..p }, None),
+            None => (p, extra),
+        };
         let number = p.ack_number();
         let Some(before) = self.acked.replace(number).filter(|_| !p.has(flag::SYN)) else { return out.emit(p, extra) };
         let advance = number.wrapping_sub(before);
@@ -124,6 +154,18 @@ impl End<MisbehavingReceiver> for Receiver {
         out.emit(p, extra);
     }
 
+    fn ingress(&mut self, _r: &Rules, _host: &mut (), _now: Time, p: &mut Packet) -> bool {
+        if p.has(flag::SYN) {
+            self.arrived = Some(p.seq.wrapping_add(1));
+        } else if let Some(arrived) = self.arrived.filter(|_| p.len > 0 || p.has(flag::FIN)) {
+            let end = p.seq.wrapping_add(p.len.into());
+            let is_news = end.wrapping_sub(arrived) as i32 > 0;
+            self.arrived = Some(if is_news { end } else { arrived });
+            self.repeats = !is_news || p.has(flag::FIN);
+        }
+        true
+    }
+
     fn balance(&self) -> Balance {
         Balance { sent: self.added, ..Balance::default() }
     }
@@ -133,15 +175,29 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "misbehaving-receiver",
         summary: "a receiver that acknowledges against the rules, to make its sender faster (Savage et al., ACM CCR 1999)",
-        params: &[optional(
-            "ack-division",
-            Kind::Int(1, 1_000),
-            "2",
-            "ACKs in place of each ACK that advances, each of a part of its bytes; 1: no division",
-        )],
+        params: &[
+            optional(
+                "ack-division",
+                Kind::Int(1, 1_000),
+                "2",
+                "ACKs in place of each ACK that advances, each of a part of its bytes; 1: no division",
+            ),
+            optional(
+                "ack-ahead",
+                Kind::BytesOrZero,
+                "0B",
+                "bytes beyond the data that has arrived that each ACK covers (optimistic ACKs); losses are concealed, and lost data never arrives",
+            ),
+        ],
     },
     place: Place::Endpoint,
     needs_handshake: true,
     wants_marks: false,
-    build: |v| Ok(Config { ack_division: v.int("ack-division") as u32 }),
+    build: |v| {
+        let ahead = v.bytes("ack-ahead").0;
+        if ahead > MAX_AHEAD {
+            return Err(BuildError::new("ack-ahead", "legal: at most 1GiB, the largest window of TCP"));
+        }
+        Ok(Config { ack_division: v.int("ack-division") as u32, ack_ahead: ahead as u32 })
+    },
 };

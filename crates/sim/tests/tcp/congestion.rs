@@ -162,3 +162,17 @@ fn duplicates_do_not_count_twice() {
     t.ack(4);
     assert_eq!(t.cwnd(), 12.0, "segments 2 and 3 were counted with their duplicates");
 }
+
+/// RFC 9293 section 3.10.7.4: an ACK of data that was not sent acknowledges nothing. It is answered, by Linux not (tcp_ack).
+#[test]
+fn ack_of_unsent_data_is_dropped() {
+    for (stack, answer) in [("rfc", "ACK"), ("linux", "")] {
+        let mut t = Script::new(config(stack, "newreno"), 10);
+        t.sent();
+        let window = t.cwnd();
+        t.ack(11);
+        assert_eq!((t.sent().as_str(), t.flight(), t.cwnd()), (answer, 10, window), "{stack}");
+        t.ack(10);
+        assert_eq!((t.sent().as_str(), t.flight()), ("", 0), "{stack}");
+    }
+}

@@ -1,7 +1,6 @@
 //! Invariants of one report: bytes and packets are conserved, nothing is faster than the network allows, counters agree with each other.
 
 use forebay_experiment::Experiment;
-use forebay_experiment::faults::Balance;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{EventKind, FlowRow, PortRow};
@@ -17,7 +16,7 @@ pub(super) fn broken(law: &str, row: &impl Debug) -> Result<(), String> {
 /// Checks all rows.
 pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {
     let faults = &config.network.faults;
-    let one_path = faults.balance != Balance::Packet && faults.failures.is_empty();
+    let one_path = faults.balance.keeps_path() && faults.failures.is_empty();
     let warm = r.measured_from > Time::ZERO;
     // A run that ends before its warm-up is measured as a whole.
     if warm && r.measured_from != config.observe.warmup {

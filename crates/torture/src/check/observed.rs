@@ -2,7 +2,6 @@
 
 use super::laws::{broken, timeouts};
 use forebay_experiment::Experiment;
-use forebay_experiment::faults::Balance;
 use forebay_experiment::report::Report;
 use forebay_experiment::transport::RtoRule;
 use forebay_types::Time;
@@ -80,7 +79,7 @@ fn senders(config: &Experiment, r: &Report) -> Result<(), String> {
 fn packets(config: &Experiment, r: &Report) -> Result<(), String> {
     let network = &config.network;
     let faults = &network.faults;
-    let one_path = faults.balance != Balance::Packet && faults.failures.is_empty();
+    let one_path = faults.balance.keeps_path() && faults.failures.is_empty();
     let in_order = one_path && network.ports.iter().all(|p| p.serves_in_order());
     let mut retransmitted: HashMap<u64, u64> = HashMap::new();
     for f in &r.flows {

@@ -3,7 +3,7 @@
 use super::values::{choice, definitions, described, entry_table, kind, parameters, reference, table};
 use crate::verbs::reference::{Entry as Key, everything};
 use forebay_experiment::profile::{PARAMS, PROFILES};
-use forebay_experiment::{topology, workload};
+use forebay_experiment::{balance, topology, workload};
 use forebay_types::param::Kind;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ fn keys_definition(name: &str, keys: &BTreeMap<String, String>) -> Value {
 
 fn value_of(name: &str, key: &str, text: &str) -> Value {
     let schema = match (name, key) {
+        ("topology", "balance") => choice(balance::REGISTRY.iter().map(|e| &e.entry), &Map::new()),
         ("topology", "host-queue") => reference("queue"),
         _ => any_of_section(name),
     };

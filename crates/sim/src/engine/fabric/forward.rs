@@ -107,15 +107,22 @@ impl Fabric {
         } else {
             packets
         };
-        if self.nodes[node].shared.is_some() {
-            // Packets for different ports compete for the same memory.
+        let (shares, balances) = (self.nodes[node].shared.is_some(), self.nodes[node].balancer.is_some());
+        if shares || balances {
+            // Packets for different ports compete for the same memory, or their ports depend on the packets before.
             sort_across_ports(packets, self.ties);
         } else {
             partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
-        let inspects = self.nodes[node].shared.is_some() || !self.nodes[node].inspected_inputs.is_empty();
-        for m in &*packets {
-            if (!inspects || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
+        let inspects = !self.nodes[node].inspected_inputs.is_empty();
+        for m in packets {
+            if inspects && self.is_damaged(partition, node, m) {
+                continue;
+            }
+            if balances {
+                self.balance(node, m, start + m.offset());
+            }
+            if (!shares || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
                 self.hop(partition, m, start);
             }
         }
@@ -125,12 +132,9 @@ impl Fabric {
         self.serve_waiting(partition, node, end)
     }
 
-    /// Returns true if a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
+    /// Returns true if the shared memory has room for a gathered packet. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
-        if !self.nodes[node].inspected_inputs.is_empty() && self.is_damaged(partition, node, m) {
-            return false;
-        }
         let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.offset());
         if !admits {
             self.drop_for_memory(partition, m);

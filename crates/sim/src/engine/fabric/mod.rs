@@ -3,9 +3,14 @@
 //! A node takes packets in order of arrival, and at the same instant in the order of `TieBreaker`. Nodes do not affect each other within a window, so
 //! that any order of nodes, on any number of threads, gives the same trajectory.
 
+mod balance;
+mod conga;
+mod congestion;
+mod flowlets;
 mod forward;
 mod hold;
 
+use self::balance::{Balancer, Leaves};
 use self::hold::Hold;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
@@ -51,7 +56,9 @@ pub(super) struct NodePorts {
     inspected_inputs: Vec<PortId>,
     /// Links to the switch that deliver packets later than their delay.
     holds: Vec<Hold>,
-    /// True if the switch has shared memory, buffered disciplines, inspected inputs, or links that hold packets.
+    /// Choice of ports by the state of the switch.
+    balancer: Option<Box<Balancer>>,
+    /// True if the switch has shared memory, buffered disciplines, inspected inputs, links that hold packets, or chooses ports by its state.
     special: bool,
 }
 
@@ -69,6 +76,7 @@ pub(crate) struct Fabric {
     /// The port of each bit of `waiting`.
     waiting_ports: Arena<u32, PortId>,
     fib: Arc<Fib>,
+    leaves: Leaves,
     ties: TieBreaker,
     /// Captured packets, if any port is captured.
     capture: Option<SharedLog>,
@@ -99,6 +107,7 @@ impl Fabric {
             inputs[node].push(input);
             nodes[node].holds.push(*hold);
         }
+        let leaves = Leaves::of(network);
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len() + holds.len()];
         let (mut place_of, mut waiting) = (vec![0; network.ports.len()], 0);
@@ -108,8 +117,10 @@ impl Fabric {
             // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
+            nodes[n].balancer = Balancer::of(network, leaves.tiers(), n, seed);
             let inspects = !nodes[n].inspected_inputs.is_empty() || !nodes[n].holds.is_empty();
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || inspects;
+            let chooses = nodes[n].balancer.is_some();
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || inspects || chooses;
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -154,6 +165,7 @@ impl Fabric {
             waiting: Arena::new(vec![0; waiting as usize]),
             waiting_ports: Arena::new(waiting_ports),
             fib: Arc::new(fib),
+            leaves,
             ties: TieBreaker::new(network.ties, seed),
             capture: None,
         }
@@ -196,8 +208,15 @@ impl Fabric {
         log.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Connection `number` opens, in this slot.
-    pub(super) fn note_connection(&mut self, faults: &Faults, number: u64, slot: ConnSlot, generation: u8) {
+    /// Connection `number` opens, in this slot, from host `src` to host `dst`.
+    pub(super) fn note_connection(
+        &mut self,
+        faults: &Faults,
+        number: u64,
+        (slot, generation): (ConnSlot, u8),
+        (src, dst): (NodeId, NodeId),
+    ) {
+        self.leaves.open((slot, generation), (src, dst));
         for l in &faults.loss {
             if let Some(errors) = self.ports[l.port].errors_mut() {
                 errors.open(number, slot, generation);
@@ -220,6 +239,7 @@ impl Fabric {
                 waiting: self.waiting.share(),
                 waiting_ports: self.waiting_ports.share(),
                 fib: self.fib.clone(),
+                leaves: self.leaves.share(),
                 ties: self.ties,
                 capture: None,
             }
@@ -311,6 +331,9 @@ impl Fabric {
         }
         if change.rate.is_none() && change.delay.is_none() {
             return;
+        }
+        if let Some(rate) = change.rate {
+            self.nodes.iter_mut().filter_map(|n| n.balancer.as_deref_mut()).for_each(|b| b.set_rate(change.port, rate));
         }
         if let Some(arrival) = p.change(change.at, change.rate, change.delay) {
             self.announce(partition, change.port, arrival);

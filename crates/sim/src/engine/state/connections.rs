@@ -63,7 +63,7 @@ impl SimState {
         let c = &self.tcp[spec.group];
         let new = self.connections.allocate(c.isn);
         let (slot, conn_id) = (new.slot, new.conn_id);
-        self.fabric.note_connection(&self.network.faults, conn_id, slot, new.generation);
+        self.fabric.note_connection(&self.network.faults, conn_id, (slot, new.generation), (spec.src, spec.dst));
         let generation = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), new.generation);
         // Both directions of a TCP connection have the paths of one.
         let of_paths = spec.reverse_of.map_or(conn_id, |other| self.connections.get(other).conn_id);

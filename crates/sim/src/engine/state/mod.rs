@@ -120,6 +120,7 @@ impl SimState {
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
             (host.nic, host.sprays) = (id, sprays);
+            host.loses_hash = sprays || matches!(network.faults.balance, Balance::Conga { .. });
             fabric.ports[id].set_timing(timing.phase(seed, port.from), timing.jitter(seed, port.from));
             fabric.ports[id].set_rate(timing.rate(seed, port.from, port.rate));
             if sprays || jitter {
@@ -222,7 +223,7 @@ impl SimState {
         self.link_changes.advance(&mut self.fabric, &mut self.partition, now);
         let Some(failures) = &mut self.failures else { return };
         if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.partition, now)
-            && self.network.faults.balance != Balance::Packet
+            && self.network.faults.balance.keeps_path()
         {
             // With a random path for each packet there are no routes to count.
             let live = self.connections.live().map(|(_, c)| c);

@@ -57,9 +57,11 @@ impl Sender {
         };
         let carried = p.has(flag::CARRIED);
         let offset = self.tx.numbers().offset(p.ack_number(), self.stream.snd_una());
-        // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
-        if offset < 0 || offset as u64 > self.stream.snd_max() {
+        if offset < 0 {
             return;
+        }
+        if offset as u64 > self.stream.snd_max() {
+            return self.on_ack_of_unsent(c, now, out);
         }
         let ack = offset as u64;
         self.loss.ensure_scoreboard(c, self.stream.snd_una());
@@ -142,6 +144,20 @@ impl Sender {
             }
             self.release_scoreboard(c);
         }
+    }
+
+    /// Drops an ACK of data that was not sent, which an optimistic receiver may send, and answers it (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2).
+    /// Linux drops it without an answer (tcp_ack, `SKB_DROP_REASON_TCP_ACK_UNSENT_DATA`).
+    #[cold]
+    #[inline(never)]
+    fn on_ack_of_unsent(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if c.is_linux() {
+            return;
+        }
+        let mut ack = self.packet(c, now);
+        ack.seq = self.tx.numbers().wire(self.stream.snd_nxt());
+        self.tx.count_sent(1);
+        out.emit(ack, None);
     }
 
     /// Facts about an ACK of `acked` bytes for the congestion control.
