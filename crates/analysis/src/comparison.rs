@@ -229,7 +229,8 @@ pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<Stri
     let other = *other.min_by(|a, b| mean(&tails, **a).total_cmp(&mean(&tails, **b)))?;
     let text = |i: usize| at_least(tails[i]) + &quantity(mean(&tails, i), Dimension::Seconds);
     Some(format!(
-        " Its 99th percentile is longer, as far as it is known: {}, against {} of {}.",
+        " The 99th percentile with {} is longer, as far as it is known: {}, against {} with {}.",
+        name(data, s.best),
         bold(&text(s.best)),
         text(other),
         name(data, other)
@@ -298,7 +299,8 @@ pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Opti
     let wait = median_wait(data, &guilty)?;
     let gap = mean_time(data, first)? - mean_time(data, times.best)?;
     let waits = (mean(&rates, first) - mean(&rates, times.best)) * wait;
-    if waits < CAUSE * gap {
+    // With the shorter mean there is nothing to explain, even where the median is longer.
+    if gap <= 0.0 || waits < CAUSE * gap {
         return None;
     }
     let each: Vec<String> =

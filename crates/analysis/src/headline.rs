@@ -185,8 +185,9 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
             out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
-                out.extend(comparison::why(data, comparison, &ranking));
-                out.extend(pays(data, &ranking, comparison::matters(&ranking, &cells)));
+                let matters = comparison::matters(&ranking, &cells);
+                out.extend(matters.then(|| comparison::why(data, comparison, &ranking)).flatten());
+                out.extend(pays(data, &ranking, matters));
             }
         }
     }

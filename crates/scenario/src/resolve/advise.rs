@@ -160,6 +160,10 @@ pub(crate) fn advise(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[
         cx.sink.error(item.node.at, message, "write \"p99 of CLASS\"", None);
         return None;
     };
+    // The errors of the workloads or of the network are the causes.
+    if classes.is_empty() {
+        return None;
+    }
     match Objective::parse(text, classes) {
         Ok(objective) => Some(objective),
         Err((message, help)) => {
