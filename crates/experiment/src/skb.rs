@@ -24,6 +24,12 @@ pub fn received(len: u32, timestamps: bool) -> u32 {
     ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
 }
 
+/// Bytes behind a received segment in its buffer (`skb_tailroom`): TCP copies a short segment that follows into them (skb_try_coalesce).
+pub fn tailroom(len: u32, timestamps: bool) -> u32 {
+    let packet = len + HEADERS + if timestamps { u32::from(TIMESTAMPS) } else { 0 };
+    (received(len, timestamps) - SKB).saturating_sub(SHARED_INFO + PAD + packet)
+}
+
 /// Largest number of payload bytes that a sender can have written and not acknowledged; `None` without a limit.
 pub fn send_limit(tcp: &Transport) -> Option<u64> {
     // setsockopt doubles SO_SNDBUF (socket(7)).

@@ -4,12 +4,13 @@
 #include <linux/tcp.h>
 #include <net/checksum.h>
 #include "ends.h"
+#include "transmit.h"
 #include "wire.h"
 
 /* Sends a copy of the ACK `skb` with another number. */
 static void send_copy(u32 node, const struct sk_buff *skb, u32 number)
 {
-	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC);
+	struct sk_buff *copy = fb_copy(skb);
 	struct tcphdr *tcp;
 
 	if (!copy)

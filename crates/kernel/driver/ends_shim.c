@@ -13,6 +13,7 @@
 #include "control.h"
 #include "ends.h"
 #include "proboscis.h"
+#include "transmit.h"
 #include "wire.h"
 
 /* State of a host for a group. */
@@ -199,7 +200,7 @@ static void send(struct fb_shim_out *to, const struct fb_seen *p)
 		send_answer_train(out->ends, skb);
 	/* A SYN-ACK that was held goes itself, of a SYN a copy, and of the packet behind a probe. */
 	if (skb == out->ends->syn || p->size) {
-		skb = skb_copy(skb, GFP_ATOMIC);
+		skb = fb_copy(skb);
 		if (!skb)
 			return;
 	}
@@ -393,7 +394,7 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 	} else {
 		if (p.flags & FB_SEEN_SYN) {
 			kfree_skb(ends->syn);
-			ends->syn = skb_copy(skb, GFP_ATOMIC);
+			ends->syn = fb_copy(skb);
 			if (!ends->syn)
 				fb_die("no memory for the shim of connection %u: give the guest more (mem=)", conn->number);
 			p.body = ends->syn;
@@ -408,6 +409,7 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 		fb_wire_send(node, skb);
 	} else {
 		/* The card has taken it. */
+		fb_transmitted(skb);
 		skb_orphan(skb);
 	}
 	watch(ends);

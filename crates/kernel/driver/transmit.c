@@ -13,7 +13,8 @@
 
 /* The driver's part of a packet in the ring. */
 struct ring_cb {
-	u32 bytes; /* that leave the ring with it */
+	u32 bytes;	       /* that leave the ring with it */
+	struct sk_buff *whole; /* GSO packet whose last segment it is */
 };
 
 static struct ring_cb *ring_cb(struct sk_buff *skb)
@@ -28,14 +29,14 @@ static bool has_ring(const struct net_device *dev)
 }
 
 /*
- * The segments of a GSO packet. A card cuts it behind the stack, which frees the whole packet once all of it has left (TSO), so that TCP small queues
- * and the send buffer count its memory until then. tcp_gso_segment would charge the memory of each segment instead. NULL: no memory.
+ * The segments of a GSO packet. A card cuts it behind the stack, and frees the whole packet once all of it has left (TSO): until then TCP small
+ * queues and the send buffer count its memory, and no tail loss probe repeats it (skb_still_in_host_queue). tcp_gso_segment would charge the memory of
+ * each segment instead. NULL: no memory.
  */
 static struct sk_buff *cut(struct sk_buff *skb, const struct net_device *dev)
 {
 	void (*release)(struct sk_buff *skb) = skb->destructor;
-	struct sk_buff *segments, *last;
-	struct sock *sk = skb->sk;
+	struct sk_buff *segments;
 
 	if (!skb_is_gso(skb))
 		return skb;
@@ -46,56 +47,61 @@ static struct sk_buff *cut(struct sk_buff *skb, const struct net_device *dev)
 		kfree_skb(skb);
 		return NULL;
 	}
-	for (last = segments; last->next; last = last->next)
-		;
-	last->sk = sk;
-	last->destructor = release;
-	last->truesize = skb->truesize;
-	skb->sk = NULL;
-	skb->destructor = NULL;
-	consume_skb(skb);
 	return segments;
 }
 
-/* Charges the packets of `list` to the ring; all of it is released with the last one. */
-static void charge(struct sk_buff *list, struct net_device *dev)
+/* Charges the packets of `list`, the segments of `whole` if that is not NULL, to the ring; all of it is released with the last one. */
+static void charge(struct sk_buff *list, struct sk_buff *whole, struct net_device *dev)
 {
 	struct sk_buff *skb, *last = list;
 	u32 bytes = 0;
 
 	for (skb = list; skb; skb = skb->next) {
 		bytes += skb->len;
-		ring_cb(skb)->bytes = 0;
+		*ring_cb(skb) = (struct ring_cb){ .bytes = 0 };
 		last = skb;
 	}
+	ring_cb(last)->whole = whole;
+	if (!has_ring(dev))
+		return;
 	ring_cb(last)->bytes = bytes;
 	netdev_sent_queue(dev, bytes);
 }
 
 netdev_tx_t fb_transmit(struct sk_buff *skb, struct net_device *dev, void (*leaves)(struct sk_buff *skb, u32 node), u32 node)
 {
-	struct sk_buff *next;
+	struct sk_buff *segments = cut(skb, dev), *next;
 
-	skb = cut(skb, dev);
-	if (skb && has_ring(dev))
-		charge(skb, dev);
-	for (; skb; skb = next) {
-		next = skb->next;
-		skb_mark_not_on_list(skb);
-		leaves(skb, node);
+	if (segments)
+		charge(segments, segments == skb ? NULL : skb, dev);
+	for (; segments; segments = next) {
+		next = segments->next;
+		skb_mark_not_on_list(segments);
+		leaves(segments, node);
 	}
 	return NETDEV_TX_OK;
+}
+
+struct sk_buff *fb_copy(const struct sk_buff *skb)
+{
+	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC);
+
+	if (copy)
+		*ring_cb(copy) = (struct ring_cb){ .bytes = 0 };
+	return copy;
 }
 
 void fb_transmitted(struct sk_buff *skb)
 {
 	struct net_device *dev = skb->dev;
-	u32 bytes;
+	struct ring_cb cb;
 
-	if (!dev || !has_ring(dev))
+	if (!dev)
 		return;
-	bytes = ring_cb(skb)->bytes;
-	ring_cb(skb)->bytes = 0;
-	if (bytes)
-		netdev_completed_queue(dev, 1, bytes);
+	cb = *ring_cb(skb);
+	*ring_cb(skb) = (struct ring_cb){ .bytes = 0 };
+	if (cb.bytes)
+		netdev_completed_queue(dev, 1, cb.bytes);
+	if (cb.whole)
+		consume_skb(cb.whole);
 }

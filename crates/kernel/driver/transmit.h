@@ -9,5 +9,7 @@
 netdev_tx_t fb_transmit(struct sk_buff *skb, struct net_device *dev, void (*leaves)(struct sk_buff *skb, u32 node), u32 node);
 /* The packet has left its interface, or was dropped before: its bytes are no longer in the ring. A second call for a packet does nothing. */
 void fb_transmitted(struct sk_buff *skb);
+/* A copy of a packet that the ring does not hold. NULL: no memory. */
+struct sk_buff *fb_copy(const struct sk_buff *skb);
 
 #endif

@@ -322,6 +322,23 @@ mod tests {
         assert!(row.figures[1].timeouts > 0 && row.repairs() && (row.goodput() - 1.0).abs() < 0.01, "{row:?}");
     }
 
+    /// Drawn scenarios of Linux servers: identical to the last packet. Bursts wait for the ACK of the oldest buffer, by the nanosecond
+    /// (tcp_tso_should_defer), jumbo frames wait out of order, each with its own memory (tcp_data_queue_ofo), and windows without a scale are whole
+    /// segments (__tcp_select_window). Withheld ACKs report an older SACK block that has grown (tcp_sack_new_ofo_skb).
+    #[test]
+    fn drawn_scenarios_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let drawn = random::cases(1, 100);
+        for number in [9, 16, 17, 37, 39, 71, 84, 93] {
+            let case = &drawn[number];
+            let row = measure::both(case, None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{}:\n{}", case.name, case.text);
+        }
+    }
+
     /// Losses in slow start: HyStart finds its end in the recovery and lowers the threshold there, before the second reduction.
     #[test]
     fn hystart_in_recovery_is_identical() {

@@ -147,7 +147,8 @@ impl SimState {
         self.partition.end_awaited(p);
         let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
         if !W::SHIM && receiver.takes_unordered_fast_path(p) {
-            receiver.receive_fast_unordered(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
+            let c = &self.tcp[receiver.group()];
+            receiver.receive_fast_unordered(c, now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
             return self.after_data(node, conn, now);
         }
         let group = receiver.group();

@@ -1,6 +1,7 @@
 //! Buffers (`sk_buff`) of a sender with segmentation offload: each holds several segments, and memory for one head. `sk_write_queue` has those that
 //! have not been sent, `tcp_rtx_queue` those that wait for their acknowledgement.
 
+use forebay_types::Time;
 use std::collections::VecDeque;
 
 /// Occasion of a transmission (`push_one` of tcp_write_xmit).
@@ -16,11 +17,20 @@ pub(in crate::tcp) enum Push {
     Probe,
 }
 
+/// A buffer that has been sent and not been acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SentBuffer {
+    /// Stream offset of its end.
+    end: u64,
+    /// Time of its last transmission (`skb->tstamp`), not in whole microseconds.
+    time: Time,
+}
+
 /// The buffers of one sender, by the stream offsets of their ends.
 #[derive(Debug, Clone, Default)]
 pub(in crate::tcp) struct WriteQueue {
     /// Sent and not acknowledged, oldest first.
-    sent: VecDeque<u64>,
+    sent: VecDeque<SentBuffer>,
     /// Not sent, in order. The first begins at the next offset to send.
     unsent: VecDeque<u64>,
     /// While the segments of a burst leave, which count as one packet for the pacer and the interface: its end, where the last one of several carries
@@ -99,29 +109,42 @@ impl WriteQueue {
         self.unsent.push_front(at);
     }
 
-    /// Notes that everything up to `snd_nxt` is sent (tcp_event_new_data_sent).
+    /// Notes that everything up to `snd_nxt` is sent, the last buffer at `time` (tcp_event_new_data_sent).
     #[inline]
-    pub(in crate::tcp) fn sent_up_to(&mut self, snd_nxt: u64) {
+    pub(in crate::tcp) fn sent_up_to(&mut self, snd_nxt: u64, time: Time) {
         self.burst = None;
         while let Some(&end) = self.unsent.front()
             && end <= snd_nxt
         {
-            self.sent.push_back(end);
+            self.sent.push_back(SentBuffer { end, time });
             self.unsent.pop_front();
         }
     }
 
     /// End of the buffer that has been sent and that holds the byte at `offset`; `offset` if there is none.
     pub(in crate::tcp) fn end_of_sent(&self, offset: u64) -> u64 {
-        self.sent.get(self.sent.partition_point(|&end| end <= offset)).copied().unwrap_or(offset)
+        self.sent.get(self.sent.partition_point(|b| b.end <= offset)).map_or(offset, |b| b.end)
     }
 
     /// Cuts the buffer that has been sent and that holds the byte at `at` (tcp_fragment).
     pub(in crate::tcp) fn split_sent(&mut self, at: u64) {
-        let place = self.sent.partition_point(|&end| end < at);
-        if self.sent.get(place).is_some_and(|&end| end > at) {
-            self.sent.insert(place, at);
+        let place = self.sent.partition_point(|b| b.end < at);
+        if let Some(&whole) = self.sent.get(place).filter(|b| b.end > at) {
+            self.sent.insert(place, SentBuffer { end: at, ..whole });
         }
+    }
+
+    /// Notes that the buffer that ends at `end` is sent again at `time`.
+    pub(in crate::tcp) fn sent_again(&mut self, end: u64, time: Time) {
+        let place = self.sent.partition_point(|b| b.end < end);
+        if let Some(buffer) = self.sent.get_mut(place) {
+            buffer.time = time;
+        }
+    }
+
+    /// Time of the last transmission of the oldest buffer that is not acknowledged (tcp_rtx_queue_head).
+    pub(in crate::tcp) fn oldest_sent(&self) -> Option<Time> {
+        self.sent.front().map(|b| b.time)
     }
 
     /// Notes that a retransmission of a buffer has ended.
@@ -132,7 +155,7 @@ impl WriteQueue {
     /// Frees the buffers up to `snd_una` (tcp_clean_rtx_queue).
     #[inline]
     pub(in crate::tcp) fn acknowledge(&mut self, snd_una: u64) {
-        while self.sent.front().is_some_and(|&end| end <= snd_una) {
+        while self.sent.front().is_some_and(|b| b.end <= snd_una) {
             self.sent.pop_front();
         }
     }
@@ -143,7 +166,7 @@ impl WriteQueue {
             && tail > end
         {
             let before = self.unsent.len().checked_sub(2).map(|i| self.unsent[i]);
-            if before.or(self.sent.back().copied()).is_none_or(|begin| begin < end) {
+            if before.or(self.sent.back().map(|b| b.end)).is_none_or(|begin| begin < end) {
                 self.extend_tail(end);
                 return;
             }
@@ -163,14 +186,14 @@ mod tests {
         [10_000, 20_000].into_iter().for_each(|end| q.push(end));
         q.split_head(4_000);
         assert_eq!((q.head(), q.len(), q.tail_len(0)), (Some(4_000), 3, Some(10_000)));
-        q.sent_up_to(4_000);
+        q.sent_up_to(4_000, Time::ZERO);
         assert_eq!((q.head(), q.outstanding(), q.head_is_tail()), (Some(10_000), 1, false));
         assert_eq!(q.grow_head(3_000), Some((10_000, 13_000)));
         assert_eq!((q.head(), q.len()), (Some(13_000), 3));
         assert_eq!(q.grow_head(50_000), Some((13_000, 20_000)));
         assert_eq!((q.head(), q.len(), q.tail_len(4_000)), (Some(20_000), 2, Some(16_000)));
         assert_eq!(q.grow_head(1), None, "nothing follows");
-        q.sent_up_to(20_000);
+        q.sent_up_to(20_000, Time::ZERO);
         q.acknowledge(19_999);
         assert_eq!((q.outstanding(), q.head()), (1, None), "the second is acknowledged in part");
         q.acknowledge(20_000);
@@ -181,7 +204,7 @@ mod tests {
     fn stop_drops_unsent_buffers() {
         let mut q = WriteQueue::default();
         [1_000, 2_000, 3_000].into_iter().for_each(|end| q.push(end));
-        q.sent_up_to(1_000);
+        q.sent_up_to(1_000, Time::ZERO);
         q.stop(1_500);
         assert_eq!((q.head(), q.len()), (Some(1_500), 2));
         q.stop(1_000);

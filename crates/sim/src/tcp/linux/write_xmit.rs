@@ -30,6 +30,7 @@ impl Sender {
     pub(in crate::tcp) fn write_xmit(&mut self, c: &TcpConfig, now: Time, end: u64, push: Push, out: &mut impl Wire) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
         let max_segs = self.burst_size(c) / mss;
+        self.clean_rtx_queue();
         let mut limited = false;
         loop {
             match self.next_burst(c, now, end, max_segs, push) {
@@ -93,7 +94,7 @@ impl Sender {
         let mut limit = mss;
         if len > mss {
             if matches!(push, Push::Pending | Push::Forced)
-                && let Some(oldest) = self.oldest_sent()
+                && let Some(oldest) = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.oldest_sent())
                 && let congestion = (cwnd - in_flight.min(cwnd)) * mss
                 && let Some(stop) = self.should_defer(c, now, &Candidate { len, last, congestion, most: max_segs * mss, oldest })
             {
@@ -145,8 +146,9 @@ impl Sender {
             self.stream.advance_nxt(len);
             self.send_segment(c, now, offset, len, out);
         }
+        let departure = self.departure(now);
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
-            q.sent_up_to(burst.end);
+            q.sent_up_to(burst.end, departure);
         }
         let data = burst.end - first;
         self.note_packet(c, now, (first, data), (data.div_ceil(mss), false), out.departure());
@@ -195,6 +197,7 @@ impl Sender {
     /// are a buffer of their own (tcp_match_skb_to_sack), and leave as one burst.
     pub(in crate::tcp) fn retransmit_bursts(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let max_segs = self.burst_size(c) / u64::from(c.mss);
+        self.clean_rtx_queue();
         while let (Some(b), Some(s)) = (&self.tx.send_buffer, &mut self.loss.sack) {
             let Some(index) = s.board.next_lost() else { return };
             let quota = (self.cc.window.cwnd as u64).saturating_sub(s.board.in_network().into()).min(max_segs);
@@ -213,8 +216,11 @@ impl Sender {
         let Some(s) = &self.loss.sack else { return };
         let (start, end) = (s.board.get(first).start, s.board.get(first + count - 1).end());
         self.cold.bursts = (start, end - start);
+        let departure = self.departure(now);
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.split_sent(start);
             q.split_sent(end);
+            q.sent_again(end, departure);
             q.begin_burst(if count > 1 { end } else { u64::MAX });
         }
         for index in first..first + count {
@@ -224,6 +230,14 @@ impl Sender {
             q.end_burst();
         }
         self.note_packet(c, now, (start, end - start), (count as u64, false), out.departure());
+    }
+
+    /// Frees acknowledged buffers (tcp_clean_rtx_queue), which comes before anything is sent.
+    fn clean_rtx_queue(&mut self) {
+        let snd_una = self.stream.snd_una();
+        if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
+            q.acknowledge(snd_una);
+        }
     }
 
     /// Frees acknowledged buffers, and wakes the application if it waits and there is space (tcp_check_space).

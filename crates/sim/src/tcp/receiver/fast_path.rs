@@ -81,11 +81,11 @@ impl Receiver {
 
     /// Processes new data at any place in the window.
     #[inline(always)]
-    pub(crate) fn receive_fast_unordered(&mut self, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub(crate) fn receive_fast_unordered(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.ecn.on_segment(p, p.ecn() == Codepoint::Ce);
         let offset = self.stream.offset(p);
         self.ts_recent.update(now, p, offset, self.window.rcv_wup(), self.ts_recent.may_be_older(now, p));
-        self.stream.accept((offset, p.len.into(), false), Segments::one(p), self.window.rcv_wnd(), false);
+        self.stream.accept(c, (offset, p.len.into(), false), Segments::one(p), self.window.rcv_wnd(), false);
         self.acknowledge_fast(out);
     }
 

@@ -4,7 +4,7 @@ use super::Receiver;
 use super::linux::Accepted;
 use super::rcv_buffers::AfterHole;
 use super::truesize::Segments;
-use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use crate::net::packet::{Codepoint, MAX_SEGMENTS, Packet, SAVED, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
@@ -46,23 +46,32 @@ impl Receiver {
         self.ecn.start_run(ce);
         let gap_before = !self.stream.ofo().is_empty();
         self.ts_recent.update(now, p, offset, self.window.rcv_wup(), may_be_older);
-        let (before, queued, saved) = (self.stream.rcv_nxt(), self.stream.ofo().bytes(), self.stream.ofo().saved_memory());
+        let (before, queued, memory) = (self.stream.rcv_nxt(), self.stream.ofo().bytes(), self.stream.ofo().memory());
         if self.linux.is_some() {
             self.flush_compressed_acks(c, offset, p.len.into(), out);
             // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been withheld (tcp_data_queue).
             self.stream.ofo_mut().take_dsack();
+            if gap_before {
+                let conn = self.template.conn;
+                // tcp_queue_rcv coalesces it with data that is unread.
+                let unread = out.unread(conn).filter(|&memory| memory > SAVED).map_or(0, |_| out.unread_segments(conn));
+                let joined = unread + segments.count;
+                self.stream.ofo_mut().set_tail(if joined <= MAX_SEGMENTS { joined } else { segments.count });
+            }
         }
-        let in_order = self.stream.accept((offset, u64::from(p.len), fin), segments, self.window.rcv_wnd(), self.linux.is_some());
+        let in_order =
+            self.stream.accept(c, (offset, u64::from(p.len), fin), segments, self.window.rcv_wnd(), self.linux.is_some());
         self.window.count_segments(segments.count as u16);
         let forced = !in_order || gap_before || ends_run || fin;
         if self.linux.is_some() {
             let advanced = self.stream.rcv_nxt() - before;
             let queued = self.stream.ofo().bytes() > queued;
-            let coalesced = self.stream.ofo().saved_memory() > saved + segments.saved();
-            let released = saved.saturating_sub(self.stream.ofo().saved_memory());
+            let now_used = self.stream.ofo().memory();
+            let coalesced = queued && now_used.saturating_sub(memory) < segments.truesize(c, p.len.into());
+            let behind = memory.saturating_sub(now_used);
             let after_hole = if in_order && gap_before { self.stream.ofo().after_hole() } else { AfterHole::default() };
             let accepted =
-                Accepted { offset, segments, in_order, forced, ends_run, advanced, queued, coalesced, released, after_hole };
+                Accepted { offset, segments, in_order, forced, ends_run, advanced, queued, coalesced, behind, after_hole };
             return self.schedule_linux_ack(c, now, p, accepted, out);
         }
         if forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {

@@ -108,7 +108,7 @@ impl LinuxReceiver {
         let enters_quickack = self.delack.on_in_order_segment(c, now);
         let (mut used, mut window_grew) = (0, false);
         if let Some(rcvbuf) = &mut self.rcvbuf {
-            used = rcvbuf.truesize_of(c, p.len.into(), self.delack.rcv_mss());
+            used = rcvbuf.truesize_of(c, p.len.into(), Segments::one(p));
             window_grew = rcvbuf.grow(c, p.len.into(), self.delack.rcv_mss(), used);
         }
         Expected { enters_quickack, window_grew, used }
@@ -127,11 +127,6 @@ impl LinuxReceiver {
         if self.echoes {
             self.rtt.note_echo(tsecr);
         }
-    }
-
-    /// Memory of `bytes` of payload.
-    fn truesize_of(&self, c: &TcpConfig, bytes: u64) -> u32 {
-        self.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of(c, bytes, self.delack.rcv_mss()))
     }
 
     /// RTT for the compression of ACKs, eighths of a microsecond: the smaller of the host's own and the measured one.
@@ -169,17 +164,10 @@ pub(super) struct Accepted {
     pub queued: bool,
     /// It has been coalesced with a segment there.
     pub coalesced: bool,
-    /// Memory that coalescing had saved for the data that left that queue.
-    pub released: u32,
+    /// Memory of the data that left that queue.
+    pub behind: u32,
     /// Buffers that it has absorbed, if it filled a hole.
     pub after_hole: AfterHole,
-}
-
-impl Accepted {
-    /// Bytes that have left the out-of-order queue with packet `p`.
-    fn behind(&self, p: &Packet) -> u64 {
-        self.advanced.saturating_sub(u64::from(p.len) + u64::from(p.has(flag::FIN)))
-    }
 }
 
 impl Receiver {
@@ -199,7 +187,7 @@ impl Receiver {
         // tcp_queue_rcv coalesces the segment with the last one that is unread, if both fit into one buffer.
         let joins = accepted.in_order && unread.is_some_and(|memory| memory > SAVED);
         let saved = if joins && out.unread_segments(conn) + accepted.segments.count <= MAX_SEGMENTS { SAVED } else { 0 };
-        let (len, waiting) = (u32::from(p.len), self.ofo_memory(c) + unread.unwrap_or(0) - saved);
+        let (len, waiting) = (u32::from(p.len), self.ofo_memory() + unread.unwrap_or(0) - saved);
         let Some(a) = &mut self.linux else { return };
         let flushed = a.comp.take_flushed();
         // If the handshake's ACK was lost, tcp_rcv_state_process takes in the data, which ignores the echo.
@@ -231,16 +219,14 @@ impl Receiver {
             }
             // tcp_event_data_recv, and tcp_data_queue_ofo, which does so only with SACK, for segments of any size.
             if (accepted.in_order && len >= 128) || (accepted.queued && self.stream.has_sack()) {
-                let own = match accepted.advanced {
-                    0 => 0,
-                    _ => rcvbuf.truesize_in_order(c, (len, accepted.behind(p)), accepted.segments, rcv_mss),
-                };
-                let own = own.saturating_sub(accepted.released);
+                let truesize = rcvbuf.truesize_of(c, len, accepted.segments);
+                let own = if accepted.advanced > 0 { truesize + accepted.behind } else { 0 };
                 // tcp_data_queue_ofo: a segment that is not coalesced is not charged yet.
                 let charged = accepted.in_order || accepted.coalesced;
-                let uncharged = if charged { 0 } else { rcvbuf.truesize_of(c, len.into(), rcv_mss) - accepted.segments.saved() };
+                let uncharged = if charged { 0 } else { truesize };
                 let used = (waiting + own).saturating_sub(uncharged);
                 window_grew = match accepted.segments.count {
+                    1 if len == 0 && accepted.coalesced => rcvbuf.grow_for_fin(c, used),
                     1 => rcvbuf.grow(c, len, rcv_mss, used),
                     _ => rcvbuf.grow_merged(c, len, accepted.segments.truesize(c, len), rcv_mss, used),
                 };
@@ -281,7 +267,7 @@ impl Receiver {
     /// Schedules the ACK in stacks that tune the window, but acknowledge every n-th segment.
     fn schedule_counted_ack(&mut self, c: &TcpConfig, now: Time, accepted: &Accepted, out: &mut impl Wire) {
         if accepted.forced || u32::from(self.window.unacked_segments()) >= c.ack_every || self.quickacks.consume() {
-            self.send_ack(c, self.ofo_memory(c), out);
+            self.send_ack(c, self.ofo_memory(), out);
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
@@ -365,7 +351,7 @@ impl Receiver {
         let exceeds = a.delack.exceeds_limit(c, self.window.unacked_bytes(self.stream.rcv_nxt()));
         let mut is_wide = true;
         if let Some(rcvbuf) = a.rcvbuf.as_ref().filter(|_| exceeds) {
-            let (window, scarce) = rcvbuf.select_window(c, self.window.wscale(), a.delack.rcv_mss(), used);
+            let (window, scarce) = rcvbuf.select_window(c, &self.window, a.delack.rcv_mss(), used);
             is_wide = window >= self.window.rcv_wnd();
             if scarce {
                 self.quickacks.leave();
@@ -380,7 +366,8 @@ impl Receiver {
         let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());
         let start = start.max(0) as u64;
         if held && start > self.stream.rcv_nxt() && self.stream.ofo().misses_recent_blocks(start, start + len) {
-            self.send_ack(c, self.ofo_memory(c), out);
+            self.stream.ofo_mut().extend_older_block(start, start + len);
+            self.send_ack(c, self.ofo_memory(), out);
             if let Some(a) = &mut self.linux {
                 a.comp.set_flushed();
             }
@@ -413,16 +400,16 @@ impl Receiver {
     /// (`icsk_ack.pending`).
     pub(crate) fn read(&mut self, c: &TcpConfig, now: Time, unread: &Unread, out: &mut impl Wire) {
         if self.stream.finished() {
-            return self.close(c, now, self.ofo_memory(c), out);
+            return self.close(c, now, self.ofo_memory(), out);
         }
         let pushed = unread.pushed > self.window.rcv_wup();
-        self.on_read(c, now, unread.first, pushed, self.ofo_memory(c), out);
+        self.on_read(c, now, unread.first, pushed, self.ofo_memory(), out);
     }
 
     /// Lets the application read all data, of which the first packet ends at `first` (tcp_recvmsg). The buffer follows, and an ACK leaves at the end
     /// of a write or for a window that has doubled (tcp_cleanup_rbuf). `waiting`: memory of the out-of-order queue.
     pub(super) fn on_read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
-        let (rcv_nxt, wscale, complete) = (self.stream.rcv_nxt(), self.window.wscale(), self.stream.ofo().is_empty());
+        let (rcv_nxt, complete) = (self.stream.rcv_nxt(), self.stream.ofo().is_empty());
         let Some(a) = &mut self.linux else { return };
         let unacked = self.window.unacked_segments() > 0;
         let exceeds = unacked && a.delack.exceeds_limit(c, self.window.unacked_bytes(rcv_nxt));
@@ -432,7 +419,7 @@ impl Receiver {
         if let Some(rcvbuf) = &mut a.rcvbuf {
             rcvbuf.on_read(c, now, a.rtt.rtt_us8(), first, rcv_nxt);
             if !due && rcvbuf.may_double(remaining) {
-                let (window, scarce) = rcvbuf.select_window(c, wscale, a.delack.rcv_mss(), waiting);
+                let (window, scarce) = rcvbuf.select_window(c, &self.window, a.delack.rcv_mss(), waiting);
                 opens = window > 0 && window >= 2 * remaining;
                 if scarce {
                     self.quickacks.leave();
@@ -456,12 +443,12 @@ impl Receiver {
     /// Sets the window of an ACK that is about to leave, and counts it.
     #[inline(always)]
     pub(super) fn prepare_ack(&mut self, c: &TcpConfig, used: u32) {
-        let (wscale, remaining) = (self.window.wscale(), self.window.remaining(self.stream.rcv_nxt()));
+        let remaining = self.window.remaining(self.stream.rcv_nxt());
         if let Some(a) = &mut self.linux {
             a.comp.on_ack_sent();
             a.delack.on_ack_sent();
             if let Some(rcvbuf) = &mut a.rcvbuf {
-                let (window, scarce) = rcvbuf.next_window(c, wscale, a.delack.rcv_mss(), used, remaining);
+                let (window, scarce) = rcvbuf.next_window(c, &self.window, a.delack.rcv_mss(), used, remaining);
                 if scarce {
                     self.quickacks.leave();
                 }
@@ -491,20 +478,13 @@ impl Receiver {
     fn memory_of_accepted(&self, c: &TcpConfig, p: &Packet, accepted: &Accepted) -> u32 {
         let Some(a) = self.linux.as_ref().filter(|_| accepted.advanced > 0) else { return 0 };
         let Some(rcvbuf) = &a.rcvbuf else { return 0 };
-        let behind = accepted.behind(p);
-        let all = rcvbuf.truesize_in_order(c, (p.len.into(), behind), accepted.segments, a.delack.rcv_mss());
-        if behind == 0 {
-            return all;
-        }
-        all.saturating_sub(accepted.released + SAVED * accepted.after_hole.coalesced)
+        let all = rcvbuf.truesize_of(c, p.len.into(), accepted.segments) + accepted.behind;
+        all.saturating_sub(SAVED * accepted.after_hole.coalesced)
     }
 
     /// Memory of the out-of-order queue.
-    pub(super) fn ofo_memory(&self, c: &TcpConfig) -> u32 {
-        match (self.stream.ofo().bytes(), &self.linux) {
-            (0, _) | (_, None) => 0,
-            (bytes, Some(a)) => a.truesize_of(c, bytes).saturating_sub(self.stream.ofo().saved_memory()),
-        }
+    pub(super) fn ofo_memory(&self) -> u32 {
+        self.stream.ofo().memory()
     }
 
     /// Handles the expired timer of such a receiver.
@@ -519,7 +499,7 @@ impl Receiver {
         if let Some(a) = self.linux.as_mut().filter(|a| c.quickack && !a.comp.is_holding()) {
             a.delack.inflate_ato(c);
         }
-        self.send_ack(c, self.ofo_memory(c), out);
+        self.send_ack(c, self.ofo_memory(), out);
     }
 
     /// Notes that the application has read everything and closes. `waiting`: memory of the out-of-order queue.

@@ -4,8 +4,8 @@
 
 use super::rcv_buffers::{AfterHole, Buffers, Run};
 use super::sack_list::SackList;
-use super::truesize::Segments;
-use crate::net::packet::SAVED;
+use super::truesize::Stored;
+use crate::net::packet::MAX_SEGMENTS;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -20,8 +20,8 @@ struct Interval {
     /// In a free slot, the next free one.
     older: u32,
     run: Run,
-    /// Segments that have been coalesced.
-    coalesced: u32,
+    /// Memory of its buffers.
+    memory: u32,
 }
 
 /// Out-of-order data of one receiver. It is allocated when the first segment arrives out of order, because most connections never need it.
@@ -72,10 +72,24 @@ impl OfoQueue {
         self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
     }
 
-    /// Memory that coalescing saves.
+    /// Notes that the last buffer of the receive queue will have `segments` with the segment that is about to be processed.
+    pub(super) fn set_tail(&mut self, segments: u32) {
+        if let Some(i) = &mut self.0 {
+            i.tail = segments.clamp(1, MAX_SEGMENTS) as u8;
+        }
+    }
+
+    /// Extends an older block of the SACK list: see [`SackList::extend_older_block`].
+    pub(super) fn extend_older_block(&mut self, start: u64, end: u64) {
+        if let Some(i) = &mut self.0 {
+            i.sack_list.extend_older_block(start, end);
+        }
+    }
+
+    /// Memory of all buffers.
     #[inline]
-    pub(super) fn saved_memory(&self) -> u32 {
-        self.0.as_ref().map_or(0, |i| i.coalesced * SAVED)
+    pub(super) fn memory(&self) -> u32 {
+        self.0.as_ref().map_or(0, |i| i.memory)
     }
 
     /// Effects of the segment that filled the last hole.
@@ -87,13 +101,13 @@ impl OfoQueue {
     //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
     //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
     //# Acknowledgment Number field in the header.
-    /// Adds [start, end) of these segments, also to the list that Linux keeps if `keeps_sack_list`.
-    pub(super) fn insert(&mut self, start: u64, end: u64, segments: Segments, keeps_sack_list: bool) {
+    /// Adds [start, end) of `packet`, also to the list that Linux keeps if `keeps_sack_list`.
+    pub(super) fn insert(&mut self, start: u64, end: u64, packet: Stored, keeps_sack_list: bool) {
         let intervals = self.0.get_or_insert_default();
         if keeps_sack_list {
             intervals.sack_list.insert(start, end);
         }
-        intervals.insert(start, end, segments);
+        intervals.insert(start, end, &packet);
     }
 
     /// The first part of [start, end) that is in the queue.
@@ -123,8 +137,10 @@ struct Intervals {
     bytes: u64,
     sack_list: SackList,
     buffers: Buffers,
-    /// Segments in the intervals that have been coalesced.
-    coalesced: u32,
+    /// Memory of all buffers.
+    memory: u32,
+    /// Segments in the last buffer of the receive queue once the next segment in order is there.
+    tail: u8,
     /// Buffers that left the queue last.
     after_hole: AfterHole,
     /// D-SACK of the next ACK, in sequence numbers.
@@ -141,7 +157,8 @@ impl Default for Intervals {
             bytes: 0,
             sack_list: SackList::default(),
             buffers: Buffers::default(),
-            coalesced: 0,
+            memory: 0,
+            tail: 1,
             after_hole: AfterHole::default(),
             dsack: None,
         }
@@ -164,9 +181,7 @@ impl Intervals {
         (reached.start < end).then(|| (reached.start.max(start), reached.end.min(end)))
     }
 
-    fn insert(&mut self, start: u64, end: u64, segments: Segments) {
-        let (count, merged) = (segments.count, segments.merged());
-        self.coalesced += merged;
+    fn insert(&mut self, start: u64, end: u64, packet: &Stored) {
         // Common case: it extends the interval changed last, which is the highest.
         if self.sorted.back() == Some(&self.newest)
             && let last = &mut self.slots[self.newest as usize]
@@ -174,15 +189,15 @@ impl Intervals {
         {
             last.end = end;
             self.bytes += end - start;
-            let joins = u32::from(self.buffers.append(&mut last.run, count));
-            last.coalesced += joins + merged;
-            self.coalesced += joins;
+            let added = self.buffers.append(&mut last.run, packet);
+            last.memory += added;
+            self.memory += added;
             return;
         }
         let first = self.find_slot(start);
         let touched = self.sorted.range(first..).take_while(|&&slot| self.at(slot).start <= end).count();
         if touched == 0 {
-            let slot = self.occupy(start, end, segments);
+            let slot = self.occupy(start, end, packet);
             self.sorted.insert(first, slot);
             self.link(slot);
             return;
@@ -191,26 +206,34 @@ impl Intervals {
         let slot = self.sorted[first];
         let last = self.at(self.sorted[first + touched - 1]).end;
         let interval = &mut self.slots[slot as usize];
-        interval.coalesced += merged;
+        let mut added = 0;
         if interval.end == start {
-            let joins = u32::from(self.buffers.append(&mut interval.run, count));
-            interval.coalesced += joins;
-            self.coalesced += joins;
+            added = self.buffers.append(&mut interval.run, packet);
         } else if start < interval.start {
-            let mut run = self.buffers.single(count);
+            let mut run = self.buffers.single(packet);
             self.buffers.join(&mut run, interval.run);
             interval.run = run;
+            added = packet.memory;
         } else if interval.end < end {
-            let next = self.buffers.single(count);
+            let next = self.buffers.single(packet);
             self.buffers.join(&mut interval.run, next);
+            added = packet.memory;
         }
+        // Buffers that `packet` covers are dropped (tcp_data_queue_ofo).
+        if start <= interval.start && interval.start < end && interval.end <= end && added > 0 {
+            self.memory -= std::mem::take(&mut interval.memory);
+        }
+        interval.memory += added;
+        self.memory += added;
         for _ in 1..touched {
             if let Some(other) = self.sorted.remove(first + 1) {
-                let Interval { run, coalesced, .. } = *self.at(other);
+                let covered = self.at(other).start < end && self.at(other).end <= end;
+                let memory = if covered { 0 } else { self.at(other).memory };
+                let Interval { run, .. } = *self.at(other);
                 let interval = &mut self.slots[slot as usize];
                 self.buffers.join(&mut interval.run, run);
-                interval.coalesced += coalesced;
-                self.coalesced += coalesced;
+                interval.memory += memory;
+                self.memory += memory;
                 self.unlink(other);
                 self.release(other);
             }
@@ -232,7 +255,7 @@ impl Intervals {
             && self.at(slot).start <= next
         {
             let Interval { run, end, .. } = *self.at(slot);
-            self.after_hole = self.buffers.after_hole(run);
+            self.after_hole = self.buffers.after_hole(run, self.tail);
             self.buffers.release(run);
             next = next.max(end);
             self.sorted.pop_front();
@@ -256,10 +279,11 @@ impl Intervals {
         }
     }
 
-    fn occupy(&mut self, start: u64, end: u64, segments: Segments) -> u32 {
-        let run = self.buffers.single(segments.count);
-        let interval = Interval { start, end, newer: NONE, older: NONE, run, coalesced: segments.merged() };
+    fn occupy(&mut self, start: u64, end: u64, packet: &Stored) -> u32 {
+        let run = self.buffers.single(packet);
+        let interval = Interval { start, end, newer: NONE, older: NONE, run, memory: packet.memory };
         self.bytes += end - start;
+        self.memory += packet.memory;
         let slot = self.free;
         if slot == NONE {
             self.slots.push(interval);
@@ -272,7 +296,7 @@ impl Intervals {
 
     fn release(&mut self, slot: u32) {
         self.bytes -= self.at(slot).end - self.at(slot).start;
-        self.coalesced -= self.at(slot).coalesced;
+        self.memory -= self.at(slot).memory;
         self.slots[slot as usize].older = self.free;
         self.free = slot;
     }
@@ -304,7 +328,8 @@ mod tests {
     use super::*;
     use crate::every_word::{every_word, interval, offsets};
 
-    const ONE: Segments = Segments { count: 1, size: 1000 };
+    const ONE: Stored = Stored { segments: 1, len: 1_448, memory: 2_304, room: 164 };
+    use crate::net::packet::SAVED;
     use forebay_types::Rng;
 
     fn all(r: &OfoQueue) -> Vec<(u64, u64)> {
@@ -329,8 +354,8 @@ mod tests {
 
     fn saved_by(segments: impl IntoIterator<Item = u64>) -> u32 {
         let mut r = OfoQueue::default();
-        segments.into_iter().for_each(|n| r.insert(n * MSS, (n + 1) * MSS, ONE, true));
-        r.saved_memory() / SAVED
+        let count = segments.into_iter().map(|n| r.insert(n * MSS, (n + 1) * MSS, ONE, true)).count();
+        (count as u32 * ONE.memory - r.memory()) / SAVED
     }
 
     /// skb_try_coalesce: 17 fragments beside the first segment of a buffer, so 30 segments are two buffers.
@@ -356,11 +381,25 @@ mod tests {
         for n in [2, 3, 4, 7, 8] {
             r.insert(n * MSS, (n + 1) * MSS, ONE, true);
         }
-        assert_eq!(r.saved_memory(), 3 * SAVED);
+        assert_eq!(r.memory(), 5 * ONE.memory - 3 * SAVED);
         assert_eq!(r.advance(2 * MSS), 5 * MSS);
-        assert_eq!(r.saved_memory(), SAVED);
+        assert_eq!(r.memory(), 2 * ONE.memory - SAVED);
         assert_eq!(r.advance(7 * MSS), 9 * MSS);
-        assert_eq!(r.saved_memory(), 0);
+        assert_eq!(r.memory(), 0);
+    }
+
+    /// A packet of three segments that covers two buffers replaces them (tcp_data_queue_ofo); one that is there already is dropped.
+    #[test]
+    fn covered_buffers_are_dropped() {
+        let mut r = OfoQueue::default();
+        for n in [3, 5] {
+            r.insert(n * MSS, (n + 1) * MSS, ONE, true);
+        }
+        let merged = Stored { segments: 3, len: 4_344, memory: 3 * ONE.memory - 2 * SAVED, room: 0 };
+        r.insert(3 * MSS, 6 * MSS, merged, true);
+        assert_eq!(r.memory(), merged.memory);
+        r.insert(4 * MSS, 5 * MSS, ONE, true);
+        assert_eq!(r.memory(), merged.memory);
     }
 
     /// Reference implementation: a list that is scanned on each call.

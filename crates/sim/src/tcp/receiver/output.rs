@@ -87,7 +87,7 @@ impl Receiver {
     /// Responds to a probe or to an unacceptable segment with an ACK, which also advertises the window.
     pub(super) fn acknowledge_request(&mut self, c: &TcpConfig, out: &mut impl Wire) {
         match self.linux {
-            Some(_) => self.send_ack(c, self.ofo_memory(c), out),
+            Some(_) => self.send_ack(c, self.ofo_memory(), out),
             None => self.acknowledge(out),
         }
     }

@@ -1,6 +1,7 @@
 //! Buffers of contiguous segments (`struct sk_buff`) at a receiver: TCP coalesces a segment with the buffer that ends where it begins (tcp_try_coalesce).
 
-use crate::net::packet;
+use super::truesize::Stored;
+use crate::net::packet::{self, SAVED};
 
 /// Segments of a buffer.
 const MAX_SEGMENTS: u8 = packet::MAX_SEGMENTS as u8;
@@ -12,6 +13,8 @@ const NONE: u32 = u32::MAX;
 struct Buffer {
     next: u32,
     segments: u8,
+    /// Bytes behind the data of a single segment, which a short segment behind it may fill.
+    room: u16,
 }
 
 /// Buffers of a run of contiguous segments, in order of their offsets: the first and the last.
@@ -35,9 +38,10 @@ impl Default for Buffers {
 }
 
 impl Buffers {
-    /// A run of one buffer of `segments`. A buffer with a list of others (`frag_list`) is full.
-    pub(super) fn single(&mut self, segments: u32) -> Run {
-        let buffer = Buffer { next: NONE, segments: segments.min(MAX_SEGMENTS.into()) as u8 };
+    /// A run of one buffer, that of `packet`. A buffer with a list of others (`frag_list`) is full.
+    pub(super) fn single(&mut self, packet: &Stored) -> Run {
+        let segments = packet.segments.min(MAX_SEGMENTS.into()) as u8;
+        let buffer = Buffer { next: NONE, segments, room: packet.room.min(u16::MAX.into()) as u16 };
         let index = self.free;
         if let Some(unused) = self.all.get_mut(index as usize) {
             self.free = unused.next;
@@ -49,17 +53,23 @@ impl Buffers {
         Run { first: index, last: index }
     }
 
-    /// Adds a buffer of `segments` behind the last of `run`. Returns true if it is coalesced with that.
-    pub(super) fn append(&mut self, run: &mut Run, segments: u32) -> bool {
+    /// Adds the buffer of `packet` behind the last of `run`, and coalesces it with that where both fit into one (skb_try_coalesce). Returns the memory
+    /// that this adds.
+    pub(super) fn append(&mut self, run: &mut Run, packet: &Stored) -> u32 {
         let last = &mut self.all[run.last as usize];
-        let joins = u32::from(last.segments) + segments <= u32::from(MAX_SEGMENTS);
-        if joins {
-            last.segments += segments as u8;
-        } else {
-            let next = self.single(segments);
-            self.join(run, next);
+        if packet.len <= u32::from(last.room) {
+            // The data is copied, and the buffer freed.
+            last.room -= packet.len as u16;
+            return 0;
         }
-        joins
+        if u32::from(last.segments) + packet.segments <= u32::from(MAX_SEGMENTS) {
+            last.segments += packet.segments as u8;
+            last.room = 0;
+            return packet.memory.saturating_sub(SAVED);
+        }
+        let next = self.single(packet);
+        self.join(run, next);
+        packet.memory
     }
 
     /// Adds the buffers of the run behind `run`.
@@ -85,9 +95,9 @@ impl Buffers {
     }
 
     /// Buffers that the application finds when a segment fills the hole before `run`: each buffer is coalesced with the one before it where both fit
-    /// into one (tcp_ofo_queue).
-    pub(super) fn after_hole(&self, run: Run) -> AfterHole {
-        let (mut first, mut coalesced, mut tail) = (None, 0, 1);
+    /// into one (tcp_ofo_queue). The last one of the receive queue, which holds that segment, has `tail` segments.
+    pub(super) fn after_hole(&self, run: Run, tail: u8) -> AfterHole {
+        let (mut first, mut coalesced, before, mut tail) = (None, 0, tail, tail);
         for buffer in self.segments(run) {
             if tail + buffer <= MAX_SEGMENTS {
                 (tail, coalesced) = (tail + buffer, coalesced + 1);
@@ -96,7 +106,7 @@ impl Buffers {
                 tail = buffer;
             }
         }
-        AfterHole { absorbed: u32::from(first.unwrap_or(tail) - 1), coalesced }
+        AfterHole { absorbed: u32::from(first.unwrap_or(tail) - before), coalesced }
     }
 }
 
@@ -113,19 +123,26 @@ pub(super) struct AfterHole {
 mod tests {
     use super::*;
 
+    const ONE: Stored = Stored { segments: 1, len: 1_448, memory: 2_304, room: 164 };
+
+    /// Coalesces a full segment with the last of `run`, if both fit into one.
+    fn coalesces(buffers: &mut Buffers, run: &mut Run) -> bool {
+        buffers.append(run, &ONE) < ONE.memory
+    }
+
     fn found(segments: &[u8]) -> (u32, u32) {
         let mut buffers = Buffers::default();
         let runs: Vec<Run> = segments
             .iter()
             .map(|&n| {
-                let mut run = buffers.single(1);
-                (1..n).for_each(|_| assert!(buffers.append(&mut run, 1)));
+                let mut run = buffers.single(&ONE);
+                (1..n).for_each(|_| assert!(coalesces(&mut buffers, &mut run)));
                 run
             })
             .collect();
         let mut all = runs[0];
         runs[1..].iter().for_each(|&run| buffers.join(&mut all, run));
-        let found = buffers.after_hole(all);
+        let found = buffers.after_hole(all, 1);
         (found.absorbed, found.coalesced)
     }
 
@@ -133,9 +150,19 @@ mod tests {
     #[test]
     fn buffer_holds_eighteen_segments() {
         let mut buffers = Buffers::default();
-        let mut run = buffers.single(1);
-        let coalesced = (1..40).filter(|_| buffers.append(&mut run, 1)).count();
+        let mut run = buffers.single(&ONE);
+        let coalesced = (1..40).filter(|_| coalesces(&mut buffers, &mut run)).count();
         assert_eq!((coalesced, buffers.segments(run).collect::<Vec<_>>()), (37, vec![18, 18, 4]));
+    }
+
+    /// skb_try_coalesce copies a short segment behind a single one, as long as its buffer has space.
+    #[test]
+    fn short_segments_fill_tail_of_buffer() {
+        let short = Stored { segments: 1, len: 100, memory: 2_304, room: 1_512 };
+        let mut buffers = Buffers::default();
+        let mut run = buffers.single(&ONE);
+        assert_eq!([0; 2].map(|_| buffers.append(&mut run, &short)), [0, short.memory - SAVED]);
+        assert_eq!(buffers.segments(run).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
@@ -154,9 +181,9 @@ mod tests {
     fn released_buffers_are_used_again() {
         let mut buffers = Buffers::default();
         for _ in 0..10 {
-            let mut run = buffers.single(1);
-            (1..40).for_each(|_| _ = buffers.append(&mut run, 1));
-            let other = buffers.single(1);
+            let mut run = buffers.single(&ONE);
+            (1..40).for_each(|_| _ = buffers.append(&mut run, &ONE));
+            let other = buffers.single(&ONE);
             buffers.release(run);
             assert_eq!(buffers.segments(other).collect::<Vec<_>>(), [1]);
             buffers.release(other);

@@ -4,6 +4,7 @@
 //! opens from 64 KB towards the fraction of the buffer that payload occupies.
 
 use super::truesize::{Segments, truesize, us};
+use super::window::AdvertisedWindow;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::initial_window::{first_buffer, first_window, max_buffer};
 use forebay_types::Time;
@@ -95,6 +96,16 @@ impl RcvBuf {
         room > 0 && self.open(c, (len, truesize), rcv_mss, room)
     }
 
+    /// As [`RcvBuf::grow`], for a FIN without data that was coalesced: of its memory nothing is left (truesize_adjust), which its payload of no bytes
+    /// exceeds.
+    #[cold]
+    pub(super) fn grow_for_fin(&mut self, c: &TcpConfig, used: u32) -> bool {
+        let free = self.window_of(self.buffer.saturating_sub(used));
+        let room = self.window_clamp.min(free).saturating_sub(self.rcv_ssthresh);
+        self.rcv_ssthresh += room.min(2 * c.mss);
+        room > 0
+    }
+
     /// Opens the window by at most `room`, for a packet with `len` bytes in `size` bytes of buffers.
     #[inline(always)]
     fn open(&mut self, c: &TcpConfig, (len, size): (u32, u32), rcv_mss: u16, room: u32) -> bool {
@@ -146,8 +157,8 @@ impl RcvBuf {
 
     /// Window that an ACK could advertise while `used` bytes of the buffer are occupied (__tcp_select_window), and true if memory is so scarce that
     /// quick-ACK mode ends.
-    pub(super) fn select_window(&self, c: &TcpConfig, wscale: u8, rcv_mss: u16, used: u32) -> (u32, bool) {
-        let unit = 1 << wscale;
+    pub(super) fn select_window(&self, c: &TcpConfig, last: &AdvertisedWindow, rcv_mss: u16, used: u32) -> (u32, bool) {
+        let unit = 1 << last.wscale();
         let mut free = self.window_of(self.buffer.saturating_sub(used));
         let all = self.window_of(self.buffer);
         let scarce = free < self.window_clamp.min(all) / 2;
@@ -157,12 +168,37 @@ impl RcvBuf {
                 return (0, true);
             }
         }
-        (free.min(self.rcv_ssthresh).min(c.window_limit() as u32).next_multiple_of(unit), scarce)
+        let free = free.min(self.rcv_ssthresh).min(c.window_limit() as u32);
+        if last.wscale() == 0 {
+            return (RcvBuf::whole_segments(free, self.window_clamp.min(all), last.rcv_wnd(), rcv_mss.into()), scarce);
+        }
+        (free.next_multiple_of(unit), scarce)
+    }
+
+    /// Window without a scale (__tcp_select_window): whole segments of `free`, of which the buffer has at most `space`. The `last` window stays while it
+    /// is less than a segment smaller.
+    fn whole_segments(free: u32, space: u32, last: u32, rcv_mss: u32) -> u32 {
+        let mss = rcv_mss.min(space).max(1);
+        if last > free || last + mss <= free {
+            free / mss * mss
+        } else if mss == space && free > last + space / 2 {
+            free
+        } else {
+            last
+        }
     }
 
     /// Window of an ACK, of whose predecessor's window `remaining` bytes are left (tcp_select_window): an offered window does not shrink.
-    pub(super) fn next_window(&self, c: &TcpConfig, wscale: u8, rcv_mss: u16, used: u32, remaining: u32) -> (u32, bool) {
-        let (window, scarce) = self.select_window(c, wscale, rcv_mss, used);
+    pub(super) fn next_window(
+        &self,
+        c: &TcpConfig,
+        last: &AdvertisedWindow,
+        rcv_mss: u16,
+        used: u32,
+        remaining: u32,
+    ) -> (u32, bool) {
+        let wscale = last.wscale();
+        let (window, scarce) = self.select_window(c, last, rcv_mss, used);
         let window = if window < remaining { remaining.next_multiple_of(1 << wscale) } else { window };
         (window.min(65_535 << wscale), scarce)
     }
@@ -172,24 +208,9 @@ impl RcvBuf {
         2 * remaining <= self.window_clamp
     }
 
-    /// Memory of `bytes` in segments of `rcv_mss`.
+    /// Memory of a packet of `len` bytes (`skb->truesize`).
     #[inline]
-    pub(super) fn truesize_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u16) -> u32 {
-        if bytes == u64::from(c.mss) { self.full_truesize } else { RcvBuf::truesize_of_many(c, bytes, rcv_mss) }
-    }
-
-    /// Memory of a packet of `len` bytes in order (`skb->truesize`) and of the `behind` bytes that leave the out-of-order queue with it.
-    #[inline]
-    pub(super) fn truesize_in_order(&self, c: &TcpConfig, (len, behind): (u32, u64), segments: Segments, rcv_mss: u16) -> u32 {
-        if len == c.mss && behind == 0 && segments.count == 1 {
-            return self.full_truesize;
-        }
-        segments.truesize(c, len) + if behind > 0 { self.truesize_of(c, behind, rcv_mss) } else { 0 }
-    }
-
-    #[cold]
-    fn truesize_of_many(c: &TcpConfig, bytes: u64, rcv_mss: u16) -> u32 {
-        let segments = bytes.div_ceil(u64::from(rcv_mss.max(1)));
-        (segments * u64::from(truesize(c, rcv_mss.into()))).min(u64::from(u32::MAX / 2)) as u32
+    pub(super) fn truesize_of(&self, c: &TcpConfig, len: u32, segments: Segments) -> u32 {
+        if len == c.mss && segments.count == 1 { self.full_truesize } else { segments.truesize(c, len) }
     }
 }

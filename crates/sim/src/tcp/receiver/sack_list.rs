@@ -29,6 +29,15 @@ impl SackList {
         self.count > 0 && self.touched(start, end).unwrap_or(self.count) >= EXPECTED
     }
 
+    /// Extends the block that [start, end) continues in its place, if it is none of the two most recent ones: the withheld ACKs that leave then report
+    /// it so (tcp_sack_new_ofo_skb calls tcp_sack_compress_send_ack behind tcp_sack_extend).
+    pub(super) fn extend_older_block(&mut self, start: u64, end: u64) {
+        if let Some(at) = self.touched(start, end).filter(|&at| at >= EXPECTED) {
+            let (s, e) = self.blocks[at];
+            self.blocks[at] = (s.min(start), e.max(end));
+        }
+    }
+
     fn remove(&mut self, at: usize) {
         self.blocks.copy_within(at + 1..self.count, at);
         self.count -= 1;
@@ -102,6 +111,20 @@ mod tests {
         assert!(r.misses_recent_blocks(50, 60) && !r.misses_recent_blocks(20, 22) && !r.misses_recent_blocks(40, 41));
         r.insert(50, 60);
         assert!(r.misses_recent_blocks(20, 22) && !r.misses_recent_blocks(60, 61) && !r.misses_recent_blocks(40, 41));
+    }
+
+    #[test]
+    fn older_block_grows_in_place() {
+        let mut r = SackList::default();
+        for start in [10, 20, 30] {
+            r.insert(start, start + 5);
+        }
+        r.extend_older_block(35, 40);
+        assert_eq!(all(&r), [(30, 35), (20, 25), (10, 15)], "the newest is none of the older ones");
+        r.extend_older_block(15, 18);
+        assert_eq!(all(&r), [(30, 35), (20, 25), (10, 18)]);
+        r.insert(15, 18);
+        assert_eq!(all(&r), [(10, 18), (30, 35), (20, 25)]);
     }
 
     /// All sequences of four segments among the 15 intervals of five bytes: each block has only bytes that arrived, the first has the newest segment,

@@ -2,7 +2,7 @@
 //! 2883).
 
 use super::ofo_queue::OfoQueue;
-use super::truesize::Segments;
+use super::truesize::{Segments, Stored};
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::seq::Numbers;
@@ -179,6 +179,7 @@ impl ReceiveStream {
     #[inline]
     pub(super) fn accept(
         &mut self,
+        c: &TcpConfig,
         (offset, len, fin): (i64, u64, bool),
         segments: Segments,
         window: u32,
@@ -188,12 +189,13 @@ impl ReceiveStream {
             self.rcv_nxt += len;
             return true;
         }
-        self.accept_slow((offset, len, fin), segments, window, keeps_sack_list)
+        self.accept_slow(c, (offset, len, fin), segments, window, keeps_sack_list)
     }
 
     #[inline(never)]
     fn accept_slow(
         &mut self,
+        c: &TcpConfig,
         (offset, len, fin): (i64, u64, bool),
         segments: Segments,
         window: u32,
@@ -226,7 +228,7 @@ impl ReceiveStream {
         if in_order {
             self.rcv_nxt = if self.ofo.is_empty() { end } else { self.ofo.advance(end) };
         } else {
-            self.ofo.insert(offset, end, segments, keeps_sack_list);
+            self.ofo.insert(offset, end, Stored::of(c, segments, len as u32), keeps_sack_list);
         }
         in_order
     }

@@ -10,6 +10,11 @@ pub(super) fn truesize(c: &TcpConfig, len: u32) -> u32 {
     skb::received(len, c.timestamps)
 }
 
+/// Bytes behind a segment with `len` bytes of payload in its buffer.
+pub(super) fn tailroom(c: &TcpConfig, len: u32) -> u32 {
+    skb::tailroom(len, c.timestamps)
+}
+
 /// Segments that GRO has merged into one buffer. Its memory is that of all, less the `struct sk_buff` of those that are fragments of another
 /// (skb_gro_receive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +49,27 @@ impl Segments {
         }
         let last = len.saturating_sub((self.count - 1) * u32::from(self.size));
         (self.count - 1) * truesize(c, self.size.into()) + truesize(c, last) - self.saved()
+    }
+}
+
+/// A packet that enters the out-of-order queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// Its segments.
+    pub segments: u32,
+    /// Its payload.
+    pub len: u32,
+    /// Its memory (`skb->truesize`).
+    pub memory: u32,
+    /// Bytes behind it in its buffer, if it is a single segment (`skb_tailroom`).
+    pub room: u32,
+}
+
+impl Stored {
+    /// A packet of `len` bytes.
+    pub(super) fn of(c: &TcpConfig, segments: Segments, len: u32) -> Stored {
+        let room = if segments.count == 1 { tailroom(c, len) } else { 0 };
+        Stored { segments: segments.count, len, memory: segments.truesize(c, len), room }
     }
 }
 

@@ -19,7 +19,7 @@ impl Receiver {
     /// tcp_event_data_sent).
     pub(crate) fn carry_ack(&mut self, c: &TcpConfig, now: Time, data: bool) -> CarriedAck {
         self.refresh_clock(c, now);
-        let used = self.ofo_memory(c);
+        let used = self.ofo_memory();
         self.prepare_ack(c, used);
         if !c.quickack && self.window.unacked_segments() > 0 {
             self.quickacks.consume();

@@ -73,9 +73,12 @@ impl Sender {
                 self.validate_cwnd(c, full);
             }
         } else if let Some(last) = self.loss.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
+            let departure = self.departure(now);
             if let (Some(s), Some(q)) = (&self.loss.sack, self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut())) {
                 // tcp_send_loss_probe cuts off the last segment.
-                q.split_sent(s.board.get(last).start);
+                let segment = s.board.get(last);
+                q.split_sent(segment.start);
+                q.sent_again(segment.end(), departure);
             }
             self.retransmit_as_probe(c, now, last, out);
         }
