@@ -326,7 +326,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "coupling",
                 kind: Kind::Float(0.1, 100.0),
                 default: Some("2"),
-                doc: "coupling factor k: L4S packets are marked with k p', classic packets with p'^2 (RFC 9332 section 4.3)",
+                doc: "coupling factor k: L4S packets are marked with k p', classic packets with p'^2 (RFC 9332 section 2.1)",
             },
             Param {
                 key: "l4s-threshold",
