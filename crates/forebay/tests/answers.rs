@@ -249,7 +249,7 @@ fn link_directions_are_not_added() {
 
 #[test]
 fn unfinished_on_two_full_links_first() {
-    says("two-links", &["backup finished 0 of 2 queries; starved by other traffic at link"], &["Mbit/s at link2, 89."]);
+    says("two-links", &["backup finished 0 of 2 queries; starved by other traffic at link"], &["Mbit/s at link2, 90."]);
 }
 
 #[test]

@@ -178,6 +178,8 @@ fn shortened(file: &Path, duration: Option<&str>) -> Option<String> {
         }
         let dropped = duration.is_some() && line.starts_with("warmup")
             || table == "[sweep]"
+            // Its ranges are those of the whole duration.
+            || table == "[[expect]]"
             || top && (line.starts_with("runs") || line.starts_with("duration") || line.starts_with("stop"));
         if !dropped {
             // Lists lie beside the scenario.

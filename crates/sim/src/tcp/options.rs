@@ -1,6 +1,5 @@
 //! TCP options and ECN of a configuration.
 
-use super::common::accecn::EcnFeedback;
 use super::config::TcpConfig;
 use super::initial_window::{buffer_shift, has_buffer};
 use crate::net::packet::Codepoint;
@@ -9,16 +8,6 @@ use forebay_experiment::transport::Ecn;
 /// ECN field of packets without data.
 pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
     if negotiated && c.ecn == Ecn::Dctcp { Codepoint::Ect0 } else { Codepoint::NotEct }
-}
-
-/// ECN field of new data.
-pub(super) fn data_ecn(c: &TcpConfig, feedback: EcnFeedback) -> Codepoint {
-    match feedback {
-        EcnFeedback::NONE => Codepoint::NotEct,
-        // RFC 9331 section 4.2: ECT(1) only with Accurate ECN feedback.
-        f if f.is_accurate() && c.ecn == Ecn::L4s => Codepoint::Ect1,
-        _ => Codepoint::Ect0,
-    }
 }
 
 /// Window scale that receivers offer: the smallest with which their window fits 16 bits (RFC 7323 section 2.2, at most 14); with autotuning, that of

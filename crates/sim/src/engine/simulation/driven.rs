@@ -53,7 +53,7 @@ impl DrivenRun {
     /// Builds the network. A program sends the messages of `workload`; the other workloads run by themselves.
     ///
     /// # Errors
-    /// As [`crate::run::run`].
+    /// The memory or the address space of the machine does not suffice for the network.
     pub fn new(config: CheckedExperiment<'_>, seed: u64, workload: WorkloadId) -> Result<DrivenRun, RunError> {
         Ok(DrivenRun {
             simulation: Simulation::with_program(config, seed, Some(workload))?,

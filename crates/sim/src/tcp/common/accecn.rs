@@ -56,6 +56,16 @@ impl EcnFeedback {
         if agrees { EcnFeedback::ECE } else { EcnFeedback::NONE }
     }
 
+    /// ECN field of new data.
+    pub(in crate::tcp) fn data_codepoint(self, c: &TcpConfig) -> Codepoint {
+        match self {
+            EcnFeedback::NONE => Codepoint::NotEct,
+            // RFC 9331 section 4.2: ECT(1) only with Accurate ECN feedback.
+            f if f.is_accurate() && c.ecn == Ecn::L4s => Codepoint::Ect1,
+            _ => Codepoint::Ect0,
+        }
+    }
+
     /// Returns true if ECN is in use.
     #[inline(always)]
     pub(in crate::tcp) fn is_on(self) -> bool {

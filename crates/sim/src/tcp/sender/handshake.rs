@@ -6,7 +6,6 @@ use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::common::clock::{microseconds, whole_ticks};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::options::data_ecn;
 use forebay_experiment::transport::Ecn;
 use forebay_types::Time;
 
@@ -15,7 +14,7 @@ impl Sender {
         self.stream.set_phase(Phase::Established);
         self.timers.stop();
         self.cc.set_feedback(EcnFeedback::negotiated(c, p));
-        self.tx.set_ecn(data_ecn(c, self.cc.feedback()));
+        self.tx.set_ecn(self.cc.feedback().data_codepoint(c));
         self.stream.keep_plain_if(self.cc.ecn() == (c.ecn != Ecn::Off));
         self.stream.set_wscale(p.window_shift());
         //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2

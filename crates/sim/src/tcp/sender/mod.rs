@@ -45,7 +45,7 @@ use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::initial_window::first_window;
-use crate::tcp::options::{control_ecn, data_ecn};
+use crate::tcp::options::control_ecn;
 use forebay_experiment::transport::Recovery;
 use forebay_types::{GroupId, Time, TimeOrNever};
 
@@ -79,7 +79,7 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         wire: (c.mss + c.header) as u16,
         len: c.mss as u16,
         seq: addr.isn,
-        meta: Meta::new(addr.generation, data_ecn(c, EcnFeedback::configured(c))),
+        meta: Meta::new(addr.generation, EcnFeedback::configured(c).data_codepoint(c)),
         ..Packet::default()
     }
 }

@@ -8,7 +8,7 @@ use crate::net::tick::Tick;
 use crate::tcp::common::accecn::EcnFeedback;
 use crate::tcp::common::clock::microseconds;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::options::{data_ecn, offered_shift};
+use crate::tcp::options::offered_shift;
 use forebay_experiment::transport::Ecn;
 use forebay_types::{Time, TimeOrNever};
 
@@ -43,7 +43,7 @@ impl Sender {
         }
         self.stream.set_phase(Phase::Established);
         self.cc.set_feedback(feedback);
-        self.tx.set_ecn(data_ecn(c, feedback));
+        self.tx.set_ecn(feedback.data_codepoint(c));
         self.stream.keep_plain_if(self.cc.ecn() == (c.ecn != Ecn::Off));
         self.stream.set_wscale(offered_shift(c));
         self.stream.set_wnd_edge(self.stream.window_edge(0, window));
