@@ -138,6 +138,16 @@ def test_newer_glibc_refused() -> None:
     assert "or newer" in script(check, "2.99", STAND_IN)
 
 
+@pytest.mark.skipif(not shutil.which("cc") or not shutil.which("readelf"), reason="needs a C compiler and binutils")
+def test_symbol_without_a_library_refused(tmp_path: Path) -> None:
+    """The linker accepts such a library; a call of the symbol fails at run time."""
+    code = '#include <stdio.h>\nint in_no_library(void);\nint f(void) { return puts("") + in_no_library(); }\n'
+    (tmp_path / "a.c").write_text(code)
+    library = tmp_path / "a.so"
+    script("cc", "-shared", "-fPIC", "-o", library, tmp_path / "a.c")
+    assert "in_no_library" in script(ROOT / "packaging" / "check-glibc.sh", "2.99", library, code=1)
+
+
 def test_release_notes_are_of_the_version() -> None:
     notes = script(ROOT / "packaging" / "release-notes.sh", VERSION)
     assert "### Added" in notes

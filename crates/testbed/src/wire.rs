@@ -94,12 +94,16 @@ const WAKEUP: u64 = u64::MAX;
 /// The longest sleep, after which the end of the run is noticed.
 const LONGEST: TimeSpec = TimeSpec::new(0, 20_000_000);
 
-/// Like epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up on time.
+/// Like epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up on time. The function epoll_pwait2 is
+/// in glibc 2.35 and later; packages need 2.28, so this is the system call (Linux 5.11).
 fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result<usize> {
-    // SAFETY: `EpollEvent` is the kernel's struct, of which there are as many as said; all that is passed lives until the call returns.
+    let limit: *const libc::timespec = limit.as_ref();
+    let no_mask: *const libc::sigset_t = std::ptr::null();
+    // SAFETY: `EpollEvent` is the kernel's struct, of which there are as many as said; all that is passed lives until the call returns. The size of a
+    // mask is not read where there is none.
     let ready = unsafe {
-        let into = events.as_mut_ptr().cast();
-        libc::epoll_pwait2(epoll.0.as_raw_fd(), into, events.len() as i32, limit.as_ref(), std::ptr::null())
+        let fd = epoll.0.as_raw_fd();
+        libc::syscall(libc::SYS_epoll_pwait2, fd, events.as_mut_ptr(), events.len() as i32, limit, no_mask, 0_usize)
     };
     match usize::try_from(ready) {
         Ok(n) => Ok(n),
