@@ -101,7 +101,9 @@ impl Tail {
         let take = if self.slow.len() == 1 { "takes" } else { "take" };
         let cause = late_messages::shared_cause(data, self.slow.iter().filter_map(|i| i.waited));
         let cause = cause.map_or_else(String::new, |c| format!(" (main cause: {c})"));
-        format!("{how_many} of {} {}{of} {take} {range}, {WORDS}{cause}", self.all, self.things)
+        // Messages have different sizes, so that their times do not show it.
+        let slowdown = if self.things == "messages" { " slowdown" } else { "" };
+        format!("{how_many} of {} {}{of} {take} {range}, {WORDS}{slowdown}{cause}", self.all, self.things)
     }
 }
 
