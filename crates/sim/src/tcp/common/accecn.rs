@@ -145,7 +145,7 @@ mod tests {
         c.ecn = Ecn::Accurate;
         for ace in 0..8 {
             let expected = match ace {
-                0b010 | 0b011 | 0b100 | 0b101 | 0b110 => EcnFeedback::ACCURATE,
+                0b010..=0b110 => EcnFeedback::ACCURATE,
                 _ => EcnFeedback::NONE,
             };
             assert_eq!(EcnFeedback::negotiated(&c, &packet(flag::SYN, ace)), expected, "{ace:03b}");
