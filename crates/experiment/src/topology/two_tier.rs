@@ -70,10 +70,15 @@ impl TwoTier {
         self.leaf[node]
     }
 
-    /// Ports of `switch` that lead to other switches, in the order of their numbers.
-    pub fn fabric_ports(network: &Network, switch: NodeId) -> Vec<PortId> {
-        let leads = |p: &crate::network::PortConfig| p.from == switch && !network.nodes[p.to].host;
-        network.ports.enumerate().filter(|(_, p)| leads(p)).map(|(id, _)| id).collect()
+    /// Ports of each switch that lead to other switches, in the order of their numbers. Hosts have none.
+    pub fn fabric_ports(network: &Network) -> IndexVec<NodeId, Vec<PortId>> {
+        let mut ports = IndexVec::repeat(Vec::new(), network.nodes.len());
+        for (id, port) in network.ports.enumerate() {
+            if !network.nodes[port.from].host && !network.nodes[port.to].host {
+                ports[port.from].push(id);
+            }
+        }
+        ports
     }
 }
 
@@ -98,7 +103,7 @@ mod tests {
         assert_eq!(all, [Some(0), Some(0), Some(1), Some(2), Some(0), Some(2), None]);
         let leaf1 = network.nodes.enumerate().find(|(_, n)| n.name == "leaf1").unwrap().0;
         let names: Vec<String> =
-            TwoTier::fabric_ports(&network, leaf1).into_iter().map(|p| crate::topology::port_label(&network, p)).collect();
+            TwoTier::fabric_ports(&network)[leaf1].iter().map(|p| crate::topology::port_label(&network, *p)).collect();
         assert_eq!(names, ["leaf1->spine0", "leaf1->spine1"]);
     }
 
@@ -109,7 +114,7 @@ mod tests {
         assert!(reason(&leaf_spine(2, 17)).contains("17 spines; legal: at most 16"));
         assert!(reason(&leaf_spine(1, 2)).contains("hosts: 1, without: 2"));
         let mut doubled = leaf_spine(2, 2);
-        let up = TwoTier::fabric_ports(&doubled, NodeId::new(4))[0];
+        let up = TwoTier::fabric_ports(&doubled)[NodeId::new(4)][0];
         let again = doubled.ports[up].clone();
         doubled.ports.push(again);
         assert!(reason(&doubled).contains("several links"), "{}", reason(&doubled));

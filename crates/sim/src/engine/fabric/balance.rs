@@ -11,7 +11,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::address::destination;
 use forebay_experiment::topology::{Fib, TwoTier};
-use forebay_types::{ConnSlot, NodeId, PortId, Rate, Rng, Time};
+use forebay_types::{ConnSlot, IndexVec, NodeId, PortId, Rate, Rng, Time};
 use std::sync::Arc;
 
 /// State of one switch.
@@ -27,14 +27,26 @@ pub(super) enum Balancer {
 }
 
 impl Balancer {
-    /// The state of switch `node`; `None` if its packets take the ports of their hash.
-    pub(super) fn of(network: &Network, tiers: Option<&TwoTier>, node: NodeId, seed: u64) -> Option<Box<Balancer>> {
+    /// Ports among which each switch chooses; `None` if packets take the ports of their hash.
+    pub(super) fn choices(network: &Network) -> Option<IndexVec<NodeId, Vec<PortId>>> {
+        match network.faults.balance {
+            Balance::Flowlet { .. } | Balance::Conga { .. } => Some(TwoTier::fabric_ports(network)),
+            Balance::Flow | Balance::Packet => None,
+        }
+    }
+
+    /// The state of switch `node`, which chooses among `ports`; `None` if its packets take the ports of their hash.
+    pub(super) fn of(
+        network: &Network,
+        tiers: Option<&TwoTier>,
+        (node, ports): (NodeId, &[PortId]),
+        seed: u64,
+    ) -> Option<Box<Balancer>> {
         if network.nodes[node].host {
             return None;
         }
         let rng = RngStream::Flowlets.stream(seed, &[node.get().into()]);
-        let fabric = TwoTier::fabric_ports(network, node).into_iter();
-        let mut links = fabric.map(|port| (port, network.ports[port].rate)).peekable();
+        let mut links = ports.iter().map(|&port| (port, network.ports[port].rate)).peekable();
         let balancer = match (network.faults.balance, tiers) {
             (Balance::Flowlet { gap }, _) => {
                 links.peek()?;

@@ -108,6 +108,7 @@ impl Fabric {
             nodes[node].holds.push(*hold);
         }
         let leaves = Leaves::of(network);
+        let choices = Balancer::choices(network);
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len() + holds.len()];
         let (mut place_of, mut waiting) = (vec![0; network.ports.len()], 0);
@@ -117,7 +118,7 @@ impl Fabric {
             // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].balancer = Balancer::of(network, leaves.tiers(), n, seed);
+            nodes[n].balancer = choices.as_ref().and_then(|ports| Balancer::of(network, leaves.tiers(), (n, &ports[n]), seed));
             let inspects = !nodes[n].inspected_inputs.is_empty() || !nodes[n].holds.is_empty();
             let chooses = nodes[n].balancer.is_some();
             nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || inspects || chooses;
