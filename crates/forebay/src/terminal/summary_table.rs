@@ -100,13 +100,27 @@ impl Cell {
 
 /// `value` with a decimal prefix and three digits: `12.3 M pkt/s`.
 pub(crate) fn scaled(value: f64, unit: &str) -> String {
+    match prefixed(value) {
+        (number, "") => format!("{number} {unit}"),
+        (number, prefix) => format!("{number} {prefix} {unit}"),
+    }
+}
+
+/// As [`scaled`], for the symbol of a unit: `12.3 MB`.
+pub(crate) fn scaled_symbol(value: f64, symbol: &str) -> String {
+    let (number, prefix) = prefixed(value);
+    format!("{number} {prefix}{symbol}")
+}
+
+/// Three digits, and a decimal prefix.
+fn prefixed(value: f64) -> (String, &'static str) {
     for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if value >= scale {
             let v = value / scale;
-            return format!("{v:.*} {prefix} {unit}", decimals(v, 3));
+            return (format!("{v:.*}", decimals(v, 3)), prefix);
         }
     }
-    format!("{value:.0} {unit}")
+    (format!("{value:.0}"), "")
 }
 
 /// Draws the table, in blocks of columns that fit `width`, with at most `rows` rows: those that differ between the columns, the most important

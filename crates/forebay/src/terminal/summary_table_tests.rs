@@ -113,4 +113,6 @@ fn nothing_ran() {
     assert_eq!(render(&[Variant { label: "x".into(), seeds: Vec::new() }], None, None, false), "\n");
     assert_eq!(scaled(12_345_678.0, "pkt/s"), "12.3 M pkt/s");
     assert_eq!(scaled(7.0, "pkt/s"), "7 pkt/s");
+    assert_eq!(scaled_symbol(6_340_000.0, "B/s"), "6.34 MB/s");
+    assert_eq!(scaled_symbol(7.0, "B"), "7 B");
 }

@@ -2,7 +2,7 @@
 
 use crate::terminal::progress::{JSON_EVERY, LogSchedule, ProgressFormat, STEPS, clock, event, log_line};
 use crate::terminal::style;
-use crate::terminal::summary_table::scaled;
+use crate::terminal::summary_table::scaled_symbol;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::fs;
@@ -55,11 +55,11 @@ impl Progress {
             return;
         }
         let seconds = elapsed.as_secs_f64();
-        let rate = scaled(read as f64 / seconds.max(0.001), "B/s");
+        let rate = scaled_symbol(read as f64 / seconds.max(0.001), "B/s");
         let left = fraction
             .filter(|f| *f > 0.005)
             .map_or(String::new(), |f| format!(", {} left", clock(seconds * (1.0 - f).max(0.0) / f)));
-        let message = format!("{} read, {rate}{left}", scaled(read as f64, "B"));
+        let message = format!("{} read, {rate}{left}", scaled_symbol(read as f64, "B"));
         let position = (fraction.unwrap_or(0.0) * STEPS as f64) as u64;
         if line {
             log_line(position, &message);
