@@ -135,9 +135,9 @@ scenarios: $(BUILT) ## check every file in scenarios/ and run it for a short tim
 	$(UNCHANGED) scenarios $(FOREBAY) $(if $(filter $(VENV)/%,$(FOREBAY)),$(PACKAGE)) scenarios benches/scenarios data tools/check-scenarios.sh -- \
 	  tools/check-scenarios.sh $(FOREBAY)
 
-# TORTURE="--seconds 3600 --jobs 2 --seed 5" runs other cases for longer.
-TORTURE ?= --seconds 30 --out $(TARGET)/torture
-torture: $(BUILT) ## run random scenarios and connections for half a minute, and check their invariants
+# The same cases on every machine. TORTURE="--seconds 3600 --jobs 2 --seed 5" runs other cases for longer.
+TORTURE ?= --cases 150 --out $(TARGET)/torture
+torture: $(BUILT) ## run 150 random scenarios and sets of connections, and check their invariants
 	$(FOREBAY) torture $(TORTURE)
 
 # FUZZ="scenario capture" takes these targets only.

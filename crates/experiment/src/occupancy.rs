@@ -6,15 +6,12 @@ use crate::series::Series;
 use forebay_types::{PortId, Time};
 use std::sync::Arc;
 
-/// Lengths from here on share the last bin.
-const MAX_BIN: usize = 1 << 16;
-
 /// Occupancy recorder of one port.
 #[derive(Debug, Clone)]
 pub struct Occupancy {
     port: PortId,
     last: Time,
-    /// Time at each length, ps.
+    /// Time at each length, ps. It takes less memory than the packets of the longest queue.
     time_at: Vec<u64>,
     /// Interval of the series, and the time of its next sample, if there is one.
     series: Option<(Time, Time)>,
@@ -63,11 +60,11 @@ impl Occupancy {
     /// run, so times before the last call add nothing.
     pub fn until(&mut self, now: Time, c: Counters) {
         let now = now.max(self.last);
-        let bin = (c.packets as usize).min(MAX_BIN);
-        if self.time_at.len() <= bin {
-            self.time_at.resize(bin + 1, 0);
+        let length = c.packets as usize;
+        if self.time_at.len() <= length {
+            self.time_at.resize(length + 1, 0);
         }
-        self.time_at[bin] += (now - self.last).0;
+        self.time_at[length] += (now - self.last).0;
         self.last = now;
         while let Some((every, next)) = self.series.as_mut().filter(|s| s.1 <= now) {
             let Counters { packets: pkts, bytes, drops, marks } = c;
@@ -97,12 +94,12 @@ impl Occupancy {
     /// # Panics
     /// If a sum exceeds the range of `Time`, which is a defect of the caller.
     pub fn add_to(sums: &mut Vec<u64>, times: &[u64]) {
-        let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) else { return };
+        let Some(longest) = times.iter().rposition(|&time| time > 0) else { return };
         if sums.len() <= longest {
             sums.resize(longest + 1, 0);
         }
         for (length, time) in times.iter().enumerate().filter(|(_, time)| **time > 0) {
-            let sum = &mut sums[length.min(MAX_BIN)];
+            let sum = &mut sums[length];
             *sum = sum
                 .checked_add(*time)
                 .unwrap_or_else(|| panic!("{sum} ps plus {time} ps at {length} packets exceed the range of time"));
@@ -156,5 +153,17 @@ mod tests {
         o.restart(Time(250));
         o.until(Time(300), counters(7));
         assert_eq!(o.percentile(0.01), 7);
+    }
+
+    /// An unlimited queue behind a fast sender grows to hundreds of thousands of packets.
+    #[test]
+    fn long_queues_have_exact_percentiles() {
+        let mut o = Occupancy::new(PortId::new(0));
+        let mut times = vec![0; 300_001];
+        times[70_000] = 60;
+        times[300_000] = 40;
+        o.add(Time(100), &times);
+        o.until(Time(110), counters(400_000));
+        assert_eq!([0.5, 0.7, 0.99].map(|p| o.percentile(p)), [70_000, 300_000, 400_000]);
     }
 }

@@ -98,7 +98,7 @@ fn threads_do_not_change_answer() {
 fn interrupted_search_continues() {
     let scratch = Scratch::new("advise-stop");
     scratch.file("small.toml", INCAST);
-    let ask = ["advise", "small.toml", "--seeds", "3", "--set", "duration=1s"];
+    let ask = ["advise", "small.toml", "--seeds", "3", "--set", "duration=300ms"];
     let mut child = command(&scratch.0, &ask).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let units = scratch.0.join("out/small-advise/units");
     wait_until("first results", || units.is_dir());
