@@ -43,6 +43,11 @@ impl BitErrors {
         damaged
     }
 
+    /// Removes a damaged packet from the count.
+    pub(crate) fn uncount(&mut self) {
+        self.damaged -= 1;
+    }
+
     /// Packets damaged since the start.
     pub(crate) fn damaged(&self) -> u64 {
         self.damaged

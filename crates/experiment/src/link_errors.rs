@@ -14,6 +14,20 @@ pub struct OnLink {
     pub data_of: Option<u64>,
 }
 
+/// Effect of a link on a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effect {
+    lost: bool,
+    damaged: bool,
+}
+
+impl Effect {
+    /// Returns true if the packet does not reach the end of the link.
+    pub fn takes(self) -> bool {
+        self.lost || self.damaged
+    }
+}
+
 /// Selects the packets that one direction of a link damages or loses. They take their time on the link and do not reach the node at its end.
 #[derive(Debug, Clone)]
 pub struct LinkErrors {
@@ -85,11 +99,24 @@ impl LinkErrors {
 
     /// Returns true if the next packet on the link does not reach its end.
     pub fn takes(&mut self, packet: OnLink) -> bool {
+        self.draw(packet).takes()
+    }
+
+    /// Draws and counts the effect of the link on its next packet.
+    pub fn draw(&mut self, packet: OnLink) -> Effect {
         let lost = self.loss.as_mut().is_some_and(|loss| loss.takes(packet));
         self.lost += u64::from(lost);
         // A lost packet passes the bit errors too: they are those of the link without the loss.
         let damaged = self.bits.as_mut().is_some_and(|bits| bits.damage(packet.wire));
-        lost || damaged
+        Effect { lost, damaged }
+    }
+
+    /// Removes a packet from the counts that had this effect, because a failure took it before the end of the link.
+    pub fn uncount(&mut self, effect: Effect) {
+        self.lost -= u64::from(effect.lost);
+        if let Some(bits) = self.bits.as_mut().filter(|_| effect.damaged) {
+            bits.uncount();
+        }
     }
 
     /// Returns true if the next packet, which reaches the end of the link, is late.

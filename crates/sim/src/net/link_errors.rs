@@ -1,7 +1,7 @@
 //! Packets that a link damages, loses or delivers late, and their places in the ring.
 
 use super::packet::{Packet, flag};
-use forebay_experiment::link_errors::{LinkErrors as Draws, OnLink};
+use forebay_experiment::link_errors::{Effect, LinkErrors as Draws, OnLink};
 use forebay_types::ConnSlot;
 use std::collections::VecDeque;
 
@@ -9,10 +9,20 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub struct LinkErrors {
     draws: Draws,
-    /// Places in the ring of packets that do not reach the end of the link, until they would arrive.
-    places: VecDeque<u32>,
+    /// Packets that do not reach the end of the link, until they would arrive.
+    taken: VecDeque<Taken>,
     /// Places of packets that are late, likewise.
     late: VecDeque<u32>,
+}
+
+/// A packet that does not reach the end of the link.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// Place in the ring.
+    position: u32,
+    effect: Effect,
+    /// Queued since the end of the warm-up.
+    measured: bool,
 }
 
 /// Number that the packets of a connection have in common, and no other packets at the same time.
@@ -23,7 +33,7 @@ fn key(slot: ConnSlot, generation: u8) -> u64 {
 impl LinkErrors {
     /// A link with these errors.
     pub fn new(draws: Draws) -> LinkErrors {
-        LinkErrors { draws, places: VecDeque::new(), late: VecDeque::new() }
+        LinkErrors { draws, taken: VecDeque::new(), late: VecDeque::new() }
     }
 
     /// Sets the loss probability of the next packets.
@@ -40,13 +50,13 @@ impl LinkErrors {
     pub fn takes(&mut self, packet: &Packet, position: u32) -> bool {
         let data = !packet.has(flag::ACK) && (packet.has(flag::DATAGRAM) || (!packet.has(flag::SYN) && packet.len > 0));
         let data_of = data.then(|| key(packet.conn, packet.generation()));
-        let taken = self.draws.takes(OnLink { wire: packet.wire.into(), data_of });
-        if taken {
-            self.places.push_back(position);
+        let effect = self.draws.draw(OnLink { wire: packet.wire.into(), data_of });
+        if effect.takes() {
+            self.taken.push_back(Taken { position, effect, measured: true });
         } else if self.draws.delays() {
             self.late.push_back(position);
         }
-        taken
+        effect.takes()
     }
 
     /// As [`LinkErrors::take`], of the packets that are late.
@@ -60,20 +70,32 @@ impl LinkErrors {
 
     /// Returns true if `arrived` is true for the position of the oldest of these packets, which is then removed.
     pub fn take(&mut self, arrived: impl Fn(u32) -> bool) -> bool {
-        let found = self.places.front().is_some_and(|p| arrived(*p));
+        let found = self.taken.front().is_some_and(|t| arrived(t.position));
         if found {
-            self.places.pop_front();
+            self.taken.pop_front();
         }
         found
     }
 
-    /// Removes the packets from `position` on, which will not arrive.
-    pub fn forget(&mut self, position: u32) {
-        for places in [&mut self.places, &mut self.late] {
-            while places.back().is_some_and(|p| p.wrapping_sub(position) as i32 >= 0) {
-                places.pop_back();
-            }
+    /// Removes the packets from `position` on, which a failure of the link takes, also from the counts. Returns the number of damaged or lost packets
+    /// among them that were queued since the end of the warm-up.
+    pub fn forget(&mut self, position: u32) -> u64 {
+        let fails = |p: u32| p.wrapping_sub(position) as i32 >= 0;
+        while self.late.back().is_some_and(|p| fails(*p)) {
+            self.late.pop_back();
         }
+        let mut measured = 0;
+        while let Some(taken) = self.taken.back().copied().filter(|t| fails(t.position)) {
+            self.taken.pop_back();
+            self.draws.uncount(taken.effect);
+            measured += u64::from(taken.measured);
+        }
+        measured
+    }
+
+    /// The warm-up ends.
+    pub fn restart(&mut self) {
+        self.taken.iter_mut().for_each(|t| t.measured = false);
     }
 
     /// Packets damaged since the start; `None` on a link without bit errors.

@@ -130,6 +130,9 @@ impl Port {
         self.before += self.sent_pkts;
         (self.sent_pkts, self.sent_bytes) = (0, 0);
         self.set_sojourn(future);
+        if let Some(errors) = self.errors_mut() {
+            errors.restart();
+        }
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };
         if let Some(o) = &mut self.observer {
             o.restart(now);

@@ -185,7 +185,7 @@ impl Port {
         let (ring, delay): (&Ring, Time) = (&self.ring, self.delay);
         let Some(hooks) = &mut self.hooks else { return };
         if let Some(errors) = hooks.errors() {
-            errors.forget(first);
+            self.events.damaged -= errors.forget(first);
         }
         if let Some(tap) = hooks.tap() {
             tap.cut(at, delay, first, |position| (ring.packet(position), ring.extra(position)));
