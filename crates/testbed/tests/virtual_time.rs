@@ -56,10 +56,20 @@ jitter = "1ms"
     )
 }
 
-/// Sources of datagrams do not react: what is lost, and what moves, is what is lost in virtual time, within 2 %.
+/// Sources of datagrams do not react: as many packets are lost, and delivered, as in virtual time, within 2 %. The outages are long, so that a source that
+/// a loaded machine stops for ten milliseconds at the edge of one changes the counts by less.
 #[test]
 fn failure_costs_match_virtual_time() {
-    let Some([real, exact]) = both(RACKS, false) else { return };
+    let later = [
+        ("duration = \"1200ms\"", "duration = \"3200ms\""),
+        ("up = \"700ms\"\nreroute = \"400ms\"", "up = \"1500ms\"\nreroute = \"1200ms\""),
+        ("down = \"800ms\"\nup = \"1000ms\"\nreroute = \"100ms\"", "down = \"1700ms\"\nup = \"2900ms\"\nreroute = \"1000ms\""),
+    ];
+    let text = later.iter().fold(RACKS.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    });
+    let Some([real, exact]) = both(&text, false) else { return };
     let known = |r: &Report| r.events.iter().map(|e| (e.time_ps, e.kind, e.port, e.flows, e.pairs)).collect::<Vec<_>>();
     assert_eq!(known(&real), known(&exact));
     let lost = |r: &Report| r.events.iter().filter_map(|e| e.packets).collect::<Vec<_>>();
