@@ -1,5 +1,6 @@
 //! Applications at run time, one file for each kind. [`App::new`] maps kinds of workloads to them.
 
+use crate::application::Application;
 use crate::{Host, Notice, QueryIds, RemoteTimer};
 use crate::{arrivals, dependent, driven, incast, long_flows, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
@@ -105,29 +106,17 @@ impl App {
 
     /// Start of the next open-loop flow, if there is one.
     pub fn next_arrival(&self) -> Option<Time> {
-        match &self.kind {
-            Kind::Arrivals(a) => a.next_arrival(),
-            Kind::Long(_)
-            | Kind::Incast(_)
-            | Kind::Dependent(_)
-            | Kind::Driven(_)
-            | Kind::OnOff(_)
-            | Kind::Requests(_)
-            | Kind::Udp(_)
-            | Kind::Queries(_) => None,
-        }
+        each!(&self.kind, a => a.next_arrival())
     }
 
     /// Returns true if flows share persistent connections: which of them are free is known where their senders are.
     pub fn shares_connections(&self) -> bool {
-        matches!(&self.kind, Kind::Arrivals(a) if a.shares_connections())
+        each!(&self.kind, a => a.shares_connections())
     }
 
     /// Opens the open-loop flows that arrive before `until`.
     pub fn inject(&mut self, host: &mut impl Host, until: Time) {
-        if let Kind::Arrivals(a) = &mut self.kind {
-            a.inject(host, self.id, until);
-        }
+        each!(&mut self.kind, a => a.inject(host, self.id, until));
     }
 
     /// Returns true if it has written its last message.
@@ -143,38 +132,17 @@ impl App {
 
     /// Moves the timer with `tag`, set for a host in another process, to that process, with the message to write when it is due.
     pub fn export_timer(&mut self, tag: u64) -> RemoteTimer {
-        let job = match &mut self.kind {
-            Kind::Incast(a) => a.export_timer(tag),
-            Kind::Queries(a) => a.export_timer(tag),
-            Kind::Long(_)
-            | Kind::Arrivals(_)
-            | Kind::Dependent(_)
-            | Kind::Driven(_)
-            | Kind::OnOff(_)
-            | Kind::Requests(_)
-            | Kind::Udp(_) => None,
-        };
-        RemoteTimer { tag, job }
+        RemoteTimer { tag, job: each!(&mut self.kind, a => a.export_timer(tag)) }
     }
 
     /// Takes over a timer from another process before it is due. Returns its tag in this process.
     pub fn import_timer(&mut self, timer: RemoteTimer) -> u64 {
-        match (&mut self.kind, timer.job) {
-            (Kind::Incast(a), Some((_, job))) => a.import_timer(&job),
-            (Kind::Queries(a), Some(response)) => return a.import_timer(response),
-            _ => {}
-        }
-        timer.tag
+        timer.job.map_or(timer.tag, |job| each!(&mut self.kind, a => a.import_timer(timer.tag, job)))
     }
 
     /// Handles a message of `query` that a host in another process wrote at `start` on the connection `tag`, which leads to a host in this process.
     pub fn on_remote_write(&mut self, tag: u64, query: Option<QueryId>, start: Time) {
-        match &mut self.kind {
-            Kind::Requests(a) => a.on_remote_request(tag, start),
-            Kind::Incast(a) => a.on_remote_write(tag, query, start),
-            Kind::Queries(a) => a.on_remote_write(tag, start),
-            Kind::Long(_) | Kind::Arrivals(_) | Kind::Dependent(_) | Kind::Driven(_) | Kind::OnOff(_) | Kind::Udp(_) => {}
-        }
+        each!(&mut self.kind, a => a.on_remote_write(tag, query, start));
     }
 
     /// Total number of messages, 0 if unknown.

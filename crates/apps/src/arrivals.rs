@@ -1,5 +1,6 @@
 //! Open-loop flows, from a Poisson process or a list, each on a connection of its own or on persistent connections.
 
+use crate::application::Application;
 use crate::inter_arrival::InterArrival;
 use crate::pool::Pools;
 use crate::{Host, InitialData, Job, Notice, OpenSpec};
@@ -165,18 +166,30 @@ impl Arrivals {
             Source::Poisson(p) => p.draw(previous),
         }
     }
+}
 
-    pub(crate) fn start(&mut self, _host: &mut impl Host, _id: AppId) {}
-
-    pub(crate) fn shares_connections(&self) -> bool {
-        self.pools.is_some()
+impl Application for Arrivals {
+    fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
+        if let Some(pools) = &mut self.pools {
+            pools.write(host, now, tag);
+        }
     }
 
-    pub(crate) fn next_arrival(&self) -> Option<Time> {
+    fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, notice: Notice) {
+        if let (Some(pools), Notice::Acked { tag, conn }) = (&mut self.pools, notice) {
+            pools.release(tag, conn);
+        }
+    }
+
+    fn next_arrival(&self) -> Option<Time> {
         self.next.map(|f| f.start)
     }
 
-    pub(crate) fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
+    fn shares_connections(&self) -> bool {
+        self.pools.is_some()
+    }
+
+    fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
         while let Some(f) = self.next.filter(|f| f.start < until) {
             let job = Job { deadline: f.deadline, ..Job::of(f.bytes) };
             let group = self.transport.pick(f.src);
@@ -191,24 +204,12 @@ impl Arrivals {
         }
     }
 
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
-        if let Some(pools) = &mut self.pools {
-            pools.write(host, now, tag);
-        }
-    }
-
-    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, notice: Notice) {
-        if let (Some(pools), Notice::Acked { tag, conn }) = (&mut self.pools, notice) {
-            pools.release(tag, conn);
-        }
-    }
-
     /// Open-loop flows do not count.
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         0
     }
 
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         self.total
     }
 }

@@ -1,5 +1,6 @@
 //! A list of messages of which some wait for others, each on a connection of its own: the communication of a job.
 
+use crate::application::Application;
 use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{FlowDependency, ReplayFlow, Workload, WorkloadKind};
@@ -36,18 +37,6 @@ impl Dependent {
         Dependent { flows: flows.clone(), transport: w.transport.clone(), groups: Vec::new(), waits, ready, after, unstarted }
     }
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
-        // In the order of the list, whatever the order in which flows begin.
-        self.groups = self.flows.iter().map(|f| self.transport.pick(f.src)).collect();
-        for i in 0..self.flows.len() {
-            if self.waits[i] == 0 {
-                let start = self.ready[i].saturating_add(self.flows[i].start);
-                host.open(start, self.spec(id, i, start));
-                self.note_start(host, id, i, start);
-            }
-        }
-    }
-
     /// The connection of flow `i`, which begins at `start`.
     fn spec(&self, app: AppId, i: usize, start: Time) -> OpenSpec {
         let f = &self.flows[i];
@@ -61,13 +50,27 @@ impl Dependent {
         let src = self.flows[i].src;
         host.wake(Wake { app, tag: i as u64, origin: src, host: src, time });
     }
+}
 
-    pub(crate) fn on_wake(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _tag: u64) {
+impl Application for Dependent {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
+        // In the order of the list, whatever the order in which flows begin.
+        self.groups = self.flows.iter().map(|f| self.transport.pick(f.src)).collect();
+        for i in 0..self.flows.len() {
+            if self.waits[i] == 0 {
+                let start = self.ready[i].saturating_add(self.flows[i].start);
+                host.open(start, self.spec(id, i, start));
+                self.note_start(host, id, i, start);
+            }
+        }
+    }
+
+    fn on_wake(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _tag: u64) {
         self.unstarted -= 1;
     }
 
     /// A flow has ended for a host when it has received it, or when everything that it has sent is acknowledged.
-    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+    fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         let (tag, at) = match notice {
             Notice::Delivered { tag, .. } => (tag, self.flows[tag as usize].dst),
             Notice::Acked { tag, .. } => (tag, self.flows[tag as usize].src),
@@ -91,11 +94,11 @@ impl Dependent {
         }
     }
 
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         self.unstarted
     }
 
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         self.flows.len() as u64
     }
 }

@@ -1,5 +1,6 @@
 //! Messages that a program sends while the run continues, each on a connection of its own.
 
+use crate::application::Application;
 use crate::{Host, Notice};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::Workload;
@@ -26,23 +27,21 @@ impl Driven {
     pub(crate) fn take_delivered(&mut self, to: &mut Vec<(Time, u64)>) {
         to.append(&mut self.delivered);
     }
+}
 
-    pub(crate) fn start(&mut self, _host: &mut impl Host, _id: AppId) {}
-
-    pub(crate) fn on_wake(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _tag: u64) {}
-
-    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, now: Time, notice: Notice) {
+impl Application for Driven {
+    fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, now: Time, notice: Notice) {
         if let Notice::Delivered { tag, .. } = notice {
             self.delivered.push((now, tag));
         }
     }
 
     /// The program decides about the end of the run.
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         0
     }
 
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         0
     }
 }

@@ -1,5 +1,6 @@
 //! Barrier-synchronized blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
 
+use crate::application::Application;
 use crate::exchange::{Exchange, REQUESTS, processing};
 use crate::query_ids::QuerySource;
 use crate::{Host, Job, Notice, QueryStart, Wake};
@@ -67,26 +68,6 @@ impl Incast {
         }
     }
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
-        for (i, &sender) in self.senders.iter().enumerate() {
-            let group = self.transport.pick(sender);
-            self.exchanges.push(Exchange::open(host, id, (self.receiver, sender, group), self.request, i as u64));
-        }
-        if let Request::Packets { bytes, two_way } = self.request {
-            for (i, rng) in std::mem::take(&mut self.sender_rngs).into_iter().enumerate() {
-                self.exchanges[i].open_requests(host, id, (bytes, two_way), i as u64, rng);
-            }
-        }
-        host.wake(Wake { app: id, tag: ROUND, origin: self.receiver, host: self.receiver, time: self.start });
-    }
-
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
-        if tag == ROUND {
-            return self.start_round(host, id, now);
-        }
-        host.write(self.exchanges[tag as usize].answers(), now, self.job());
-    }
-
     /// A block of the current round.
     fn job(&self) -> Job {
         Job { query: self.query, deadline: self.due, ..Job::of(self.block) }
@@ -114,7 +95,39 @@ impl Incast {
         (self.query, self.due) = (query, Deadline::due(self.deadline, start, self.block));
     }
 
-    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+    /// Sender `i` has a request.
+    fn answer(&mut self, host: &mut impl Host, id: AppId, now: Time, i: u64) {
+        let exchange = &mut self.exchanges[i as usize];
+        let server = exchange.server();
+        match exchange.server_rng().map_or(Time::ZERO, |rng| processing(self.jitter, rng)) {
+            Time::ZERO => host.write(exchange.answers(), now, self.job()),
+            late => host.wake(Wake { app: id, tag: i, origin: server, host: server, time: now + late }),
+        }
+    }
+}
+
+impl Application for Incast {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
+        for (i, &sender) in self.senders.iter().enumerate() {
+            let group = self.transport.pick(sender);
+            self.exchanges.push(Exchange::open(host, id, (self.receiver, sender, group), self.request, i as u64));
+        }
+        if let Request::Packets { bytes, two_way } = self.request {
+            for (i, rng) in std::mem::take(&mut self.sender_rngs).into_iter().enumerate() {
+                self.exchanges[i].open_requests(host, id, (bytes, two_way), i as u64, rng);
+            }
+        }
+        host.wake(Wake { app: id, tag: ROUND, origin: self.receiver, host: self.receiver, time: self.start });
+    }
+
+    fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+        if tag == ROUND {
+            return self.start_round(host, id, now);
+        }
+        host.write(self.exchanges[tag as usize].answers(), now, self.job());
+    }
+
+    fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         let Notice::Delivered { tag, .. } = notice else { return };
         if tag & REQUESTS != 0 {
             return self.answer(host, id, now, tag & !REQUESTS);
@@ -130,39 +143,30 @@ impl Incast {
         }
     }
 
-    /// Sender `i` has a request.
-    fn answer(&mut self, host: &mut impl Host, id: AppId, now: Time, i: u64) {
-        let exchange = &mut self.exchanges[i as usize];
-        let server = exchange.server();
-        match exchange.server_rng().map_or(Time::ZERO, |rng| processing(self.jitter, rng)) {
-            Time::ZERO => host.write(exchange.answers(), now, self.job()),
-            late => host.wake(Wake { app: id, tag: i, origin: server, host: server, time: now + late }),
-        }
-    }
-
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         u64::from(self.rounds.saturating_sub(self.round)) + u64::from(self.missing)
     }
 
+    fn expected(&self) -> u64 {
+        let messages = if matches!(self.request, Request::Packets { .. }) { 2 } else { 1 };
+        if self.rounds == u32::MAX { 0 } else { messages * u64::from(self.rounds) * self.senders.len() as u64 }
+    }
+
     /// Connection and message of the sender's timer `tag`.
-    pub(crate) fn export_timer(&self, tag: u64) -> Option<(ConnSlot, Job)> {
+    fn export_timer(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
         (tag != ROUND).then(|| (self.exchanges[tag as usize].answers(), self.job()))
     }
 
     /// Notes that the receiver, in another process, began the round of this block.
-    pub(crate) fn import_timer(&mut self, job: &Job) {
+    fn import_timer(&mut self, tag: u64, (_, job): (ConnSlot, Job)) -> u64 {
         (self.query, self.due) = (job.query, job.deadline);
+        tag
     }
 
     /// Handles a request that the receiver, in another process, wrote at `start` on the connection `tag`.
-    pub(crate) fn on_remote_write(&mut self, tag: u64, query: Option<QueryId>, start: Time) {
+    fn on_remote_write(&mut self, tag: u64, query: Option<QueryId>, start: Time) {
         if tag & REQUESTS != 0 {
             self.begin(query, start);
         }
-    }
-
-    pub(crate) fn expected(&self) -> u64 {
-        let messages = if matches!(self.request, Request::Packets { .. }) { 2 } else { 1 };
-        if self.rounds == u32::MAX { 0 } else { messages * u64::from(self.rounds) * self.senders.len() as u64 }
     }
 }

@@ -2,6 +2,7 @@
 //! a simulator or a machine with sockets implements.
 
 mod app;
+mod application;
 mod arrivals;
 mod dependent;
 mod driven;

@@ -1,6 +1,7 @@
 //! One flow per pair, finite or endless.
 
-use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
+use crate::application::Application;
+use crate::{Host, InitialData, Job, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, Rng, Time};
@@ -33,8 +34,10 @@ impl Long {
             unstopped: if stop_after.is_some() { pairs.len() } else { 0 },
         }
     }
+}
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
+impl Application for Long {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
         for &(time, src, dst) in &self.flows {
             let group = self.transport.pick(src);
             let conn = host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first, reverse_of: None });
@@ -46,7 +49,7 @@ impl Long {
         }
     }
 
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
+    fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
         if tag == u64::MAX {
             self.unstarted -= 1;
         } else {
@@ -55,13 +58,11 @@ impl Long {
         }
     }
 
-    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
-
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         (self.unstarted + self.unstopped) as u64
     }
 
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         if self.first == InitialData::Endless { 0 } else { self.flows.len() as u64 }
     }
 }

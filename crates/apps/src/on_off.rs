@@ -1,5 +1,6 @@
 //! Trains of data with pauses in between, and optionally a last train at a given time, on one persistent connection or each on a new one.
 
+use crate::application::Application;
 use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, LastTrain, Workload, WorkloadKind};
@@ -76,29 +77,6 @@ impl OnOff {
         }
     }
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
-        if !self.fresh {
-            host.reserve(self.sources.len());
-        }
-        for i in 0..self.sources.len() {
-            // All trains of a source have the same transport, also on new connections.
-            self.sources[i].group = self.transport.pick(self.sources[i].src);
-            let spec = self.spec(id, i, InitialData::Nothing);
-            let late = Time(if self.jitter > Time::ZERO { self.sources[i].rng.below(self.jitter.0 + 1) } else { 0 });
-            if !self.fresh {
-                // Handshakes are spread too: those of a thousand connections at the same time would overflow a switch.
-                self.sources[i].conn = host.open(late, spec);
-            }
-            self.begin(host, id, self.start + late, i);
-            if let Some((at, last)) = self.last {
-                host.wake(Wake { app: id, tag: LAST_TRAIN | i as u64, origin: spec.src, host: spec.src, time: at });
-                if let (true, LastTrain::Bytes(bytes)) = (self.fresh, last) {
-                    host.open(at, OpenSpec { first: InitialData::Only(self.job(at, bytes)), ..spec });
-                }
-            }
-        }
-    }
-
     fn spec(&self, app: AppId, i: usize, first: InitialData) -> OpenSpec {
         let Source { src, dst, group, .. } = self.sources[i];
         OpenSpec { src, dst, group, app, tag: i as u64, first, reverse_of: None }
@@ -154,8 +132,48 @@ impl OnOff {
         drawn.unwrap_or_else(|| self.sizes.sample(&mut s.rng))
     }
 
+    /// Writes the last train of source `i` and cancels those that have not begun.
+    fn write_last(&mut self, host: &mut impl Host, now: Time, i: usize) {
+        let s = &mut self.sources[i];
+        self.remaining -= 1 + if s.remaining == u32::MAX { 0 } else { u64::from(s.remaining) };
+        s.remaining = 0;
+        let bytes = match self.last {
+            Some((_, LastTrain::Bytes(bytes))) => bytes,
+            Some((_, LastTrain::UpToTotal(total))) => total - s.written,
+            None => return,
+        };
+        if !self.fresh {
+            host.write(s.conn, now, self.job(now, bytes));
+        }
+    }
+}
+
+impl Application for OnOff {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
+        if !self.fresh {
+            host.reserve(self.sources.len());
+        }
+        for i in 0..self.sources.len() {
+            // All trains of a source have the same transport, also on new connections.
+            self.sources[i].group = self.transport.pick(self.sources[i].src);
+            let spec = self.spec(id, i, InitialData::Nothing);
+            let late = Time(if self.jitter > Time::ZERO { self.sources[i].rng.below(self.jitter.0 + 1) } else { 0 });
+            if !self.fresh {
+                // Handshakes are spread too: those of a thousand connections at the same time would overflow a switch.
+                self.sources[i].conn = host.open(late, spec);
+            }
+            self.begin(host, id, self.start + late, i);
+            if let Some((at, last)) = self.last {
+                host.wake(Wake { app: id, tag: LAST_TRAIN | i as u64, origin: spec.src, host: spec.src, time: at });
+                if let (true, LastTrain::Bytes(bytes)) = (self.fresh, last) {
+                    host.open(at, OpenSpec { first: InitialData::Only(self.job(at, bytes)), ..spec });
+                }
+            }
+        }
+    }
+
     /// Begins a train.
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+    fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let i = (tag & !LAST_TRAIN) as usize;
         if tag & LAST_TRAIN != 0 {
             return self.write_last(host, now, i);
@@ -176,22 +194,7 @@ impl OnOff {
         }
     }
 
-    /// Writes the last train of source `i` and cancels those that have not begun.
-    fn write_last(&mut self, host: &mut impl Host, now: Time, i: usize) {
-        let s = &mut self.sources[i];
-        self.remaining -= 1 + if s.remaining == u32::MAX { 0 } else { u64::from(s.remaining) };
-        s.remaining = 0;
-        let bytes = match self.last {
-            Some((_, LastTrain::Bytes(bytes))) => bytes,
-            Some((_, LastTrain::UpToTotal(total))) => total - s.written,
-            None => return,
-        };
-        if !self.fresh {
-            host.write(s.conn, now, self.job(now, bytes));
-        }
-    }
-
-    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+    fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         if let Notice::Acked { tag, .. } = notice
             && self.after_completion
         {
@@ -199,11 +202,11 @@ impl OnOff {
         }
     }
 
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         self.total
     }
 }

@@ -1,6 +1,7 @@
 //! Partition-aggregate: an aggregator sends a query to several workers and waits for all responses. Queries of an aggregator arrive as a Poisson
 //! process and may overlap, or follow one another. Responses travel on persistent connections.
 
+use crate::application::Application;
 use crate::exchange::{Exchange, REQUESTS, processing};
 use crate::query_ids::{QueryIds, QuerySource};
 use crate::{Host, Job, Notice, QueryStart, Wake};
@@ -148,29 +149,6 @@ impl Queries {
         }
     }
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
-        for i in 0..self.aggregators.len() {
-            let a = &mut self.aggregators[i];
-            for &worker in &a.workers {
-                let group = self.transport.pick(worker);
-                let exchange = Exchange::open(host, id, (a.host, worker, group), self.request, i as u64);
-                a.links.push(Link { exchange, remote: VecDeque::new() });
-            }
-            let first = match &self.arrival {
-                Arrival::Rate(per_sec) => self.start.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64)),
-                Arrival::Gap(_) => self.start,
-            };
-            self.schedule(host, id, i, first);
-        }
-        let Request::Packets { bytes, two_way } = self.request else { return };
-        let mut rngs = std::mem::take(&mut self.worker_rngs).into_iter();
-        for (i, a) in (0_u64..).zip(&mut self.aggregators) {
-            for ((k, link), rng) in (0_u64..).zip(&mut a.links).zip(&mut rngs) {
-                link.exchange.open_requests(host, id, (bytes, two_way), i << AGGREGATOR | k, rng);
-            }
-        }
-    }
-
     /// Schedules the next query of aggregator `i` at `time`, unless it was the last.
     fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, time: Time) {
         let a = &self.aggregators[i];
@@ -178,14 +156,6 @@ impl Queries {
             self.pending += 1;
             host.wake(Wake { app: id, tag: QUERY_TIMER | i as u64, origin: a.host, host: a.host, time });
         }
-    }
-
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
-        if tag & QUERY_TIMER != 0 {
-            return self.start_query(host, id, now, (tag & !QUERY_TIMER) as usize);
-        }
-        let PendingResponse { conn, job } = self.pending_responses.take(tag);
-        host.write(conn, now, job);
     }
 
     /// Aggregator `i` sends a query to its workers.
@@ -221,26 +191,6 @@ impl Queries {
         }
     }
 
-    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
-        let Notice::Delivered { tag, query } = notice else { return };
-        if tag & REQUESTS != 0 {
-            return self.answer(host, id, now, tag, query);
-        }
-        let i = tag as usize;
-        let a = &mut self.aggregators[i];
-        let Some(at) = a.open.iter().position(|q| Some(q.id) == query) else { return };
-        a.open[at].missing -= 1;
-        if a.open[at].missing > 0 {
-            return;
-        }
-        a.open.swap_remove(at);
-        self.pending -= 1;
-        if let Arrival::Gap(gap) = &self.arrival {
-            let next = now.saturating_add(gap.sample(&mut a.rng));
-            self.schedule(host, id, i, next);
-        }
-    }
-
     /// The worker of connection `tag` has the request of `query`.
     fn answer(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64, query: Option<QueryId>) {
         let (i, k) = place(tag);
@@ -260,21 +210,70 @@ impl Queries {
         let slot = self.pending_responses.insert(PendingResponse { conn, job });
         host.wake(Wake { app: id, tag: u64::from(slot), origin: worker, host: worker, time: now + late });
     }
+}
 
-    /// Handles a request that an aggregator in another process wrote at `start`, if the connection `tag` carries those.
-    pub(crate) fn on_remote_write(&mut self, tag: u64, start: Time) {
-        if tag & REQUESTS != 0 {
-            let (i, k) = place(tag);
-            self.aggregators[i].links[k].remote.push_back(start);
+impl Application for Queries {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
+        for i in 0..self.aggregators.len() {
+            let a = &mut self.aggregators[i];
+            for &worker in &a.workers {
+                let group = self.transport.pick(worker);
+                let exchange = Exchange::open(host, id, (a.host, worker, group), self.request, i as u64);
+                a.links.push(Link { exchange, remote: VecDeque::new() });
+            }
+            let first = match &self.arrival {
+                Arrival::Rate(per_sec) => self.start.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64)),
+                Arrival::Gap(_) => self.start,
+            };
+            self.schedule(host, id, i, first);
+        }
+        let Request::Packets { bytes, two_way } = self.request else { return };
+        let mut rngs = std::mem::take(&mut self.worker_rngs).into_iter();
+        for (i, a) in (0_u64..).zip(&mut self.aggregators) {
+            for ((k, link), rng) in (0_u64..).zip(&mut a.links).zip(&mut rngs) {
+                link.exchange.open_requests(host, id, (bytes, two_way), i << AGGREGATOR | k, rng);
+            }
         }
     }
 
-    pub(crate) fn remaining(&self) -> u64 {
+    fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+        if tag & QUERY_TIMER != 0 {
+            return self.start_query(host, id, now, (tag & !QUERY_TIMER) as usize);
+        }
+        let PendingResponse { conn, job } = self.pending_responses.take(tag);
+        host.write(conn, now, job);
+    }
+
+    fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+        let Notice::Delivered { tag, query } = notice else { return };
+        if tag & REQUESTS != 0 {
+            return self.answer(host, id, now, tag, query);
+        }
+        let i = tag as usize;
+        let a = &mut self.aggregators[i];
+        let Some(at) = a.open.iter().position(|q| Some(q.id) == query) else { return };
+        a.open[at].missing -= 1;
+        if a.open[at].missing > 0 {
+            return;
+        }
+        a.open.swap_remove(at);
+        self.pending -= 1;
+        if let Arrival::Gap(gap) = &self.arrival {
+            let next = now.saturating_add(gap.sample(&mut a.rng));
+            self.schedule(host, id, i, next);
+        }
+    }
+
+    fn remaining(&self) -> u64 {
         self.pending
     }
 
+    fn expected(&self) -> u64 {
+        self.total
+    }
+
     /// Removes the response of timer `tag`, which is set for a worker in another process.
-    pub(crate) fn export_timer(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
+    fn export_timer(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
         if tag & QUERY_TIMER != 0 {
             return None;
         }
@@ -283,12 +282,16 @@ impl Queries {
     }
 
     /// Stores a response for an aggregator in another process. Returns the tag of its timer.
-    pub(crate) fn import_timer(&mut self, (conn, job): (ConnSlot, Job)) -> u64 {
+    fn import_timer(&mut self, _tag: u64, (conn, job): (ConnSlot, Job)) -> u64 {
         u64::from(self.pending_responses.insert(PendingResponse { conn, job }))
     }
 
-    pub(crate) fn expected(&self) -> u64 {
-        self.total
+    /// Handles a request that an aggregator in another process wrote at `start`, if the connection `tag` carries those.
+    fn on_remote_write(&mut self, tag: u64, _query: Option<QueryId>, start: Time) {
+        if tag & REQUESTS != 0 {
+            let (i, k) = place(tag);
+            self.aggregators[i].links[k].remote.push_back(start);
+        }
     }
 }
 

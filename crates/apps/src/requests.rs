@@ -1,10 +1,11 @@
 //! Closed loop: a client sends a request as data to the server, which responds; after a think time the client sends the next.
 
+use crate::application::Application;
 use crate::query_ids::{QueryIds, QuerySource};
 use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
-use forebay_types::{AppId, ConnSlot, NodeId, Rng, SizeDist, Time, TimeDist};
+use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Rng, SizeDist, Time, TimeDist};
 
 /// Bit of a connection's tag for the direction from server to client.
 const RESPONSE: u64 = 1 << 63;
@@ -72,8 +73,10 @@ impl Requests {
             outstanding: 0,
         }
     }
+}
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
+impl Application for Requests {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
             let (there, back) = self.transport.pick_pair(client, server);
@@ -91,7 +94,7 @@ impl Requests {
         }
     }
 
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+    fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let p = &mut self.pairs[tag as usize];
         if p.remaining != u32::MAX {
             p.remaining -= 1;
@@ -105,7 +108,7 @@ impl Requests {
         host.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
     }
 
-    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+    fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         let Notice::Delivered { tag, query } = notice else { return };
         let i = (tag & !RESPONSE) as usize;
         let p = &mut self.pairs[i];
@@ -121,18 +124,18 @@ impl Requests {
         }
     }
 
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         self.remaining.saturating_add(self.outstanding)
     }
 
+    fn expected(&self) -> u64 {
+        self.total
+    }
+
     /// Handles a message that a client in another process wrote at `start`: a request if the connection `tag` carries those.
-    pub(crate) fn on_remote_request(&mut self, tag: u64, start: Time) {
+    fn on_remote_write(&mut self, tag: u64, _query: Option<QueryId>, start: Time) {
         if tag & RESPONSE == 0 {
             self.pairs[tag as usize].requested_at = start;
         }
-    }
-
-    pub(crate) fn expected(&self) -> u64 {
-        self.total
     }
 }

@@ -1,6 +1,7 @@
 //! Unresponsive sources: datagrams at a constant rate, or on and off.
 
-use crate::{Host, InitialData, Notice, OpenSpec, Wake};
+use crate::application::Application;
+use crate::{Host, InitialData, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Datagram, Workload, WorkloadKind};
 use forebay_types::{AppId, ConnSlot, NodeId, Rng, Time, TimeDist};
@@ -56,7 +57,20 @@ impl Udp {
         }
     }
 
-    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
+    /// Schedules the next packet of source `i`, which sent its last at `now`.
+    fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, now: Time) {
+        let s = &mut self.sources[i];
+        if s.due >= self.stop {
+            self.running -= 1;
+            return;
+        }
+        let late = Time(if self.packet_jitter > Time::ZERO { s.rng.below(self.packet_jitter.0 + 1) } else { 0 });
+        host.wake(Wake { app: id, tag: i as u64, origin: s.src, host: s.src, time: (s.due + late).max(now) });
+    }
+}
+
+impl Application for Udp {
+    fn start(&mut self, host: &mut impl Host, id: AppId) {
         for i in 0..self.sources.len() {
             let s = &mut self.sources[i];
             let group = self.transport.pick(s.src);
@@ -71,18 +85,7 @@ impl Udp {
         }
     }
 
-    /// Schedules the next packet of source `i`, which sent its last at `now`.
-    fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, now: Time) {
-        let s = &mut self.sources[i];
-        if s.due >= self.stop {
-            self.running -= 1;
-            return;
-        }
-        let late = Time(if self.packet_jitter > Time::ZERO { s.rng.below(self.packet_jitter.0 + 1) } else { 0 });
-        host.wake(Wake { app: id, tag: i as u64, origin: s.src, host: s.src, time: (s.due + late).max(now) });
-    }
-
-    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+    fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let i = tag as usize;
         let s = &mut self.sources[i];
         host.send_datagram(s.conn, now);
@@ -99,14 +102,12 @@ impl Udp {
         self.schedule(host, id, i, now);
     }
 
-    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
-
     /// An endless source is background traffic, which does not prolong a run.
-    pub(crate) fn remaining(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         if self.stop == Time::NEVER { 0 } else { self.running as u64 }
     }
 
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         0
     }
 }
