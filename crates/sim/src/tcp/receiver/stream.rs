@@ -228,7 +228,9 @@ impl ReceiveStream {
         if in_order {
             self.rcv_nxt = if self.ofo.is_empty() { end } else { self.ofo.advance(end) };
         } else {
-            self.ofo.insert(offset, end, Stored::of(c, segments, len as u32), keeps_sack_list);
+            // Only Linux charges memory.
+            let packet = if keeps_sack_list { Stored::of(c, segments, len as u32) } else { Stored::free(segments, len as u32) };
+            self.ofo.insert(offset, end, packet, keeps_sack_list);
         }
         in_order
     }

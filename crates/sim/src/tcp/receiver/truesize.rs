@@ -71,6 +71,11 @@ impl Stored {
         let room = if segments.count == 1 { tailroom(c, len) } else { 0 };
         Stored { segments: segments.count, len, memory: segments.truesize(c, len), room }
     }
+
+    /// A packet of `len` bytes at a receiver that does not charge memory.
+    pub(super) fn free(segments: Segments, len: u32) -> Stored {
+        Stored { segments: segments.count, len, memory: 0, room: 0 }
+    }
 }
 
 /// A time in us, the low 32 bits.
