@@ -238,7 +238,9 @@ impl Failures {
             }
         }
         let rows = self.list.iter().flat_map(|f| f.down.into_iter().chain(f.up));
-        let mut rows: Vec<EventRow> = rows.filter(|r| r.time_ps < end.0).collect();
+        // A failure at the end counts if packets were lost by it: a run of a single datagram can end when it begins.
+        let happened = |r: &EventRow| r.time_ps < end.0 || r.packets.is_some_and(|lost| lost > 0);
+        let mut rows: Vec<EventRow> = rows.filter(happened).collect();
         rows.iter_mut().for_each(|r| r.until_ps = r.until_ps.filter(|t| *t < end.0));
         rows
     }
