@@ -61,7 +61,7 @@ def verdicts(run: Run, claims: Sequence[str], files: Sequence[str], sets: Sequen
         Session(simulator, scale="quick").evaluate(paper, list(claims), [])[0]
         for simulator in (run.simulator, _Changed(run.simulator, files, sets))
     ]
-    rows = [["claim", "verdict", "measured", 'with `stack = "linux"`', "measured"]]
+    rows = [["claim", "verdict", "measured", 'with `stack = "ns2"`', "measured"]]
     for own, other in zip(*(o.verdicts for o in outcomes), strict=True):
         cells = [cell for v in (own, other) for cell in (_scorecard.MARK[v.status], _scorecard.told(v).replace("|", "\\|"))]
         rows.append([f"**{own.claim.id}**" if own.claim.headline else own.claim.id, *cells])

@@ -15,6 +15,7 @@ from ._measured import Measured
 from ._run import Result, Run
 from ._simulate import Unit
 from ._table import Table
+from ._values import NothingMeasuredError, UnjudgedError
 from ._verdict import judge
 
 if TYPE_CHECKING:
@@ -57,26 +58,34 @@ class Alone:
     def turning(self, v: Verdict, bands: Bands) -> tuple[int, int]:
         """Count the seeds of a verdict, and those that give another one if judged alone.
 
-        (0, 0) if there is one seed only, or the claim's function needs several. A seed that decides nothing turns nothing.
+        (0, 0) if there is one seed only, or no seed has data alone. A seed that decides nothing turns nothing, and neither does
+        one without data: the claim may be about the seeds that meet a condition.
+
+        Raises
+        ------
+        Exception
+            The claim's function fails on a seed for any other reason, which is a defect of the function.
         """
         found = self._paper.judges[v.claim.id]
         basis = v.measured[v.by].basis if v.measured else None
         seeds = most_seeds(basis.units) if basis is not None else 0
         if seeds < 2:
             return 0, 0
-        turning = 0
+        turning = empty = 0
         for seed in range(seeds):
+            with _basis.watched():
+                returned = found.function({name: self._results(name, seed) for name in found.uses})
+            measured = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+            ours = next((m for m in measured if _same_reading(m, v.measured[v.by])), None)
+            if ours is None:
+                raise UnjudgedError(f"seed {seed + 1} alone is not measured under the reading of all seeds")
             try:
-                with _basis.watched():
-                    returned = found.function({name: self._results(name, seed) for name in found.uses})
-                measured = list(returned) if isinstance(returned, (list, tuple)) else [returned]
-                ours = next(m for m in measured if _same_reading(m, v.measured[v.by]))
                 alone = judge(v.claim, ours, bands)
-            except Exception:
-                # The function takes an interval or a correlation over seeds.
-                return 0, 0
+            except NothingMeasuredError:
+                empty += 1
+                continue
             turning += alone.decided and alone.holds != v.judged[v.by].holds
-        return seeds, turning
+        return (0, 0) if empty == seeds else (seeds, turning)
 
     def _results(self, experiment: str, seed: int) -> Any:
         if (experiment, seed) not in self._made:

@@ -31,7 +31,8 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
             try:
                 figure.function(fig, {u: results[u] for u in figure.uses})
                 # Laid out once; saving would repeat it for each format.
-                fig.draw_without_rendering()
+                if (layout := fig.get_layout_engine()) is not None:
+                    layout.execute(fig)
                 fig.set_layout_engine(None)
                 fig.savefig(out / f"{figure.name}.svg", metadata={"Date": None, "Creator": "forebay"})
                 if not quick:  # its pages show the SVG

@@ -207,8 +207,12 @@ class Session:
         """Judge every seed of every verdict alone."""
         alone = _alone.Alone(paper, self.simulator, self.scale, found.finished)
         for v in verdicts:
-            if v.measured:
+            if not v.measured:
+                continue
+            try:
                 v.seeds, v.turning = alone.turning(v, self.bands)
+            except Exception as e:
+                v.status, v.error = BROKEN, f"judging one seed alone: {_told(e)}"
 
     def _with_more_seeds(self, paper: Paper, verdicts: list[Verdict], found: Simulated) -> tuple[list[Verdict], list[Unit]]:
         """Judge the claims whose verdict single seeds turn on :data:`MANY_SEEDS`; returns all verdicts, and these runs."""

@@ -194,6 +194,8 @@ class _Submitted:
         self._scenario = scenario
         self._words = words
         self._resolved: list[Any] | None = None
+        #: Several claims count the runs of an experiment.
+        self._counts: dict[int, list[tuple[str, int, int]]] = {}
         self.variants: list[str] = scenario.labels()
 
     @cached_property
@@ -222,5 +224,7 @@ class _Submitted:
         return {"runs": runs, "fingerprint": fingerprint, "scenario": {"variants": variants}}
 
     def counts(self, run: int) -> list[tuple[str, int, int]]:
-        self.wait()
-        return self._native.counts(run)
+        if run not in self._counts:
+            self.wait()
+            self._counts[run] = self._native.counts(run)
+        return self._counts[run]

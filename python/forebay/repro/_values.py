@@ -13,6 +13,10 @@ class UnjudgedError(ValueError):
     """The measurement does not have the shape that the claim needs."""
 
 
+class NothingMeasuredError(UnjudgedError):
+    """A value is NaN: no run has data for it."""
+
+
 def points(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
     """Yield the name and the value of each number in a value."""
     if isinstance(value, dict):
@@ -32,7 +36,7 @@ def number(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         raise UnjudgedError(f"{name or 'the value'} is {value!r}, not a number") from None
     if math.isnan(v):
-        raise UnjudgedError(f"{name or 'the value'} is not a number: nothing was measured")
+        raise NothingMeasuredError(f"{name or 'the value'} is not a number: nothing was measured")
     return v
 
 

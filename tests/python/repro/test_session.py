@@ -391,6 +391,31 @@ def test_seeds_that_turn_a_verdict(folder: Path, fake: some_paper.Fake) -> None:
     assert _scorecard.few(wrong) == ""
 
 
+def test_seed_without_data_turns_nothing(folder: Path, fake: some_paper.Fake) -> None:
+    """Of the seeds 11, 12, 13 the claim is about those above 12.5; alone, the others have no data."""
+    old = '@paper.claim("c-wrong", uses=["one"], explanation=extra.WHY)\ndef _(x):\n    return Measured.over(fcts(x["one"]))'
+    claim_of(folder, old, old.replace('fcts(x["one"])', '[f for f in fcts(x["one"]) if f > LIMIT]') + "\n\nLIMIT = 12.5\n")
+    wrong = evaluate(folder, fake)[0].verdicts[2]
+    assert (wrong.status, wrong.seeds, wrong.turning) == (NOT, 3, 0)
+
+
+def test_error_on_one_seed_is_reported(folder: Path, fake: some_paper.Fake) -> None:
+    """Not taken for a claim that needs several seeds."""
+    old = '@paper.claim("c-wrong", uses=["one"], explanation=extra.WHY)\ndef _(x):\n'
+    claim_of(folder, old, old + '    fcts(x["one"])[1]\n')
+    number, _, wrong, _ = evaluate(folder, fake)[0].verdicts
+    assert (number.status, wrong.status) == (STATED, BROKEN)
+    assert wrong.error.startswith("judging one seed alone: IndexError: list index out of range (paper.py:")
+
+
+def test_one_seed_needs_the_reading_of_all(folder: Path, fake: some_paper.Fake) -> None:
+    old = '[Measured.over(fcts(a)), Measured.over(fcts(b), reading=Reading("twenty", named="specification R9"))]'
+    claim_of(folder, old, f"{old} if a.seeds > 1 else Measured.over(fcts(a))")
+    named = evaluate(folder, fake)[0].verdicts[1]
+    assert named.status == BROKEN
+    assert "seed 1 alone is not measured under the reading of all seeds" in named.error
+
+
 def test_turned_verdict_judged_on_thirty_seeds(folder: Path, fake: some_paper.Fake) -> None:
     fake.hops = 1
     outcome, _ = evaluate(folder, fake)
@@ -419,7 +444,9 @@ def test_no_limit_at_document_scale(folder: Path, fake: some_paper.Fake) -> None
 
 
 def test_claim_that_needs_several_seeds(folder: Path, fake: some_paper.Fake) -> None:
-    claim_of(folder, 'return Measured.over(fcts(x["one"]))', 'a, b, c = fcts(x["one"])\n    return Measured(b)')
+    """It has no number for one seed."""
+    new = 'f = fcts(x["one"])\n    return Measured(f[1] if len(f) > 1 else float("nan"))'
+    claim_of(folder, 'return Measured.over(fcts(x["one"]))', new)
     v = evaluate(folder, fake)[0].verdicts[0]
     assert (v.status, v.seeds, v.turning) == (STATED, 0, 0)
 
