@@ -78,7 +78,11 @@ fn sentence(f: &KnownFigure, variants: bool) -> String {
 
 /// `27.4 (26.1 to 28.8; floor 1.1)`, all in the unit of the value.
 fn estimate(f: &KnownFigure, value: f64) -> String {
-    let (factor, unit) = if f.ratio { (1.0, "") } else { prefix(value, Dimension::Seconds) };
+    let (factor, unit) = match (f.ratio, f.rate) {
+        (true, _) => (1.0, ""),
+        (false, true) => prefix(value, Dimension::BitsPerSecond),
+        (false, false) => prefix(value, Dimension::Seconds),
+    };
     let scaled = |x: f64| number(x / factor);
     let low = f.low.map_or_else(|| "?".to_owned(), scaled);
     let floor = f.floor.map(|floor| format!("; floor {}", number(round(floor / factor)))).unwrap_or_default();
@@ -148,6 +152,10 @@ mod tests {
         let times =
             KnownFigure { ratio: false, value: Some(1.52e-3), low: Some(1.4e-3), high: Some(1.6e-3), floor: None, ..figure() };
         assert!(sentences(&[times])[0].contains("**1.52 ms** (1.4 to 1.6), known"));
+        let (value, low, high) = (Some(9.4e9), Some(9.3e9), Some(9.5e9));
+        let phrase = "mean goodput".into();
+        let goodput = KnownFigure { ratio: false, rate: true, value, low, high, floor: Some(1e7), phrase, ..figure() };
+        assert!(sentences(&[goodput])[0].starts_with("mean goodput **9.4 Gbit/s** (9.3 to 9.5; floor 0.01), known"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl App {
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, &rng, ids.source())),
             WorkloadKind::Replay { after, .. } if !after.is_empty() => Kind::Dependent(dependent::Dependent::new(w)),
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
-                Kind::Arrivals(arrivals::Arrivals::new(w, experiment.duration, arrivals::stream(seed, workload)))
+                Kind::Arrivals(arrivals::Arrivals::of_run(experiment, seed, workload))
             }
             WorkloadKind::OnOff { .. } => Kind::OnOff(on_off::OnOff::new(w, &rng)),
             WorkloadKind::Requests { .. } => Kind::Requests(requests::Requests::new(w, &rng, ids)),

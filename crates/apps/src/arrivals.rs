@@ -1,15 +1,18 @@
-//! Open-loop flows, from a Poisson process or a list, each on a connection of its own or on persistent connections.
+//! Open-loop flows, from a Poisson process or a list, each on a connection of its own or on persistent connections. With a warm start, those that began
+//! before the run come first.
 
 use crate::application::Application;
 use crate::inter_arrival::InterArrival;
 use crate::pool::Pools;
+use crate::warm_start::{AliveFlow, FluidModel, Past};
 use crate::{Host, InitialData, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::rack_pairs::RackPairs;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, has_destination};
-use forebay_types::{AppId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
+use forebay_types::{AppId, GroupId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
+use std::collections::VecDeque;
 
 /// Source of the flows.
 enum Source {
@@ -34,6 +37,36 @@ struct Poisson {
 }
 
 impl Poisson {
+    /// The process of a workload of this kind, with random numbers from `rng`; `None` for other kinds.
+    fn new(kind: &WorkloadKind, duration: Option<Time>, rng: Rng) -> Option<Poisson> {
+        let WorkloadKind::Poisson { from, to, sizes, flows_per_sec, stop, per_source, racks, sigma, matrix, deadline, .. } = kind
+        else {
+            return None;
+        };
+        // A source without a destination, because all are in its own rack, has no flows.
+        let able = |f: NodeId| has_destination(f, to, racks.as_ref());
+        let quota = per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
+        Some(Poisson {
+            from: from.clone(),
+            to: to.clone(),
+            sizes: sizes.clone(),
+            gaps: InterArrival::new(1e12 / flows_per_sec, *sigma),
+            stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
+            remaining: kind.flow_limit().unwrap_or(u64::MAX),
+            quota,
+            racks: racks.clone(),
+            matrix: matrix.clone(),
+            deadline: *deadline,
+            rng,
+        })
+    }
+
+    /// As [`Poisson::new`], without the limits of the workload, for flows before the run.
+    fn before_run(kind: &WorkloadKind, rng: Rng) -> Option<Poisson> {
+        let process = Poisson::new(kind, None, rng)?;
+        Some(Poisson { stop: Time::NEVER, remaining: u64::MAX, quota: Vec::new(), ..process })
+    }
+
     /// The flow after one that arrived at `previous`.
     fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         let mut start = previous;
@@ -80,10 +113,50 @@ impl Poisson {
     }
 }
 
+impl Past for Poisson {
+    fn draw_pair(&mut self) -> (NodeId, NodeId) {
+        let (_, src, dst) = self.pair();
+        (src, dst)
+    }
+
+    fn arrivals(&mut self, during: Time) -> Vec<ReplayFlow> {
+        self.stop = during;
+        let mut previous = Time::ZERO;
+        std::iter::from_fn(|| {
+            let flow = self.draw(previous)?;
+            previous = flow.start;
+            Some(flow)
+        })
+        .collect()
+    }
+}
+
+/// The flows of workload `id` that are alive at time zero; none without a warm start.
+fn alive(experiment: &Experiment, seed: u64, id: WorkloadId) -> VecDeque<AliveFlow> {
+    let w = &experiment.workloads[id];
+    let WorkloadKind::Poisson { sizes, warm: Some(stagger), .. } = &w.kind else { return VecDeque::new() };
+    let stream = |of: WorkloadId, use_of: u64| RngStream::WarmStart.stream(seed, &[u64::from(of.get()), use_of]);
+    let past = |of: WorkloadId| match &experiment.workloads[of].kind {
+        kind @ WorkloadKind::Poisson { flows_per_sec, sizes, .. } => {
+            Some((Poisson::before_run(kind, stream(of, 0))?, *flows_per_sec, sizes.mean()))
+        }
+        _ => None,
+    };
+    let group = experiment.groups.ids().find(|g| w.uses(*g)).unwrap_or(GroupId::new(0));
+    let model = FluidModel::new(experiment, group, past, &mut stream(id, 1));
+    let of_past = |model: FluidModel<'_>| {
+        let mut past = Poisson::before_run(&w.kind, stream(id, 2))?;
+        Some(model.alive(&mut past, sizes.largest(), *stagger, &mut stream(id, 3)))
+    };
+    model.and_then(of_past).unwrap_or_default().into()
+}
+
 /// Runtime of a `poisson` or `replay` workload.
 pub(crate) struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
+    /// Flows that began before the run, by their start in the run.
+    alive: VecDeque<AliveFlow>,
     transport: Assign,
     /// Persistent connections, if flows share them.
     pools: Option<Pools>,
@@ -111,39 +184,10 @@ pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
 impl Arrivals {
     pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
-            WorkloadKind::Poisson {
-                from,
-                to,
-                sizes,
-                flows_per_sec,
-                start,
-                stop,
-                per_source,
-                racks,
-                sigma,
-                matrix,
-                deadline,
-                ..
-            } => {
-                // A source without a destination, because all are in its own rack, has no flows.
-                let able = |f: NodeId| has_destination(f, to, racks.as_ref());
-                let quota: Vec<u64> =
-                    per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
-                let limit = w.kind.flow_limit().unwrap_or(u64::MAX);
-                let source = Poisson {
-                    from: from.clone(),
-                    to: to.clone(),
-                    sizes: sizes.clone(),
-                    gaps: InterArrival::new(1e12 / flows_per_sec, *sigma),
-                    stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
-                    remaining: limit,
-                    quota,
-                    racks: racks.clone(),
-                    matrix: matrix.clone(),
-                    deadline: *deadline,
-                    rng,
-                };
-                (Source::Poisson(Box::new(source)), *start, if limit == u64::MAX { 0 } else { limit })
+            kind @ WorkloadKind::Poisson { start, .. } => {
+                let Some(process) = Poisson::new(kind, duration, rng) else { unreachable!("a poisson workload") };
+                let total = if process.remaining == u64::MAX { 0 } else { process.remaining };
+                (Source::Poisson(Box::new(process)), *start, total)
             }
             WorkloadKind::Replay { flows, .. } => {
                 (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64)
@@ -151,9 +195,15 @@ impl Arrivals {
             _ => unreachable!("kind checked by the caller"),
         };
         let pools = matches!(w.kind, WorkloadKind::Poisson { persistent: true, .. }).then(Pools::default);
-        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), pools, total };
+        let mut a = Arrivals { source, next: None, alive: VecDeque::new(), transport: w.transport.clone(), pools, total };
         a.next = a.draw(first);
         a
+    }
+
+    /// As [`Arrivals::new`], for the workload `id` of `experiment`, with the flows that began before the run.
+    pub(crate) fn of_run(experiment: &Experiment, seed: u64, id: WorkloadId) -> Arrivals {
+        let arrivals = Arrivals::new(&experiment.workloads[id], experiment.duration, stream(seed, id));
+        Arrivals { alive: alive(experiment, seed, id), ..arrivals }
     }
 
     /// The flow after one that arrived at `previous`.
@@ -165,6 +215,17 @@ impl Arrivals {
             }
             Source::Poisson(p) => p.draw(previous),
         }
+    }
+
+    /// The next flow before `until`, and the first window of one that began before the run.
+    fn take_next(&mut self, until: Time) -> Option<(ReplayFlow, Option<u64>)> {
+        let start = self.next_arrival().filter(|start| *start < until)?;
+        if self.alive.front().is_some_and(|a| a.flow.start == start) {
+            return self.alive.pop_front().map(|a| (a.flow, Some(a.window)));
+        }
+        let flow = self.next?;
+        self.next = self.draw(flow.start);
+        Some((flow, None))
     }
 }
 
@@ -182,7 +243,8 @@ impl Application for Arrivals {
     }
 
     fn next_arrival(&self) -> Option<Time> {
-        self.next.map(|f| f.start)
+        let alive = self.alive.front().map(|a| a.flow.start);
+        alive.into_iter().chain(self.next.map(|f| f.start)).min()
     }
 
     fn shares_connections(&self) -> bool {
@@ -190,17 +252,16 @@ impl Application for Arrivals {
     }
 
     fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
-        while let Some(f) = self.next.filter(|f| f.start < until) {
+        // A flow counts as open from here on, although its message is written when it opens.
+        while let Some((f, window)) = self.take_next(until) {
             let job = Job { deadline: f.deadline, ..Job::of(f.bytes) };
             let group = self.transport.pick(f.src);
             if let Some(pools) = &mut self.pools {
-                pools.send(host, id, f.start, (f.src, f.dst, group), job);
+                pools.send(host, id, f.start, (f.src, f.dst, group), (job, window));
             } else {
                 let first = InitialData::Only(job);
-                host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first, reverse_of: None });
+                host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first, reverse_of: None, window });
             }
-            // The flow counts as open from here on, although its message is written when it opens.
-            self.next = self.draw(f.start);
         }
     }
 

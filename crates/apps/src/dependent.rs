@@ -42,7 +42,7 @@ impl Dependent {
         let f = &self.flows[i];
         let deadline = if f.deadline == Time::NEVER { Time::NEVER } else { start.saturating_add(f.deadline - f.start) };
         let first = InitialData::Only(Job { deadline, ..Job::of(f.bytes) });
-        OpenSpec { src: f.src, dst: f.dst, group: self.groups[i], app, tag: i as u64, first, reverse_of: None }
+        OpenSpec { src: f.src, dst: f.dst, group: self.groups[i], app, tag: i as u64, first, reverse_of: None, window: None }
     }
 
     /// Lets the application be called at the start of flow `i`.

@@ -41,7 +41,8 @@ impl Exchange {
         request: Request,
         tag: u64,
     ) -> Exchange {
-        let spec = OpenSpec { src: server, dst: client, group, app, tag, first: InitialData::Nothing, reverse_of: None };
+        let spec =
+            OpenSpec { src: server, dst: client, group, app, tag, first: InitialData::Nothing, reverse_of: None, window: None };
         let answers = host.open(Time::ZERO, spec);
         let latency = match request {
             // Replaced by `open_requests`.
@@ -64,7 +65,7 @@ impl Exchange {
         let tag = tag | REQUESTS;
         let reverse_of = two_way.then_some(self.answers);
         let (src, dst, group) = (self.client, self.server, self.group);
-        let spec = OpenSpec { src, dst, group, app, tag, first: InitialData::Nothing, reverse_of };
+        let spec = OpenSpec { src, dst, group, app, tag, first: InitialData::Nothing, reverse_of, window: None };
         let conn = host.open(Time::ZERO, spec);
         self.requests = Requests::Messages { conn, bytes, server_rng: Box::new(server_rng) };
     }

@@ -19,6 +19,7 @@ mod query_ids;
 mod query_rows;
 mod requests;
 mod udp;
+mod warm_start;
 
 pub use app::App;
 pub use arrivals::flows;

@@ -40,7 +40,8 @@ impl Application for Long {
     fn start(&mut self, host: &mut impl Host, id: AppId) {
         for &(time, src, dst) in &self.flows {
             let group = self.transport.pick(src);
-            let conn = host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first, reverse_of: None });
+            let conn =
+                host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first, reverse_of: None, window: None });
             // The application is called at the start of the flow, and at its end if it has one.
             host.wake(Wake { app: id, tag: u64::MAX, origin: src, host: src, time });
             if let (Some(after), InitialData::Endless) = (self.stop_after, self.first) {

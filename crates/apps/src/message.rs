@@ -39,6 +39,9 @@ pub struct OpenSpec {
     /// The connection in the other direction with which it shares one TCP connection: its host opens both, and what it sends acknowledges what it
     /// receives. That one was requested at the same time, with the same transport, and carries only messages that are written later.
     pub reverse_of: Option<ConnSlot>,
+    /// First congestion window in bytes of payload, and threshold of slow start, of a connection that carries a flow which began before the run.
+    /// `None`: that of the transport.
+    pub window: Option<u64>,
 }
 
 /// A message to write.

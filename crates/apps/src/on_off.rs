@@ -79,7 +79,7 @@ impl OnOff {
 
     fn spec(&self, app: AppId, i: usize, first: InitialData) -> OpenSpec {
         let Source { src, dst, group, .. } = self.sources[i];
-        OpenSpec { src, dst, group, app, tag: i as u64, first, reverse_of: None }
+        OpenSpec { src, dst, group, app, tag: i as u64, first, reverse_of: None, window: None }
     }
 
     fn job(&self, now: Time, bytes: u64) -> Job {

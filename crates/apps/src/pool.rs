@@ -22,8 +22,15 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Sends a message at `start`. The connection is chosen now.
-    pub(crate) fn send(&mut self, host: &mut impl Host, app: AppId, start: Time, (src, dst, group): Ends, job: Job) {
+    /// Sends a message at `start`. The connection is chosen now; a new one has `window` as its first window, if given.
+    pub(crate) fn send(
+        &mut self,
+        host: &mut impl Host,
+        app: AppId,
+        start: Time,
+        (src, dst, group): Ends,
+        (job, window): (Job, Option<u64>),
+    ) {
         let new = self.numbers.len() as u64;
         let number = *self.numbers.entry((src, dst, group)).or_insert(new);
         if number == new {
@@ -35,7 +42,8 @@ impl Pools {
             self.next += 1;
             return;
         }
-        host.open(start, OpenSpec { src, dst, group, app, tag: number, first: InitialData::First(job), reverse_of: None });
+        let first = InitialData::First(job);
+        host.open(start, OpenSpec { src, dst, group, app, tag: number, first, reverse_of: None, window });
     }
 
     /// Writes the message of the timer with `tag`.

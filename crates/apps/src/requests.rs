@@ -80,8 +80,16 @@ impl Application for Requests {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
             let (there, back) = self.transport.pick_pair(client, server);
-            let spec =
-                |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: InitialData::Nothing, reverse_of: None };
+            let spec = |src, dst, group, tag| OpenSpec {
+                src,
+                dst,
+                group,
+                app: id,
+                tag,
+                first: InitialData::Nothing,
+                reverse_of: None,
+                window: None,
+            };
             let (up, down) = (spec(client, server, there, i as u64), spec(server, client, back, i as u64 | RESPONSE));
             if self.two_way {
                 self.pairs[i].down = host.open(Time::ZERO, OpenSpec { group: there, ..down });

@@ -74,8 +74,16 @@ impl Application for Udp {
         for i in 0..self.sources.len() {
             let s = &mut self.sources[i];
             let group = self.transport.pick(s.src);
-            let spec =
-                OpenSpec { src: s.src, dst: s.dst, group, app: id, tag: i as u64, first: InitialData::Nothing, reverse_of: None };
+            let spec = OpenSpec {
+                src: s.src,
+                dst: s.dst,
+                group,
+                app: id,
+                tag: i as u64,
+                first: InitialData::Nothing,
+                reverse_of: None,
+                window: None,
+            };
             s.conn = host.open_datagrams(spec, self.datagram);
             s.due = self.start + Time(if self.jitter > Time::ZERO { s.rng.below(self.jitter.0 + 1) } else { 0 });
             if let Some((on, _)) = &self.periods {

@@ -432,6 +432,7 @@ fn poisson_arrivals_depend_only_on_seed() {
         matrix: None,
         persistent: false,
         deadline: None,
+        warm: None,
     };
     let script = Fake::run(kind.clone(), Time::NEVER);
     assert_eq!(script.len(), 100, "fifty flows, opened and written");
@@ -458,6 +459,7 @@ fn persistent_connections_are_reused_when_free() {
         matrix: None,
         persistent,
         deadline: None,
+        warm: None,
     };
     let (own, shared) = (Fake::run(kind(false), Time::NEVER), Fake::run(kind(true), Time::NEVER));
     let lines = |script: &[String], word: &str| script.iter().filter(|l| l.contains(word)).cloned().collect::<Vec<_>>();

@@ -4,25 +4,48 @@ use crate::rows::{FlowRow, QueryRow};
 use forebay_types::{GroupId, IndexVec, QueryId, Time, TimeOrNever, WorkloadId};
 use std::collections::BTreeMap;
 
-/// A finite message or a query, complete or still running.
+/// Kind of a [`WorkItem`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ItemKind {
+    /// A finite message outside queries.
+    Message,
+    /// A message of a query.
+    QueryMessage,
+    /// A query.
+    Query,
+    /// An interval in which messages of all kinds, also endless ones, delivered payload.
+    Interval,
+}
+
+/// A finite message, a query, or an interval of the run, complete or still running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkItem {
-    /// True for a query, false for a message.
-    pub query: bool,
-    /// True for a message that belongs to a query.
-    pub in_query: bool,
+    /// Kind.
+    pub kind: ItemKind,
     /// Index of the workload.
     pub workload: WorkloadId,
     /// Index of the transport group; of a query, the lowest of its messages.
     pub group: GroupId,
-    /// Payload bytes; 0 for a query.
+    /// Payload bytes, those that arrived in an interval; 0 for a query.
     pub size_bytes: u64,
     /// Start.
     pub start: Time,
-    /// Time of the last byte, if complete.
+    /// Time of the last byte, if complete; end of an interval.
     pub end: TimeOrNever,
-    /// Time of the same bytes on an unloaded path; zero for a query.
+    /// Time of the same bytes on an unloaded path; zero for a query or an interval.
     pub ideal: Time,
+}
+
+/// Payload that has reached receivers, in order or not, by workload and transport.
+pub type Delivered = BTreeMap<(WorkloadId, GroupId), u64>;
+
+/// State of a run at the time of a decision. Each part is computed when it is needed.
+#[derive(Clone, Copy)]
+pub struct SoFar<'a> {
+    /// All messages and queries that began before, in any order.
+    pub work: &'a dyn Fn() -> Vec<WorkItem>,
+    /// Payload that has arrived.
+    pub delivered: &'a dyn Fn() -> Delivered,
 }
 
 /// Decides at certain simulated times whether a run ends there. A decision depends on its arguments only, so that it is the same with any number of
@@ -31,9 +54,8 @@ pub trait Decisions: Send {
     /// Time of the next decision; later than that of the last one.
     fn next(&self) -> TimeOrNever;
 
-    /// Returns true if the run ends at `now`: the time of the decision, rounded up to the end of a window. `work` has all messages and queries
-    /// that began before `now`, in any order.
-    fn ends(&mut self, now: Time, work: Vec<WorkItem>) -> bool;
+    /// Returns true if the run ends at `now`: the time of the decision, rounded up to the end of a window.
+    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool;
 }
 
 /// A query that has begun.
@@ -71,8 +93,7 @@ impl WorkList {
         let mut list = WorkList::default();
         for q in queries {
             let item = WorkItem {
-                query: true,
-                in_query: false,
+                kind: ItemKind::Query,
                 workload: q.workload,
                 group: GroupId::new(u32::MAX),
                 size_bytes: 0,
@@ -114,8 +135,7 @@ impl WorkItem {
     /// The message of a row; `None` for an endless flow.
     pub fn of_row(row: &FlowRow) -> Option<WorkItem> {
         (row.size_bytes > 0).then_some(WorkItem {
-            query: false,
-            in_query: row.query_id.is_some(),
+            kind: if row.query_id.is_some() { ItemKind::QueryMessage } else { ItemKind::Message },
             workload: row.workload,
             group: row.group,
             size_bytes: row.size_bytes,
@@ -135,8 +155,7 @@ impl WorkItem {
         }
         let query = |(q, group): (&QueryRow, &Option<GroupId>)| {
             group.map(|group| WorkItem {
-                query: true,
-                in_query: false,
+                kind: ItemKind::Query,
                 workload: q.workload,
                 group,
                 size_bytes: 0,

@@ -91,6 +91,12 @@ impl Deliveries {
         sum
     }
 
+    /// `totals` of all paths of each workload and transport.
+    pub fn by_workload(&self, totals: &IndexVec<SumId, u64>) -> BTreeMap<(WorkloadId, GroupId), u64> {
+        let of = |sums: &Sums| sums.by_path.values().chain(&sums.others).map(|s| totals.get(*s).copied().unwrap_or(0)).sum();
+        self.sums.iter().map(|(key, sums)| (*key, of(sums))).collect()
+    }
+
     /// Zero for each of the sums.
     pub fn zeros(&self) -> IndexVec<SumId, u64> {
         IndexVec::repeat(0, self.count)

@@ -46,7 +46,7 @@ pub mod writes;
 use forebay_types::{GroupId, IndexVec, Time, WorkloadId};
 use network::Network;
 use observe::Observe;
-use traffic::Workload;
+use traffic::{Workload, WorkloadKind};
 use transport::Group;
 
 /// One experiment: network, transports, traffic, observation. It runs after [`Experiment::check`] has accepted it.
@@ -71,5 +71,10 @@ impl Experiment {
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
         self.workloads.iter_mut().for_each(|w| w.kind.draw_pairs(seed));
+    }
+
+    /// Time before which the flows of a warm start begin; `None` for a cold start.
+    pub fn warm_start(&self) -> Option<Time> {
+        self.workloads.iter().filter_map(|w| if let WorkloadKind::Poisson { warm, .. } = &w.kind { *warm } else { None }).max()
     }
 }

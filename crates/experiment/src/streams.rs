@@ -42,6 +42,8 @@ pub enum RngStream {
     Reordering,
     /// Ports of flowlets; by switch.
     Flowlets,
+    /// Flows that are alive at time zero; by workload and use.
+    WarmStart,
 }
 
 impl RngStream {

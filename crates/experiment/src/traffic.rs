@@ -145,6 +145,9 @@ pub enum WorkloadKind {
         persistent: bool,
         /// Deadline of each flow.
         deadline: Option<Deadline>,
+        /// Warm start: flows that arrived before the run are alive at time zero, and start at random times before this one. `None`: the network is
+        /// empty then.
+        warm: Option<Time>,
     },
     /// Trains on persistent connections: write a train, pause, write the next.
     OnOff {

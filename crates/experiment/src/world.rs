@@ -144,4 +144,13 @@ impl Unsupported {
         let reason = || "this backend has no packets; legal: `world = \"sim\"`, `linux` or `testbed`, or no `capture`".to_owned();
         (!experiment.observe.capture.is_off()).then(|| Unsupported { key: "observe.capture", reason: reason() })
     }
+
+    /// The warm start, for backends whose connections begin with the window of their stack; `None` if the experiment has none.
+    pub fn warm_start(experiment: &Experiment) -> Option<Unsupported> {
+        let reason = || {
+            "`start` is \"warm\", and this backend begins with an empty network; legal: `world = \"sim\"`, or `start = \"cold\"`"
+                .to_owned()
+        };
+        experiment.warm_start().map(|_| Unsupported { key: "start", reason: reason() })
+    }
 }

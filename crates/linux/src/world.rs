@@ -119,6 +119,7 @@ impl World for Linux {
         let mut cannot = transports(experiment);
         cannot.extend(queue::refused(&experiment.network));
         cannot.extend(too_long(experiment));
+        cannot.extend(Unsupported::warm_start(experiment));
         cannot.extend(shim_below_queue(experiment));
         cannot.extend(rehash_with_failures(experiment));
         let conflicts = experiment.two_way_conflicts();

@@ -58,12 +58,12 @@ fn families() -> Vec<Family> {
             "2s",
             &[LEAF_SPINE, DROPPING, "[transport]\ncc = \"cubic\"\n", &poisson("0.3", "{ exponential = \"100KB\" }")],
         ),
-        family("median, dctcp", ("p50 of small fct", "5%"), "1s", &[LEAF_SPINE, MARKING, dctcp, &poisson("0.4", web)]),
+        family("median, dctcp", ("p50 of small fct", "5%"), "2s", &[LEAF_SPINE, MARKING, dctcp, &poisson("0.4", web)]),
         family("mean, dctcp", ("mean of small slowdown", "5%"), "1s", &[LEAF_SPINE, MARKING, dctcp, &poisson("0.4", web)]),
         family(
             "many to one",
             p99,
-            "2s",
+            "8s",
             &[
                 many,
                 dctcp,

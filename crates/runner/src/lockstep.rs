@@ -3,8 +3,10 @@
 //! Each run has a thread of its own, of which a limited number is active. The decision depends on the messages of all runs only, so that it is the same
 //! with any number of active threads.
 
-use forebay_experiment::decisions::{Decisions, WorkItem};
+use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
 use forebay_stopping::comparison::Comparison;
+use forebay_stopping::rule::{due_work, next_time};
+use forebay_stopping::sampling::Sampling;
 use forebay_types::{Time, TimeOrNever};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -40,9 +42,9 @@ impl<'a> Lockstep<'a> {
     }
 
     /// Waits until the calling thread may be active, as the run of a variant.
-    pub(crate) fn enter(&self, variant: usize) -> Member<'_, 'a> {
+    pub(crate) fn enter(&self, variant: usize, sampling: Option<Sampling>) -> Member<'_, 'a> {
         let times = self.activate(self.lock()).rule.times().to_vec();
-        Member { lockstep: self, variant, times }
+        Member { lockstep: self, variant, times, sampling }
     }
 
     /// The rule, when all runs have ended.
@@ -78,17 +80,24 @@ pub(crate) struct Member<'l, 'a> {
     variant: usize,
     /// Times of the decisions that are left, latest first.
     times: Vec<Time>,
+    /// Payload over time, if a figure needs it.
+    sampling: Option<Sampling>,
+}
+
+impl Member<'_, '_> {
+    /// Intervals with the payload so far, if a figure needs them.
+    pub(crate) fn intervals(&self) -> Vec<WorkItem> {
+        self.sampling.iter().flat_map(Sampling::items).collect()
+    }
 }
 
 impl Decisions for Member<'_, '_> {
     fn next(&self) -> TimeOrNever {
-        self.times.last().copied().into()
+        next_time(&self.times, self.sampling.as_ref())
     }
 
-    fn ends(&mut self, now: Time, work: Vec<WorkItem>) -> bool {
-        while self.times.last().is_some_and(|t| *t <= now) {
-            self.times.pop();
-        }
+    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+        let Some(work) = due_work(&mut self.times, self.sampling.as_mut(), now, so_far) else { return false };
         let mut guard = self.lockstep.lock();
         let round = guard.decisions;
         guard.arrived[self.variant] = Some((now, work));

@@ -4,6 +4,7 @@ use crate::job::Job;
 use crate::lockstep::Lockstep;
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Variant;
@@ -13,6 +14,7 @@ use forebay_stopping::interval::Interval;
 use forebay_stopping::measure::{Measured, NotKnown, interval};
 use forebay_stopping::ratio::{Paired, ratio};
 use forebay_stopping::rule::{self, Ended, Outcome, Rule, Stop};
+use forebay_stopping::sampling::Sampling;
 use forebay_stopping::steady::unseen_size;
 use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
@@ -98,14 +100,11 @@ pub(crate) fn run(
         job.note(progress);
         ask()
     };
-    let run_twin = |until: Time| {
-        let twin = rule::twin(config, until);
-        let report = world.run_on(job.may_use(), twin.check().ok()?, twin.seed, &mut |_| ask()).ok()?;
-        (!report.cut).then(|| WorkItem::of_report(&report.flows, &report.queries))
-    };
+    let run_twin = |until: Time| twin(world, (config, job), &request.stop, until, &mut |_| ask());
     let mut rule = Rule::new(&request.stop, config, request.runs, Box::new(run_twin));
     let report = world.run_with_decisions(job.may_use(), config.check()?, config.seed, &mut rule, &mut progress)?;
-    let work = WorkItem::of_report(&report.flows, &report.queries);
+    let mut work = WorkItem::of_report(&report.flows, &report.queries);
+    work.extend(rule.intervals());
     let end = match rule.ended() {
         Some(ended) => End::Rule(ended),
         None if report.cut && out_of_time.load(Relaxed) => End::Budget,
@@ -114,6 +113,26 @@ pub(crate) fn run(
     let outcomes = rule.outcomes(&work, report.end);
     let stopped = Stopped { outcomes, ratios: Vec::new(), end, unseen: unseen_size(config, &work) };
     Ok((report, stopped))
+}
+
+/// Messages, queries and intervals of the twin of `config` until a time; `None` if it was interrupted.
+fn twin(
+    world: &dyn World,
+    (config, job): (&Experiment, &Job),
+    stop: &Stop,
+    until: Time,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+) -> Option<Vec<WorkItem>> {
+    let twin = rule::twin(config, until);
+    let mut sampling = rule::sampling(stop, config);
+    let (checked, seed) = (twin.check().ok()?, twin.seed);
+    let report = match &mut sampling {
+        Some(sampling) => world.run_with_decisions(job.may_use(), checked, seed, sampling, progress),
+        None => world.run_on(job.may_use(), checked, seed, progress),
+    };
+    let report = report.ok().filter(|r| !r.cut)?;
+    let intervals = sampling.iter().flat_map(Sampling::items);
+    Some(WorkItem::of_report(&report.flows, &report.queries).into_iter().chain(intervals).collect())
 }
 
 /// Runs all variants of one seed until the ratios of their figures to those of the first one are known, for at most `budget` of wall time. Up to
@@ -144,20 +163,13 @@ pub(crate) fn run_together(
         }
         ControlFlow::Continue(())
     };
-    let run_twins = |until: Time| {
-        let one = |(config, job): &(&Experiment, &Job)| {
-            let twin = rule::twin(config, until);
-            let report = world.run_on(job.may_use(), twin.check().ok()?, twin.seed, &mut |_| ask()).ok()?;
-            (!report.cut).then(|| WorkItem::of_report(&report.flows, &report.queries))
-        };
-        runs.iter().map(one).collect()
-    };
+    let run_twins = |until: Time| runs.iter().map(|run| twin(world, *run, &request.stop, until, &mut |_| ask())).collect();
     let configs: Vec<&Experiment> = runs.iter().map(|r| r.0).collect();
     let lockstep = Lockstep::new(Comparison::new(&request.stop, &configs, request.runs), runs.len(), active, &run_twins);
     let one = |variant: usize| {
         let (config, job) = runs[variant];
         let _guard = StopOthers(&failed);
-        let mut member = lockstep.enter(variant);
+        let mut member = lockstep.enter(variant, rule::sampling(&request.stop, config));
         let mut progress = |progress: Progress| {
             job.note(progress);
             ask()
@@ -167,16 +179,19 @@ pub(crate) fn run_together(
         if result.is_err() {
             failed.store(true, Relaxed);
         }
-        result
+        result.map(|report| {
+            let mut work = WorkItem::of_report(&report.flows, &report.queries);
+            work.extend(member.intervals());
+            (report, work)
+        })
     };
-    let results: Vec<Result<Report, RunError>> = thread::scope(|scope| {
+    let results: Vec<Result<(Report, Vec<WorkItem>), RunError>> = thread::scope(|scope| {
         let one = &one;
         let threads: Vec<_> = (0..runs.len()).map(|variant| scope.spawn(move || one(variant))).collect();
         threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let rule = lockstep.into_rule();
-    let reports: Vec<Report> = first_failure(results)?;
-    let work: Vec<Vec<WorkItem>> = reports.iter().map(|r| WorkItem::of_report(&r.flows, &r.queries)).collect();
+    let (reports, work): (Vec<Report>, Vec<Vec<WorkItem>>) = first_failure(results)?.into_iter().unzip();
     let outcomes = rule.outcomes(&work, reports.iter().map(|r| r.end).min().unwrap_or_default());
     let stopped = |(variant, report): (usize, Report)| {
         let end = match rule.ended() {
@@ -203,18 +218,18 @@ impl Drop for StopOthers<'_> {
 }
 
 /// All results, or the first failure. Runs that were abandoned after another one failed are not the cause.
-fn first_failure(results: Vec<Result<Report, RunError>>) -> Result<Vec<Report>, RunError> {
-    let (mut reports, mut failure) = (Vec::with_capacity(results.len()), None);
+fn first_failure<T>(results: Vec<Result<T, RunError>>) -> Result<Vec<T>, RunError> {
+    let (mut all, mut failure) = (Vec::with_capacity(results.len()), None);
     for result in results {
         match result {
-            Ok(report) => reports.push(report),
+            Ok(report) => all.push(report),
             Err(e) => {
                 let replaces = failure.as_ref().is_none_or(|f| matches!(f, RunError::Interrupted));
                 failure = if replaces { Some(e) } else { failure };
             }
         }
     }
-    failure.map_or(Ok(reports), Err)
+    failure.map_or(Ok(all), Err)
 }
 
 /// A run of a variant with the rule.
@@ -339,7 +354,8 @@ fn known_figure(
         groups: v.groups.len(),
         of: figure.to_string(),
         phrase: figure.phrase(),
-        ratio: of_ratio || figure.is_ratio(),
+        ratio: of_ratio || figure.dimension() == Dimension::Ratio,
+        rate: !of_ratio && figure.dimension() == Dimension::BitsPerSecond,
         within,
         value: shown.map(|i| i.value),
         low: shown.map(|i| i.low),

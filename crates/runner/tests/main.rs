@@ -4,3 +4,4 @@ mod forecast;
 mod source_hashes;
 mod stopping;
 mod sweep;
+mod warm_start;

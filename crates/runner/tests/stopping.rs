@@ -2,7 +2,7 @@
 
 use forebay_backends as backends;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::decisions::{Decisions, WorkItem};
+use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, SoFar, WorkItem};
 use forebay_experiment::report::Report;
 use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_all};
 use forebay_scenario::{Resolved, Scenario};
@@ -143,14 +143,14 @@ fn budget_ends_all_variants() {
     assert!(m.known[0].by_budget && m.runs.iter().all(|r| r.stopped_by == "budget of wall time"), "{:?}", m.runs);
 }
 
-fn order(i: &WorkItem) -> (Time, bool, bool, u64, TimeOrNever, Time) {
-    (i.start, i.query, i.in_query, i.size_bytes, i.end, i.ideal)
+fn order(i: &WorkItem) -> (Time, ItemKind, u64, TimeOrNever, Time) {
+    (i.start, i.kind, i.size_bytes, i.end, i.ideal)
 }
 
 /// Notes the work at some times, and ends the run at the last one.
 struct Notes {
     times: Vec<Time>,
-    seen: Vec<(Time, Vec<WorkItem>)>,
+    seen: Vec<(Time, Vec<WorkItem>, Delivered)>,
 }
 
 impl Decisions for Notes {
@@ -158,14 +158,15 @@ impl Decisions for Notes {
         self.times.get(self.seen.len()).copied().into()
     }
 
-    fn ends(&mut self, now: Time, mut work: Vec<WorkItem>) -> bool {
+    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+        let mut work = (so_far.work)();
         work.sort_by_key(order);
-        self.seen.push((now, work));
+        self.seen.push((now, work, (so_far.delivered)()));
         self.seen.len() == self.times.len()
     }
 }
 
-fn with_notes(config: CheckedExperiment<'_>, cores: usize) -> (Vec<(Time, Vec<WorkItem>)>, Report) {
+fn with_notes(config: CheckedExperiment<'_>, cores: usize) -> (Vec<(Time, Vec<WorkItem>, Delivered)>, Report) {
     let mut notes = Notes { times: [100, 1_234, 5_000].map(Time::from_us).to_vec(), seen: Vec::new() };
     let go = &mut |_| ControlFlow::Continue(());
     let report = forebay_sim::run::run_with_decisions(config, 1, Cores::exactly(cores), &mut notes, go).unwrap();
@@ -180,13 +181,13 @@ fn decisions_independent_of_cores() {
     let (one, report) = with_notes(config.check().unwrap(), 1);
     let (two, other) = with_notes(config.check().unwrap(), 2);
     assert_eq!((report.fingerprint, report.end), (other.fingerprint, other.end));
-    for ((now, a), (_, b)) in one.iter().zip(&two) {
-        assert_eq!(a.len(), b.len(), "at {now}");
+    for ((now, a, sums), (_, b, other)) in one.iter().zip(&two) {
+        assert_eq!((a.len(), sums), (b.len(), other), "at {now}");
         let first = a.iter().zip(b).find(|(a, b)| a != b);
         assert!(first.is_none(), "at {now}: {first:?}");
     }
     assert_eq!(one.len(), two.len());
-    assert!(one.last().unwrap().1.iter().any(|i| i.query && !i.end.is_never()));
+    assert!(one.last().unwrap().1.iter().any(|i| i.kind == ItemKind::Query && !i.end.is_never()));
     // The report of the ended run has the same messages and queries.
     let mut last = WorkItem::of_report(&report.flows, &report.queries);
     last.sort_by_key(order);
@@ -206,6 +207,38 @@ fn budget_ends_run() {
     let m = manifest(&resolve(&text, &["duration=10s"]).unwrap(), 1);
     assert!(m.known[0].by_budget && m.known[0].budget_s == Some(0.001), "{:?}", m.known);
     assert_eq!((m.runs[0].stopped_by.as_str(), m.runs[0].stopped_ps), ("budget of wall time", None));
+}
+
+/// Two flows share a link of 1 Gbps.
+const LONG: &str = "duration = \"5s\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"20us\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }\n\
+                    [transport]\ncc = \"dctcp\"\n[[workload]]\nkind = \"long\"\nclass = \"bulk\"\n";
+
+#[test]
+fn goodput_of_endless_flows_is_known() {
+    let resolved = resolve(LONG, &["duration=1s", "observe.warmup=100ms"]).unwrap();
+    let config = resolved.variants[0].config.check().unwrap();
+    let report = resolved.world.run(config, 1, &mut |_| ControlFlow::Continue(())).unwrap();
+    let whole = report.flows.iter().map(|f| f.bytes_measured as f64 * 8.0).sum::<f64>() / 0.9;
+    for figure in ["known = [{ of = \"mean of bulk goodput\", within = \"2%\" }]", "within = \"2%\""] {
+        let text = format!("{LONG}[stop]\n{figure}\n");
+        let m = manifest(&resolve(&text, &[]).unwrap(), 1);
+        let known = &m.known[0];
+        let (value, low, high) = (known.value.unwrap(), known.low.unwrap(), known.high.unwrap());
+        assert!(known.known && known.rate && m.runs[0].stopped_by == "known", "{known:?}");
+        assert!(m.runs[0].end_ns < 2_500_000_000 && low <= value && value <= high && high <= 1.02 * value, "{known:?}");
+        assert!((value / whole - 1.0).abs() < 0.02, "{whole}: {known:?}");
+    }
+}
+
+#[test]
+fn ratio_of_goodput_is_known() {
+    let text = format!("{LONG}[stop]\nknown = [{{ of = \"mean of goodput\", within = \"5%\" }}]\n");
+    let m = manifest(&resolve(&text, &[TWO]).unwrap(), 2);
+    let known = &m.known[0];
+    assert!(known.known && known.ratio && !known.rate && (known.value.unwrap() - 1.0).abs() < 0.1, "{known:?}");
+    let one = manifest(&resolve(&text, &[TWO]).unwrap(), 1);
+    assert_eq!((one.known, one.fingerprint), (m.known, m.fingerprint));
 }
 
 #[test]

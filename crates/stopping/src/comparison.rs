@@ -48,6 +48,8 @@ type Key = (usize, usize, GroupId);
 pub struct Comparison<'a> {
     stop: &'a Stop,
     groups: Vec<Vec<GroupId>>,
+    /// Time before which the flows of a warm start begin.
+    from: Time,
     warmup: Option<Time>,
     round_trip: Time,
     /// Factor for the accuracy of one of several seeds.
@@ -66,6 +68,7 @@ impl<'a> Comparison<'a> {
         Comparison {
             stop,
             groups: variants.iter().map(|v| used_groups(v)).collect(),
+            from: variants.iter().filter_map(|v| v.warm_start()).max().unwrap_or_default(),
             warmup,
             round_trip: variants.iter().map(|v| round_trip(v)).max().unwrap_or_default(),
             share: f64::from(runs.max(1)).sqrt(),
@@ -88,7 +91,7 @@ impl<'a> Comparison<'a> {
 
     /// The ratios of runs that ended at `now` or later.
     pub fn outcomes(&self, work: &WorkOfAll, now: Time) -> Vec<RatioOutcome> {
-        let span = Span { now, warmup: self.warmup, round_trip: self.round_trip };
+        let span = Span { now, from: self.from, warmup: self.warmup, round_trip: self.round_trip };
         let mut all = Vec::new();
         let (Some(first), Some(groups)) = (work.first(), self.groups.first()) else { return all };
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
@@ -138,7 +141,8 @@ impl<'a> Comparison<'a> {
         if self.changes.is_none() {
             let until = now / TWIN;
             let Some(twins) = run_twins(until) else { return false };
-            self.changes = Some(outcomes.iter().filter_map(|o| Some((o.key(), change(o, work, &twins, until)?))).collect());
+            self.changes =
+                Some(outcomes.iter().filter_map(|o| Some((o.key(), change(o, work, &twins, (self.from, until))?))).collect());
         }
         let figures = outcomes.iter().filter_map(|o| Some((self.accurate(o)?, self.limit(o), self.change(o)?)));
         self.ended = decision(figures, now);
@@ -147,9 +151,9 @@ impl<'a> Comparison<'a> {
 }
 
 /// Change of a ratio between the runs and their twins.
-fn change(o: &RatioOutcome, work: &WorkOfAll, twins: &WorkOfAll, until: Time) -> Option<Change> {
+fn change(o: &RatioOutcome, work: &WorkOfAll, twins: &WorkOfAll, (begin, until): (Time, Time)) -> Option<Change> {
     let from = o.measured.as_ref().map_or(Time::ZERO, Paired::warmup);
-    let from = if from * 2 <= until { from } else { Time::ZERO };
+    let from = if from * 2 <= until { from } else { begin };
     let value = |work: &WorkOfAll| ratio_at(&o.figure, o.group, [work.first()?, work.get(o.variant)?], from, until);
     Some(Change { until, change: (value(work)? - value(twins)?).abs() })
 }

@@ -1,6 +1,7 @@
 //! Figures that can be requested, such as `p99 of small slowdown`.
 
-use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::decisions::{ItemKind, WorkItem};
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::size_bin::SizeBin;
 use forebay_types::{Time, WorkloadId};
 use std::fmt;
@@ -23,6 +24,8 @@ pub enum Quantity {
     MessageTime,
     /// Completion time of a query, seconds.
     QueryTime,
+    /// Payload that all messages, also endless ones, deliver in an interval, bits per second.
+    Goodput,
 }
 
 /// Messages or queries that a figure counts.
@@ -53,15 +56,19 @@ pub struct Figure {
 }
 
 /// Names of the quantities.
-const QUANTITIES: [(&str, Quantity); 3] =
-    [("slowdown", Quantity::Slowdown), ("fct", Quantity::MessageTime), ("qct", Quantity::QueryTime)];
+const QUANTITIES: [(&str, Quantity); 4] = [
+    ("slowdown", Quantity::Slowdown),
+    ("fct", Quantity::MessageTime),
+    ("qct", Quantity::QueryTime),
+    ("goodput", Quantity::Goodput),
+];
 
 /// Names of the size classes.
 const SIZES: [(&str, SizeBin); 3] = [("small", SizeBin::Small), ("medium", SizeBin::Medium), ("large", SizeBin::Large)];
 
 /// Legal form of the text of a figure.
 pub const FORM: &str = "\"mean of ...\" or \"p99 of ...\" (p and a percentage), then `small`, `medium`, `large` or the class of a workload if not all \
-                        messages count, then `slowdown`, `fct` (completion time of messages) or `qct` (of queries)";
+                        messages count, then `slowdown`, `fct` (completion time of messages), `qct` (of queries) or `goodput` (of all messages together)";
 
 impl Figure {
     /// Reads `p99 of small slowdown` for a scenario whose workloads have these classes, in their order.
@@ -89,6 +96,9 @@ impl Figure {
             // A class of this name comes first.
             _ if !workloads.is_empty() => Population::Class { name: name.to_owned(), workloads },
             Some(_) if *quantity == Quantity::QueryTime => return Err(format!("queries have no size class such as `{name}`")),
+            Some(_) if *quantity == Quantity::Goodput => {
+                return Err(format!("goodput is that of all messages or of a workload, whatever their sizes such as `{name}`"));
+            }
             Some((_, sizes)) => Population::Sizes(*sizes),
             None => return Err(format!("no workload has the class `{name}`")),
         };
@@ -96,7 +106,8 @@ impl Figure {
     }
 
     /// The figure that the first sentence about a run reports. It is the 99th percentile of query times if there are queries. Otherwise it is that of the
-    /// completion times of small messages, or else of medium ones, or else the mean of large ones. `None` without finite messages.
+    /// completion times of small messages, or else of medium ones, or else the mean of large ones. If all messages are endless, it is the mean goodput.
+    /// `None` without messages.
     pub fn headline(work: &[WorkItem]) -> Option<Figure> {
         let p99 = Statistic::Quantile(0.99);
         let figure = |statistic, population, quantity| Figure { statistic, population, quantity };
@@ -105,6 +116,7 @@ impl Figure {
             figure(p99, Population::Sizes(SizeBin::Small), Quantity::MessageTime),
             figure(p99, Population::Sizes(SizeBin::Medium), Quantity::MessageTime),
             figure(Statistic::Mean, Population::Sizes(SizeBin::Large), Quantity::MessageTime),
+            figure(Statistic::Mean, Population::All, Quantity::Goodput),
         ];
         all.into_iter().find(|f| work.iter().any(|item| f.counts(item)))
     }
@@ -112,9 +124,10 @@ impl Figure {
     /// Returns true if the figure counts `item`.
     pub fn counts(&self, item: &WorkItem) -> bool {
         let kind = match self.quantity {
-            Quantity::QueryTime => item.query,
-            Quantity::MessageTime => !item.query && !item.in_query,
-            Quantity::Slowdown => !item.query && !item.in_query && item.ideal > Time::ZERO,
+            Quantity::QueryTime => item.kind == ItemKind::Query,
+            Quantity::MessageTime => item.kind == ItemKind::Message,
+            Quantity::Slowdown => item.kind == ItemKind::Message && item.ideal > Time::ZERO,
+            Quantity::Goodput => item.kind == ItemKind::Interval,
         };
         kind && match &self.population {
             Population::All => true,
@@ -128,16 +141,25 @@ impl Figure {
         match self.quantity {
             Quantity::Slowdown => taken.0 as f64 / item.ideal.0 as f64,
             Quantity::MessageTime | Quantity::QueryTime => taken.as_secs_f64(),
+            Quantity::Goodput => item.size_bytes as f64 * 8.0 / taken.as_secs_f64(),
         }
     }
 
-    /// Returns true if its values are ratios; otherwise they are seconds.
-    pub fn is_ratio(&self) -> bool {
-        self.quantity == Quantity::Slowdown
+    /// Dimension of its values.
+    pub fn dimension(&self) -> Dimension {
+        match self.quantity {
+            Quantity::Slowdown => Dimension::Ratio,
+            Quantity::MessageTime | Quantity::QueryTime => Dimension::Seconds,
+            Quantity::Goodput => Dimension::BitsPerSecond,
+        }
     }
 
     /// Name in a sentence: `p99 slowdown of small messages`.
     pub fn phrase(&self) -> String {
+        if self.quantity == Quantity::Goodput {
+            let of = if let Population::Class { name, .. } = &self.population { format!(" of {name}") } else { String::new() };
+            return format!("{} goodput{of}", self.statistic);
+        }
         let unit = if self.quantity == Quantity::QueryTime { "queries" } else { "messages" };
         let of = match &self.population {
             Population::All => unit.to_owned(),
@@ -184,7 +206,14 @@ mod tests {
 
     #[test]
     fn texts_roundtrip() {
-        for text in ["p99 of small slowdown", "p99.9 of slowdown", "mean of large fct", "p50 of reads fct", "p95 of qct"] {
+        for text in [
+            "p99 of small slowdown",
+            "p99.9 of slowdown",
+            "mean of large fct",
+            "p50 of reads fct",
+            "p95 of qct",
+            "mean of reads goodput",
+        ] {
             assert_eq!(Figure::parse(text, &CLASSES).unwrap().to_string(), text);
         }
         let reads = Figure::parse("p50 of reads fct", &CLASSES).unwrap();
@@ -204,6 +233,7 @@ mod tests {
             ("p99 of small", "`small`"),
             ("p99 of writes fct", "`writes`"),
             ("p99 of small qct", "`small`"),
+            ("mean of small goodput", "`small`"),
         ] {
             let why = Figure::parse(text, &CLASSES).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
@@ -212,9 +242,8 @@ mod tests {
 
     #[test]
     fn headline_prefers_queries_then_small_messages() {
-        let message = |size_bytes, in_query| WorkItem {
-            query: false,
-            in_query,
+        let message = |size_bytes, kind| WorkItem {
+            kind,
             workload: WorkloadId::new(0),
             group: GroupId::new(0),
             size_bytes,
@@ -223,10 +252,14 @@ mod tests {
             ideal: Time(1),
         };
         let of = |work: &[WorkItem]| Figure::headline(work).map(|f| f.to_string());
-        assert_eq!(of(&[message(10, true)]), None);
-        assert_eq!(of(&[message(20_000_000, false)]).as_deref(), Some("mean of large fct"));
-        assert_eq!(of(&[message(200_000, false), message(10, false)]).as_deref(), Some("p99 of small fct"));
-        let query = WorkItem { query: true, ..message(0, false) };
-        assert_eq!(of(&[message(10, false), query]).as_deref(), Some("p99 of qct"));
+        assert_eq!(of(&[message(10, ItemKind::QueryMessage)]), None);
+        assert_eq!(of(&[message(20_000_000, ItemKind::Message)]).as_deref(), Some("mean of large fct"));
+        assert_eq!(
+            of(&[message(200_000, ItemKind::Message), message(10, ItemKind::Message)]).as_deref(),
+            Some("p99 of small fct")
+        );
+        let query = message(0, ItemKind::Query);
+        assert_eq!(of(&[message(10, ItemKind::Message), query]).as_deref(), Some("p99 of qct"));
+        assert_eq!(of(&[message(10, ItemKind::Interval)]).as_deref(), Some("mean of goodput"));
     }
 }

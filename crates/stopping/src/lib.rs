@@ -19,5 +19,6 @@ pub mod interval;
 pub mod measure;
 pub mod ratio;
 pub mod rule;
+pub mod sampling;
 pub mod steady;
 pub mod warmup;

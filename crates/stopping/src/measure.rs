@@ -1,6 +1,6 @@
 //! From the messages of a run to the batches of a figure, and from the batches of several runs to its interval.
 
-use crate::figure::{Figure, Statistic};
+use crate::figure::{Figure, Quantity, Statistic};
 use crate::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
 use crate::warmup;
 use forebay_experiment::decisions::WorkItem;
@@ -19,6 +19,8 @@ const ENDED: f64 = 0.999;
 pub struct Span {
     /// Simulated time so far.
     pub now: Time,
+    /// Time before which messages do not count because the flows of a warm start begin; 0 for a cold start.
+    pub from: Time,
     /// End of the warm-up, if the scenario sets one.
     pub warmup: Option<Time>,
     /// Round-trip time of the longest path without load.
@@ -82,17 +84,25 @@ pub(crate) fn needed(figure: &Figure) -> u64 {
     (MIN_BATCHES as u64 * STARTS).max(tail.ceil() as u64)
 }
 
-/// The messages of `group` that `figure` counts and that began before `now`, by their start.
-pub(crate) fn ordered<'a>(figure: &Figure, group: GroupId, work: &'a [WorkItem], now: Time) -> Vec<&'a WorkItem> {
-    let counts = |i: &&WorkItem| i.group == group && i.start <= now && figure.counts(i);
-    let mut own: Vec<&WorkItem> = work.iter().filter(counts).collect();
+/// The items of `group` that `figure` counts and that began between `from` and `now`, by their start. The payloads of workloads in an interval are
+/// added up.
+pub(crate) fn ordered(figure: &Figure, group: GroupId, work: &[WorkItem], (from, now): (Time, Time)) -> Vec<WorkItem> {
+    let counts = |i: &&WorkItem| i.group == group && i.start >= from && i.start <= now && figure.counts(i);
+    let mut own: Vec<WorkItem> = work.iter().filter(counts).copied().collect();
     // Equal keys have equal values, so that the order does not depend on that of the list.
     own.sort_unstable_by_key(|i| (i.start, i.end, i.ideal, i.size_bytes));
+    if figure.quantity == Quantity::Goodput {
+        own.dedup_by(|next, sum| {
+            let same = next.start == sum.start;
+            sum.size_bytes += if same { next.size_bytes } else { 0 };
+            same
+        });
+    }
     own
 }
 
 /// Length of the batches of these messages, the first of which starts at `begin`.
-pub(crate) fn batch_length(own: &[&WorkItem], begin: Time, span: &Span) -> Time {
+pub(crate) fn batch_length(own: &[WorkItem], begin: Time, span: &Span) -> Time {
     let time_of_starts = Time(span.now.saturating_sub(begin).0 / (own.len() as u64).max(1)).saturating_mul(STARTS);
     time_of_starts.max(span.round_trip.saturating_mul(ROUND_TRIPS)).max(Time(1))
 }
@@ -113,7 +123,7 @@ impl Grid {
     }
 
     /// Number of batches up to the last one before which enough messages have ended.
-    pub(crate) fn closed(&self, figure: &Figure, own: &[&WorkItem], now: Time) -> Result<usize, NotKnown> {
+    pub(crate) fn closed(&self, figure: &Figure, own: &[WorkItem], now: Time) -> Result<usize, NotKnown> {
         let closed = closed_batches(own, now, |item| self.place(item));
         if closed >= MIN_BATCHES {
             return Ok(closed);
@@ -158,7 +168,7 @@ impl Measured {
     /// # Errors
     /// The reason why the figure cannot be known yet.
     pub fn new(figure: &Figure, group: GroupId, work: &[WorkItem], span: &Span) -> Result<Measured, NotKnown> {
-        let own = ordered(figure, group, work, span.now);
+        let own = ordered(figure, group, work, (span.from, span.now));
         let begin = own.first().ok_or(NotKnown::Nothing)?.start;
         let grid = Grid { begin, length: batch_length(&own, begin, span) };
         let closed = grid.closed(figure, &own, span.now)?;
@@ -168,7 +178,7 @@ impl Measured {
         }
         let cut = grid.cut(&batches, span)?;
         batches.drain(..cut);
-        Ok(Measured { batches, warmup: grid.warmup(cut) })
+        Ok(Measured { batches, warmup: grid.warmup(cut).max(span.from) })
     }
 
     /// End of the warm-up; 0 if nothing is left out.
@@ -200,8 +210,8 @@ pub fn interval(figure: &Figure, runs: &[&Measured]) -> Result<Interval, NotKnow
 
 /// Value of the figure over the messages that start from `from` on and before `now`, as it is at `now`; `None` without messages.
 pub fn value_at(figure: &Figure, group: GroupId, work: &[WorkItem], from: Time, now: Time) -> Option<f64> {
-    let counts = |i: &&WorkItem| i.group == group && i.start >= from && i.start < now && figure.counts(i);
-    let mut values: Vec<f64> = work.iter().filter(counts).map(|i| observe(figure, i, now).value).collect();
+    let own = ordered(figure, group, work, (from, now));
+    let mut values: Vec<f64> = own.iter().filter(|i| i.start < now).map(|i| observe(figure, i, now).value).collect();
     values.sort_unstable_by(f64::total_cmp);
     match figure.statistic {
         Statistic::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
@@ -216,7 +226,7 @@ pub(crate) fn observe(figure: &Figure, item: &WorkItem, now: Time) -> Observatio
 }
 
 /// Number of batches that end with the last one before which enough messages have ended.
-fn closed_batches(own: &[&WorkItem], now: Time, place: impl Fn(&WorkItem) -> usize) -> usize {
+fn closed_batches(own: &[WorkItem], now: Time, place: impl Fn(&WorkItem) -> usize) -> usize {
     let (mut ended, mut closed) = (0_u64, 0);
     for (i, item) in own.iter().enumerate() {
         ended += u64::from(item.end.is_due(now));
@@ -240,6 +250,7 @@ fn median(batch: &[Observation]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_experiment::decisions::ItemKind;
     use forebay_types::{Rng, TimeOrNever, WorkloadId};
 
     const GROUP: GroupId = GroupId::new(0);
@@ -250,8 +261,7 @@ mod tests {
 
     fn item(start: Time, taken: Option<Time>) -> WorkItem {
         WorkItem {
-            query: false,
-            in_query: false,
+            kind: ItemKind::Message,
             workload: WorkloadId::new(0),
             group: GROUP,
             size_bytes: 1_000,
@@ -269,7 +279,7 @@ mod tests {
     }
 
     fn span(now: Time) -> Span {
-        Span { now, warmup: None, round_trip: Time::from_us(10) }
+        Span { now, from: Time::ZERO, warmup: None, round_trip: Time::from_us(10) }
     }
 
     fn measured(work: &[WorkItem]) -> Result<Measured, NotKnown> {

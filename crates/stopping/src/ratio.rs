@@ -34,7 +34,7 @@ impl Paired {
     /// # Errors
     /// The reason why the ratio cannot be known yet.
     pub fn new(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], span: &Span) -> Result<Paired, NotKnown> {
-        let own = work.map(|w| ordered(figure, group, w, span.now));
+        let own = work.map(|w| ordered(figure, group, w, (span.from, span.now)));
         let [Some(first), Some(other)] = [own[0].first(), own[1].first()] else { return Err(NotKnown::Nothing) };
         let begin = first.start.min(other.start);
         let length = batch_length(&own[0], begin, span).max(batch_length(&own[1], begin, span));
@@ -50,7 +50,7 @@ impl Paired {
             cut = grid.cut(&alone, span)?.max(cut);
         }
         batches.drain(..cut);
-        Ok(Paired { batches, warmup: grid.warmup(cut) })
+        Ok(Paired { batches, warmup: grid.warmup(cut).max(span.from) })
     }
 
     /// End of the warm-up of both runs; 0 if nothing is left out.
@@ -160,6 +160,7 @@ pub fn ratio_at(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], fro
 mod tests {
     use super::*;
     use crate::measure::{Measured, interval};
+    use forebay_experiment::decisions::ItemKind;
     use forebay_types::{Rng, TimeOrNever, WorkloadId};
 
     const GROUP: GroupId = GroupId::new(0);
@@ -177,8 +178,7 @@ mod tests {
                 let taken = Time(((0.2 + load) * (1.0 + 0.2 * rng.unit()) * factor * 50e6) as u64);
                 let start = Time::from_us(10 * i);
                 both[side].push(WorkItem {
-                    query: false,
-                    in_query: false,
+                    kind: ItemKind::Message,
                     workload: WorkloadId::new(0),
                     group: GROUP,
                     size_bytes: 1_000,
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn span() -> Span {
-        Span { now: Time::from_us(10 * MESSAGES), warmup: None, round_trip: Time::from_us(10) }
+        Span { now: Time::from_us(10 * MESSAGES), from: Time::ZERO, warmup: None, round_trip: Time::from_us(10) }
     }
 
     fn paired(runs: &[Vec<WorkItem>; 2], figure: &Figure) -> Paired {

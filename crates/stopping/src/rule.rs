@@ -1,10 +1,11 @@
 //! The rule of the table `[stop]`: when a run ends, and the noise floor below which no accuracy is granted.
 
-use crate::figure::Figure;
+use crate::figure::{Figure, Quantity};
 use crate::interval::Interval;
 use crate::measure::{Measured, NotKnown, Span, interval, value_at};
+use crate::sampling::{Sampling, is_endless};
 use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Decisions, WorkItem};
+use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_types::{GroupId, Time, TimeOrNever};
 use std::time::Duration;
@@ -100,12 +101,16 @@ pub type RunTwin<'a> = dyn FnMut(Time) -> Option<Vec<WorkItem>> + Send + 'a;
 pub struct Rule<'a> {
     stop: &'a Stop,
     groups: Vec<GroupId>,
+    /// Time before which the flows of a warm start begin.
+    from: Time,
     warmup: Option<Time>,
     round_trip: Time,
     /// Factor for the accuracy of one of several runs.
     share: f64,
     /// Times of the decisions that are left, latest first.
     times: Vec<Time>,
+    /// Payload over time, if a figure needs it.
+    sampling: Option<Sampling>,
     run_twin: Box<RunTwin<'a>>,
     /// Changes by request and group, once the twin has run.
     changes: Vec<(usize, GroupId, Change)>,
@@ -122,10 +127,12 @@ impl<'a> Rule<'a> {
         Rule {
             stop,
             groups: used_groups(config),
+            from: config.warm_start().unwrap_or_default(),
             warmup: warmup(config),
             round_trip: round_trip(config),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
+            sampling: sampling(stop, config),
             run_twin,
             changes: Vec::new(),
             twin_ran: false,
@@ -139,9 +146,14 @@ impl<'a> Rule<'a> {
         self.ended
     }
 
-    /// The figures of a run that ended at `now`.
+    /// Intervals with the payload so far, if a figure needs them.
+    pub fn intervals(&self) -> impl Iterator<Item = WorkItem> {
+        self.sampling.iter().flat_map(Sampling::items)
+    }
+
+    /// The figures of a run that ended at `now`. `work` includes the intervals.
     pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
-        let span = Span { now, warmup: self.warmup, round_trip: self.round_trip };
+        let span = Span { now, from: self.from, warmup: self.warmup, round_trip: self.round_trip };
         let mut all = Vec::new();
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
             let of = |group: &GroupId| {
@@ -183,7 +195,7 @@ impl<'a> Rule<'a> {
         for o in outcomes {
             // The same messages in both runs; early ones are left out where enough others remain.
             let from = o.measured.as_ref().map_or(Time::ZERO, Measured::warmup);
-            let from = if from * 2 <= until { from } else { Time::ZERO };
+            let from = if from * 2 <= until { from } else { self.from };
             let value = |work: &[WorkItem]| value_at(&o.figure, o.group, work, from, until);
             if let (Some(own), Some(other)) = (value(work), value(&other)) {
                 self.changes.push((o.request, o.group, Change { until, change: (own - other).abs() }));
@@ -195,13 +207,11 @@ impl<'a> Rule<'a> {
 
 impl Decisions for Rule<'_> {
     fn next(&self) -> TimeOrNever {
-        self.times.last().copied().into()
+        next_time(&self.times, self.sampling.as_ref())
     }
 
-    fn ends(&mut self, now: Time, work: Vec<WorkItem>) -> bool {
-        while self.times.last().is_some_and(|t| *t <= now) {
-            self.times.pop();
-        }
+    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+        let Some(work) = due_work(&mut self.times, self.sampling.as_mut(), now, so_far) else { return false };
         let outcomes = self.outcomes(&work, now);
         let narrow = !outcomes.is_empty() && outcomes.iter().all(|o| self.accurate(o).is_some());
         if !std::mem::replace(&mut self.narrow_before, narrow) || !narrow {
@@ -241,6 +251,35 @@ pub(crate) fn decision(figures: impl Iterator<Item = (Interval, f64, Change)>, n
     ended
 }
 
+/// Samples of the payload, if a figure of `stop` needs them.
+pub fn sampling(stop: &Stop, config: &Experiment) -> Option<Sampling> {
+    let needs = |r: &Request| r.figure.as_ref().map_or(is_endless(config), |f| f.quantity == Quantity::Goodput);
+    stop.known.iter().any(needs).then(|| Sampling::new(round_trip(config)))
+}
+
+/// Time of the next decision or sample. The times of decisions are latest first.
+pub fn next_time(times: &[Time], sampling: Option<&Sampling>) -> TimeOrNever {
+    let (decision, sample) = (times.last().copied(), sampling.map(Sampling::next));
+    decision.map(|d| sample.map_or(d, |s| s.min(d))).into()
+}
+
+/// Takes the sample that is due at `now`. Returns the work so far, with the intervals of the samples, if a decision is due too, and removes its time.
+pub fn due_work(
+    times: &mut Vec<Time>,
+    mut sampling: Option<&mut Sampling>,
+    now: Time,
+    so_far: &SoFar<'_>,
+) -> Option<Vec<WorkItem>> {
+    if let Some(sampling) = &mut sampling {
+        sampling.note(now, so_far);
+    }
+    let before = times.len();
+    while times.last().is_some_and(|t| *t <= now) {
+        times.pop();
+    }
+    (times.len() < before).then(|| (so_far.work)().into_iter().chain(sampling.iter().flat_map(|s| s.items())).collect())
+}
+
 /// Times of the decisions about a run of this duration, latest first.
 pub(crate) fn times(duration: Time, warmup: Time) -> Vec<Time> {
     let mut times: Vec<Time> = (1..=DECISIONS).map(|n| Time((duration.0 as f64 * powi(STEP, n)) as u64)).collect();
@@ -269,9 +308,9 @@ pub(crate) fn used_groups(config: &Experiment) -> Vec<GroupId> {
     config.groups.ids().filter(|g| config.workloads.iter().any(|w| w.uses(*g))).collect()
 }
 
-/// End of the warm-up, if the scenario sets one.
+/// End of the warm-up, if the scenario sets one. That of a warm start only leaves out the flows that begin with it.
 pub(crate) fn warmup(config: &Experiment) -> Option<Time> {
-    Some(config.observe.warmup).filter(|w| *w > Time::ZERO)
+    Some(config.observe.warmup).filter(|w| *w > config.warm_start().unwrap_or_default())
 }
 
 /// Round-trip time between the first host and the last one, of a full segment and its ACK, on the empty network.

@@ -1,9 +1,9 @@
 //! Experiments without a steady state, for which the table `[stop]` is refused, and sizes that have not occurred.
 
 use forebay_experiment::Experiment;
-use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::decisions::{ItemKind, WorkItem};
 use forebay_experiment::topology::host_rate;
-use forebay_experiment::traffic::{End, ResponseSize, Workload, WorkloadKind};
+use forebay_experiment::traffic::{End, ResponseSize, WorkloadKind};
 use forebay_types::{NodeId, SizeDist, WorkloadId};
 
 /// Reason why the figures of an experiment do not settle to constant values, and the remedy; `None` if they may.
@@ -25,7 +25,7 @@ pub fn reason_against(config: &Experiment) -> Option<(String, &'static str)> {
             let text = format!("`{name}` ends by itself, so that its figures are those of all its messages");
             return Some((text, "let `duration` alone end the run, or leave out [stop]"));
         }
-        let load = load(w, config)?;
+        let load = load(&w.kind, config)?;
         (load >= 1.0).then(|| {
             let text = format!(
                 "`{name}` offers {:.0} % of the capacity of its hosts' links: queues and times grow for ever",
@@ -38,8 +38,8 @@ pub fn reason_against(config: &Experiment) -> Option<(String, &'static str)> {
 
 /// Payload that a workload offers, as a fraction of the rates of the links of its senders or of its receivers, whichever is larger. `None` where it
 /// depends on the course of the run.
-fn load(w: &Workload, config: &Experiment) -> Option<f64> {
-    let WorkloadKind::Poisson { from, to, sizes, flows_per_sec, matrix: None, .. } = &w.kind else { return None };
+pub fn load(kind: &WorkloadKind, config: &Experiment) -> Option<f64> {
+    let WorkloadKind::Poisson { from, to, sizes, flows_per_sec, matrix: None, .. } = kind else { return None };
     let capacity =
         |hosts: &[NodeId]| -> f64 { hosts.iter().filter_map(|h| host_rate(&config.network, *h)).map(|r| r.0 as f64).sum() };
     let offered = flows_per_sec * sizes.mean() * 8.0;
@@ -56,7 +56,11 @@ pub fn unseen_size(config: &Experiment, work: &[WorkItem]) -> Option<(String, u6
             _ => return None,
         };
         let (least, largest) = last_interval(sizes)?;
-        let seen = |id: WorkloadId| work.iter().any(|i| !i.query && i.workload == id && i.size_bytes as f64 > least);
+        let seen = |id: WorkloadId| {
+            work.iter().any(|i| {
+                matches!(i.kind, ItemKind::Message | ItemKind::QueryMessage) && i.workload == id && i.size_bytes as f64 > least
+            })
+        };
         (!seen(id)).then(|| (w.class.clone(), largest))
     })
 }

@@ -18,8 +18,11 @@ pub struct KnownFigure {
     pub of: String,
     /// The figure in a sentence.
     pub phrase: String,
-    /// True if values are ratios; otherwise they are seconds.
+    /// True if values are ratios; otherwise they are seconds, or bits per second.
     pub ratio: bool,
+    /// True if values are bits per second.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rate: bool,
     /// Requested half width of the interval, as a fraction of the value.
     pub within: f64,
     /// The estimate; none if there were too few messages for one.

@@ -109,6 +109,7 @@ impl World for Testbed {
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
         let mut cannot = transports(experiment);
         cannot.extend(too_long(experiment));
+        cannot.extend(Unsupported::warm_start(experiment));
         let network = &experiment.network;
         let mut refuse = |key, reason| cannot.push(Unsupported { key, reason });
         if let Some(port) = network.ports.iter().find(|p| p.rate > FASTEST) {

@@ -148,6 +148,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         matrix,
         persistent,
         deadline,
+        warm: None,
     })
 }
 

@@ -42,8 +42,8 @@ impl World for Models {
             let reason = format!("no model has connections that change their path, as those of `{}`; legal: false", group.name);
             return vec![Unsupported { key: "transport.txrehash", reason }];
         }
-        if let Some(capture) = Unsupported::capture(experiment) {
-            return vec![capture];
+        if let Some(refused) = Unsupported::capture(experiment).or_else(|| Unsupported::warm_start(experiment)) {
+            return vec![refused];
         }
         let answers = applicability(experiment);
         if answers.iter().flat_map(Applicability::lines).any(|l| l.predicts.is_some()) {

@@ -15,5 +15,6 @@ pub(crate) mod stop;
 pub(crate) mod sweep;
 pub(crate) mod topology;
 pub(crate) mod transport;
+pub(crate) mod warm_start;
 pub(crate) mod workload;
 pub(crate) mod world;

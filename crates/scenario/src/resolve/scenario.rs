@@ -9,6 +9,7 @@ use crate::resolve::shim;
 use crate::resolve::stop;
 use crate::resolve::topology::{BuiltNetwork, port_names, topology};
 use crate::resolve::transport::{Transports, transports};
+use crate::resolve::warm_start;
 use crate::resolve::workload;
 use crate::schema::cx::{Cx, FileRead};
 use crate::schema::fields::Fields;
@@ -136,6 +137,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
             Some(Some(t))
         }),
     };
+    let warm = warm_start::start(cx, &mut fields);
     fields.refuse_removed(
         "skip",
         "every run simulates its whole duration; the results are the same without `skip`",
@@ -219,7 +221,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
             // The queue of a host counts IP packets (qdisc_pkt_len).
             port.set_queue_defaults(others, if nodes[port.from].host { packet - framing } else { packet });
         }
-        let ((observe, observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
+        let ((observe, mut observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
         let mut echo = Map::new();
         echo.insert("name".into(), name.into());
         echo.insert("seed".into(), seed.into());
@@ -227,6 +229,12 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
         echo.insert("world".into(), world?.name().into());
         if let Some(d) = duration {
             echo.insert("duration".into(), d.to_string().into());
+        }
+        let mut config = Experiment { seed, duration, network, groups, workloads: traffic.into(), observe };
+        if let Some(at) = warm? {
+            echo.insert("start".into(), "warm".into());
+            warm_start::apply(cx, at, &t.label, &mut config)?;
+            observe_echo["warmup"] = quantity::time_text(config.observe.warmup).into();
         }
         echo.insert("topology".into(), topology_echo);
         echo.insert("transport".into(), t.echo.clone());
@@ -237,8 +245,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
         }
         variants.push(Variant {
             label: t.label.clone(),
-            transports: groups.iter().map(|g| g.name.clone()).collect(),
-            config: Experiment { seed, duration, network, groups, workloads: traffic.into(), observe },
+            transports: config.groups.iter().map(|g| g.name.clone()).collect(),
+            config,
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),

@@ -204,7 +204,7 @@ impl Encode for Extra {
 record!(CarriedAck { number, echo, window, tsval, ece, accecn });
 record!(Job { bytes, query, deadline });
 record!(RemoteTimer { tag, job });
-record!(OpenSpec { src, dst, group, app, tag, first, reverse_of });
+record!(OpenSpec { src, dst, group, app, tag, first, reverse_of, window });
 record!(QueryStart { query, start, app, parts, client });
 
 impl Encode for InitialData {
@@ -273,7 +273,10 @@ mod tests {
         for first in [InitialData::Nothing, InitialData::Endless, InitialData::Only(endless), InitialData::First(endless)] {
             let size = if matches!(first, InitialData::Only(_) | InitialData::First(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));
-            comes_back((Time(9), OpenSpec { src, dst, group, app, tag: 5, first, reverse_of: None }), 8 + 4 * 4 + 8 + size + 1);
+            comes_back(
+                (Time(9), OpenSpec { src, dst, group, app, tag: 5, first, reverse_of: None, window: None }),
+                8 + 4 * 4 + 8 + size + 2,
+            );
         }
         comes_back((-1_i64, (0.1_f64, vec![Some(u128::MAX), None])), 8 + 8 + 8 + 17 + 1);
     }

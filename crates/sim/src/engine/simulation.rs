@@ -21,7 +21,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_apps::{App, QueryIds};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::decisions::Decisions;
+use forebay_experiment::decisions::{Decisions, SoFar};
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -180,9 +180,10 @@ impl<'a> Simulation<'a> {
     fn decides_to_end(&mut self) -> bool {
         while self.state.now() >= self.next_decision {
             let now = self.next_decision;
-            let work = self.state.work_so_far();
             let Some(decisions) = &mut self.decisions else { return false };
-            if decisions.ends(now, work) {
+            let state = &self.state;
+            let so_far = SoFar { work: &|| state.work_so_far(), delivered: &|| state.delivered_so_far() };
+            if decisions.ends(now, &so_far) {
                 self.duration = Some(now);
                 return true;
             }

@@ -153,6 +153,7 @@ pub(super) fn schema() -> Value {
         ("runs", json!({"type": "integer", "minimum": 1, "maximum": 10_000})),
         ("world", json!({"enum": forebay_backends::all().list().iter().map(|w| w.name()).collect::<Vec<_>>()})),
         ("duration", reference("time")),
+        ("start", json!({"enum": ["cold", "warm"]})),
     ] {
         let text = all.get("").and_then(|keys| keys.get(key)).map_or("", String::as_str);
         properties.insert(key.into(), described(schema, text));

@@ -92,7 +92,7 @@ impl DrivenRun {
         let group = lock_app(&self.simulation.apps[self.app]).pick_transport(src)?;
         let tag = self.sent;
         let first = InitialData::Only(Job::of(bytes));
-        let spec = OpenSpec { src, dst, group, app: self.app, tag, first, reverse_of: None };
+        let spec = OpenSpec { src, dst, group, app: self.app, tag, first, reverse_of: None, window: None };
         let state = &mut self.simulation.state;
         let start = if self.now >= self.reached {
             state.connect(self.now, spec);

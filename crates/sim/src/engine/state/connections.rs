@@ -76,7 +76,11 @@ impl SimState {
         self.connections.fill(&new, (spec.src, spec.dst), generation, OutgoingMessages::sampled(every), |before| {
             (Sender::new(c, forward, before.and_then(Sender::lend)), Receiver::new(c, back))
         });
-        self.connections.sender_mut(slot).join(spec.group);
+        let sender = self.connections.sender_mut(slot);
+        sender.join(spec.group);
+        if let Some(window) = spec.window {
+            sender.begin_with(window, c.mss);
+        }
         let receiver = self.connections.receiver_mut(slot);
         receiver.set_group(spec.group);
         if self.accept_queues.has(spec.app) {

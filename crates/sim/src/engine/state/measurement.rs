@@ -3,6 +3,7 @@
 use super::SimState;
 use crate::engine::connection::ReceivedRanges;
 use forebay_experiment::Experiment;
+use forebay_experiment::decisions::Delivered;
 use forebay_experiment::deliveries::Deliveries;
 use forebay_types::{GroupId, IndexVec, Time};
 
@@ -51,6 +52,12 @@ impl SimState {
             let received = self.received(conn);
             self.connections.get_mut(conn).before = (received != ReceivedRanges::default()).then(|| Box::new(received));
         }
+    }
+
+    /// Payload that has arrived so far, in one process.
+    pub(in crate::engine) fn delivered_so_far(&self) -> Delivered {
+        let deliveries = &self.measurement.deliveries;
+        deliveries.by_workload(&self.connections.arrived_by_sum(deliveries.zeros(), |_| true))
     }
 
     /// Time of the next point of the table `deliveries`.

@@ -6,7 +6,7 @@ use crate::engine::partition_state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
 use forebay_experiment::cc_state::CcState;
-use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::decisions::{ItemKind, WorkItem};
 use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
@@ -142,8 +142,7 @@ impl SimState {
             for m in self.connections.outgoing(conn).iter() {
                 let Some(size) = m.end().map(|end| end - m.begin).filter(|size| *size > 0) else { continue };
                 let item = WorkItem {
-                    query: false,
-                    in_query: m.query.is_some(),
+                    kind: if m.query.is_some() { ItemKind::QueryMessage } else { ItemKind::Message },
                     workload: WorkloadId::new(s.app.get()),
                     group,
                     size_bytes: size,

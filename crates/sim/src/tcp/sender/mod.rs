@@ -277,6 +277,15 @@ impl Sender {
         }
     }
 
+    /// Begins in congestion avoidance with a window of `bytes`, as a connection whose earlier data is not simulated. Congestion controls with a model of
+    /// the path of their own, such as BBR, replace it by theirs.
+    pub fn begin_with(&mut self, bytes: u64, mss: u32) {
+        // Whole segments, as the kernel counts them.
+        let cwnd = (bytes as f64 / f64::from(mss)).round().max(1.0);
+        self.cc.window = Window { cwnd, ssthresh: Threshold::at(cwnd) };
+        self.stats = MessageStats::new(cwnd);
+    }
+
     /// Transport of the connection.
     #[inline(always)]
     pub fn group(&self) -> GroupId {

@@ -1,0 +1,196 @@
+//! Transients of cold and warm starts: the cuts that the rule MSER makes at the beginning of runs.
+//!
+//! `cargo run --profile fast -p forebay-runner --example warm_start [FILE [FIRST_SEED [SEEDS [FAMILY]]]]` writes a Markdown table with a row for each
+//! family of scenarios, to `out/warm-start.md` unless FILE names another file. A row has, for cold and warm starts, the mean cut of the figure by the
+//! rule of `[stop]` and the cut of the mean number of flows alive over all seeds. The column `early` is the mean number of flows alive in the first
+//! fiftieth of the run, relative to that in the second half of cold runs. The last columns are the figure after the cut with the mean half width of its
+//! interval, and the number of runs with an interval. Each row is written as soon as it is known, and rows that are there are not computed again.
+
+#![expect(clippy::print_stdout, reason = "the rows of the table, as they become known")]
+
+use forebay_experiment::decisions::WorkItem;
+use forebay_runner::{Job, simulate};
+use forebay_scenario::{Resolved, Scenario};
+use forebay_stopping::figure::Figure;
+use forebay_stopping::measure::{Measured, Span, interval};
+use forebay_stopping::{rule, warmup};
+use forebay_types::{GroupId, Time};
+use std::fs;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Two racks of four hosts at 10 Gbps.
+const LEAF_SPINE: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 4\n";
+const MARKING: &str = "host = { rate = \"10Gbps\", delay = \"2us\", queue = { kind = \"dctcp-step\", k = \"65pkt\" }, buffer = \"1000pkt\" }\n\
+                       fabric = { rate = \"20Gbps\", delay = \"2us\", queue = { kind = \"dctcp-step\", k = \"130pkt\" }, buffer = \"1000pkt\" }\n";
+const DROPPING: &str = "host = { rate = \"10Gbps\", delay = \"2us\", buffer = \"400pkt\" }\n\
+                        fabric = { rate = \"20Gbps\", delay = \"2us\", buffer = \"400pkt\" }\n";
+const ONE_LINK: &str = "[topology]\nkind = \"many-to-one\"\nsenders = 8\naccess = { rate = \"10Gbps\", delay = \"2us\" }\n\
+                        bottleneck = { rate = \"10Gbps\", delay = \"2us\", queue = { kind = \"dctcp-step\", k = \"65pkt\" }, buffer = \"1000pkt\" }\n";
+const DCTCP: &str = "[transport]\ncc = \"dctcp\"\n";
+const NEWRENO: &str = "[transport]\ncc = \"newreno\"\nrto-min = \"1ms\"\n";
+const CUBIC: &str = "[transport]\ncc = \"cubic\"\nrto-min = \"1ms\"\n";
+
+/// Number of points in time at which flows alive are counted.
+const POINTS: usize = 500;
+
+/// A family: its name, the duration, and the scenario.
+struct Family {
+    name: &'static str,
+    text: String,
+}
+
+fn family(name: &'static str, duration: &str, parts: &[&str]) -> Family {
+    Family { name, text: format!("duration = \"{duration}\"\n{}", parts.concat()) }
+}
+
+fn poisson(load: &str, sizes: &str, more: &str) -> String {
+    format!("[[workload]]\nkind = \"poisson\"\nclass = \"web\"\nload = {load}\nsizes = {sizes}\n{more}")
+}
+
+fn families() -> Vec<Family> {
+    let (web, heavy) = ("{ cdf = \"websearch\" }", "{ log-uniform = [\"1KB\", \"100MB\"] }");
+    let one = "from = \"senders\"\nto = \"receiver\"\n";
+    vec![
+        family("websearch, dctcp, load 0.5", "1s", &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.5", web, "")]),
+        family("websearch, dctcp, load 0.7", "1s", &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.7", web, "")]),
+        family("websearch, newreno, load 0.3", "1s", &[LEAF_SPINE, DROPPING, NEWRENO, &poisson("0.3", web, "")]),
+        family("websearch, cubic, load 0.4", "1s", &[LEAF_SPINE, DROPPING, CUBIC, &poisson("0.4", web, "")]),
+        family("100 MB, dctcp, load 0.4", "1s", &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.4", heavy, "")]),
+        family("websearch, dctcp, load 0.3", "1s", &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.3", web, "")]),
+        family(
+            "20 MB, all of one size",
+            "1s",
+            &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.5", "{ uniform = [\"20MB\", \"20MB\"] }", "")],
+        ),
+        family("websearch, other rack", "1s", &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.5", web, "racks = \"other\"\n")]),
+        family("websearch, persistent", "1s", &[LEAF_SPINE, MARKING, DCTCP, &poisson("0.5", web, "persistent = true\n")]),
+        family("many to one, websearch", "2s", &[ONE_LINK, DCTCP, &poisson("0.07", web, one)]),
+    ]
+}
+
+/// The family with this start.
+fn resolved(family: &Family, start: &str) -> Resolved {
+    let text = format!("start = \"{start}\"\n{}", family.text);
+    let scenario = Scenario::from_text(forebay_backends::all(), &text, family.name, "".as_ref(), &[], None);
+    match scenario.and_then(|s| s.resolve()) {
+        Ok(resolved) => resolved,
+        Err(e) => panic!("{}: {e:?}", family.name),
+    }
+}
+
+/// Results of all runs with one start.
+#[derive(Default)]
+struct Runs {
+    /// Mean cut of the figure, s.
+    cut: f64,
+    /// Mean number of flows alive at each point.
+    alive: Vec<f64>,
+    /// Number of runs with an interval, sum of the figure after the cut, and of the half widths of the intervals.
+    known: f64,
+    value: f64,
+    half: f64,
+}
+
+impl Runs {
+    fn new(family: &Family, start: &str, (first, seeds): (u64, u64)) -> Runs {
+        let resolved = resolved(family, start);
+        let config = &resolved.variants[0].config;
+        let Ok(figure) = Figure::parse("mean of slowdown", &[]) else { return Runs::default() };
+        let end = config.duration.unwrap_or_default();
+        let span =
+            Span { now: end, from: config.warm_start().unwrap_or_default(), warmup: None, round_trip: rule::round_trip(config) };
+        let mut all = Runs { alive: vec![0.0; POINTS], ..Runs::default() };
+        let each = 1.0 / seeds as f64;
+        for seed in first..first + seeds {
+            let work = run(&resolved, seed);
+            let measured = Measured::new(&figure, GroupId::new(0), &work, &span);
+            // A figure that never settles is cut as a whole.
+            all.cut += measured.as_ref().map_or(end, Measured::warmup).as_secs_f64() * each;
+            if let Some(i) = measured.ok().and_then(|m| interval(&figure, &[&m]).ok()) {
+                all.known += 1.0;
+                all.value += i.value;
+                all.half += i.half_width();
+            }
+            for (point, mean) in all.alive.iter_mut().enumerate() {
+                let time = end / POINTS as u64 * point as u64 + Time(end.0 / POINTS as u64 / 2);
+                *mean += work.iter().filter(|i| i.start <= time && !i.end.is_due(time)).count() as f64 * each;
+            }
+        }
+        all
+    }
+
+    /// Cut of the number of flows alive, as a part of the duration.
+    fn cut_of_alive(&self) -> f64 {
+        warmup::cut(&self.alive) as f64 / POINTS as f64
+    }
+
+    fn mean_alive(&self, points: std::ops::Range<usize>) -> f64 {
+        let count = points.len() as f64;
+        self.alive[points].iter().sum::<f64>() / count
+    }
+}
+
+fn run(resolved: &Resolved, seed: u64) -> Vec<WorkItem> {
+    let mut config = resolved.variants[0].config.clone();
+    config.set_seed(seed);
+    match simulate(resolved.world, "variant", 0, &config, &Job::new(0, 0, seed), None, &|| ControlFlow::Continue(())) {
+        Ok(s) => WorkItem::of_report(&s.report.flows, &s.report.queries),
+        Err(e) => panic!("{e}"),
+    }
+}
+
+/// Head of the table.
+const HEAD: &str = "| family | seeds | duration | cut of the figure, cold | warm | cut of flows alive, cold | warm | flows alive | early, cold | warm | mean \
+                    slowdown, cold | warm |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+
+fn results(family: &Family, seeds: (u64, u64)) -> String {
+    let [cold, warm] = ["cold", "warm"].map(|start| Runs::new(family, start, seeds));
+    let duration = resolved(family, "cold").variants[0].config.duration.unwrap_or_default().as_secs_f64();
+    let steady = cold.mean_alive(POINTS / 2..POINTS);
+    let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+    let early = |runs: &Runs| runs.mean_alive(0..POINTS / 50) / steady;
+    let figure = |runs: &Runs| format!("{:.2} ± {:.2} ({})", runs.value / runs.known, runs.half / runs.known, runs.known);
+    format!(
+        " {} | {} | {} | {} | {} | {steady:.1} | {:.2} | {:.2} | {} | {} |",
+        ms(duration),
+        ms(cold.cut),
+        ms(warm.cut),
+        ms(cold.cut_of_alive() * duration),
+        ms(warm.cut_of_alive() * duration),
+        early(&cold),
+        early(&warm),
+        figure(&cold),
+        figure(&warm)
+    )
+}
+
+/// Adds text to a file, which is created if it does not exist.
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn main() -> std::io::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let path = PathBuf::from(args.first().map_or("out/warm-start.md", String::as_str));
+    let number = |i: usize, default: u64| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
+    let seeds = (number(1, 1), number(2, 10).max(1));
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    if written.is_empty() {
+        append(&path, HEAD)?;
+    }
+    for family in families().iter().filter(|f| args.get(3).is_none_or(|part| f.name.contains(part.as_str()))) {
+        let name = format!("| {} | {} to {} |", family.name, seeds.0, seeds.0 + seeds.1 - 1);
+        if written.lines().any(|line| line.starts_with(&name)) {
+            continue;
+        }
+        let row = format!("{name}{}\n", results(family, seeds));
+        append(&path, &row)?;
+        print!("{row}");
+    }
+    Ok(())
+}
