@@ -32,8 +32,9 @@ pub fn text(all: &[Status], totals: Option<&Totals>) -> String {
         v.sort_unstable();
         v
     };
-    let quantiles = |f: fn(&crate::inet_diag::Info) -> u32, unit: f64| {
-        let of = |s: &Status, q: f64| (format!("{},quantile=\"{q}\"", label(s)), f64::from(quantile(&sorted(s, f), q)) * unit);
+    // Divided and not multiplied by a fraction, so that 465 µs is 0.000465.
+    let quantiles = |f: fn(&crate::inet_diag::Info) -> u32, units: f64| {
+        let of = |s: &Status, q: f64| (format!("{},quantile=\"{q}\"", label(s)), f64::from(quantile(&sorted(s, f), q)) / units);
         all.iter().flat_map(|s| [0.5, 0.9, 0.99].map(|q| of(s, q))).collect::<Vec<_>>()
     };
     metric("forebay_sockets", "gauge", "Connections that use the attachment.", each(&|s| s.sockets.len() as f64));
@@ -42,7 +43,7 @@ pub fn text(all: &[Status], totals: Option<&Totals>) -> String {
         "forebay_rtt_seconds",
         "gauge",
         "Smoothed round-trip times of the connections, as quantiles.",
-        quantiles(|i| i.rtt_us, 1e-6),
+        quantiles(|i| i.rtt_us, 1e6),
     );
     if let Some(totals) = totals {
         for (name, help, of) in TOTALS {
@@ -140,6 +141,9 @@ const CLIENTS: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Age up to which an answer is given again.
 const FRESH: Duration = Duration::from_millis(500);
+/// Age up to which an answer is kept without a request. Counts begin before the first request, and include connections that are shorter than the time
+/// between two requests.
+const KEPT: Duration = Duration::from_secs(1);
 
 /// A connection.
 struct Client {
@@ -173,8 +177,8 @@ impl Port {
     fn run(self, mut text: impl FnMut() -> Result<String, Error>) {
         let mut clients: Vec<Client> = Vec::new();
         let mut page: Option<(Instant, Arc<[u8]>)> = None;
-        let mut current = || match &page {
-            Some((made, page)) if made.elapsed() < FRESH => Arc::clone(page),
+        let mut current = |age: Duration| match &page {
+            Some((made, page)) if made.elapsed() < age => Arc::clone(page),
             _ => {
                 let made: Arc<[u8]> = response(text()).into();
                 page = Some((Instant::now(), Arc::clone(&made)));
@@ -182,6 +186,7 @@ impl Port {
             }
         };
         loop {
+            current(KEPT);
             let events = |c: &Client| match &c.answer {
                 Some((answer, sent)) if *sent < answer.len() => PollFlags::POLLOUT,
                 _ => PollFlags::POLLIN,
@@ -191,7 +196,7 @@ impl Port {
             // An interrupted wait is one that ended early.
             let _ = poll(&mut all, PATIENCE.as_millis() as u16);
             // Existing connections first, so that a request is answered before its connection is replaced.
-            clients.retain_mut(|c| c.since.elapsed() < PATIENCE && c.step(&mut current));
+            clients.retain_mut(|c| c.since.elapsed() < PATIENCE && c.step(&mut || current(FRESH)));
             for _ in 0..CLIENTS / 4 {
                 match self.0.accept() {
                     Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
@@ -300,6 +305,27 @@ mod tests {
             let got = socket.read(&mut [0]).or_else(|e| if e.kind() == io::ErrorKind::ConnectionReset { Ok(0) } else { Err(e) });
             assert_eq!(got.expect("closed in time"), 0);
         }
+    }
+
+    #[test]
+    fn counts_grow_without_requests() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (observed, observations) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let mut calls = 0;
+            Port(listener).run(move || {
+                calls += 1;
+                observed.send(calls).unwrap();
+                Ok(format!("forebay_sockets {calls}\n"))
+            })
+        });
+        let next = || observations.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!((next(), next()), (1, 2));
+        let got = ask(address);
+        let calls: u32 = got.trim_end().rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(calls >= 2, "{got}");
     }
 
     #[test]
