@@ -20,6 +20,7 @@ mod query_rows;
 mod requests;
 mod udp;
 mod warm_start;
+mod window;
 
 pub use app::App;
 pub use arrivals::flows;
@@ -27,3 +28,4 @@ pub use host::{Host, Wake};
 pub use message::{InitialData, Job, Notice, OpenSpec, QueryStart, RemoteTimer};
 pub use query_ids::QueryIds;
 pub use query_rows::query_rows;
+pub use window::window_length;

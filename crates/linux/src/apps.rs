@@ -5,6 +5,7 @@ use crate::capture::Ends;
 use crate::connection::Connection;
 use crate::failures::{Failures, Rerouted, route};
 use crate::link::Frames;
+use crate::names::{Names, Order};
 use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
 use crate::routes::Routes;
@@ -59,6 +60,7 @@ pub(crate) struct Hosts<'a> {
     /// Connections now, and the most there were.
     live: u64,
     peak: u64,
+    names: Names,
 }
 
 impl<'a> Hosts<'a> {
@@ -82,6 +84,7 @@ impl<'a> Hosts<'a> {
             done: 0,
             live: 0,
             peak: 0,
+            names: Names::new(forebay_apps::window_length(experiment, None)),
         }
     }
 
@@ -112,8 +115,11 @@ impl<'a> Hosts<'a> {
     /// The guest has forgotten a connection.
     pub(crate) fn close(&mut self, slot: ConnSlot) {
         let c = &mut self.connections[slot];
-        self.live -= u64::from(!c.closed);
-        c.closed = true;
+        if !c.closed {
+            self.live -= 1;
+            c.closed = true;
+            self.names.close(self.now, c.spec.src, slot);
+        }
     }
 
     /// Time of the next timer.
@@ -128,8 +134,10 @@ impl<'a> Hosts<'a> {
         Some((time, due))
     }
 
+    /// Sets a timer. A kernel's clock counts nanoseconds (`ktime_t`).
     fn at(&mut self, time: Time, due: Due) {
         self.set += 1;
+        let time = time.0.checked_next_multiple_of(Time::from_ns(1).0).map_or(time, Time);
         self.timers.push(Reverse((time, self.set, due)));
     }
 
@@ -138,7 +146,12 @@ impl<'a> Hosts<'a> {
         self.experiment.groups[self.connections[slot].spec.group].tcp.mss
     }
 
-    fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
+    /// Creates a connection; with `order` one that an application has requested.
+    fn allot(&mut self, spec: OpenSpec, order: Option<Order>) -> ConnSlot {
+        match order {
+            Some(order) => self.names.request(self.now, order),
+            None => self.names.create(self.now),
+        }
         let slot = self.connections.next_id();
         let routes = self.routes(self.path_number(slot, &spec), &spec);
         let tcp = &self.experiment.groups[spec.group].tcp;
@@ -227,7 +240,7 @@ impl<'a> Hosts<'a> {
             reverse_of: opener.unwrap_or(0),
             pad: 0,
         };
-        c.routes.fill(&mut open, u64::from(slot.get()));
+        c.routes.fill(&mut open, self.names.name(time, slot));
         self.frames.put(open);
         let (spec, first) = (c.spec, c.routes.hash);
         if self.experiment.groups[spec.group].tcp.txrehash && !datagrams {
@@ -251,21 +264,23 @@ impl<'a> Hosts<'a> {
 
 impl Host for Hosts<'_> {
     fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
-        let slot = self.allot(spec);
+        let slot = self.allot(spec, None);
         self.at(time, Due::Open(slot));
         slot
     }
 
+    /// As in the simulator.
     fn earliest_open(&self) -> Time {
-        self.now
+        self.names.window_end(self.now)
     }
 
     fn open_later(&mut self, time: Time, spec: OpenSpec) {
-        self.open(time, spec);
+        let slot = self.allot(spec, Some((time, spec.src, spec.app, spec.tag)));
+        self.at(time, Due::Open(slot));
     }
 
     fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
-        let slot = self.allot(spec);
+        let slot = self.allot(spec, None);
         self.connections[slot].datagram = Some(datagram);
         self.at(Time::ZERO, Due::Open(slot));
         slot

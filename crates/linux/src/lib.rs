@@ -18,6 +18,7 @@ pub mod link;
 mod link_changes;
 mod loss;
 mod message;
+mod names;
 pub mod plan;
 mod ports;
 pub mod protocol;

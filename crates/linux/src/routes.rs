@@ -28,8 +28,8 @@ impl Routes {
         Routes { hash, hash_back, forth: fib.path(network, src, dst, hash.into()), back }
     }
 
-    /// Writes them into the guest's record, with what names both directions of connection `number` in draws among packets of the same instant.
-    pub(crate) fn fill(&self, open: &mut Open, number: u64) {
+    /// Writes them into the guest's record, with the name of the connection in draws ([`Names`](crate::names::Names)).
+    pub(crate) fn fill(&self, open: &mut Open, name: u64) {
         for (list, length, ports) in
             [(&mut open.forth, &mut open.forth_len, &self.forth), (&mut open.back, &mut open.back_len, &self.back)]
         {
@@ -37,8 +37,7 @@ impl Routes {
             list.iter_mut().zip(ports).for_each(|(slot, port)| *slot = port.get());
         }
         (open.rss_forth, open.rss_back) = (self.hash.into(), self.hash_back.into());
-        // As the simulator names a connection of the first generation in its slot.
-        (open.ties_forth, open.ties_back) = (number << 7, number << 7 | 1);
+        (open.ties_forth, open.ties_back) = (name, name | 1);
     }
 
     /// Transfer time of `size` bytes in an empty network.

@@ -67,6 +67,10 @@ impl Wire for ShimNic<'_> {
         self.nic.unread_segments(conn)
     }
 
+    fn unread_room(&self, conn: ConnSlot) -> u16 {
+        self.nic.unread_room(conn)
+    }
+
     fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
         self.nic.defer_read(conn, more);
     }

@@ -137,10 +137,15 @@ impl Host {
         arrival.round_up(NS) + self.interrupt_delay
     }
 
-    /// Time at which the host handles an event of its interface at `time`: in whole nanoseconds, if its card has interrupts.
+    /// Time at which the host handles an event of its interface, or a timer of an application, at `time`: in whole nanoseconds (`ktime_t`), if its card
+    /// has interrupts.
     #[inline(always)]
     pub(super) fn event_time(&self, time: Time) -> Time {
-        if self.interrupt_delay > Time::ZERO { time.round_up(NS) } else { time }
+        match self.interrupt_delay {
+            Time::ZERO => time,
+            // The last times stand for never.
+            _ => time.0.checked_next_multiple_of(NS.0).map_or(time, Time),
+        }
     }
 
     /// Hash of the flow of `p` by the card (RSS): that of its path, unless each packet has a path of its own or brings the fields of CONGA.

@@ -189,6 +189,10 @@ impl Wire for Nic<'_> {
         self.partition.woken.unread_segments(conn)
     }
 
+    fn unread_room(&self, conn: ConnSlot) -> u16 {
+        self.partition.woken.unread_room(conn)
+    }
+
     fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
         self.partition.woken.defer_read(conn, more);
     }

@@ -22,7 +22,6 @@ use forebay_apps::{App, QueryIds};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::decisions::{Decisions, SoFar};
-use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
@@ -40,10 +39,6 @@ const FIRST_REPORT: u64 = ACTIVATIONS_PER_REPORT / 10;
 
 /// Transmissions per window from which on several cores are faster than one.
 const BUSY_HOPS: u64 = 200;
-
-/// Maximum average number of messages or datagrams of one workload that begin in a window, which bounds its memory and time. Our choice: more than
-/// the shortest link delay allows in realistic scenarios.
-const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// A simulation ready to run.
 pub(crate) struct Simulation<'a> {
@@ -534,19 +529,8 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Length of a window: at most the shortest time in which one node can affect another. That is the smallest link delay (where a link has none, the
-/// time to send the smallest packet), or a shorter request latency. Shorter where more than [`ARRIVALS_PER_WINDOW`] would begin in that time.
+/// Length of a window.
 fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
-    let shim = |c: &TcpConfig| c.shims.endpoint.as_ref().map_or(u32::MAX, |s| s.smallest_packet(c));
-    let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
-    let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());
-    let smallest = segments.chain(datagrams).min().unwrap_or(40);
-    let link = |p: &PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)) } else { p.delay };
-    let changed = config.network.faults.changes.iter().filter_map(|c| c.delay);
-    let links = config.network.ports.iter().map(link).chain(changed).min();
-    let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency()).min();
-    let gap = config.workloads.iter().filter_map(|w| w.kind.arrival_gap()).fold(f64::INFINITY, f64::min);
-    let arrivals = Time((gap * ARRIVALS_PER_WINDOW) as u64);
-    // Keys of gathered packets hold 40 bits of time inside a window.
-    links.into_iter().chain(requests).chain([arrivals]).min().unwrap_or(Time(1)).clamp(Time(1), Time(1 << 39))
+    let shims = tcp.iter().filter_map(|c| c.shims.endpoint.as_ref().map(|s| s.smallest_packet(c)));
+    forebay_apps::window_length(config, shims.min())
 }

@@ -62,6 +62,11 @@ impl WokenProcesses {
         self.find(conn).map_or(0, |unread| unread.segments)
     }
 
+    /// Bytes behind the data of that buffer; 0 without data.
+    pub(super) fn unread_room(&self, conn: ConnSlot) -> u16 {
+        self.find(conn).map_or(0, |unread| unread.room)
+    }
+
     fn find(&self, conn: ConnSlot) -> Option<&Unread> {
         self.calls.iter().find_map(|call| match call {
             Call::Read(c, unread) if *c == conn => Some(unread),

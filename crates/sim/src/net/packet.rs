@@ -365,6 +365,8 @@ pub struct Unread {
     pub is_one: bool,
     /// Memory of the data.
     pub memory: u32,
+    /// Bytes behind the data of the last buffer, which a short segment may fill (`skb_tailroom`); 0 if that buffer has several segments.
+    pub room: u16,
 }
 
 /// Segments in one buffer of received data: the first, and those in its fragments (MAX_SKB_FRAGS).
@@ -374,12 +376,14 @@ pub const MAX_SEGMENTS: u32 = 18;
 pub const SAVED: u32 = 256;
 
 impl Unread {
-    /// Adds data that follows. Its buffer is coalesced with the last one if both fit into one (tcp_queue_rcv).
+    /// Adds data that follows. Its buffer is coalesced with the last one if both fit into one (tcp_queue_rcv). Data without a segment of its own has been
+    /// copied into the last buffer.
     pub fn add(&mut self, more: &Unread) {
         self.pushed = self.pushed.max(more.pushed);
-        let joins = self.segments + more.segments <= MAX_SEGMENTS;
+        let (joins, copied) = (self.segments + more.segments <= MAX_SEGMENTS, more.segments == 0);
         // A fixed window has no memory.
-        self.memory = self.memory.saturating_add(more.memory).saturating_sub(if joins { SAVED } else { 0 });
+        self.memory = self.memory.saturating_add(more.memory).saturating_sub(if joins && !copied { SAVED } else { 0 });
+        self.room = if joins && !copied { 0 } else { more.room };
         if joins && self.is_one {
             self.first = more.first;
         }
@@ -421,6 +425,11 @@ pub trait Wire {
 
     /// Segments in the last buffer of the data that is [`Wire::unread`]; 0 without data.
     fn unread_segments(&self, _conn: ConnSlot) -> u32 {
+        0
+    }
+
+    /// Bytes behind the data of that buffer, if it has one segment.
+    fn unread_room(&self, _conn: ConnSlot) -> u16 {
         0
     }
 
@@ -474,6 +483,21 @@ mod tests {
         }
         assert!(rank_of(100_000) < rank_of(100_600));
         assert_eq!(rank_of(u64::MAX), (1 << RANK_BITS) - 1);
+    }
+
+    /// skb_try_coalesce: a short segment is copied behind a single one and adds no memory, any other is a fragment of the same buffer, behind which
+    /// nothing is copied.
+    #[test]
+    fn unread_segments_share_buffers() {
+        let full = Unread { first: 1_448, segments: 1, pushed: 0, is_one: true, memory: 2_304, room: 164 };
+        let mut unread = full;
+        unread.add(&Unread { first: 1_548, segments: 0, pushed: 1_548, is_one: true, memory: 0, room: 64 });
+        assert_eq!(unread, Unread { first: 1_548, pushed: 1_548, room: 64, ..full });
+        unread.add(&Unread { first: 2_996, ..full });
+        assert_eq!(unread, Unread { first: 2_996, pushed: 1_548, segments: 2, memory: 2 * 2_304 - SAVED, room: 0, ..full });
+        unread.segments = MAX_SEGMENTS;
+        unread.add(&Unread { first: 4_444, ..full });
+        assert_eq!((unread.first, unread.segments, unread.is_one, unread.room), (2_996, 1, false, 164));
     }
 
     #[test]

@@ -324,7 +324,8 @@ mod tests {
 
     /// Drawn scenarios of Linux servers: identical to the last packet. Bursts wait for the ACK of the oldest buffer, by the nanosecond
     /// (tcp_tso_should_defer), jumbo frames wait out of order, each with its own memory (tcp_data_queue_ofo), and windows without a scale are whole
-    /// segments (__tcp_select_window). Withheld ACKs report an older SACK block that has grown (tcp_sack_new_ofo_skb).
+    /// segments (__tcp_select_window). Withheld ACKs report an older SACK block that has grown (tcp_sack_new_ofo_skb). A marked FIN without data changes
+    /// no ECN state (tcp_data_queue). Connections take the slots of closed ones.
     #[test]
     fn drawn_scenarios_are_identical() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
@@ -332,10 +333,33 @@ mod tests {
             return;
         }
         let drawn = random::cases(1, 100);
-        for number in [9, 16, 17, 37, 39, 71, 84, 93] {
+        for number in [9, 16, 17, 37, 39, 45, 69, 71, 84, 93] {
             let case = &drawn[number];
             let row = measure::both(case, None, &mut io::sink()).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{}:\n{}", case.name, case.text);
+        }
+    }
+
+    /// Flows without RACK, which count SACKed segments (tcp_update_scoreboard), are identical to the last packet: losses in bursts and single ones.
+    #[test]
+    fn losses_by_count_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        for (senders, queue, cc) in [
+            (2, "buffer = \"30pkt\"", "cubic"),
+            (3, "buffer = \"64pkt\"", "newreno"),
+            (1, "buffer = \"100pkt\", queue = { kind = \"lossy\", p = 0.01 }", "cubic"),
+        ] {
+            let text = format!(
+                "duration = \"40ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = {senders}\naccess = {{ rate = \"10Gbps\", delay = \"5us\" }}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", {queue} }}\n[transport]\nstack = \"linux\"\nrecovery = \"sack\"\n\
+                 cc = \"{cc}\"\n[[workload]]\nkind = \"long\"\nstagger = \"100us\"\n"
+            );
+            let row = measure::both(&Case::of("counted".into(), text.clone()), None, &mut io::sink()).unwrap();
+            assert!(row.figures[0].retransmitted > 0, "{text}");
+            assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
         }
     }
 

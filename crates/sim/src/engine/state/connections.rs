@@ -28,6 +28,7 @@ impl SimState {
     /// Prepares a connection that opens at `time`. Between windows only.
     pub(crate) fn connect(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
         let slot = self.prepare(spec);
+        let time = self.hosts[spec.src].event_time(time);
         self.changed = true;
         if self.remote.is_local(spec.src) {
             self.hosts.set_timer(&mut self.partition, (spec.src, spec.src), time, TimerKind::Open { conn: slot });

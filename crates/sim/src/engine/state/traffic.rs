@@ -45,6 +45,7 @@ impl Host for SimState {
     #[inline]
     fn wake(&mut self, wake: Wake) {
         let Wake { app, tag, origin, host, time } = wake;
+        let time = self.hosts[host].event_time(time);
         self.hosts.set_timer(&mut self.partition, (origin, host), time, host::TimerKind::App { app, tag });
     }
 

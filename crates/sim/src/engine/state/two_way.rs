@@ -93,6 +93,10 @@ impl<W: Wire> Wire for Holding<'_, W> {
         self.nic.unread(conn)
     }
 
+    fn unread_room(&self, conn: ConnSlot) -> u16 {
+        self.nic.unread_room(conn)
+    }
+
     fn defer_read(&mut self, conn: ConnSlot, more: Unread) {
         self.nic.defer_read(conn, more);
     }

@@ -152,8 +152,13 @@ impl Scoreboard {
             self.count_segs(seg.flags, false);
             if !seg.is(SACKED) {
                 newly(self.base, &seg);
-            } else if self.base >= self.search.marked_below && !self.is_sacked(1) {
-                self.search.above.0 -= 1;
+            } else {
+                if self.base >= self.search.marked_below && !self.is_sacked(1) {
+                    self.search.above.0 -= 1;
+                }
+                if self.base < self.search.head.0 {
+                    self.search.head.1 -= 1;
+                }
             }
             self.segs.pop_front();
             self.base += 1;
@@ -236,6 +241,9 @@ impl Scoreboard {
                 let joined = number > self.search.marked_below && index > 0 && self.is_sacked(index - 1);
                 self.search.above.0 = self.search.above.0 + 1 - u32::from(joined) - u32::from(self.is_sacked(index + 1));
                 self.search.above.1 += u64::from(seg.len);
+            }
+            if number < self.search.head.0 {
+                self.search.head.1 += 1;
             }
             bytes += u64::from(seg.len);
             index += 1;
@@ -411,6 +419,7 @@ impl Scoreboard {
         self.search.marked_below = self.base;
         let runs = (0..self.segs.len()).filter(|&i| self.is_sacked(i) && !self.is_sacked(i + 1)).count();
         self.search.above = (runs as u32, self.sacked);
+        self.search.head = (self.base, 0);
         self.find_order();
     }
 }

@@ -1,5 +1,6 @@
 //! ACK processing of Linux with SACK, in the order of the kernel (tcp_ack, tcp_fastretrans_alert, tcp_cong_control).
 
+use super::update_scoreboard::Evidence;
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::common::clock::whole_ticks;
@@ -10,6 +11,7 @@ use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::sack::SackInfo;
 use crate::tcp::sender::{CaState, Sender, Timer};
+use forebay_experiment::transport::Recovery;
 use forebay_types::Time;
 
 /// Results of the search for losses after one ACK.
@@ -20,6 +22,8 @@ struct Losses {
     retransmissions: bool,
     /// The reordering timer runs for segments that may still arrive.
     waits: bool,
+    /// Without RACK: enough segments are SACKed for a recovery.
+    counted: bool,
 }
 
 impl Sender {
@@ -92,7 +96,9 @@ impl Sender {
             self.pkts_acked(ack);
         }
         let in_network = self.pipe();
-        let losses = self.find_losses_linux(c, ack);
+        let duplicate = ack.acked == 0 && !widens;
+        let evidence = Evidence { dubious, duplicate, sacked: info.sacked, undone: partial && undone };
+        let losses = self.find_losses_linux(c, ack, evidence);
         restarts &= !losses.waits;
         self.report_lost(ack, marked);
         let progress = ack.acked > 0 && self.pipe() == in_network;
@@ -132,13 +138,20 @@ impl Sender {
         spurious
     }
 
-    /// Marks lost segments (tcp_identify_packet_loss).
-    fn find_losses_linux(&mut self, c: &TcpConfig, ack: &Ack) -> Losses {
+    /// Marks lost segments (tcp_identify_packet_loss; tcp_update_scoreboard without RACK).
+    fn find_losses_linux(&mut self, c: &TcpConfig, ack: &Ack, evidence: Evidence) -> Losses {
         let before = self.loss.sack.as_ref().map_or(0, |s| s.board.retx_segs);
         let holds = self.loss.ca_state() == CaState::Recovery && self.loss.holds_back();
+        if c.recovery == Recovery::Sack {
+            let counted = !holds && self.update_scoreboard_by_count(c, ack, evidence);
+            let found = !holds && self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+            self.report_losses(ack.now);
+            return Losses { found, retransmissions: false, waits: false, counted };
+        }
         let (found, wait) = if holds { (false, None) } else { self.find_losses(c, ack.now) };
         let fewer = self.loss.sack.as_ref().is_some_and(|s| s.board.retx_segs < before);
-        Losses { found, retransmissions: self.loss.ca_state() == CaState::Loss && fewer, waits: wait.is_some() }
+        let retransmissions = self.loss.ca_state() == CaState::Loss && fewer;
+        Losses { found, retransmissions, waits: wait.is_some(), counted: false }
     }
 
     /// Changes the state after losses, marks and progress (tcp_fastretrans_alert, E and F; tcp_try_to_open).
@@ -153,7 +166,8 @@ impl Sender {
         let plain = self.loss.sack.as_ref().is_none_or(|s| s.board.is_plain() && !s.board.repeats());
         // tcp_time_to_recover: any loss is enough. A recovery that ends here may have repaired a segment that has not arrived yet.
         let evident = self.loss.sack.as_ref().is_some_and(|s| s.board.lost > 0);
-        if (losses.found || evident) && self.loss.ca_state() < CaState::Recovery || losses.found && losses.retransmissions {
+        let starts = losses.found || evident || losses.counted;
+        if starts && self.loss.ca_state() < CaState::Recovery || losses.found && losses.retransmissions {
             self.enter_recovery(c, ack.now, ack.ece, out);
         } else if self.loss.ca_state() < CaState::Cwr {
             if dubious {

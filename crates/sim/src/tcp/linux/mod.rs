@@ -7,4 +7,5 @@ pub(in crate::tcp) mod reno_sack;
 pub(in crate::tcp) mod timer;
 pub(in crate::tcp) mod tso;
 pub(in crate::tcp) mod tsq;
+mod update_scoreboard;
 pub(in crate::tcp) mod write_xmit;

@@ -9,7 +9,7 @@
 //! Each has the same effects as the slow path. `tcp/fast_path.rs` has their gain.
 
 use super::Receiver;
-use super::truesize::Segments;
+use super::truesize::{Segments, tailroom};
 use crate::net::packet::{Codepoint, Packet, Unread, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
@@ -131,9 +131,10 @@ impl Receiver {
             self.delay_ack(c, now, effects.used, out);
         }
         if out.unread(self.template.conn).is_some() {
+            let room = tailroom(c, p.len.into()) as u16;
             return out.defer_read(
                 self.template.conn,
-                Unread { first: rcv_nxt, segments: 1, pushed: 0, is_one: true, memory: effects.used },
+                Unread { first: rcv_nxt, segments: 1, pushed: 0, is_one: true, memory: effects.used, room },
             );
         }
         self.on_read(c, now, rcv_nxt, false, 0, out);

@@ -33,8 +33,10 @@ impl Receiver {
         //# current window.
         // RFC 3168 section 6.1.5: the ECN field of a segment without new data does not count (tcp_data_queue). ns-2 counts it (TcpSink::ack).
         let counts = self.stream.is_new(p, offset) || c.ssthresh_from == SsthreshFrom::Window;
-        let ce = if counts { p.ecn() == Codepoint::Ce } else { self.ecn.unchanged() };
         let accurate = self.ecn.is_accurate();
+        // tcp_data_queue calls tcp_event_data_recv, which looks at the ECN field, only for data: not for a FIN alone that is next in order.
+        let bare_fin = c.is_linux() && !accurate && p.len == 0 && offset == self.stream.rcv_nxt() as i64;
+        let ce = if counts && !bare_fin { p.ecn() == Codepoint::Ce } else { self.ecn.unchanged() };
         let ends_run = if accurate { self.count_marks(p, ce, segments.count) } else { self.ecn.on_segment(p, ce) };
         if ends_run && !accurate && self.window.unacked_segments() > 0 {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2

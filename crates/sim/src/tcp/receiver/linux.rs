@@ -7,7 +7,7 @@ use super::delack::{Delay, DelayedAck};
 use super::rcv_buffers::AfterHole;
 use super::rcv_rtt::{self, RcvRtt};
 use super::rcvbuf::RcvBuf;
-use super::truesize::Segments;
+use super::truesize::{Segments, tailroom};
 use crate::net::packet::{MAX_SEGMENTS, Packet, SAVED, Unread, Wire, flag};
 use crate::net::tick::Tick;
 use crate::tcp::config::TcpConfig;
@@ -186,7 +186,14 @@ impl Receiver {
         let unread = out.unread(conn);
         // tcp_queue_rcv coalesces the segment with the last one that is unread, if both fit into one buffer.
         let joins = accepted.in_order && unread.is_some_and(|memory| memory > SAVED);
-        let saved = if joins && out.unread_segments(conn) + accepted.segments.count <= MAX_SEGMENTS { SAVED } else { 0 };
+        let room = if joins { u32::from(out.unread_room(conn)) } else { 0 };
+        let copied = p.len > 0 && u32::from(p.len) <= room && accepted.segments.count == 1 && accepted.behind == 0;
+        let saved = match joins && out.unread_segments(conn) + accepted.segments.count <= MAX_SEGMENTS {
+            // skb_try_coalesce copies a short segment into the buffer before it, and adds no memory.
+            true if copied => accepted.segments.truesize(c, p.len.into()),
+            true => SAVED,
+            false => 0,
+        };
         let (len, waiting) = (u32::from(p.len), self.ofo_memory() + unread.unwrap_or(0) - saved);
         let Some(a) = &mut self.linux else { return };
         let flushed = a.comp.take_flushed();
@@ -257,8 +264,14 @@ impl Receiver {
             // The application reads the buffer of this segment first, which has absorbed some of the queue.
             let first = next.min(end + u64::from(accepted.after_hole.absorbed) * u64::from(c.mss));
             if unread.is_some() {
-                let (pushed, segments) = (if pushed { next } else { 0 }, accepted.segments.count + accepted.after_hole.absorbed);
-                return out.defer_read(conn, Unread { first, segments, pushed, is_one: first == next, memory: own });
+                let pushed = if pushed { next } else { 0 };
+                let (segments, memory, room) = match copied {
+                    true => (0, 0, room - len),
+                    false if accepted.segments.count == 1 && accepted.behind == 0 => (1, own, tailroom(c, len)),
+                    false => (accepted.segments.count + accepted.after_hole.absorbed, own, 0),
+                };
+                let more = Unread { first, segments, pushed, is_one: first == next, memory, room: room as u16 };
+                return out.defer_read(conn, more);
             }
             self.on_read(c, now, first, pushed, waiting, out);
         }

@@ -36,6 +36,49 @@ impl Scoreboard {
         }
     }
 
+    /// Marks all segments as lost that are not SACKed, up to the SACKed segment with number `sacked` + 1 from the oldest (tcp_mark_head_lost). The next
+    /// search continues there (`lost_skb_hint`).
+    pub fn mark_head_lost(&mut self, sacked: u32) {
+        let (number, mut count) = self.search.head;
+        let mut index = self.index(number);
+        debug_assert!(index > 0 || count == 0);
+        while let Some(seg) = self.segs.get(index) {
+            if seg.is(SACKED) {
+                let next = self.behind_run(index);
+                let beyond = count + (next - index) as u32;
+                if beyond > sacked {
+                    break;
+                }
+                (index, count) = (next, beyond);
+                continue;
+            }
+            self.mark_skb_lost(index);
+            index += 1;
+        }
+        self.search.head = (self.base + index as u64, count);
+    }
+
+    /// Marks the oldest segment as lost, if none behind it has been (tcp_mark_head_lost with `mark_head`).
+    pub fn mark_oldest_lost(&mut self) {
+        if self.search.head.0 <= self.base && self.segs.front().is_some_and(|s| !s.is(SACKED)) {
+            self.mark_skb_lost(0);
+        }
+    }
+
+    /// Marks a segment as lost. An outstanding retransmission stays in the network (tcp_mark_skb_lost).
+    fn mark_skb_lost(&mut self, index: usize) {
+        let seg = self.segs[index];
+        if seg.is(LOST) {
+            return;
+        }
+        if seg.is(RETX) {
+            self.set_flags(index, seg.flags | LOST);
+            self.note_loss(index);
+        } else {
+            self.mark_lost(index);
+        }
+    }
+
     /// Index of the first segment below the highest SACKed one that was neither SACKed nor retransmitted nor lost (RFC 6675 NextSeg rule 3).
     pub fn next_hole(&mut self) -> Option<usize> {
         // A segment that is no such hole becomes one only when loss marks are cleared.

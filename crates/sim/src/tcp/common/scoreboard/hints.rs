@@ -27,6 +27,8 @@ pub(super) struct SearchHints {
     pub marked_below: u64,
     /// Runs of SACKed segments from there on, and their bytes.
     pub above: (u32, u64),
+    /// Absolute number below which [`Scoreboard::mark_head_lost`] has marked all segments, and number of SACKed segments below it.
+    pub head: (u64, u32),
     /// Order of transmission.
     pub order: Order,
 }
@@ -41,6 +43,7 @@ impl SearchHints {
         hole_hint: 0,
         marked_below: 0,
         above: (0, 0),
+        head: (0, 0),
         order: Order::NEW,
     };
 

@@ -38,6 +38,35 @@ fn three_sacked_above_make_a_loss() {
     assert!(b.is_plain() && b.len() == 0);
 }
 
+/// tcp_mark_head_lost: all segments below the SACKed one with number `sacked` + 1 are lost, and the next search continues there. Segments that are SACKed
+/// below that place, or leave there, change the count.
+#[test]
+fn segments_below_enough_sacked_ones_are_lost() {
+    let mut b = board(12);
+    let lost = |b: &Scoreboard| b.iter().filter(|s| s.is(LOST)).map(|s| s.start / 100).collect::<Vec<_>>();
+    [2, 4, 6].into_iter().for_each(|i| _ = b.sack(i * 100, i * 100 + 100, |_, _| {}));
+    b.mark_head_lost(0);
+    assert_eq!(lost(&b), [0, 1], "up to the first SACKed one");
+    b.retransmitted(0, Time(50), Ties::Transmission);
+    b.sack(800, 900, |_, _| {});
+    b.mark_head_lost(1);
+    assert_eq!(lost(&b), [0, 1, 3], "the one sent again is lost once");
+    assert_eq!(b.next_lost(), Some(1));
+    b.sack(100, 200, |_, _| {});
+    b.mark_head_lost(2);
+    assert_eq!(lost(&b), [0, 3], "1, 2 and 4 are SACKed: the third is 4");
+    b.acknowledge(300, |_, _| {});
+    b.mark_head_lost(1);
+    assert_eq!(lost(&b), [3, 5], "4 remains below the place");
+    b.unmark_lost();
+    b.mark_oldest_lost();
+    assert_eq!(lost(&b), [3]);
+    b.mark_head_lost(2);
+    assert_eq!(lost(&b), [3, 5, 7]);
+    b.mark_oldest_lost();
+    assert_eq!(b.lost_segs(), 3);
+}
+
 /// tcp_shift_skb_data: a newly SACKed segment is merged with the one before it, and then the one behind it is, too. One in front of a SACKed segment
 /// is not.
 #[test]
