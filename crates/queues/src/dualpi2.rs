@@ -1,11 +1,13 @@
 //! DualPI2, the Dual-Queue Coupled AQM of RFC 9332 appendix A, with the overload handling of appendix A.2. Packets with ECT(1) or CE enter the L
-//! (low latency) queue, the others the C (classic) queue. A PI controller computes the base probability p' from the larger queueing delay. Classic
-//! packets are dropped or marked with probability p'^2, L4S packets are marked with k p', or by a ramp on their own sojourn time if that is more.
+//! (low latency) queue, the others the C (classic) queue. A PI controller (`pi.rs`) computes the base probability p' from the larger queueing delay.
+//! Classic packets are dropped or marked with probability p'^2, L4S packets are marked with k p', or by a ramp on their own sojourn time if that is
+//! more.
 //!
-//! As in `pie`, the controller has no timer event: updates that are due run, each with the queueing delay at its own time, before the next packet
-//! arrives or leaves. Our choices where the appendix is silent: an update that is due at the time of a packet runs first. The ramp is applied to the
-//! sojourn time of the packet that leaves, as in Linux (`dualpi2_dequeue_skb`). The scheduler is weighted round robin by bytes.
+//! Our choices where the appendix is silent: the ramp is applied to the sojourn time of the packet that leaves, as in Linux (`do_step_aqm`). The
+//! scheduler is weighted round robin by bytes, as recommended, and its credit ends when one queue is empty; Linux (`dequeue_packet`) keeps it until
+//! both are. Not modeled: Linux gives no signals while the backlog is below two packets (`must_drop`).
 
+use crate::pi::{Delay, Gains, PiController, PiParams};
 use crate::{
     Buffered, BufferedDiscipline, Codepoint, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
     QueueError, Queued, Verdict,
@@ -23,13 +25,6 @@ const L_MAX: f64 = 1.0;
 /// The parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Params {
-    target: Time,
-    /// Tupdate.
-    update: Time,
-    /// Integral gain, 1/s.
-    alpha: f64,
-    /// Proportional gain, 1/s.
-    beta: f64,
     /// k.
     coupling: f64,
     /// p_Cmax: from this probability on, packets of the C queue are dropped even if they are ECN-capable.
@@ -53,11 +48,6 @@ struct SubQueue {
 }
 
 impl SubQueue {
-    /// Queueing delay of the oldest packet at `now`; zero without packets.
-    fn delay(&self, now: Time) -> Time {
-        self.packets.front().map_or(Time::ZERO, |q| q.sojourn(now))
-    }
-
     /// RFC 9332 appendix A.1, `recur`: true with this likelihood, at regular distances.
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
@@ -75,81 +65,43 @@ pub struct Dualpi2 {
     params: Params,
     l: SubQueue,
     c: SubQueue,
-    /// p'.
-    base: f64,
-    /// prevq: queueing delay at the last update.
-    old_delay: Time,
-    next_update: Time,
+    /// Its probability is p'.
+    pi: PiController,
     /// Bytes that the scheduler owes to the C queue.
     owed: f64,
 }
 
 impl Dualpi2 {
-    fn new(params: Params) -> Dualpi2 {
-        Dualpi2 {
-            params,
-            l: SubQueue::default(),
-            c: SubQueue::default(),
-            base: 0.0,
-            old_delay: Time::ZERO,
-            next_update: params.update,
-            owed: 0.0,
-        }
+    fn new(params: Params, pi: PiParams) -> Dualpi2 {
+        Dualpi2 { params, l: SubQueue::default(), c: SubQueue::default(), pi: PiController::new(pi), owed: 0.0 }
     }
 
-    /// p_C = p'^2.
+    /// p_C = p'^2 (RFC 9332 section 2.4, equation 2).
     fn classic(&self) -> f64 {
-        self.base * self.base
+        self.pi.probability * self.pi.probability
     }
 
-    /// p_CL = k p'.
+    /// p_CL = k p' (RFC 9332 section 2.4, equation 3).
     fn coupled(&self) -> f64 {
-        self.params.coupling * self.base
+        self.params.coupling * self.pi.probability
     }
 
     /// Runs the updates that are due at `now`. Both queues have been as they are since the last packet arrived or left.
     #[inline(always)]
     fn catch_up(&mut self, now: Time) {
-        if self.next_update <= now {
+        if self.pi.is_due(now) {
             self.run_updates(now);
         }
     }
 
     #[inline(never)]
     fn run_updates(&mut self, now: Time) {
-        let period = self.params.update;
-        if self.is_empty() {
-            // The first update has a trend, the others repeat one step.
-            self.update(Time::ZERO);
-            let more = (now - self.next_update).0 / period.0;
-            let step = self.params.alpha * self.params.target.0 as f64 / SECOND;
-            self.base = (self.base - more as f64 * step).max(0.0);
-            self.next_update = Time(self.next_update.0.saturating_add((more + 1).saturating_mul(period.0)));
-            return;
-        }
-        while self.next_update <= now {
-            // RFC 9332 appendix A.2: the larger of the two delays, so that overload of either queue is controlled.
-            let delay = self.l.delay(self.next_update).max(self.c.delay(self.next_update));
-            self.update(delay);
-            let Some(next) = self.next_update.0.checked_add(period.0) else {
-                // The end of time.
-                self.next_update = Time::NEVER;
-                return;
-            };
-            self.next_update = Time(next);
-        }
+        // RFC 9332 appendix A.2, figure 8: the larger of the two delays, so that overload of either queue is controlled.
+        let oldest = [&self.l, &self.c].into_iter().filter_map(|q| q.packets.front()).map(|q| q.since).min();
+        self.pi.run_due(now, oldest.map_or(Delay::Constant(Time::ZERO), Delay::Since));
     }
 
-    /// RFC 9332 appendix A.1, `dualpi2_update`: p' += alpha (delay - target) + beta (delay - old delay), within [0, 1].
-    fn update(&mut self, delay: Time) {
-        let p = self.params;
-        let seconds = |t: Time| t.0 as f64 / SECOND;
-        let (error, trend) = (seconds(delay) - seconds(p.target), seconds(delay) - seconds(self.old_delay));
-        self.base = (self.base + p.alpha * error + p.beta * trend).clamp(0.0, 1.0);
-        self.old_delay = delay;
-    }
-
-    /// RFC 9332 appendix A.1, `laqm`: the ramp, for a packet with this sojourn time.
+    /// RFC 9332 appendix A.1, `laqm`: the ramp, for a packet with this sojourn time. Appendix A.2, lines 5a to 5d: none in a short queue.
     fn ramp(&self, sojourn: Time) -> f64 {
         let p = self.params;
         if self.l.packets.len() <= p.ramp_packets {
@@ -190,12 +142,10 @@ impl Dualpi2 {
             let likelihood = self.ramp(sojourn).max(coupled);
             return if self.l.recur(likelihood) { Verdict::Mark } else { Verdict::Accept };
         }
-        // Overload: the marking is saturated, so that drops as in the C queue are the signal.
+        // Overload: the marking is saturated, so that drops as in the C queue are the signal. "All remaining packets will be marked": `recur` with a
+        // likelihood above 1, as in lines 8h and 8i, would accumulate the rest and drop more than p_C, against RFC 9331 section 5.1.
         let classic = self.classic();
-        if self.l.recur(classic) {
-            return Verdict::Drop(DropReason::Early);
-        }
-        if self.l.recur(coupled) { Verdict::Mark } else { Verdict::Accept }
+        if self.l.recur(classic) { Verdict::Drop(DropReason::Early) } else { Verdict::Mark }
     }
 
     /// Signal to a packet of the C queue that leaves.
@@ -204,9 +154,8 @@ impl Dualpi2 {
         if !self.c.recur(classic) {
             return Verdict::Accept;
         }
-        // Overload disables ECN (RFC 9332 appendix A.2).
-        let mark = ecn.is_capable() && classic < self.params.c_max;
-        if mark { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
+        // Overload disables ECN (RFC 9332 appendix A.2, line 12b).
+        Verdict::signal_if(classic < self.params.c_max, ecn)
     }
 }
 
@@ -269,11 +218,14 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
     }
     let seconds = |t: Time| t.0 as f64 / SECOND;
     let coupling = v.float("coupling");
-    let params = Params {
+    let pi = PiParams {
         target,
-        update,
+        period: update,
         alpha: v.opt_float("alpha").unwrap_or(0.1 * seconds(update) / (seconds(rtt_max) * seconds(rtt_max))),
         beta: v.opt_float("beta").unwrap_or(0.3 / seconds(rtt_max)),
+        gains: Gains::Fixed,
+    };
+    let params = Params {
         coupling,
         c_max: (1.0 / (coupling * coupling)).min(1.0),
         ramp_start: v.time("l4s-threshold"),
@@ -281,10 +233,10 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         ramp_packets: v.int("l4s-packets") as usize,
         c_share: v.float("classic-share"),
     };
-    Ok(Queue::Buffered(BufferedDiscipline::Dualpi2(Box::new(Dualpi2::new(params)))))
+    Ok(Queue::Buffered(BufferedDiscipline::Dualpi2(Box::new(Dualpi2::new(params, pi)))))
 }
 
-/// Shortest period of the controller: the work for each packet is bounded by its transmission time in periods.
+/// Shortest period of the controller.
 const MIN_UPDATE: Time = Time::from_us(1);
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
@@ -326,7 +278,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "coupling",
                 kind: Kind::Float(0.1, 100.0),
                 default: Some("2"),
-                doc: "coupling factor k: L4S packets are marked with k p', classic packets with p'^2 (RFC 9332 section 2.1)",
+                doc: "coupling factor k: L4S packets are marked with k p', classic packets with p'^2 (RFC 9332 section 2.4)",
             },
             Param {
                 key: "l4s-threshold",
@@ -350,7 +302,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "classic-share",
                 kind: Kind::Float(0.0, 0.5),
                 default: Some("0.0625"),
-                doc: "share of the classic queue in the link while both queues have packets, in bytes (weighted round robin). Our choice: 1/16. Linux: 0.1",
+                doc: "share of the classic queue in the link while both queues have packets, in bytes (weighted round robin). 1/16 is the example of RFC 9332 appendix A.2. Linux: 0.1",
             },
         ],
     },

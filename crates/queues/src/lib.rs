@@ -25,6 +25,7 @@ mod fq_codel;
 mod heap;
 mod lossy;
 mod pfabric;
+mod pi;
 mod pie;
 mod policer;
 mod port_state;

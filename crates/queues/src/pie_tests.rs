@@ -19,7 +19,7 @@ fn close(got: f64, expected: f64) {
 
 /// The next update, when it is due.
 fn update(p: &mut Pie) {
-    p.catch_up(p.next_update);
+    p.catch_up(p.pi.next_update);
 }
 
 /// RFC 8033 section 4.2 with alpha 0.125, beta 1.25 and a target of 15 ms, by hand.
@@ -41,25 +41,20 @@ fn the_probability_follows_the_formula() {
     for (delay, expected) in steps {
         p.last_sojourn = Time(delay * MS);
         update(&mut p);
-        close(p.probability, expected);
+        close(p.pi.probability, expected);
     }
-    p.probability = 0.5;
+    p.pi.probability = 0.5;
     update(&mut p);
-    close(p.probability, (0.5 - 0.001_875) * 0.98);
+    close(p.pi.probability, (0.5 - 0.001_875) * 0.98);
 }
 
 #[test]
-fn steps_scale_with_probability_capped() {
-    let edges =
-        [(1e-6, 2048.0, 512.0), (1e-5, 512.0, 128.0), (1e-4, 128.0, 32.0), (1e-3, 32.0, 8.0), (1e-2, 8.0, 2.0), (0.1, 2.0, 1.0)];
-    for (edge, below, above) in edges {
-        assert_eq!((scale(edge * 0.999), scale(edge)), (below, above), "at {edge}");
-    }
-    for (cap, expected) in [(false, 0.125 * 0.085 + 1.25 * 0.1), (true, CAP)] {
+fn cap_limits_large_increases() {
+    for (cap, expected) in [(false, 0.125 * 0.085 + 1.25 * 0.1), (true, 0.02)] {
         let mut p = pie(&[("cap", Value::Bool(cap))]);
-        (p.probability, p.last_sojourn) = (0.1, Time(100 * MS));
+        (p.pi.probability, p.last_sojourn) = (0.1, Time(100 * MS));
         update(&mut p);
-        close(p.probability, 0.1 + expected);
+        close(p.pi.probability, 0.1 + expected);
     }
 }
 
@@ -95,9 +90,9 @@ fn drops_half_at_twice_the_rate() {
         // The controller's integral part leaves no lasting error: 15 ms are 125 packets.
         let delay = p.delay().0 as f64 / MS as f64;
         assert!(
-            (p.probability - expected).abs() < 0.03 && (10.0..20.0).contains(&delay),
+            (p.pi.probability - expected).abs() < 0.03 && (10.0..20.0).contains(&delay),
             "{sets:?}: {}, {delay} ms",
-            p.probability
+            p.pi.probability
         );
     }
 }
@@ -105,11 +100,11 @@ fn drops_half_at_twice_the_rate() {
 #[test]
 fn short_queues_get_no_signals() {
     let mut p = pie(&[]);
-    (p.probability, p.burst_allowance, p.old_delay, p.bytes) = (0.19, Time::ZERO, Time(7 * MS), 100_000);
+    (p.pi.probability, p.burst_allowance, p.pi.old_delay, p.bytes) = (0.19, Time::ZERO, Time(7 * MS), 100_000);
     assert!((0..1000).all(|_| !p.signals()), "less than half the target, and less than 0.2");
-    p.probability = 0.2;
+    p.pi.probability = 0.2;
     assert!((0..1000).any(|_| p.signals()));
-    (p.probability, p.old_delay) = (0.19, Time(8 * MS));
+    (p.pi.probability, p.pi.old_delay) = (0.19, Time(8 * MS));
     assert!((0..1000).any(|_| p.signals()));
     p.bytes = 3000;
     assert!((0..1000).all(|_| !p.signals()), "two packets");
@@ -120,7 +115,7 @@ fn marks_up_to_tenth_drops_beyond() {
     let mut p = pie(&[("ecn", Value::Bool(true))]);
     let state = crate::testing::busy(QueueState { packets: 100, bytes: 150_000 }, 1000);
     let mut seen = |probability, ecn| {
-        (p.probability, p.burst_allowance, p.old_delay, p.bytes) = (probability, Time::ZERO, Time(20 * MS), 150_000);
+        (p.pi.probability, p.burst_allowance, p.pi.old_delay, p.bytes) = (probability, Time::ZERO, Time(20 * MS), 150_000);
         let packet = crate::Arrival { ecn, ..packet(1500, 0, 0, 0) };
         let queued = Queued { handle: crate::Handle(0), since: Time(0), packet };
         (0..1000).map(|_| p.decide(&state, &queued)).find(|v| *v != Verdict::Accept).unwrap()
@@ -134,7 +129,7 @@ fn marks_up_to_tenth_drops_beyond() {
 #[test]
 fn derandomized_gaps_have_limits() {
     let mut p = pie(&[("derandomize", Value::Bool(true))]);
-    (p.probability, p.burst_allowance, p.old_delay, p.bytes) = (0.1, Time::ZERO, Time(20 * MS), 150_000);
+    (p.pi.probability, p.burst_allowance, p.pi.old_delay, p.bytes) = (0.1, Time::ZERO, Time(20 * MS), 150_000);
     let (mut gaps, mut gap) = (Vec::new(), 0);
     while gaps.len() < 20_000 {
         gap += 1;
@@ -170,116 +165,21 @@ fn drain_time_is_measured_over_16kb() {
 fn late_updates_equal_a_timer() {
     let (mut timer, mut late) = (pie(&[]), pie(&[]));
     for p in [&mut timer, &mut late] {
-        (p.probability, p.old_delay, p.last_sojourn) = (0.3, Time(20 * MS), Time::ZERO);
+        (p.pi.probability, p.pi.old_delay, p.last_sojourn) = (0.3, Time(20 * MS), Time::ZERO);
     }
     for tick in 1..=2_000 {
         timer.catch_up(Time(tick * 15 * MS));
     }
     late.catch_up(Time(30_000 * MS));
-    assert_eq!((&timer, timer.probability), (&late, 0.0));
+    assert_eq!((&timer, timer.pi.probability), (&late, 0.0));
     // A day without packets does not loop over millions of updates.
     late.catch_up(Time(86_400_000 * MS + 1));
-    assert_eq!(late.next_update, Time(86_400_015 * MS));
-}
-
-/// A controller with an allowance spent, in the middle of a busy time.
-fn controller(target: u64, alpha: f64, cap: bool, probability: f64, old_delay: u64, delay: u64) -> Pie {
-    let sets = [
-        ("target", Value::Time(Time(target))),
-        ("update", Value::Time(Time(MS))),
-        ("alpha", Value::Float(alpha)),
-        ("cap", Value::Bool(cap)),
-        ("burst", Value::Time(Time(7 * MS))),
-    ];
-    let mut p = pie(&sets);
-    (p.probability, p.old_delay, p.last_sojourn) = (probability, Time(old_delay), Time(delay));
-    p
-}
-
-/// `updates` run together and one by one end in the same bits.
-fn hold_against_single_updates(start: &Pie, updates: u64) {
-    let (mut late, mut timer) = (start.clone(), start.clone());
-    late.catch_up(Time(updates * MS));
-    (0..updates).for_each(|_| update(&mut timer));
-    assert_eq!(late.probability.to_bits(), timer.probability.to_bits(), "{updates} updates of {start:?}");
-    assert_eq!(late, timer, "{updates} updates of {start:?}");
-}
-
-#[test]
-fn late_updates_equal_single_ones() {
-    let mut rng = Rng::stream(11, &[]);
-    for _ in 0..3000 {
-        let target = 1 + rng.below(100 * MS);
-        let delay = match rng.below(4) {
-            0 => 0,
-            1 => target,
-            2 => target - rng.below(target.min(1000)),
-            _ => rng.below(2 * target),
-        };
-        let alpha = rng.unit() * 0.1f64.powi(rng.below(12) as i32);
-        let probability = rng.unit() * 0.1f64.powi(rng.below(9) as i32);
-        let old_delay = [0, delay, rng.below(2 * target)][rng.below(3) as usize];
-        let p = controller(target, alpha, rng.below(2) == 0, probability, old_delay, delay);
-        let most = 1 << rng.below(13);
-        hold_against_single_updates(&p, 1 + rng.below(most));
-    }
-}
-
-/// The sum of the probability and a step of an odd number of half last bits is rounded to even: up from odd numbers, down from even ones.
-#[test]
-fn late_updates_round_ties_to_even() {
-    let half_bit = f64::EPSILON / 4.0;
-    // Within the binade of these last bits, and from the one below it.
-    for start in [0.625, 0.499_9] {
-        for bits in 0..4 {
-            for halves in [1, 3, 5, (1_u64 << 34) + 1, (1 << 34) + 3] {
-                let start = f64::from_bits(f64::to_bits(start) + bits);
-                for (target, delay) in [(2000 * MS, 3000 * MS), (3000 * MS, 2000 * MS)] {
-                    let p = controller(target, halves as f64 * half_bit, false, start, delay, delay);
-                    for updates in [1, 2, 3, 4, 5, 1000, 200_000] {
-                        hold_against_single_updates(&p, updates);
-                        let mut at_once = p.clone();
-                        at_once.repeat_step(updates, Time(delay));
-                        let one_by_one = (0..updates).fold(start, |before, _| p.next_probability(before, Time(delay)));
-                        assert_eq!(at_once.probability.to_bits(), one_by_one.to_bits(), "{updates} steps of {p:?}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The work for any number of updates is bounded, for all parameters: 2^63 single updates would take centuries.
-#[test]
-fn many_late_updates_take_bounded_work() {
-    for alpha in [0.0, 5e-324, 1e-310, 1e-300, 1e-20, 1e-9, 0.125, 1e6] {
-        for target in [1, 1000, 15 * MS, u64::MAX / 2] {
-            for delay in [0, 1, target - 1, target, target + 1, 2 * target] {
-                for probability in [0.0, 5e-324, 1e-310, f64::MIN_POSITIVE, 1e-17, 0.1, 0.3, 1.0] {
-                    let mut p = controller(target, alpha, false, probability, delay, delay);
-                    p.params.update = Time(1);
-                    p.next_update = Time(1);
-                    p.catch_up(Time(1 << 63));
-                    assert_eq!(p.next_update, Time((1 << 63) + 1));
-                    let end = p.clone();
-                    update(&mut p);
-                    assert_eq!(p.probability.to_bits(), end.probability.to_bits(), "no end: {end:?}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn decay_without_queue_ends_at_zero() {
-    let mut p = controller(15 * MS, 0.0, false, 1.0, 0, 0);
-    p.catch_up(Time(1819 * MS));
-    assert_eq!(p.probability, 0.0);
+    assert_eq!(late.pi.next_update, Time(86_400_015 * MS));
 }
 
 #[test]
 fn updates_after_the_end_of_time() {
     let mut p = pie(&[("update", Value::Time(Time(u64::MAX - 1)))]);
     p.catch_up(Time(u64::MAX - 1));
-    assert_eq!(p.next_update, Time(u64::MAX));
+    assert_eq!(p.pi.next_update, Time(u64::MAX));
 }

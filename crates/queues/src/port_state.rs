@@ -172,7 +172,12 @@ pub enum Verdict {
 impl Verdict {
     /// Congestion signal to a packet that fits: CE if it is ECN-capable, otherwise a drop (RFC 3168 section 5).
     pub(crate) fn signal(ecn: Codepoint) -> Verdict {
-        if ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
+        Verdict::signal_if(true, ecn)
+    }
+
+    /// As [`Verdict::signal`] if the queue `marks`, otherwise a drop: queues stop marking under overload (RFC 3168 section 7).
+    pub(crate) fn signal_if(marks: bool, ecn: Codepoint) -> Verdict {
+        if marks && ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
     }
 
     /// Accepts a packet, marked if `queue` has reached `k`; one that is not ECN-capable is accepted unmarked (`dctcp.md` 2.1).

@@ -175,7 +175,7 @@ impl RedControl {
         if self.avg >= above {
             self.count = 0;
             // The publication marks, ns-2 without `gentle` drops, and RFC 3168 section 7 allows both.
-            return if self.drop_above { Verdict::Drop(DropReason::Early) } else { Verdict::signal(ecn) };
+            return Verdict::signal_if(!self.drop_above, ecn);
         }
         self.count += 1;
         let p = if self.avg < self.max {
