@@ -11,8 +11,10 @@ ZIG := $(abspath $(TARGET))/zig
 # Times in packages are that of the commit.
 STAMP := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 STAGED := $(abspath $(TARGET))/package
+# The commit that `forebay --version` prints (crates/forebay/build.rs).
+COMMIT := $(shell git log -1 --abbrev=12 --format='%h, %cs' 2>/dev/null)
 # cargo-zigbuild and zig come with python/requirements-wheels.txt.
-WITH_ZIG := PATH=$(abspath $(VENV))/bin:$$PATH CARGO_TARGET_DIR=$(ZIG)
+WITH_ZIG := FOREBAY_COMMIT="$(COMMIT)" PATH=$(abspath $(VENV))/bin:$$PATH CARGO_TARGET_DIR=$(ZIG)
 
 .PHONY: dist dist-check sdist wheels binaries staged archives deb sums release release-dry-run artifact artifact-refresh release-targets
 
@@ -44,13 +46,14 @@ wheels: sdist ## build wheels for manylinux_2_28 (x86-64 and AArch64) from the P
 	    --out $(DIST); done
 	packaging/check-glibc.sh $(GLIBC) $(DIST)/forebay-*.whl
 	for wheel in $(DIST)/forebay-*$(firstword $(subst -, ,$(HOST))).whl; do \
-	  if [ -e "$$wheel" ]; then PYTHON=$(abspath $(VENV))/bin/python tools/check-wheel.sh "$$wheel"; fi; done
+	  if [ -e "$$wheel" ]; then PYTHON=$(abspath $(VENV))/bin/python FOREBAY_COMMIT="$(COMMIT)" tools/check-wheel.sh "$$wheel"; fi; done
 
 # `forebay` without BPF and MPI, which need libraries of the target.
 binaries: release-targets
 	$(WITH_ZIG) cargo-zigbuild zigbuild --locked --profile $(RELEASE_PROFILE) -p forebay --bin forebay \
 	  $(foreach target,$(RELEASE_TARGETS),--target $(target).$(GLIBC))
 	packaging/check-glibc.sh $(GLIBC) $(foreach target,$(RELEASE_TARGETS),$(ZIG)/$(target)/$(RELEASE_PROFILE)/forebay)
+	$(if $(filter $(HOST),$(RELEASE_TARGETS)),$(ZIG)/$(HOST)/$(RELEASE_PROFILE)/forebay --version | grep --fixed-strings "commit $(COMMIT)")
 
 # Manual pages and completions are the same for all machines: from the command named, or from the one for this machine.
 STAGING_COMMAND ?= $(ZIG)/$(HOST)/$(RELEASE_PROFILE)/forebay

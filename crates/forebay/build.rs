@@ -1,5 +1,5 @@
-//! Commit from which the program is built, and its date, from git; "unknown" in an archive of the sources. Results do not depend on it: their
-//! keys are hashes of the sources themselves (`crates/runner/build.rs`).
+//! Commit from which the program is built, and its date, from FOREBAY_COMMIT or git; "unknown" in an archive of the sources. Results do not depend
+//! on it: their keys are hashes of the sources themselves (`crates/runner/build.rs`).
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,12 @@ fn main() {
     };
     // Another repository around an unpacked archive is not ours.
     let ours = git(&["rev-parse", "--show-cdup"]).is_none() && git(&["rev-parse", "--git-dir"]).is_some();
-    let commit = git(&["log", "-1", "--abbrev=12", "--format=%h, %cs"]).filter(|_| ours);
+    // A release builds wheels from an archive without git (packaging/release.mk). Cargo identifies this script by its path in the workspace, so the
+    // command that is built after the wheels would get the output of the archive.
+    let named = std::env::var("FOREBAY_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let commit = named.or_else(|| git(&["log", "-1", "--abbrev=12", "--format=%h, %cs"]).filter(|_| ours));
     println!("cargo::rustc-env=FOREBAY_BUILT={}", commit.as_deref().unwrap_or("unknown"));
+    println!("cargo::rerun-if-env-changed=FOREBAY_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
     // Git writes this file at every commit, and at every change of branch.
     if let Some(file) = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|_| ours) {

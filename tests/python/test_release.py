@@ -131,6 +131,25 @@ def test_source_archive_builds_with_the_locked_versions(tmp_path: Path) -> None:
     assert ("forebay-py", VERSION) in packages(folder / "Cargo.lock") < packages(ROOT / "Cargo.lock")
 
 
+@pytest.mark.skipif(not shutil.which("rustc"), reason="no rustc")
+def test_release_names_its_commit(tmp_path: Path) -> None:
+    """Wheels are built from an archive without git, so the commit comes from the environment."""
+    build = tmp_path / "build"
+    script("rustc", "--edition=2024", "-o", build, ROOT / "crates/forebay/build.rs")
+    # Two levels up is a folder without git.
+    folder = {"CARGO_MANIFEST_DIR": str(tmp_path / "crates/forebay"), "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+    (tmp_path / "crates/forebay").mkdir(parents=True)
+    assert "FOREBAY_BUILT=unknown\n" in script(build, environment=folder | {"FOREBAY_COMMIT": ""})
+    named = script(build, environment=folder | {"FOREBAY_COMMIT": "0123456789ab, 2026-11-29"})
+    assert "FOREBAY_BUILT=0123456789ab, 2026-11-29\n" in named
+    assert "rerun-if-env-changed=FOREBAY_COMMIT\n" in named
+    if (ROOT / ".git").exists():
+        commit = script("git", "-C", ROOT, "log", "-1", "--abbrev=12", "--format=%h").strip()
+        for target in ("wheels", "binaries"):
+            planned = script("make", "--dry-run", "--directory", ROOT, target)
+            assert re.search(rf'FOREBAY_COMMIT="{commit}, [-0-9]+" .*(maturin|zigbuild)', planned), target
+
+
 @pytest.mark.skipif(not STAND_IN or not shutil.which("readelf"), reason="needs binutils")
 def test_newer_glibc_refused() -> None:
     check = ROOT / "packaging" / "check-glibc.sh"
