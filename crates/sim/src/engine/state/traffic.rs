@@ -45,7 +45,8 @@ impl Host for SimState {
     #[inline]
     fn wake(&mut self, wake: Wake) {
         let Wake { app, tag, origin, host, time } = wake;
-        let time = self.hosts[host].event_time(time);
+        // The clock is that of the origin: a window must not read other hosts.
+        let time = self.hosts[origin].event_time(time);
         self.hosts.set_timer(&mut self.partition, (origin, host), time, host::TimerKind::App { app, tag });
     }
 
