@@ -35,7 +35,7 @@ impl Receiver {
         let counts = self.stream.is_new(p, offset) || c.ssthresh_from == SsthreshFrom::Window;
         let ce = if counts { p.ecn() == Codepoint::Ce } else { self.ecn.unchanged() };
         let accurate = self.ecn.is_accurate();
-        let ends_run = if accurate { self.count_marks(p, ce, segments.count) } else { self.ecn.on_segment(p, ce) };
+        let ends_run = if accurate { self.count_marks(p, counts, segments.count) } else { self.ecn.on_segment(p, ce) };
         if ends_run && !accurate && self.window.unacked_segments() > 0 {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
             //# To avoid this, an implementation MAY choose to send two ACKs: one for previously unacknowledged packets
@@ -81,13 +81,17 @@ impl Receiver {
         }
     }
 
-    /// Counts the packets and bytes of `p` if they are marked (RFC 9768 section 3.2). Returns true if they must be acknowledged immediately.
+    /// Counts the packets of `p` if they are marked, and the bytes (RFC 9768 section 3.2). `counts`: the ECN field does. Returns true if they must be
+    /// acknowledged immediately.
     #[cold]
     #[inline(never)]
-    fn count_marks(&mut self, p: &Packet, marked: bool, count: u32) -> bool {
+    fn count_marks(&mut self, p: &Packet, counts: bool, count: u32) -> bool {
+        let marked = counts && p.ecn() == Codepoint::Ce;
         if marked {
             self.template.set_ace(self.template.ace().wrapping_add(count as u8) & 7);
-            self.ce_bytes = self.ce_bytes.wrapping_add(p.len.into());
+        }
+        if let Some(counters) = self.byte_counters.as_mut().filter(|_| counts) {
+            counters.count(p.ecn(), p.len);
         }
         self.ecn.on_counted(marked, count)
     }
