@@ -32,7 +32,7 @@ pub struct BalanceEntry {
     pub build: fn(&Values) -> Balance,
 }
 
-/// CONGA section 3.6 has 500 us; LetFlow section 5 uses the same in its testbed.
+/// Default of CONGA (section 3.6); its authors found that 300 us to 1 ms perform alike.
 const GAP: Param =
     optional("gap", Kind::Time, "500us", "idle time of a flow at a switch behind which its next packet begins a flowlet");
 

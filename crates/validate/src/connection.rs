@@ -1,16 +1,17 @@
 //! One end of a two-way connection, made of the simulator's endpoints, between which data flow one way: a [`Sender`] for its own data and a
 //! [`Receiver`] for the peer's.
 //!
-//! This file adds what the packets of a simulation do not need: it negotiates options, puts a due ACK on data, and removes the FIN that the
-//! simulator's receiver sets on its last ACK.
+//! This file adds what the packets of a simulation do not need. It negotiates options, and writes the ACE field of the handshake's ACK. It puts a due
+//! ACK on data, and removes the FIN that the simulator's receiver sets on its last ACK.
 
 mod acceptance;
 mod handshake;
 
-use crate::script::{EcnField, Options, Segment, flag};
+use crate::script::{Counter, EcnField, Options, Segment, flag};
 use crate::settings::Settings;
+use forebay_sim::net::accecn_option::AccEcnOption;
 use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{self, Codepoint, Extra, Meta, Packet, SackBlocks, Wire};
+use forebay_sim::net::packet::{self, CarriedAck, Codepoint, Extra, Meta, Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
@@ -86,6 +87,10 @@ pub(crate) struct Connection {
     pub(crate) sent: std::collections::VecDeque<Sent>,
     /// The application will write no more data.
     pub(crate) closed: bool,
+    /// Flags of the SYN-ACK that feed back the ECN field of the SYN.
+    answer: u16,
+    /// ACE field of the ACK of a SYN-ACK that has arrived.
+    third_ack: Option<u8>,
 }
 
 const OURS: Address = Address { conn: ConnSlot::new(0), isn: 0, dst: 1, hash: 17, generation: Generation::new(5) };
@@ -113,6 +118,8 @@ impl Connection {
             fin_ack: None,
             sent: Default::default(),
             closed: false,
+            answer: 0,
+            third_ack: None,
         })
     }
 
@@ -186,6 +193,10 @@ impl Connection {
             }
             Stage::SynSent => Err("an answer to a SYN that is no SYN-ACK for it".into()),
             Stage::SynReceived if syn => {
+                if self.settings.wants_accurate_ecn() {
+                    // RFC 9768 section 3.1.4.2: the answer feeds back the latest SYN.
+                    self.syn = segment.clone();
+                }
                 self.answer_syn(now);
                 Ok(())
             }
@@ -206,7 +217,7 @@ impl Connection {
         self.largest_window = self.largest_window.max(u64::from(segment.win.unwrap_or(0)) << scale);
         let fin = segment.flags & flag::FIN != 0;
         let data = segment.len > 0 || fin;
-        let has = |mask: u8, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
+        let has = |mask: u16, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
         let mut answer = Trace::default();
         let ts = options.ts.map_or(0, |t| self.own_stamp(now, t.0));
         if let Some(r) = self.receiver.as_mut().filter(|_| data) {
@@ -215,12 +226,7 @@ impl Connection {
                 ts,
                 len: segment.len as u16,
                 flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR) | has(flag::PSH, packet::flag::PUSH),
-                meta: Meta::default().with_ecn(match segment.ecn {
-                    Some(EcnField::Ce) => Codepoint::Ce,
-                    Some(EcnField::Ect0 | EcnField::Ect) => Codepoint::Ect0,
-                    Some(EcnField::Ect1) => Codepoint::Ect1,
-                    _ => Codepoint::NotEct,
-                }),
+                meta: Meta::default().with_ecn(codepoint(segment.ecn)),
                 ..Packet::default()
             };
             let before = r.finished();
@@ -251,14 +257,19 @@ impl Connection {
             // A segment with data is no duplicate ACK (RFC 5681 section 2): without new acknowledgement, it does not reach the sender.
             let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.snd_una() as i64 || !options.sack.is_empty();
             if news {
-                let p = Packet {
+                let accurate = s.ecn_in_use().1;
+                let mut p = Packet {
                     seq: segment.ack,
                     ts: options.ts.map_or(0, |t| t.1),
                     win: segment.win.unwrap_or(u16::MAX),
-                    flags: packet::flag::ACK | has(flag::ECE, packet::flag::ECE),
+                    flags: packet::flag::ACK | if accurate { 0 } else { has(flag::ECE, packet::flag::ECE) },
                     ..Packet::default()
                 };
-                let extra = SackBlocks::of(options.sack.iter().copied()).map(Extra::Sack);
+                if accurate {
+                    p.set_ace(flag::ace(segment.flags));
+                }
+                let blocks = SackBlocks::of(options.sack.iter().copied()).map(Extra::Sack);
+                let extra = blocks.or_else(|| option_of(&options.accecn).map(|o| Extra::Carried(CarriedAck::option(o))));
                 s.on_packet(&self.c, Time(now), &p, extra.as_ref(), &mut tape);
             }
         }
@@ -281,6 +292,7 @@ impl Connection {
                 let mut flags = flag::SYN;
                 flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
                 flags |= if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
+                flags |= flag::of_ace(p.ace());
                 let options = Some(self.handshake_options(now, false));
                 self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack: 0, win: None, options });
             } else if p.has(packet::flag::ACK) {
@@ -312,10 +324,14 @@ impl Connection {
         tape.packets.pop().unwrap_or_default()
     }
 
-    fn push_acking(&mut self, now: u64, (flags, seq, len): (u8, u32, u32), p: &Packet, (ack, extra): (&Packet, Option<Extra>)) {
+    fn push_acking(&mut self, now: u64, (flags, seq, len): (u16, u32, u32), p: &Packet, (ack, extra): (&Packet, Option<Extra>)) {
         self.acked = ack.seq;
         self.fin_ack = None;
-        let echo = if ack.has(packet::flag::ECE) { flag::ECE } else { 0 };
+        let echo = match self.third_ack.take() {
+            Some(handshake) if len == 0 => flag::of_ace(handshake),
+            _ if ack.has(packet::flag::ECE) => flag::ECE,
+            _ => flag::of_ace(ack.ace()),
+        };
         let scaled = self.settings.scaling && self.theirs.wscale.is_some();
         // The simulator's receiver always scales.
         let win = if scaled { ack.win } else { (u64::from(ack.win) << self.shift()).min(65_535) as u16 };
@@ -326,6 +342,7 @@ impl Connection {
                 Some(Extra::Sack(s)) => s.iter().collect(),
                 Some(Extra::Carried(_)) | None => Vec::new(),
             },
+            accecn: CarriedAck::of(extra.as_ref()).and_then(|ack| ack.accecn).map_or(Vec::new(), fields_of),
             ..Options::default()
         };
         let segment =
@@ -345,6 +362,11 @@ impl Connection {
         own
     }
 
+    /// True if the peer's feedback is that of Accurate ECN.
+    fn is_accurate(&self) -> bool {
+        self.sender.as_ref().is_some_and(|s| s.ecn_in_use().1)
+    }
+
     fn push(&mut self, time: u64, segment: Segment) {
         self.sent.push_back(Sent { time, segment });
     }
@@ -353,6 +375,38 @@ impl Connection {
 /// The simulator's timestamp clock: ns, 32 bits.
 fn clock(now: u64) -> u32 {
     (now / 1000) as u32
+}
+
+/// The codepoint of an ECN field.
+fn codepoint(field: Option<EcnField>) -> Codepoint {
+    match field {
+        Some(EcnField::Ce) => Codepoint::Ce,
+        Some(EcnField::Ect0 | EcnField::Ect) => Codepoint::Ect0,
+        Some(EcnField::Ect1) => Codepoint::Ect1,
+        Some(EcnField::NotEct) | None => Codepoint::NotEct,
+    }
+}
+
+/// ACE field of the ACK of a SYN-ACK with this ECN field (RFC 9768 table 3).
+fn handshake_encoding(syn_ack: Option<EcnField>) -> u8 {
+    match codepoint(syn_ack) {
+        Codepoint::NotEct => 0b010,
+        Codepoint::Ect1 => 0b011,
+        Codepoint::Ect0 => 0b100,
+        Codepoint::Ce => 0b110,
+    }
+}
+
+/// The option of a packet with these fields. Missing ones have their initial values (RFC 9768 section 3.2.1).
+fn option_of(fields: &[(Counter, u32)]) -> Option<AccEcnOption> {
+    let of = |counter| fields.iter().find(|f| f.0 == counter).map(|f| f.1);
+    let (e0b, ceb, e1b) = (of(Counter::E0b), of(Counter::Ceb), of(Counter::E1b));
+    (!fields.is_empty()).then(|| AccEcnOption::new(e0b.unwrap_or(1), ceb.unwrap_or(0), e1b.unwrap_or(1)))
+}
+
+/// The fields of an option. The simulator has no order: that of AccECN0 is shown.
+fn fields_of(option: AccEcnOption) -> Vec<(Counter, u32)> {
+    vec![(Counter::E0b, option.e0b()), (Counter::Ceb, option.ceb()), (Counter::E1b, option.e1b())]
 }
 
 fn field(p: &Packet) -> Option<EcnField> {

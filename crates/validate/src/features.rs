@@ -28,7 +28,6 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["udp", "gre", "GREv0", "mpls", "psp", "PSP", "encap", "raw"], "protocols other than TCP"),
     (&["ipv6", "AF_INET6", "PF_INET6"], "IPv6"),
     (&["md5", "TCP_MD5SIG"], "TCP MD5 signatures"),
-    (&["ECN", "e0b", "e1b", "ceb"], "accurate ECN"),
     (&["tos", "flowlabel", "ttl", "IP_TOS", "IPV6_TCLASS"], "traffic class, flow label, time to live"),
     (&["TCP_CORK", "MSG_MORE"], "corking"),
     (&["urg", "MSG_OOB"], "urgent data"),
@@ -51,10 +50,6 @@ pub fn missing(text: &str, script: Option<&Script>, stack: &str) -> Vec<String> 
         let Token::Word(word) = token else { continue };
         if remark {
             continue;
-        }
-        if word.contains('A') && word.chars().all(|c| "FSRPUEWA".contains(c)) {
-            // The third bit of the flags of accurate ECN.
-            add("accurate ECN".into());
         }
         for (words, what) in WORDS {
             if words.contains(&word.as_str()) {

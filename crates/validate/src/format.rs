@@ -43,5 +43,9 @@ pub(crate) fn show(s: &Segment) -> String {
         let blocks: Vec<String> = o.sack.iter().map(|(a, b)| format!("{a}:{b}")).collect();
         words.push(format!("sack {}", blocks.join(" ")));
     }
+    if !o.accecn.is_empty() {
+        let fields: Vec<String> = o.accecn.iter().map(|(counter, n)| format!("{} {n}", counter.name())).collect();
+        words.push(format!("ECN {}", fields.join(" ")));
+    }
     if words.is_empty() { text } else { format!("{text} <{}>", words.join(",")) }
 }

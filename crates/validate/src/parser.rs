@@ -1,7 +1,7 @@
 //! Grammar of the script language (packetdrill's, by its manual), limited to TCP segments and socket calls.
 
 use crate::lexer::{Token, tokens};
-use crate::script::{Action, Arg, Call, EcnField, Event, Options, Problem, Script, Segment, Setting, When, flag};
+use crate::script::{Action, Arg, Call, Counter, EcnField, Event, Options, Problem, Script, Segment, Setting, When, flag};
 
 /// The script that `text` is.
 pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Ok(Some(field))
     }
 
-    fn flags(&mut self) -> Result<u8, Problem> {
+    fn flags(&mut self) -> Result<u16, Problem> {
         let mut flags = 0;
         if self.take_mark('-') {
             return Ok(0);
@@ -203,7 +203,8 @@ impl Parser<'_> {
                     'U' => flag::URG,
                     'E' => flag::ECE,
                     'W' => flag::CWR,
-                    _ => return Err(self.wrong("TCP flags out of F S R P . U E W")),
+                    'A' => flag::AE,
+                    _ => return Err(self.wrong("TCP flags out of F S R P . U E W A")),
                 };
             }
             self.at += 1;
@@ -239,8 +240,10 @@ impl Parser<'_> {
                     self.expect_mark(':')?;
                     o.sack.push((start, self.number("a sequence number")?));
                 }
+            } else if self.take_word("ECN") {
+                o.accecn = self.accecn_fields()?;
             } else if !self.take_word("nop") && !self.take_word("eol") {
-                return Err(self.wrong("an option: mss, wscale, sackOK, sack, TS, nop or eol"));
+                return Err(self.wrong("an option: mss, wscale, sackOK, sack, TS, ECN, nop or eol"));
             }
             if !self.take_mark(',') {
                 break;
@@ -248,6 +251,21 @@ impl Parser<'_> {
         }
         self.expect_mark('>')?;
         Ok(Some(o))
+    }
+
+    /// Fields of an AccECN option, in one of its two orders. Fields may be missing at the end (RFC 9768 section 3.2.3).
+    fn accecn_fields(&mut self) -> Result<Vec<(Counter, u32)>, Problem> {
+        let mut fields = Vec::new();
+        while let Some(counter) = Counter::ALL.into_iter().find(|counter| self.take_word(counter.name())) {
+            fields.push((counter, self.number("a byte counter")?));
+        }
+        let order: Vec<Counter> = fields.iter().map(|f| f.0).collect();
+        let backwards = Counter::ALL.iter().rev().copied();
+        if Counter::ALL.starts_with(&order) || backwards.take(order.len()).eq(order) {
+            Ok(fields)
+        } else {
+            Err(self.wrong("counters in the order e0b ceb e1b, or e1b ceb e0b"))
+        }
     }
 
     fn call(&mut self) -> Result<Call, Problem> {
@@ -362,5 +380,16 @@ mod tests {
     fn errors_have_lines() {
         assert_eq!(parse("\n+0 > . 1:5(3) ack 1").unwrap_err(), Problem::new(2, "1:5 is not 3 bytes"));
         assert_eq!(parse("+0 > X 1:1(0)").unwrap_err().line, 1);
+    }
+
+    #[test]
+    fn parses_accurate_ecn() {
+        let script = parse("+0 < SEWA 0:0(0) win 1\n+0 > WA. 1:1(0) ack 1 <ECN e1b 1 ceb 20,nop>").unwrap();
+        let Action::In(syn) = &script.events[0].action else { panic!() };
+        assert_eq!((flag::ace(syn.flags), flag::letters(syn.flags)), (0b111, "SEWA".into()));
+        let Action::Out(ack) = &script.events[1].action else { panic!() };
+        assert_eq!((flag::ace(ack.flags), flag::of_ace(0b110)), (0b110, ack.flags & !flag::ACK));
+        assert_eq!(ack.options.as_ref().unwrap().accecn, [(Counter::E1b, 1), (Counter::Ceb, 20)]);
+        assert!(parse("+0 > . 1:1(0) ack 1 <ECN ceb 1 e0b 2>").is_err());
     }
 }

@@ -3,25 +3,37 @@
 /// A TCP flag of a script's packet.
 pub mod flag {
     /// `F`
-    pub const FIN: u8 = 1;
+    pub const FIN: u16 = 1;
     /// `S`
-    pub const SYN: u8 = 2;
+    pub const SYN: u16 = 2;
     /// `R`
-    pub const RST: u8 = 4;
+    pub const RST: u16 = 4;
     /// `P`; the simulator has no push flag, so it is not compared.
-    pub const PSH: u8 = 8;
+    pub const PSH: u16 = 8;
     /// `.`
-    pub const ACK: u8 = 16;
+    pub const ACK: u16 = 16;
     /// `U`
-    pub const URG: u8 = 32;
+    pub const URG: u16 = 32;
     /// `E`
-    pub const ECE: u8 = 64;
+    pub const ECE: u16 = 64;
     /// `W`
-    pub const CWR: u8 = 128;
+    pub const CWR: u16 = 128;
+    /// `A`, the accurate ECN flag (RFC 9768 section 3.1.1).
+    pub const AE: u16 = 256;
+
+    /// The flags AE, CWR and ECE as a number, as in the ACE field (RFC 9768 section 3.2.2).
+    pub fn ace(flags: u16) -> u8 {
+        (flags >> 6 & 7) as u8
+    }
+
+    /// The flags of which an ACE field is made.
+    pub fn of_ace(ace: u8) -> u16 {
+        u16::from(ace) << 6
+    }
 
     /// The letters of `flags` as a script writes them.
-    pub fn letters(flags: u8) -> String {
-        let all = [(SYN, 'S'), (FIN, 'F'), (RST, 'R'), (PSH, 'P'), (URG, 'U'), (ECE, 'E'), (CWR, 'W'), (ACK, '.')];
+    pub fn letters(flags: u16) -> String {
+        let all = [(SYN, 'S'), (FIN, 'F'), (RST, 'R'), (PSH, 'P'), (URG, 'U'), (ECE, 'E'), (CWR, 'W'), (AE, 'A'), (ACK, '.')];
         let text: String = all.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, letter)| *letter).collect();
         if text.is_empty() { "-".into() } else { text }
     }
@@ -66,6 +78,33 @@ pub struct Options {
     pub ts: Option<(u32, u32)>,
     /// `sack a:b c:d`
     pub sack: Vec<(u32, u32)>,
+    /// `ECN e0b n ceb n e1b n` (AccECN0), or in the opposite order (AccECN1).
+    pub accecn: Vec<(Counter, u32)>,
+}
+
+/// Byte counter of an AccECN option (RFC 9768 section 3.2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// `e0b`
+    E0b,
+    /// `ceb`
+    Ceb,
+    /// `e1b`
+    E1b,
+}
+
+impl Counter {
+    /// All counters, in the order of AccECN0.
+    pub const ALL: [Counter; 3] = [Counter::E0b, Counter::Ceb, Counter::E1b];
+
+    /// Its name in scripts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counter::E0b => "e0b",
+            Counter::Ceb => "ceb",
+            Counter::E1b => "e1b",
+        }
+    }
 }
 
 /// A TCP segment of a script.
@@ -74,7 +113,7 @@ pub struct Segment {
     /// ECN field, if the script specifies one.
     pub ecn: Option<EcnField>,
     /// See [`flag`].
-    pub flags: u8,
+    pub flags: u16,
     /// First sequence number, relative to the initial one of our endpoint.
     pub seq: u32,
     /// Payload bytes.

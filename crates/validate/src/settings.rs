@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     pub(crate) timestamps: bool,
     /// Window scaling is offered and accepted.
     pub(crate) scaling: bool,
-    /// ECN: 0 off, 1 requested and accepted, 2 accepted.
+    /// ECN: 0 off, 1 requested and accepted, 2 accepted, 3 Accurate ECN requested and accepted (`tcp_ecn` of Linux since 6.18).
     pub(crate) ecn: u8,
     /// Explicit time-based recovery (`tcp_recovery`).
     rack: bool,
@@ -71,6 +71,8 @@ const MAX_MTU: i64 = 65_535;
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: i64 = 40;
 
+/// Accurate ECN in `tcp_ecn`.
+const ACCURATE: u8 = 3;
 /// Default of packetdrill.
 const TOLERANCE: i64 = 4_000_000;
 
@@ -143,6 +145,7 @@ impl Settings {
             "recovery" => self.sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack),
             "timestamps" => self.timestamps = c.timestamps,
             "mss" => self.mss = u16::try_from(c.mss).unwrap_or(u16::MAX),
+            "ecn" | "cc" if c.ecn.is_accurate() => self.ecn = ACCURATE,
             "ecn" | "cc" => self.ecn = u8::from(c.ecn != Ecn::Off),
             _ => {}
         }
@@ -191,7 +194,7 @@ impl Settings {
             ("tcp_sack", Some(_)) => self.sack = bool_of == Some(true),
             ("tcp_timestamps", Some(_)) => self.timestamps = bool_of == Some(true),
             ("tcp_window_scaling", Some(_)) => self.scaling = bool_of == Some(true),
-            ("tcp_ecn", Some(mode @ 0..=2)) => self.ecn = mode as u8,
+            ("tcp_ecn", Some(mode @ 0..=3)) => self.ecn = mode as u8,
             ("tcp_slow_start_after_idle", Some(_)) => self.idle_restart = bool_of,
             ("tcp_reordering", Some(n)) => self.dup_thresh = Some(n as u32),
             ("tcp_recovery", Some(mode @ 0..=1)) => self.rack = mode == 1,
@@ -235,6 +238,7 @@ impl Settings {
         }
         c.ecn = match ecn {
             false => Ecn::Off,
+            true if self.wants_accurate_ecn() && !c.ecn.is_accurate() => Ecn::Accurate,
             true if c.ecn == Ecn::Off => Ecn::Classic,
             true => c.ecn,
         };
@@ -284,10 +288,15 @@ impl Settings {
         u32::from(agreed.max(least).saturating_sub(options).max(1))
     }
 
+    /// True if the endpoint requests and accepts Accurate ECN. The endpoint decides about the answer of its peer.
+    pub(crate) fn wants_accurate_ecn(&self) -> bool {
+        self.ecn == ACCURATE
+    }
+
     /// True if the connection may use ECN: the congestion control may require it.
     pub(crate) fn wants_ecn(&self, active: bool) -> bool {
         let insists = cc::find(&self.cc).is_some_and(|e| e.ecn == Ecn::Dctcp);
-        insists || self.ecn == 1 || (self.ecn == 2 && !active)
+        insists || self.ecn == 1 || self.wants_accurate_ecn() || (self.ecn == 2 && !active)
     }
 }
 

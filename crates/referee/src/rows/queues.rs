@@ -2,8 +2,8 @@
 
 use crate::bench::Bench;
 use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Number, Row};
-use forebay_analysis::Dimension;
+use crate::row::{Absent, Band, Decided, Decision, Measure, Number, Row};
+use forebay_analysis::{Dimension, quantity};
 
 const GROUP: &str = "active queue management";
 const SOURCE: &str = "RFC 9743 7.1 (relative)";
@@ -54,7 +54,20 @@ pub(crate) const ROWS: &[Row] = &[
         source: SOURCE,
         measure: Measure::Number(harm, Dimension::Fraction, Band::AtMost { factor: 1.0, plus: 0.1 }),
     },
+    Row { group: GROUP, name: "ECN, marks above 20 packets: mean queue", source: "RFC 3168 5", measure: Measure::Case(marked) },
 ];
+
+/// A queue that marks above a threshold, with a buffer for eight bandwidth-delay products (RFC 3168 section 5: a mark requires the response to a dropped
+/// packet). Our choice: one whose queue stays above the threshold on average ignores marks. Congestion controls without a kind of ECN of their own use
+/// that of RFC 3168.
+fn marked(bench: &Bench<'_>, cc: &str) -> Decision {
+    let path = PathSpec { mbps: 100.0, rtt_ms: 10.0, buffer: 8.0, queue: "{ kind = \"dctcp-step\", k = \"20pkt\" }" };
+    let transport = if bench.needs_marks(cc) { None } else { Some("ecn = \"classic\"") };
+    let run = bench.run(&Case { transport, ..Case::new("ecn", path, 10.0, vec![Traffic::long(cc, 1)]) })?;
+    let Some(queue) = run.summary.network.queue_mean else { return Ok(Err(Absent::Unknown("no queue"))) };
+    let value = quantity(queue, Dimension::Packets);
+    Ok(Ok(Decided { value, band: "at most 20 packets (the threshold)".into(), holds: Some(queue <= 20.0) }))
+}
 
 fn goodput(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {
     let run = bench.run(&Case::new(row, path, 20.0, vec![Traffic::long(cc, 1)]))?;

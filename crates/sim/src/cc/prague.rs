@@ -11,7 +11,7 @@ use forebay_experiment::transport::Ecn;
 use forebay_types::param::{Entry, Kind, Param};
 use forebay_types::{Rate, Time, TimeOrNever};
 
-/// Longest burst at the pacing rate (RFC 9331 section 4.3: 250 us on the Internet).
+/// Longest burst at the pacing rate (RFC 9331 section 4.3 item 7: 250 us on the public Internet; Linux `prague_burst_shift`: 2^-12 s).
 const BURST: Time = Time::from_us(250);
 
 /// Parameters, from the registry entry.
@@ -75,7 +75,7 @@ impl Prague {
         }
     }
 
-    /// Returns true if the flow behaves as one with the virtual RTT: short flows of small RTT get going faster than that (section 2.4.5).
+    /// Returns true if the flow behaves as one with the virtual RTT: short flows of small RTT get going faster than that (section 2.4.4).
     fn is_rtt_independent(&self) -> bool {
         self.rounds >= self.c.transition && self.srtt.get().is_some_and(|rtt| rtt < self.c.rtt_virt)
     }
@@ -134,7 +134,7 @@ impl Prague {
         }
     }
 
-    /// Sets the pacing rate: the window per RTT, twice that in slow start (section 2.4.4; Linux `prague_update_pacing_rate`).
+    /// Sets the pacing rate: the window per RTT, twice that in slow start (Linux `prague_update_pacing_rate`).
     fn pace(&mut self, w: &Window) {
         let gain = if w.cwnd < w.ssthresh.or_infinite() / 2.0 { 2.0 } else { 1.0 };
         self.rate = self.srtt.get().map_or(f64::INFINITY, |rtt| gain * w.cwnd / (rtt.0.max(1) as f64 * 1e-12));
@@ -184,10 +184,10 @@ impl CongestionControl for Prague {
         let target = match cut.trigger {
             // RFC 3168 section 6.1.2: feedback of classic ECN has no count of marks.
             Trigger::Ecn if self.classic => halve(cut),
-            // At most one reduction per virtual RTT (section 2.4.5; Linux `prague_enter_cwr`).
+            // At most one reduction per virtual RTT (section 2.4.4; Linux `prague_enter_cwr`).
             Trigger::Ecn if self.has_reduced() => w.cwnd,
             Trigger::Ecn => self.reduce(w),
-            // RFC 9331 section 4.3: losses are answered as by Reno.
+            // RFC 9331 section 4.3 item 2: losses are answered as by Reno.
             Trigger::Loss | Trigger::Timeout => halve(cut),
         };
         self.target = (cut.trigger != Trigger::Timeout).then_some(target);

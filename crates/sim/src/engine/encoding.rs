@@ -1,6 +1,7 @@
 //! Binary encoding of messages between processes: field by field, little-endian, without padding. A record lists all of its fields, so that a field
 //! that is missing here does not compile.
 
+use crate::net::accecn_option::AccEcnOption;
 use crate::net::generation::Generation;
 use crate::net::packet::{CarriedAck, Extra, Meta, Packet, SackBlocks};
 use forebay_apps::{InitialData, Job, OpenSpec, QueryStart, RemoteTimer};
@@ -198,6 +199,15 @@ impl Encode for Extra {
             Some(blocks) => Extra::Sack(blocks),
             None => Extra::Carried(CarriedAck::get(from)),
         }
+    }
+}
+
+impl Encode for AccEcnOption {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.bytes().put(to);
+    }
+    fn get(from: &mut Bytes<'_>) -> AccEcnOption {
+        AccEcnOption::from_bytes(<[[u8; 3]; 3]>::get(from))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Packets, rings of packets, and egress ports.
 
+pub mod accecn_option;
 pub(crate) mod arena;
 pub mod backlog;
 pub(crate) mod capture;

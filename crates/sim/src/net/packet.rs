@@ -1,5 +1,6 @@
 //! The simulated packet: 32 bytes, and a second slot of 32 bytes behind it for SACK blocks ([`Extra`]).
 
+use super::accecn_option::AccEcnOption;
 use super::generation::Generation;
 use super::tick::Tick;
 pub use forebay_queues::Codepoint;
@@ -253,32 +254,16 @@ pub struct CarriedAck {
     pub tsval: u16,
     /// ECN echo.
     pub ece: bool,
-    /// See [`CarriedAck::ce_bytes`].
-    pub accecn: u32,
+    /// AccECN option, with Accurate ECN.
+    pub accecn: Option<AccEcnOption>,
 }
 
-/// The counters of an AccECN option are modulo this (DIVOPT).
-const ACCECN_MODULUS: u32 = 1 << 24;
-
 impl CarriedAck {
-    /// Bytes of an AccECN option with three counters, and its padding.
-    pub const ACCECN_SIZE: u16 = 12;
-
-    /// The field `accecn` of an option, after `ce_bytes` marked bytes have arrived.
-    pub fn accecn_option(ce_bytes: u32) -> u32 {
-        1 + ce_bytes % ACCECN_MODULUS
+    /// An ACK by itself with this option.
+    pub fn option(accecn: AccEcnOption) -> CarriedAck {
+        CarriedAck { accecn: Some(accecn), ..CarriedAck::default() }
     }
 
-    /// Counter of marked bytes in the AccECN option (ECEB, RFC 9768 section 3.2.3), modulo 2^24; `None` without an option. The other two counters are
-    /// not modeled.
-    pub fn ce_bytes(&self) -> Option<u32> {
-        self.accecn.checked_sub(1)
-    }
-
-    /// Marked bytes since the counter was at `before`.
-    pub fn new_ce_bytes(&self, before: u32) -> Option<u32> {
-        self.ce_bytes().map(|now| now.wrapping_sub(before) % ACCECN_MODULUS)
-    }
     /// The one in the slot behind a packet, if there is one.
     pub fn of(extra: Option<&Extra>) -> Option<CarriedAck> {
         match extra {

@@ -156,7 +156,7 @@ impl Script {
                 if p.ace() > 0 {
                     token += &format!("a{}", p.ace());
                 }
-                if let Some(bytes) = CarriedAck::of(extra.as_ref()).and_then(|option| option.ce_bytes()) {
+                if let Some(bytes) = CarriedAck::of(extra.as_ref()).and_then(|ack| ack.accecn).map(|option| option.ceb()) {
                     token += &format!("+{bytes}");
                 }
                 for (flag, letter) in [(flag::ECE, 'E'), (flag::FIN, 'F')] {

@@ -7,6 +7,7 @@
 
 use super::{Capture, US, addresses};
 use forebay_experiment::transport::Ecn;
+use forebay_sim::net::accecn_option::AccEcnOption;
 use forebay_sim::net::packet::{CarriedAck, Codepoint, Extra, Packet, SackBlocks, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{Sender, Timer};
@@ -159,8 +160,7 @@ impl Script {
     pub(crate) fn counted(&mut self, next: u64, ace: u8, ce_bytes: Option<u32>) -> &mut Script {
         let mut p = self.packet(next * u64::from(self.c.mss));
         p.set_ace(ace);
-        let option =
-            ce_bytes.map(|n| Extra::Carried(CarriedAck { accecn: CarriedAck::accecn_option(n), ..CarriedAck::default() }));
+        let option = ce_bytes.map(|n| Extra::Carried(CarriedAck::option(AccEcnOption::new(1, n, 1))));
         self.s.on_packet(&self.c, Time(self.now * US), &p, option.as_ref(), &mut self.capture);
         self.note();
         self.s.audit();

@@ -1,18 +1,24 @@
 //! Handshake from either side: negotiates options, and creates the endpoints for the result.
 
-use super::{Connection, OURS, Stage, Trace, clock, field};
+use super::{Connection, OURS, Stage, Trace, clock, codepoint, field, handshake_encoding};
 use crate::script::{Options, Segment, flag};
 use forebay_experiment::transport::Ecn;
-use forebay_sim::net::packet::{self, Packet};
+use forebay_sim::net::packet::{self, Meta, Packet};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::Sender;
 use forebay_sim::tcp::{Address, offered_shift};
 use forebay_types::Time;
 
+/// Flags that feed back marks.
+const ECN_FLAGS: u16 = flag::ECE | flag::CWR | flag::AE;
+/// ACE field before any mark (RFC 9768 section 3.2.1).
+const INITIAL_ACE: u8 = 5;
+
 impl Connection {
     pub(super) fn accept_syn(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
         let both = flag::ECE | flag::CWR;
-        let ecn = segment.flags & both == both && self.settings.wants_ecn(false);
+        let requested = segment.flags & both == both || self.settings.wants_accurate_ecn();
+        let ecn = requested && self.settings.wants_ecn(false);
         self.c = self.settings.config(&options, ecn)?;
         self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
         let mut sender = Sender::new(&self.c, OURS, None);
@@ -31,16 +37,23 @@ impl Connection {
     /// Sends the SYN-ACK, by the receiver.
     pub(super) fn answer_syn(&mut self, now: u64) {
         let ts = self.echo.map_or(0, |value| self.own_stamp(now, value));
-        let mut p = Packet { seq: self.syn.seq, flags: packet::flag::SYN, ts, ..Packet::default() };
+        let meta = Meta::default().with_ecn(codepoint(self.syn.ecn));
+        let mut p = Packet { seq: self.syn.seq, flags: packet::flag::SYN, ts, meta, ..Packet::default() };
         p.flags |= if self.syn.flags & flag::ECE != 0 { packet::flag::ECE } else { 0 };
         p.flags |= if self.syn.flags & flag::CWR != 0 { packet::flag::CWR } else { 0 };
+        // A packet of the simulator has the three flags in one field, unless they are those of RFC 3168.
+        match flag::ace(self.syn.flags) {
+            0b000 | 0b011 => {}
+            ace => p.set_ace(ace),
+        }
         let mut tape = Trace::default();
         if let Some(r) = &mut self.receiver {
             r.on_packet(&self.c, Time(now), &p, &mut tape);
         }
         for (p, _) in tape.packets {
-            let mut flags = flag::SYN | flag::ACK;
-            flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
+            let echo = if p.has(packet::flag::ECE) { flag::ECE } else { flag::of_ace(p.ace()) };
+            let flags = flag::SYN | flag::ACK | echo;
+            self.answer = echo;
             let options = self.handshake_options(now, true);
             let ack = p.seq;
             self.acked = ack;
@@ -61,7 +74,7 @@ impl Connection {
             wscale: (s.scaling && (!answer || self.theirs.wscale.is_some())).then_some(self.shift()),
             sack_ok: s.sack && (!answer || self.theirs.sack_ok),
             ts: (s.timestamps && (!answer || self.theirs.ts.is_some())).then(|| (clock(now), self.echo.unwrap_or(0))),
-            sack: Vec::new(),
+            ..Options::default()
         }
     }
 
@@ -70,14 +83,18 @@ impl Connection {
         if segment.flags & flag::ACK == 0 || segment.ack != 1 {
             return Err("a segment that does not end the handshake".into());
         }
+        let answer = if self.settings.wants_accurate_ecn() { self.answer } else { flag::ECE };
+        self.open_sender(now, segment, options, if self.c.ecn == Ecn::Off { 0 } else { answer });
+        // Its ACE field is no counter (RFC 9768 section 3.2.2.1).
+        let counted = Segment { flags: segment.flags & !ECN_FLAGS | flag::of_ace(INITIAL_ACE), ..segment.clone() };
         self.stage = Stage::Open;
-        self.open_sender(now, segment, options, self.c.ecn != Ecn::Off);
-        self.deliver(now, segment, options);
+        self.deliver(now, if self.is_accurate() { &counted } else { segment }, options);
         Ok(())
     }
 
     pub(super) fn accept_syn_ack(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
-        let agreed = segment.flags & flag::ECE != 0 && segment.flags & flag::CWR == 0 && self.settings.wants_ecn(true);
+        let classic = segment.flags & flag::ECE != 0 && segment.flags & flag::CWR == 0;
+        let agreed = (classic || self.settings.wants_accurate_ecn()) && self.settings.wants_ecn(true);
         self.c = self.settings.config(&options, agreed)?;
         let written = self.sender.as_ref().map_or(0, |s| s.written());
         let mut sender = Sender::new(&self.c, OURS, None);
@@ -91,28 +108,41 @@ impl Connection {
         }
         sender.write(&self.c, Time(now), written, None, self.closed, &mut scratch);
         self.sender = Some(sender);
-        self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
         self.echo = options.ts.map(|t| t.0);
         self.theirs = options.clone();
         self.stage = Stage::Open;
-        let tape = self.open_sender(now, segment, &options, agreed);
+        let tape = self.open_sender(now, segment, &options, if agreed { segment.flags & ECN_FLAGS } else { 0 });
+        // The sender has decided about the feedback of this host, too.
+        let (used, accurate) = self.sender.as_ref().map_or((false, false), |s| s.ecn_in_use());
+        self.third_ack = accurate.then(|| handshake_encoding(segment.ecn));
+        let ecn = match (used, accurate) {
+            (false, _) => Ecn::Off,
+            (true, false) if self.c.ecn.is_accurate() => Ecn::Classic,
+            _ => self.c.ecn,
+        };
+        let mut c = self.c.clone();
+        c.ecn = ecn;
+        self.receiver = Some(Receiver::new(&c, Address { isn: segment.seq, ..OURS }));
         self.take(now, tape);
         Ok(())
     }
 
-    /// Acknowledges the SYN of the sender. Returns the packets that it sends then.
-    fn open_sender(&mut self, now: u64, segment: &Segment, options: &Options, ecn: bool) -> Trace {
+    /// Acknowledges the SYN of the sender, by a SYN-ACK with the flags `ecn`. Returns the packets that it sends then.
+    fn open_sender(&mut self, now: u64, segment: &Segment, options: &Options, ecn: u16) -> Trace {
         let scaled = self.settings.scaling && self.theirs.wscale.is_some();
         let shift = if scaled { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
         self.largest_window = u64::from(segment.win.unwrap_or(u16::MAX));
-        let p = Packet {
+        let mut p = Packet {
             seq: 1,
             ts: options.ts.map_or(0, |t| t.1),
             win: segment.win.unwrap_or(u16::MAX),
             len: u16::from(shift),
-            flags: packet::flag::SYN | packet::flag::ACK | if ecn { packet::flag::ECE } else { 0 },
+            flags: packet::flag::SYN | packet::flag::ACK | if ecn == flag::ECE { packet::flag::ECE } else { 0 },
             ..Packet::default()
         };
+        if ecn != flag::ECE {
+            p.set_ace(flag::ace(ecn));
+        }
         let mut tape = Trace::default();
         if let Some(s) = &mut self.sender {
             s.on_packet(&self.c, Time(now), &p, None, &mut tape);

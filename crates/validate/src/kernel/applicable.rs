@@ -36,6 +36,11 @@ pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Ve
     };
     let mut defined = Vec::new();
     for event in &script.events {
+        if let Action::Command(text) = &event.action
+            && effects(text).iter().any(|e| *e == Effect::Set("tcp_ecn".into(), "3".into()))
+        {
+            all.push("Accurate ECN, which Linux has since 6.18".into());
+        }
         let Action::Code(text) = &event.action else { continue };
         for name in code::used(text).unwrap_or_default() {
             if !watched && ["exact_cwnd", "exact_ssthresh"].contains(&name.as_str()) && !defined.contains(&name) {

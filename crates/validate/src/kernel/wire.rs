@@ -48,8 +48,8 @@ pub(super) fn bytes(s: &Segment, route: Route) -> (Vec<u8>, u32) {
     b.extend(route.to.1.to_be_bytes());
     b.extend(s.seq.to_be_bytes());
     b.extend(s.ack.to_be_bytes());
-    b.push(((TCP + options.len()) as u8 / 4) << 4);
-    b.push(s.flags);
+    b.push(((TCP + options.len()) as u8 / 4) << 4 | (s.flags >> 8) as u8);
+    b.push(s.flags as u8);
     b.extend(s.win.unwrap_or(0).to_be_bytes());
     // The checksum is not verified; there is no urgent data.
     b.extend([0; 4]);
@@ -100,7 +100,7 @@ pub(super) fn segment(head: &[u8], length: u32) -> Option<(Segment, Route)> {
         2 => EcnField::Ect0,
         _ => EcnField::Ce,
     };
-    let flags = *head.get(ip + 13)?;
+    let flags = be16(ip + 12)? & (flag::AE | 255);
     let route = Route { from: (be32(12)?, be16(ip)?), to: (be32(16)?, be16(ip + 2)?) };
     let segment = Segment {
         ecn: Some(ecn),
@@ -148,8 +148,15 @@ mod tests {
     #[test]
     fn segments_roundtrip() {
         let route = Route { from: (1, 2), to: (3, 4) };
-        let options = Options { mss: Some(1460), wscale: Some(7), sack_ok: true, ts: Some((5, 6)), sack: vec![(7, 8), (9, 10)] };
-        let flags = flag::ACK | flag::ECE;
+        let options = Options {
+            mss: Some(1460),
+            wscale: Some(7),
+            sack_ok: true,
+            ts: Some((5, 6)),
+            sack: vec![(7, 8), (9, 10)],
+            ..Options::default()
+        };
+        let flags = flag::ACK | flag::ECE | flag::AE;
         let s = Segment { ecn: Some(EcnField::Ce), flags, seq: 11, len: 1000, ack: 12, win: Some(13), options: Some(options) };
         let (head, length) = bytes(&s, route);
         assert_eq!(length as usize, head.len() + 1000);

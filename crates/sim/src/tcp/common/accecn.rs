@@ -1,8 +1,8 @@
 //! Feedback of marks at a sender: ECE of classic ECN (RFC 3168) and of DCTCP, or the counter of Accurate ECN (RFC 9768). The receiver's counter is in
 //! its ACKs ([`Packet::ace`](crate::net::packet::Packet::ace)).
 //!
-//! ACKs without SACK blocks have an AccECN option, of which the counter of marked bytes is modeled. Not modeled: the tests for mangled fields (sections
-//! 3.2.2.3, 3.2.2.4 and 3.2.3.2), and the handshake encoding of the field in the ACK of a SYN-ACK (section 3.2.2.1).
+//! ACKs without SACK blocks have an AccECN option, of which the sender reads the counter of marked bytes. Not modeled: the tests for mangled fields
+//! (sections 3.2.2.3, 3.2.2.4 and 3.2.3.2), and the handshake encoding of the field in the ACK of a SYN-ACK (section 3.2.2.1).
 
 use crate::net::packet::{Codepoint, Packet, flag};
 use crate::tcp::config::TcpConfig;

@@ -37,7 +37,7 @@ impl Receiver {
         // tcp_data_queue calls tcp_event_data_recv, which looks at the ECN field, only for data: not for a FIN alone that is next in order.
         let bare_fin = c.is_linux() && !accurate && p.len == 0 && offset == self.stream.rcv_nxt() as i64;
         let ce = if counts && !bare_fin { p.ecn() == Codepoint::Ce } else { self.ecn.unchanged() };
-        let ends_run = if accurate { self.count_marks(p, ce, segments.count) } else { self.ecn.on_segment(p, ce) };
+        let ends_run = if accurate { self.count_marks(p, counts, segments.count) } else { self.ecn.on_segment(p, ce) };
         if ends_run && !accurate && self.window.unacked_segments() > 0 {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
             //# To avoid this, an implementation MAY choose to send two ACKs: one for previously unacknowledged packets
@@ -83,13 +83,17 @@ impl Receiver {
         }
     }
 
-    /// Counts the packets and bytes of `p` if they are marked (RFC 9768 section 3.2). Returns true if they must be acknowledged immediately.
+    /// Counts the packets of `p` if they are marked, and the bytes (RFC 9768 section 3.2). `counts`: the ECN field does. Returns true if they must be
+    /// acknowledged immediately.
     #[cold]
     #[inline(never)]
-    fn count_marks(&mut self, p: &Packet, marked: bool, count: u32) -> bool {
+    fn count_marks(&mut self, p: &Packet, counts: bool, count: u32) -> bool {
+        let marked = counts && p.ecn() == Codepoint::Ce;
         if marked {
             self.template.set_ace(self.template.ace().wrapping_add(count as u8) & 7);
-            self.ce_bytes = self.ce_bytes.wrapping_add(p.len.into());
+        }
+        if let Some(counters) = self.byte_counters.as_mut().filter(|_| counts) {
+            counters.count(p.ecn(), p.len);
         }
         self.ecn.on_counted(marked, count)
     }

@@ -44,6 +44,7 @@ use self::quickack::QuickAcks;
 use self::stream::ReceiveStream;
 use self::truesize::Segments;
 use self::window::AdvertisedWindow;
+use crate::net::accecn_option::ByteCounters;
 use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
@@ -80,8 +81,8 @@ pub struct Receiver {
     ecn: EcnEcho,
     fast_path: FastPath,
     own_fin: OwnFin,
-    /// Bytes of data that arrived marked, with Accurate ECN (`r.ceb`). The counter of packets is in the template.
-    ce_bytes: u32,
+    /// Counters of bytes, with Accurate ECN. The counter of packets is in the template.
+    byte_counters: Option<Box<ByteCounters>>,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 160);
@@ -124,7 +125,7 @@ impl Receiver {
             quickacks: QuickAcks::new(c),
             generation: addr.generation,
             ecn,
-            ce_bytes: 0,
+            byte_counters: ecn.is_accurate().then(|| Box::new(ByteCounters::new())),
             own_fin: OwnFin::new(c),
         }
     }

@@ -1,6 +1,7 @@
 //! ACKs that the receiver sends: cumulative, with the ECN echo, SACK blocks and the window of a shim.
 
 use super::Receiver;
+use crate::net::accecn_option::AccEcnOption;
 use crate::net::packet::{CarriedAck, Extra, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_types::TimeOrNever;
@@ -75,13 +76,15 @@ impl Receiver {
     /// Sends an ACK without SACK blocks, with Accurate ECN with its option. Our choice: SACK blocks leave no space for the option (RFC 9768 section
     /// 3.2.3.3 lets the receiver omit it).
     fn emit_without_sack(&self, mut ack: Packet, out: &mut impl Wire) {
-        if !self.ecn.is_accurate() {
-            return out.emit(ack, None);
-        }
+        let Some(option) = self.accecn_option() else { return out.emit(ack, None) };
         ack.flags |= flag::EXT;
-        ack.wire += CarriedAck::ACCECN_SIZE;
-        let option = CarriedAck { accecn: CarriedAck::accecn_option(self.ce_bytes), ..CarriedAck::default() };
-        out.emit(ack, Some(&Extra::Carried(option)));
+        ack.wire += AccEcnOption::SIZE;
+        out.emit(ack, Some(&Extra::Carried(CarriedAck::option(option))));
+    }
+
+    /// The AccECN option, with Accurate ECN.
+    pub(super) fn accecn_option(&self) -> Option<AccEcnOption> {
+        self.byte_counters.as_ref().filter(|_| self.ecn.is_accurate()).map(|counters| counters.option())
     }
 
     /// Responds to a probe or to an unacceptable segment with an ACK, which also advertises the window.

@@ -35,7 +35,7 @@ impl Receiver {
             window: self.template.win,
             tsval: self.template.len,
             ece: self.ecn.is_echoing(),
-            accecn: if self.ecn.is_accurate() { CarriedAck::accecn_option(self.ce_bytes) } else { 0 },
+            accecn: self.accecn_option(),
         }
     }
 

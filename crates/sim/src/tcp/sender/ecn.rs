@@ -17,13 +17,12 @@ impl Sender {
         // SACKed data has been delivered before; what an ACK SACKs itself is not known yet.
         let sacked = self.loss.sack.as_ref().map_or(0, |s| s.board.sacked);
         let newly_acked = acked.saturating_sub(sacked).div_ceil(mss);
-        let option = CarriedAck::of(extra).and_then(|ack| Some((ack.ce_bytes()?, ack.new_ce_bytes(self.cold.ce_bytes)?)));
-        if let Some((now, new)) = option
-            && new > 0
-        {
-            self.cold.ce_bytes = now;
+        let option = CarriedAck::of(extra).and_then(|ack| ack.accecn);
+        let new = option.map(|o| u64::from(o.new_ce_bytes(self.cold.ce_bytes)));
+        if let Some(option) = option {
+            self.cold.ce_bytes = option.ceb();
         }
-        let marks = self.cc.feedback_mut().take_marks(p, newly_acked, option.map(|o| u64::from(o.1)), mss);
+        let marks = self.cc.feedback_mut().take_marks(p, newly_acked, new, mss);
         (marks > 0, marks)
     }
 

@@ -171,6 +171,12 @@ impl Sender {
         self.cc.algorithm()
     }
 
+    /// Returns true if ECN is in use, and if its feedback is that of Accurate ECN.
+    pub fn ecn_in_use(&self) -> (bool, bool) {
+        let feedback = self.cc.feedback();
+        (feedback.is_on(), feedback.is_accurate())
+    }
+
     /// Statistics of the message now being acknowledged.
     #[inline(always)]
     pub fn stats(&self) -> &SendStats {

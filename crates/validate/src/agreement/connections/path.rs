@@ -56,7 +56,7 @@ impl Sent {
     /// The segment for the path. Handshakes are in the script as they are, and a reset has no answer: for these `None`.
     pub(super) fn of(seen: &Observation) -> Option<Sent> {
         let packet = seen.packet.as_ref()?;
-        let has = |bit: u8| packet.flags & bit != 0;
+        let has = |bit: u16| packet.flags & bit != 0;
         let start = u64::from(packet.seq);
         (!has(flag::SYN) && !has(flag::RST)).then(|| Sent {
             time: seen.time.max(0).unsigned_abs(),
