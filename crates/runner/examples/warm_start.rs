@@ -1,11 +1,11 @@
 //! Transients of cold and warm starts: the cuts that the rule MSER makes at the beginning of runs.
 //!
 //! `cargo run --profile fast -p forebay-runner --example warm_start [FILE [FIRST_SEED [SEEDS [FAMILY]]]]` writes a Markdown table with a row for each
-//! family of scenarios, to `out/warm-start.md` unless FILE names another file. A row has, for cold and warm starts, the cut of two series over 500
-//! intervals of the run, each the mean over all seeds: the logarithm of the slowdown of the flows that start in an interval, and the number of flows
-//! alive. The column `early` is the mean number of flows alive in the first fiftieth of the run, relative to that in the second half of cold runs. The
-//! last columns are the mean slowdown of small flows in the second half of the runs, with its 95 % interval over the seeds. Each row is written as soon
-//! as it is known, and rows that are there are not computed again.
+//! family of scenarios, to `out/warm-start.md` unless FILE names another file. A row has the cuts of cold and warm starts for two series over 500
+//! intervals of the run. One is the mean logarithm of the slowdown of the flows that start in an interval, the other the number of flows alive; both are
+//! means over all seeds. The column `early` is the mean number of flows alive in the first fiftieth of the run, relative to that in the second half of
+//! cold runs. The last columns are the mean slowdown of small flows in the second half of the runs, with its 95 % interval over the seeds. Each row is
+//! written as soon as it is known, and rows that are there are not computed again.
 
 #![expect(clippy::print_stdout, reason = "the rows of the table, as they become known")]
 
