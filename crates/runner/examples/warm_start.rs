@@ -1,20 +1,20 @@
 //! Transients of cold and warm starts: the cuts that the rule MSER makes at the beginning of runs.
 //!
 //! `cargo run --profile fast -p forebay-runner --example warm_start [FILE [FIRST_SEED [SEEDS [FAMILY]]]]` writes a Markdown table with a row for each
-//! family of scenarios, to `out/warm-start.md` unless FILE names another file. A row has, for cold and warm starts, the mean cut of the figure by the
-//! rule of `[stop]` and the cut of the mean number of flows alive over all seeds. The column `early` is the mean number of flows alive in the first
-//! fiftieth of the run, relative to that in the second half of cold runs. The last columns are the figure after the cut with the mean half width of its
-//! interval, and the number of runs with an interval. Each row is written as soon as it is known, and rows that are there are not computed again.
+//! family of scenarios, to `out/warm-start.md` unless FILE names another file. A row has the cuts of cold and warm starts for two series over 500
+//! intervals of the run. One is the mean logarithm of the slowdown of the flows that start in an interval, the other the number of flows alive; both are
+//! means over all seeds. The column `early` is the mean number of flows alive in the first fiftieth of the run, relative to that in the second half of
+//! cold runs. The last columns are the mean slowdown of small flows in the second half of the runs, with its 95 % interval over the seeds. Each row is
+//! written as soon as it is known, and rows that are there are not computed again.
 
 #![expect(clippy::print_stdout, reason = "the rows of the table, as they become known")]
 
 use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::size_bin::SizeBin;
 use forebay_runner::{Job, simulate};
 use forebay_scenario::{Resolved, Scenario};
-use forebay_stopping::figure::Figure;
-use forebay_stopping::measure::{Measured, Span, interval};
-use forebay_stopping::{rule, warmup};
-use forebay_types::{GroupId, Time};
+use forebay_stopping::warmup;
+use forebay_types::{estimate, math};
 use std::fs;
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -32,7 +32,7 @@ const DCTCP: &str = "[transport]\ncc = \"dctcp\"\n";
 const NEWRENO: &str = "[transport]\ncc = \"newreno\"\nrto-min = \"1ms\"\n";
 const CUBIC: &str = "[transport]\ncc = \"cubic\"\nrto-min = \"1ms\"\n";
 
-/// Number of points in time at which flows alive are counted.
+/// Number of intervals of a run.
 const POINTS: usize = 500;
 
 /// A family: its name, the duration, and the scenario.
@@ -83,47 +83,42 @@ fn resolved(family: &Family, start: &str) -> Resolved {
 /// Results of all runs with one start.
 #[derive(Default)]
 struct Runs {
-    /// Mean cut of the figure, s.
-    cut: f64,
-    /// Mean number of flows alive at each point.
+    /// Mean number of flows alive in each interval.
     alive: Vec<f64>,
-    /// Number of runs with an interval, sum of the figure after the cut, and of the half widths of the intervals.
-    known: f64,
-    value: f64,
-    half: f64,
+    /// Mean logarithm of the slowdown of the flows that start in each interval; empty intervals are left out.
+    slowdown: Vec<f64>,
+    /// Mean slowdown of small flows in the second half of each run.
+    small: Vec<f64>,
 }
 
 impl Runs {
     fn new(family: &Family, start: &str, (first, seeds): (u64, u64)) -> Runs {
         let resolved = resolved(family, start);
         let config = &resolved.variants[0].config;
-        let Ok(figure) = Figure::parse("mean of slowdown", &[]) else { return Runs::default() };
         let end = config.duration.unwrap_or_default();
-        let span =
-            Span { now: end, from: config.warm_start().unwrap_or_default(), warmup: None, round_trip: rule::round_trip(config) };
+        let (length, from) = (end / POINTS as u64, config.warm_start().unwrap_or_default());
         let mut all = Runs { alive: vec![0.0; POINTS], ..Runs::default() };
-        let each = 1.0 / seeds as f64;
+        let mut sums = vec![(0.0, 0_u32); POINTS];
         for seed in first..first + seeds {
             let work = run(&resolved, seed);
-            let measured = Measured::new(&figure, GroupId::new(0), &work, &span);
-            // A figure that never settles is cut as a whole.
-            all.cut += measured.as_ref().map_or(end, Measured::warmup).as_secs_f64() * each;
-            if let Some(i) = measured.ok().and_then(|m| interval(&figure, &[&m]).ok()) {
-                all.known += 1.0;
-                all.value += i.value;
-                all.half += i.half_width();
+            let taken = |i: &WorkItem| i.end.get().unwrap_or(end).min(end).saturating_sub(i.start);
+            let slowdown = |i: &WorkItem| (taken(i).0 as f64 / i.ideal.0 as f64).max(1.0);
+            for i in work.iter().filter(|i| i.start >= from) {
+                let (sum, count) = &mut sums[((i.start / length) as usize).min(POINTS - 1)];
+                (*sum, *count) = (*sum + math::ln(slowdown(i)), *count + 1);
             }
+            let late = |i: &&WorkItem| i.start >= end / 2 && SizeBin::of(i.size_bytes) == SizeBin::Small;
+            let small: Vec<f64> = work.iter().filter(late).map(slowdown).collect();
+            all.small.extend((!small.is_empty()).then(|| small.iter().sum::<f64>() / small.len() as f64));
             for (point, mean) in all.alive.iter_mut().enumerate() {
-                let time = end / POINTS as u64 * point as u64 + Time(end.0 / POINTS as u64 / 2);
-                *mean += work.iter().filter(|i| i.start <= time && !i.end.is_due(time)).count() as f64 * each;
+                let time = length * point as u64 + length / 2;
+                *mean += work.iter().filter(|i| i.start <= time && !i.end.is_due(time)).count() as f64 / seeds as f64;
             }
         }
+        // Flows that start late may be running at the end.
+        let settled = sums.iter().take(POINTS * 4 / 5).filter(|s| s.1 > 0);
+        all.slowdown = settled.map(|(sum, count)| sum / f64::from(*count)).collect();
         all
-    }
-
-    /// Cut of the number of flows alive, as a part of the duration.
-    fn cut_of_alive(&self) -> f64 {
-        warmup::cut(&self.alive) as f64 / POINTS as f64
     }
 
     fn mean_alive(&self, points: std::ops::Range<usize>) -> f64 {
@@ -142,27 +137,31 @@ fn run(resolved: &Resolved, seed: u64) -> Vec<WorkItem> {
 }
 
 /// Head of the table.
-const HEAD: &str = "| family | seeds | duration | cut of the figure, cold | warm | cut of flows alive, cold | warm | flows alive | early, cold | warm | mean \
-                    slowdown, cold | warm |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+const HEAD: &str = "| family | seeds | duration | cut of the slowdown, cold | warm | cut of flows alive, cold | warm | flows alive | early, cold | warm | \
+                    slowdown of small flows, cold | warm |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
 
 fn results(family: &Family, seeds: (u64, u64)) -> String {
     let [cold, warm] = ["cold", "warm"].map(|start| Runs::new(family, start, seeds));
     let duration = resolved(family, "cold").variants[0].config.duration.unwrap_or_default().as_secs_f64();
     let steady = cold.mean_alive(POINTS / 2..POINTS);
-    let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+    let ms = |seconds: f64| format!("{:.0} ms", seconds * 1e3);
+    let cut = |series: &[f64]| ms(warmup::cut(series) as f64 * duration / POINTS as f64);
     let early = |runs: &Runs| runs.mean_alive(0..POINTS / 50) / steady;
-    let figure = |runs: &Runs| format!("{:.2} ± {:.2} ({})", runs.value / runs.known, runs.half / runs.known, runs.known);
+    let small = |runs: &Runs| match estimate(&runs.small) {
+        Some(e) => format!("{:.2} ± {:.2}", e.mean, e.half_width.unwrap_or(f64::NAN)),
+        None => "-".to_owned(),
+    };
     format!(
         " {} | {} | {} | {} | {} | {steady:.1} | {:.2} | {:.2} | {} | {} |",
         ms(duration),
-        ms(cold.cut),
-        ms(warm.cut),
-        ms(cold.cut_of_alive() * duration),
-        ms(warm.cut_of_alive() * duration),
+        cut(&cold.slowdown),
+        cut(&warm.slowdown),
+        cut(&cold.alive),
+        cut(&warm.alive),
         early(&cold),
         early(&warm),
-        figure(&cold),
-        figure(&warm)
+        small(&cold),
+        small(&warm)
     )
 }
 

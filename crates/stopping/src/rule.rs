@@ -7,6 +7,7 @@ use crate::sampling::{Sampling, is_endless};
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
 use forebay_experiment::topology::{Fib, hosts};
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_types::{GroupId, Time, TimeOrNever};
 use std::time::Duration;
 
@@ -104,6 +105,8 @@ pub struct Rule<'a> {
     /// Time before which the flows of a warm start begin.
     from: Time,
     warmup: Option<Time>,
+    /// True if connections are pooled.
+    pooled: bool,
     round_trip: Time,
     /// Factor for the accuracy of one of several runs.
     share: f64,
@@ -129,6 +132,7 @@ impl<'a> Rule<'a> {
             groups: used_groups(config),
             from: config.warm_start().unwrap_or_default(),
             warmup: warmup(config),
+            pooled: pools_connections(config),
             round_trip: round_trip(config),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
@@ -153,7 +157,8 @@ impl<'a> Rule<'a> {
 
     /// The figures of a run that ended at `now`. `work` includes the intervals.
     pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
-        let span = Span { now, from: self.from, warmup: self.warmup, round_trip: self.round_trip };
+        let warmup = warmup_at(now, self.warmup, self.pooled);
+        let span = Span { now, from: self.from, warmup, round_trip: self.round_trip };
         let mut all = Vec::new();
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
             let of = |group: &GroupId| {
@@ -313,6 +318,17 @@ pub(crate) fn warmup(config: &Experiment) -> Option<Time> {
     Some(config.observe.warmup).filter(|w| *w > config.warm_start().unwrap_or_default())
 }
 
+/// Returns true if flows share a pool of persistent connections.
+pub(crate) fn pools_connections(config: &Experiment) -> bool {
+    config.workloads.iter().any(|w| matches!(w.kind, WorkloadKind::Poisson { persistent: true, .. }))
+}
+
+/// Warm-up of a run at `now`. A pool of connections grows, and its windows adapt, ever more slowly over the whole run, which no test for a transient
+/// notices. So only the second half of such a run counts, if the scenario sets no warm-up.
+pub(crate) fn warmup_at(now: Time, given: Option<Time>, pooled: bool) -> Option<Time> {
+    given.or(pooled.then_some(now / 2))
+}
+
 /// Round-trip time between the first host and the last one, of a full segment and its ACK, on the empty network.
 pub fn round_trip(config: &Experiment) -> Time {
     let network = &config.network;
@@ -334,6 +350,13 @@ mod tests {
         assert!((change.floor(1.0, Time(1_000)) - 0.632).abs() < 1e-3);
         assert_eq!(change.floor(0.1, Time(1_000)), 2.0);
         assert!((change.floor(1.0, Time(100_000)) - 0.063).abs() < 1e-3);
+    }
+
+    #[test]
+    fn second_half_of_pooled_runs_counts() {
+        let now = Time(1_000);
+        assert_eq!(warmup_at(now, None, true), Some(Time(500)));
+        assert_eq!((warmup_at(now, None, false), warmup_at(now, Some(Time(7)), true)), (None, Some(Time(7))));
     }
 
     #[test]
