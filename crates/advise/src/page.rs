@@ -14,13 +14,14 @@ const MAX_SHOWN: usize = 10;
 
 /// Page as data for [`forebay_report::render`].
 pub fn page(a: &Advice) -> Page {
-    let shown: Vec<&Entry> = a.entries.iter().take(MAX_SHOWN).collect();
+    let best = a.recommended.filter(|i| *i >= MAX_SHOWN);
+    let shown: Vec<(usize, &Entry)> = a.entries.iter().enumerate().filter(|(i, _)| *i < MAX_SHOWN || best == Some(*i)).collect();
     // The headline has no code, so that names of networks are quoted.
     let mut sentences: Vec<String> = recommendation(a).into_iter().map(|s| s.replace('`', "\"")).collect();
     if let Some(first) = sentences.first_mut() {
         *first = format!("**{first}**");
     }
-    let numbered = shown.iter().enumerate().map(|(i, e)| format!("{}. {}", i + 1, e.name));
+    let numbered = shown.iter().map(|(i, e)| format!("{}. {}", i + 1, e.name));
     let subjects = std::iter::once("as it is".to_owned()).chain(numbered);
     let facts = [
         ("objective", a.objective.to_string()),
@@ -50,7 +51,7 @@ pub fn page(a: &Advice) -> Page {
 }
 
 /// Gain against price: the objective on a logarithmic axis to the right, and the number of each other class upward.
-fn scatter(a: &Advice, shown: &[&Entry]) -> Option<Section> {
+fn scatter(a: &Advice, shown: &[(usize, &Entry)]) -> Option<Section> {
     let goal = a.objective.goal;
     let today = a.today.objective?.before;
     let views: Vec<View> = a
@@ -60,17 +61,19 @@ fn scatter(a: &Advice, shown: &[&Entry]) -> Option<Section> {
         .enumerate()
         .filter_map(|(i, o)| {
             let before = o.change?.before;
-            let point = |subject: usize, label: String, x: f64, y: f64| XyLine {
+            let point = |subject: usize, (label, mark): (String, &str), x: f64, y: f64| XyLine {
                 subject: Some(subject),
                 label,
+                mark: mark.into(),
                 x: vec![x],
                 y: vec![Some(y)],
                 ..XyLine::default()
             };
-            let mut lines = vec![point(0, "as it is".into(), today, before)];
-            lines.extend(shown.iter().enumerate().filter_map(|(n, e)| {
+            let mut lines = vec![point(0, ("as it is".into(), "as it is"), today, before)];
+            lines.extend(shown.iter().enumerate().filter_map(|(n, (at, e))| {
                 let (x, y) = (e.objective?.after, e.others.get(i)?.change?.after);
-                Some(point(n + 1, format!("{}. {}", n + 1, e.name), x, y))
+                let mark = if a.recommended == Some(*at) { "recommended" } else { "" };
+                Some(point(n + 1, (format!("{}. {}", at + 1, e.name), mark), x, y))
             }));
             let chart = LineChart {
                 x: Axis { title: a.objective.to_string(), unit: unit(goal), log: true },

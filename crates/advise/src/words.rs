@@ -12,8 +12,10 @@ use std::fmt::Write as _;
 /// Recommendation, one sentence per line: the answer, its effect, the worst case, the price for other traffic, and when another change is better.
 pub fn recommendation(a: &Advice) -> Vec<String> {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
-    let mut out = vec![format!("Do this: {}{}.", best.name, exceptions(a, best))];
-    out.extend(lower_bounds(a));
+    let caveat = lower_bounds(a);
+    let lead = if caveat.is_some() { "First look, most promising" } else { "Do this" };
+    let mut out = vec![format!("{lead}: {}{}.", best.name, exceptions(a, best))];
+    out.extend(caveat);
     out.extend(a.at_once.and_then(|i| first_step(a, &a.entries[i])));
     let goal = a.objective.goal;
     if let Some(c) = best.objective {
@@ -55,8 +57,8 @@ fn lower_bounds(a: &Advice) -> Option<String> {
     let waits = a.today.prices.iter().any(|p| p.unfinished.0 > 0);
     waits.then(|| {
         format!(
-            "This is a first look: the runs of {duration} end before a retransmission timeout ({least} or more), so that the times of stalled \
-             messages are lower bounds. Longer runs may recommend another change."
+            "The runs of {duration} end before a retransmission timeout ({least} or more), so that the times of stalled messages are lower bounds. \
+             Longer runs may recommend another change."
         )
     })
 }

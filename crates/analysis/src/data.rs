@@ -151,6 +151,10 @@ pub struct Flow {
     pub rwnd_limited_s: Option<f64>,
     /// Part of its time in which the send buffer limited the sender, s; `None` where it is unknown.
     pub sndbuf_limited_s: Option<f64>,
+    /// Smallest round-trip time of its sender, s; `None` without a sample.
+    pub rtt_min_s: Option<f64>,
+    /// Segments retransmitted.
+    pub retransmitted: u64,
     /// True if it missed its deadline, or, without a deadline, if one cause delayed it by more than its ideal time.
     pub late: bool,
     /// Main cause of its delay.

@@ -4,6 +4,7 @@
 //! overlap ([`compare`]).
 
 use crate::application_limits;
+use crate::bad_links;
 use crate::cells::Cell;
 use crate::cells::cells;
 use crate::censored_quantiles::mark_tight_bounds;
@@ -113,6 +114,7 @@ pub fn headline(data: &Data) -> Headline {
     }
     // Network events come with their consequences.
     sentences.extend(events(data));
+    sentences.extend(bad_links::sentence(data));
     sentences.splice(0..0, known_figures::sentences(&data.known));
     // First, because without messages the most important sentence may be missing.
     sentences.splice(0..0, data.unread.iter().cloned());
@@ -373,10 +375,34 @@ fn share(data: &Data, network: usize) -> Option<String> {
             format!("{place} long flow of {} gets {}, one of {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&names))
         }
     };
+    out += &totals(data, &members).unwrap_or_default();
     if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")).filter(|_| members.len() == all.len()) {
         out += &format!("; Jain's fairness index over all long flows is {}", crate::format::number(jain.mean));
     }
     Some(out + ".")
+}
+
+/// `; 2 of gold have 7.06 Gbit/s in total, 6 of bronze 2.35 Gbit/s`, for groups with different numbers of long flows and nothing else: queues with
+/// weights divide a link among groups and not among flows.
+fn totals(data: &Data, members: &[usize]) -> Option<String> {
+    let mean = |s: &usize, metric: &str| cells(data, metric)[*s].map(|c| c.mean);
+    let flows: Vec<f64> = members.iter().map(|s| mean(s, "long_flows")).collect::<Option<_>>()?;
+    let others = data.flows.iter().any(|f| f.size > 0 && members.contains(&f.subject));
+    if others || flows.iter().all(|n| *n == flows[0]) || members.len() > MAX_LIMITED {
+        return None;
+    }
+    let one = |(i, (s, n)): (usize, (&usize, &f64))| {
+        let have = match (i, *n == 1.0) {
+            (0, true) => " has",
+            (0, false) => " have",
+            _ => "",
+        };
+        let total = quantity(mean(s, GOODPUT.metric)?, unit_of(GOODPUT.metric));
+        let in_total = if i == 0 { " in total" } else { "" };
+        Some(format!("{} of {}{have} {total}{in_total}", crate::format::number(*n), data.subjects[*s].group))
+    };
+    let each: Option<Vec<String>> = members.iter().zip(&flows).enumerate().map(one).collect();
+    Some(format!("; {}", each?.join(", ")))
 }
 
 /// The transport with the shortest queue.

@@ -9,6 +9,7 @@ use crate::format::{bold, list, quantity};
 use crate::head_of_line::DelayCause;
 use crate::late_messages;
 use crate::loads::{self, Load};
+use crate::overload;
 use crate::paths::Paths;
 use forebay_experiment::waits::Cause;
 use forebay_store::stats::quantile;
@@ -191,7 +192,10 @@ impl IncompleteWorkload {
             Some((own, others, port)) => {
                 format!("{finished}; **starved** by other traffic at {port} ({} against {}).", rate(*own), rate(*others))
             }
-            None => format!("{finished} before the run ended{}.", self.rest(data, self.running.iter())),
+            None => match overload::words(data, self.subject, self.class).filter(|_| self.kind == Kind::Messages) {
+                Some(overload) => format!("{finished} before the run ended; {overload}."),
+                None => format!("{finished} before the run ended{}.", self.rest(data, self.running.iter())),
+            },
         }
     }
 

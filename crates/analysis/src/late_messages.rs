@@ -31,6 +31,8 @@ struct Late {
     /// Causes of delay of the earlier messages, for those delayed by earlier messages.
     blocked_by: Causes,
     windows: Windows,
+    /// Late messages by sending host, of those that the queue of that host delays.
+    hosts: BTreeMap<u32, usize>,
 }
 
 /// Messages that a window delayed, in all, and those among them whose window was the initial one.
@@ -41,6 +43,8 @@ struct Windows {
     first: usize,
     /// Messages after an idle time, after which the window restarts (RFC 5681 section 4.1, tcp_cwnd_restart).
     after_idle: usize,
+    /// Messages that the receive window limits for most of their time.
+    by_receiver: usize,
 }
 
 /// Number of delayed messages by port; `None` for causes without a port.
@@ -94,6 +98,9 @@ fn by_subject(data: &Data) -> Vec<Late> {
         let late = all.entry(key).or_insert(new);
         late.messages += 1;
         late.note(f.late, f.waited, f.delay_port, f.blocked_by);
+        if let (true, Some(Cause::HostQueue), Some(host)) = (f.late, f.waited, f.from) {
+            *late.hosts.entry(host).or_default() += 1;
+        }
     }
     let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
     for q in &data.queries {
@@ -138,11 +145,20 @@ fn windows(data: &Data, all: &mut BTreeMap<(usize, Option<u32>), Late>) {
                 let restarts = data.subjects[f.subject].idle_restart_s;
                 late.windows.all += 1;
                 late.windows.first += usize::from(acked.is_none());
+                late.windows.by_receiver += usize::from(waits_for_receiver(data, f));
                 late.windows.after_idle += usize::from(idle.zip(restarts).is_some_and(|(idle, after)| idle > after));
             }
             acked = Some(acked.unwrap_or(i64::MIN).max(f.acked_ns.unwrap_or(i64::MAX)));
         }
     }
+}
+
+/// Part of the time of a message from which on the receive window is the window that delays it. Our choice, as in its explanation.
+const BY_RECEIVER: f64 = 0.5;
+
+fn waits_for_receiver(data: &Data, f: &Flow) -> bool {
+    let took = f.fct.unwrap_or_else(|| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9);
+    f.rwnd_limited_s.is_some_and(|limited| limited > BY_RECEIVER * took)
 }
 
 impl Late {
@@ -209,8 +225,8 @@ impl Late {
     /// Addition for messages that the window delays, if it is the initial window for most of them.
     fn initial_window(&self) -> String {
         let most = self.causes.iter().max_by_key(|(_, ports)| ports.values().sum::<usize>());
-        let Windows { all, first, after_idle } = self.windows;
-        if most.is_none_or(|(cause, _)| *cause != Cause::Window) || 2 * (first + after_idle) <= all {
+        let Windows { all, first, after_idle, by_receiver } = self.windows;
+        if most.is_none_or(|(cause, _)| *cause != Cause::Window) || 2 * (first + after_idle) <= all || 2 * by_receiver > all {
             return String::new();
         }
         let part = |n: usize| quantity(n as f64 / all as f64, Dimension::Fraction);
@@ -253,9 +269,26 @@ impl Late {
         let least = NAMED * self.late as f64;
         let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
         let text = |cause: Cause, ports: &AtPorts| {
-            cause_text(cause, place(data, ports).as_deref()) + &self.held_up(data, cause) + &lost_on(data, cause)
+            self.cause_text(data, cause, ports) + &self.held_up(data, cause) + &lost_on(data, cause)
         };
         matters.map(|(_, (cause, n, ports))| (text(*cause, ports), *n)).collect()
+    }
+
+    /// Name of a cause with its place: of a window the one that limits most messages, of a queue of sending hosts the host that has most of them.
+    fn cause_text(&self, data: &Data, cause: Cause, ports: &AtPorts) -> String {
+        let Windows { all, by_receiver, .. } = self.windows;
+        if cause == Cause::Window && 2 * by_receiver > all {
+            return Cause::RECEIVE_WINDOW.to_owned();
+        }
+        let text = cause_text(cause, place(data, ports).as_deref());
+        let most = self.hosts.iter().max_by_key(|h| h.1).filter(|h| 2 * *h.1 > self.hosts.values().sum());
+        // Of a single sending host the name says nothing.
+        let several =
+            || data.flows.iter().filter(|f| f.size > 0 && f.subject == self.subject).any(|f| f.from != most.map(|m| *m.0));
+        match most.and_then(|(host, _)| data.host(Some(*host))).filter(|_| cause == Cause::HostQueue && several()) {
+            Some(host) => format!("{text} {host}"),
+            None => text,
+        }
     }
 
     /// Addition for messages delayed by earlier messages.
@@ -392,6 +425,22 @@ mod tests {
         assert!(sentence(&d).unwrap().ends_with(end), "{:?}", sentence(&d));
         d.ports.push(Port { drops: 4.0, seeds: 1, ..Port::default() });
         assert!(sentence(&d).unwrap().ends_with("Main cause: **SYN retransmission timeout** (100 %)."), "{:?}", sentence(&d));
+    }
+
+    #[test]
+    fn causes_name_receiver_and_host() {
+        let slow = Flow { fct: Some(1.0), conn: Some(0), rwnd_limited_s: Some(0.9), ..message(0, true, Some(Cause::Window)) };
+        let mut d = with(vec![slow; 3], 1);
+        d.runs.push(Run::default());
+        assert!(sentence(&d).unwrap().ends_with("Main cause: **receive window** (100 %)."), "{:?}", sentence(&d));
+        d.flows.iter_mut().for_each(|f| f.rwnd_limited_s = Some(0.1));
+        assert!(sentence(&d).unwrap().contains(&format!("**{}** (100 %)", Cause::Window.text())), "{:?}", sentence(&d));
+        // One of two hosts has most of the delays.
+        d.hosts = vec!["a".into(), "b".into()];
+        d.flows = (0..4).map(|i| Flow { from: Some(u32::from(i > 0)), ..message(0, true, Some(Cause::HostQueue)) }).collect();
+        assert!(sentence(&d).unwrap().ends_with("**queue of the sending host b** (100 %)."), "{:?}", sentence(&d));
+        d.flows[1].from = Some(0);
+        assert!(sentence(&d).unwrap().ends_with("**queue of the sending host** (100 %)."), "{:?}", sentence(&d));
     }
 
     #[test]

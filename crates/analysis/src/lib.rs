@@ -3,7 +3,9 @@
 //! The input is the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so that the terminal, the page, comparisons
 //! and Python show the same. The analysis is independent of the set of transports: names come from the tables.
 
+mod active_use;
 mod application_limits;
+mod bad_links;
 mod cells;
 mod censored_quantiles;
 mod comparison;
@@ -27,9 +29,11 @@ mod long_flow_starvation;
 mod max_min;
 mod measurement_gaps;
 mod names;
+mod overload;
 mod paths;
 mod ranking;
 mod read;
+mod round_trips;
 mod row_context;
 mod single_transport;
 mod tail;

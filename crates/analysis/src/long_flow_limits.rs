@@ -3,6 +3,7 @@
 //! The first two are counted at the sender, as `tcpi_rwnd_limited` and `tcpi_sndbuf_limited` of Linux. In the remaining time the congestion window
 //! limits the flow. Either a link on its path is full, or a policer drops packets above its rate, or the congestion control does not use the path.
 
+use crate::active_use::ActiveUse;
 use crate::data::{Data, Flow, Port};
 use crate::dimension::Dimension;
 use crate::format::quantity;
@@ -40,6 +41,10 @@ pub(crate) struct Limits {
     pub one_of: Option<(usize, f64)>,
     /// Index of the busiest port on their paths.
     pub busiest: Option<usize>,
+    /// Used fraction of its capacity while they run.
+    pub used: f64,
+    /// True if they start late.
+    pub partial: bool,
     /// True if the interfaces of their sending hosts are full, which they do not share with other hosts.
     pub own: bool,
     /// True if the paths differ between seeds: the mean utilization of a link says little about one run.
@@ -62,6 +67,8 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     let mut paths = Paths::of(data, data.subjects[subject].network);
     let (mut time, mut acked, mut branches, mut own_links, mut out) = (0.0, 0.0, false, true, Limits::default());
     let mut interfaces = BTreeSet::new();
+    let active = ActiveUse::of(data, data.subjects[subject].network, |f| own(&f));
+    let used = |p: &usize| active.used(*p);
     for f in data.flows.iter().filter(own) {
         out.flows += 1;
         time += (data.runs[f.run].end_ns - f.start_ns).max(0) as f64 * 1e-9;
@@ -69,7 +76,6 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         out.rwnd += f.rwnd_limited_s.unwrap_or(0.0);
         out.sndbuf += f.sndbuf_limited_s.unwrap_or(0.0);
         let Some((from, to)) = data.ends(f) else { continue };
-        let used = |p: &usize| data.ports[*p].used();
         let choice = paths.choice(from, to);
         branches |= !choice.is_empty();
         out.one_of = choice.first().map(|p| (choice.len(), data.ports[*p].rate_bps));
@@ -87,14 +93,16 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     out.fabric = fabric(data, network, hosts_bps).filter(|_| branches);
     // Behind a full interface a port that is busier is another bottleneck: the interface has capacity to spare. Of equally full ones the longer queue
     // shows it.
-    let used = |p: &usize| data.ports[*p].used();
     let interface = interfaces.into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).filter(|_| own_links);
     let queue = |p: &usize| data.ports[*p].queue_mean;
     let shared = |p: usize, i: &usize| used(&p) > used(i) + EQUALLY_FULL || used(&p) >= used(i) && queue(&p) > queue(i);
     let own = interface.filter(|i| out.busiest.is_some_and(|p| p == *i || !shared(p, i)));
+    let busiest = own.or(out.busiest);
     (out.flows > 0 && time > 0.0).then(|| Limits {
         own: own.is_some(),
-        busiest: own.or(out.busiest),
+        busiest,
+        used: busiest.map_or(0.0, |p| used(&p)),
+        partial: active.is_partial(),
         rwnd: (out.rwnd / time).min(1.0),
         sndbuf: (out.sndbuf / time).min(1.0),
         one_of: out.one_of.filter(|(_, rate)| out.single && acked >= FULL * rate * time),
@@ -131,7 +139,7 @@ impl Limits {
     /// True if something else than a full link limits them.
     pub(crate) fn is_other_than_link(&self, data: &Data) -> bool {
         self.rwnd.max(self.sndbuf) >= NAMED
-            || !self.draws && self.port(data).is_some_and(|p| p.used() < FULL || p.policed_bps.is_some())
+            || !self.draws && self.port(data).is_some_and(|p| self.used < FULL || p.policed_bps.is_some())
     }
 
     /// End of a sentence about the flows.
@@ -146,18 +154,17 @@ impl Limits {
             .filter(|(v, _)| *v >= NAMED)
             .map(|(v, what)| format!("the **{what}** limits {them} for {} of the time", part(*v)))
             .collect();
-        let unused = self.port(data).filter(|p| !self.draws && p.used() < FULL);
+        let unused = self.port(data).filter(|_| !self.draws && self.used < FULL);
         match (ends.is_empty(), unused) {
-            (true, Some(p)) => Some(format!("the **congestion window** limits {them}{}", unused_part(p))),
+            (true, Some(p)) => Some(format!("the **congestion window** limits {them}{}", self.unused_part(p))),
             (true, None) => self.full_link(data),
             (false, Some(p)) if self.rwnd + self.sndbuf < MOSTLY => {
-                Some(format!("{}, the congestion window for the rest{}", ends.join(", "), unused_part(p)))
+                Some(format!("{}, the congestion window for the rest{}", ends.join(", "), self.unused_part(p)))
             }
             // The full link has the rest of the time.
             (false, None) if self.rwnd + self.sndbuf < MOSTLY => {
                 let rest = self.port(data).filter(|p| !self.draws && p.policed_bps.is_none());
-                let link =
-                    rest.map(|p| format!(", {} ({} utilized) for the rest", p.name, quantity(p.used(), Dimension::Fraction)));
+                let link = rest.map(|p| format!(", {} ({}) for the rest", p.name, self.utilized()));
                 Some(ends.join(", ") + &link.unwrap_or_default())
             }
             (false, _) => Some(ends.join(", ")),
@@ -166,14 +173,14 @@ impl Limits {
 
     /// The full link or the policer that limits them.
     pub(crate) fn place(&self, data: &Data) -> Option<String> {
-        self.port(data).filter(|p| p.policed_bps.is_some() || p.used() >= FULL)?;
+        self.port(data).filter(|p| p.policed_bps.is_some() || self.used >= FULL)?;
         self.full_link(data)
     }
 
     /// The full link that limits them. Where flows collide on some links of several, the others have capacity to spare.
     fn full_link(&self, data: &Data) -> Option<String> {
         let port = self.port(data)?;
-        let used = quantity(port.used(), Dimension::Fraction);
+        let used = quantity(self.used, Dimension::Fraction);
         if let Some(rate) = policer_rate(port) {
             return Some(format!("limited by the **policer** at {} ({used} of {rate} used)", port.name));
         }
@@ -188,7 +195,8 @@ impl Limits {
             Some(f) if (f.most >= FULL || self.draws) && f.mean < FULL => {
                 let part = |v: f64| quantity(v, Dimension::Fraction);
                 let full = if f.full > 0 {
-                    format!("**{} of {}** links between switches are full", f.full, f.links)
+                    let are = if f.full == 1 { "is" } else { "are" };
+                    format!("**{} of {}** links between switches {are} full", f.full, f.links)
                 } else {
                     String::new()
                 };
@@ -197,8 +205,8 @@ impl Limits {
                     if full.is_empty() { format!("links between switches are {spread}") } else { format!("{full} ({spread})") };
                 format!("the links of the sending hosts carry {}: {links}", quantity(f.hosts_bps, Dimension::BitsPerSecond))
             }
-            _ if self.own => format!("limited by the link of the sending host, {} ({used} utilized)", port.name),
-            _ => format!("limited by {} ({used} utilized)", port.name),
+            _ if self.own => format!("limited by the link of the sending host, {} ({})", port.name, self.utilized()),
+            _ => format!("limited by {} ({})", port.name, self.utilized()),
         })
     }
 
@@ -212,28 +220,38 @@ impl Limits {
                 let named = of.iter().filter(|(v, _)| *v >= NAMED).map(|(v, what)| format!("{what} {}", part(*v)));
                 named.collect::<Vec<_>>().join(", ")
             }
-            Some(port) if port.policed_bps.is_some() && port.used() >= FULL => format!("policer at {}", port.name),
+            Some(port) if port.policed_bps.is_some() && self.used >= FULL => format!("policer at {}", port.name),
             Some(port) if port.policed_bps.is_some() => format!("congestion window, policer at {}", port.name),
             Some(_) if self.one_of.is_some() => "one of several equal links".to_owned(),
-            Some(port) if port.utilization >= FULL && self.own => format!("own link {}", port.name),
-            Some(port) if port.utilization >= FULL => format!("link {}", port.name),
+            Some(port) if self.used >= FULL && self.own => format!("own link {}", port.name),
+            Some(port) if self.used >= FULL => format!("link {}", port.name),
             Some(_) if self.draws => "links between switches".to_owned(),
             _ => "congestion window".to_owned(),
         }
     }
 
+    /// Utilization of the busiest port: `97.3 % utilized`.
+    fn utilized(&self) -> String {
+        let when = match (self.partial, self.single) {
+            (false, _) => "",
+            (true, true) => " while it runs",
+            (true, false) => " while they run",
+        };
+        format!("{} utilized{when}", quantity(self.used, Dimension::Fraction))
+    }
+
+    /// End of a sentence about the congestion window: the port with the least capacity to spare.
+    fn unused_part(&self, p: &Port) -> String {
+        let used = quantity(self.used, Dimension::Fraction);
+        match policer_rate(p) {
+            Some(rate) if p.drops > 0.0 => format!(" after drops of the **policer** at {} ({used} of {rate} used)", p.name),
+            Some(rate) => format!(": {used} of the {rate} of the policer at {} are used", p.name),
+            None => format!(": {}, the busiest link, is {}", p.name, self.utilized()),
+        }
+    }
+
     fn port<'a>(&self, data: &'a Data) -> Option<&'a Port> {
         self.busiest.map(|p| &data.ports[p])
-    }
-}
-
-/// End of a sentence about the congestion window: the port with the least capacity to spare.
-fn unused_part(p: &Port) -> String {
-    let used = quantity(p.used(), Dimension::Fraction);
-    match policer_rate(p) {
-        Some(rate) if p.drops > 0.0 => format!(" after drops of the **policer** at {} ({used} of {rate} used)", p.name),
-        Some(rate) => format!(": {used} of the {rate} of the policer at {} are used", p.name),
-        None => format!(": {}, the busiest link, is {used} utilized", p.name),
     }
 }
 

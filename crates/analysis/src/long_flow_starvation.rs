@@ -1,13 +1,14 @@
 //! Starvation of endless flows. They have no completion time; their goodput shows it, against their max-min fair share. A flow that its own link, a
 //! second bottleneck, its windows, its maximum pacing rate or its application limits is not starved by others.
 
-use crate::data::{Data, Port};
+use crate::data::{Data, Flow, Port};
 use crate::format::bold;
 use crate::incomplete_workloads::{STARVED, TAKEN, rate};
 use crate::loads::{self, Load};
 use crate::long_flow_limits::self_limited;
 use crate::max_min::{Flows, shares};
 use crate::paths::Paths;
+use crate::round_trips;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum utilization of a port for starvation. Our choice.
@@ -172,8 +173,15 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     worst.sort_by(|a, b| a.1.3.total_cmp(&b.1.3));
     let sentence = |&((subject, class), (own, others, port, _)): &(Own, Share)| {
         let name = data.class(class).unwrap_or("?");
+        let network = data.subjects[subject].network;
+        let here = |f: &Flow| {
+            data.subjects[f.subject].network == network
+                && data.ends(f).is_some_and(|(from, to)| ways[&(network, from, to)].contains(&port))
+        };
+        let is_own = |f: &Flow| (f.subject, f.class) == (subject, class);
+        let rtts = round_trips::longer(data, "its", |f| here(f) && is_own(f), |f| here(f) && !is_own(f));
         let (whose, port) = (bold(&data.subjects[subject].name), &data.ports[port].name);
-        format!("{whose}: {name} is **starved** by other traffic at {port} ({} against {}).", rate(own), rate(others))
+        format!("{whose}: {name} is **starved** by other traffic at {port} ({} against {}){rtts}.", rate(own), rate(others))
     };
     let mut out: Vec<String> = worst.iter().map(sentence).collect();
     out.extend(among(data, loads, (&ways, &fair), &all, &seeds));
@@ -230,8 +238,15 @@ fn among(
         }
         let own = starved.iter().map(|(_, p)| had(p) * p.0 as f64).sum::<f64>() / few as f64;
         let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
+        let among = |f: &Flow, wanted: bool| {
+            (f.subject, f.class) == (subject, class)
+                && data.ends(f).is_some_and(|pair| {
+                    pairs.contains_key(&pair) && starved.iter().any(|(starved, _)| **starved == pair) == wanted
+                })
+        };
+        let rtts = round_trips::longer(data, "their", |f| among(f, true), |f| among(f, false));
         let text = format!(
-            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the fair share is {}).",
+            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the fair share is {}){rtts}.",
             crate::format::list(&hosts),
             data.ports[port].name,
             rate(own),
@@ -284,6 +299,16 @@ mod tests {
         assert_eq!(output.len(), 1, "{output:?}");
         assert!(output[0].starts_with(&format!("**dctcp**: flows of storage from {host} to ")), "{output:?}");
         assert!(output[0].contains("are **starved** by other flows of storage at bottleneck ("), "{output:?}");
+    }
+
+    #[test]
+    fn longer_round_trips_are_named() {
+        let mut d = beside(280_000_000, 9_120_000_000);
+        d.flows.iter_mut().for_each(|f| f.rtt_min_s = Some(if f.subject == 0 { 0.04 } else { 0.00005 }));
+        let words = "(280 Mbit/s against 9.12 Gbit/s): its minimum RTT is 40 ms, that of the others 50 µs.";
+        assert!(output(&d)[0].ends_with(words), "{:?}", output(&d));
+        d.flows.iter_mut().for_each(|f| f.rtt_min_s = Some(0.00005));
+        assert!(output(&d)[0].ends_with("(280 Mbit/s against 9.12 Gbit/s)."), "{:?}", output(&d));
     }
 
     #[test]

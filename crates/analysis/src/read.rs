@@ -289,7 +289,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
     // Indexed by run and query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 27] = [
+    const COLUMNS: [&str; 29] = [
         "variant",
         "run",
         "class",
@@ -317,6 +317,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         "deadline_ns",
         "rwnd_limited_ns",
         "sndbuf_limited_ns",
+        "rtt_min_ns",
+        "segs_retx",
     ];
     let mut behind = BlockedMessages::default();
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
@@ -335,6 +337,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let request = rows.bool("request");
         let limited = ["rwnd_limited_ns", "sndbuf_limited_ns"].map(|c| rows.int(c));
+        let [rtt, retransmitted] = ["rtt_min_ns", "segs_retx"].map(|c| rows.int(c));
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
         data.waits |=
             batch.column_by_name("delay_cause").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
@@ -411,6 +414,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 blocked_by: None,
                 rwnd_limited_s: seconds(&limited[0]),
                 sndbuf_limited_s: seconds(&limited[1]),
+                rtt_min_s: seconds(&rtt).filter(|s| *s > 0.0),
+                retransmitted: retransmitted.count(row),
             });
         }
     })?;

@@ -23,8 +23,8 @@ pub struct WorkloadShare {
     pub name: String,
     /// Its index; `None` if unknown.
     pub class: Option<u32>,
-    /// Index of its bottleneck port: of the ports on its paths with a relevant part of its traffic, the one with the highest utilization by all
-    /// workloads. `None` if no path is known.
+    /// Index of its bottleneck port: of the ports on its paths with a relevant part of its traffic, the one with the highest utilization. If none is
+    /// full, it is the one that drops most packets. `None` if no path is known.
     pub port: Option<usize>,
     /// Number of other ports on its paths.
     pub more_ports: usize,
@@ -77,7 +77,11 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
             let full = relevant.iter().copied().filter(|p| used(*p) >= FULL);
             let largest = full.max_by(|a, b| part(a).total_cmp(&part(b)));
             let clearly = |p: &usize| busiest.is_some_and(|b| part(p) > CLEARLY * part(&b));
-            let port = largest.filter(clearly).or(busiest);
+            // Where no port is full, bursts overflow the one that drops packets.
+            let drops = |p: &usize| data.ports[*p].drops;
+            let lossy = relevant.iter().copied().filter(|p| drops(p) > 0.0).max_by(|a, b| drops(a).total_cmp(&drops(b)));
+            let lossy = lossy.filter(|_| busiest.is_some_and(|b| used(b) < FULL));
+            let port = largest.filter(clearly).or(lossy).or(busiest);
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
             // A workload cannot exceed the maximum of its transport, headers excluded.

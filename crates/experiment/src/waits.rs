@@ -92,6 +92,9 @@ impl Cause {
         Cause::ALL.into_iter().find(|c| c.name() == name)
     }
 
+    /// Name of [`Cause::Window`] in a sentence where the receive window limits the sender for most of the time.
+    pub const RECEIVE_WINDOW: &'static str = "receive window";
+
     /// Name in a sentence.
     pub fn text(self) -> &'static str {
         match self {

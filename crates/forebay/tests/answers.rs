@@ -21,7 +21,7 @@ fn scenarios_get_their_stated_answers() {
         .filter_map(|e| e.unwrap().file_name().into_string().ok()?.strip_suffix(".toml").map(str::to_owned))
         .collect();
     names.sort();
-    assert!(names.len() >= 80, "{}", names.len());
+    assert!(names.len() >= 160, "{}", names.len());
     let next = std::sync::atomic::AtomicUsize::new(0);
     let wrong = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {

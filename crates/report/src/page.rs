@@ -283,6 +283,9 @@ pub struct XyLine {
     pub step: bool,
     /// Drawn with dashes, to distinguish lines of one subject.
     pub dash: bool,
+    /// Text beside its points, which get a ring; empty without one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub mark: String,
 }
 
 /// Groups of bars.

@@ -3,8 +3,9 @@
 use crate::simulate::Simulated;
 use forebay_experiment::idle_time::idle_time;
 use forebay_experiment::rows::{FlowRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::waits::Cause;
 use forebay_store::RunInfo;
-use forebay_types::{PortId, TimeOrNever};
+use forebay_types::{PortId, Rate, TimeOrNever};
 use std::fmt::Write as _;
 use std::io;
 
@@ -26,6 +27,8 @@ pub(crate) struct Routes {
     pub each: Vec<Route>,
     /// Packets or flowlets that take paths of their own, if any; these are an example.
     pub scattered: Option<&'static str>,
+    /// Changes of the rates of links: port, time in ps, new rate.
+    pub rates: Vec<(PortId, u64, Rate)>,
 }
 
 impl Routes {
@@ -50,7 +53,7 @@ impl Routes {
             if route.ports.is_empty() {
                 out += "  no path\n";
             }
-            out += &route.hops(run, (route.from.max(start), until));
+            out += &route.hops(run, &self.rates, (route.from.max(start), until));
         }
         out
     }
@@ -58,28 +61,32 @@ impl Routes {
 
 impl Route {
     /// One line per hop: the length of its queue from `start` to `end`, and the resulting delay.
-    fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
+    fn hops(&self, run: &Simulated, rates: &[(PortId, u64, Rate)], (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         for port in &self.ports {
             let Some(config) = run.info.port_config(*port) else { continue };
+            let mut changes: Vec<(u64, Rate)> = rates.iter().filter(|c| c.0 == *port).map(|c| (c.1, c.2)).collect();
+            changes.sort_unstable_by_key(|c| c.0);
+            let rate = |time: u64| changes.iter().rev().find(|c| c.0 <= time).map_or(config.rate, |c| c.1);
             let mut seen = QueueStats::default();
             let own = |q: &&QueueRow| q.port == *port && (start..=end).contains(&q.time_ps);
             let read = run.report.queue.pieces(PIECE, &mut |rows| {
-                rows.iter().filter(own).for_each(|q| seen.add(q));
+                rows.iter().filter(own).for_each(|q| seen.add(q, rate(q.time_ps)));
                 Ok::<(), io::Error>(())
             });
             if read.is_err() {
                 seen = QueueStats::default();
             }
-            let wait = |bytes: f64| time((bytes * 8.0 / config.rate.0 as f64 * 1e12) as u64);
             let policer = config.queue.policing_rate().map_or_else(String::new, |rate| format!(", policer of {rate}"));
-            let name = format!("{} ({}{policer}):", run.info.port(*port), config.rate);
+            let changed = changes.iter().filter(|c| c.0 > start && c.0 < end);
+            let changed: String = changed.map(|c| format!(", {} from {} on", c.1, stamp(c.0 - start))).collect();
+            let name = format!("{} ({}{changed}{policer}):", run.info.port(*port), rate(start));
             let what = match seen {
                 QueueStats { samples: 0, .. } => "no samples of its queue".to_owned(),
                 QueueStats { packets_max: 0 | 1, .. } => "queue empty".to_owned(),
                 s => {
                     let n = s.samples as f64;
-                    let (packets, bytes) = (s.packets as f64 / n, s.bytes as f64 / n);
+                    let packets = s.packets as f64 / n;
                     if !config.serves_in_order() {
                         let _ = writeln!(
                             out,
@@ -90,9 +97,9 @@ impl Route {
                     }
                     format!(
                         "queue {packets:.1} packets on average (delay {}), {} at most ({})",
-                        wait(bytes),
+                        time((s.delay_ps / n) as u64),
                         s.packets_max,
-                        wait(s.bytes_max as f64)
+                        time(s.delay_max_ps as u64)
                     )
                 }
             };
@@ -107,18 +114,20 @@ impl Route {
 struct QueueStats {
     samples: u64,
     packets: u64,
-    bytes: u64,
     packets_max: u32,
-    bytes_max: u64,
+    /// Sum and largest value of the time to send the queue at the rate of the link.
+    delay_ps: f64,
+    delay_max_ps: f64,
 }
 
 impl QueueStats {
-    fn add(&mut self, q: &QueueRow) {
+    fn add(&mut self, q: &QueueRow, rate: Rate) {
+        let delay_ps = q.bytes as f64 * 8.0 / rate.0.max(1) as f64 * 1e12;
         self.samples += 1;
         self.packets += u64::from(q.pkts);
-        self.bytes += q.bytes;
         self.packets_max = self.packets_max.max(q.pkts);
-        self.bytes_max = self.bytes_max.max(q.bytes);
+        self.delay_ps += delay_ps;
+        self.delay_max_ps = self.delay_max_ps.max(delay_ps);
     }
 }
 
@@ -163,9 +172,19 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
     out += &idle(f, run).map_or_else(String::new, |line| format!("  {line}\n"));
     if let Some(w) = f.waited {
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
-        let _ = writeln!(out, "  main cause of delay: {}{at}, {} of {}", w.cause.text(), time(w.time_ps), time(took));
+        let _ =
+            writeln!(out, "  main cause of delay: {}{at}, {} of {}", cause_text(f, w.cause, took), time(w.time_ps), time(took));
     }
     out
+}
+
+/// Part of the time of a message from which on the receive window is the window that delays it. Our choice: most of the time.
+const MOSTLY: f64 = 0.5;
+
+/// Name of a cause. Of the windows, the sender counts the time of the receive window.
+fn cause_text(f: &FlowRow, cause: Cause, took: u64) -> &'static str {
+    let by_receiver = f.rwnd_limited.ps().is_some_and(|ps| ps as f64 > MOSTLY * took as f64);
+    if cause == Cause::Window && by_receiver { Cause::RECEIVE_WINDOW } else { cause.text() }
 }
 
 /// Minimum part of the time in which a limit is named. Our choice, as in the first lines of results.

@@ -42,7 +42,8 @@ pub(crate) fn routes(network: &Network, seed: u64, ends: &Endpoints) -> Routes {
             each.push(Route { from: time.0, ports });
         }
     }
-    Routes { each, scattered }
+    let rates = network.faults.changes.iter().filter_map(|c| Some((c.port, c.at.0, c.rate?))).collect();
+    Routes { each, scattered, rates }
 }
 
 /// Times at which switches change their tables, in order.

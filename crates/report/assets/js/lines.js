@@ -17,6 +17,7 @@ function lineChart(ctx, chart) {
       label: l.label,
       dash: dash[i],
       step: l.step,
+      mark: l.mark,
       x: pick(l.x),
       y: clean(pick(l.y), chart.y.log),
       lo: lo && hi ? lo : null,

@@ -1,6 +1,6 @@
 // One panel of a chart: lines, bands and a rug of events over a shared x axis, drawn by uPlot.
 //
-// A line is { key, subject, label, dash, step, strokes, x, y, lo, hi }. With `lo` and `hi` it has a band; without `y` it is the outline of the band, or
+// A line is { key, subject, label, dash, step, mark, strokes, x, y, lo, hi }. With `lo` and `hi` it has a band; without `y` it is the outline of the band, or
 // with `strokes` a vertical stroke at each x.
 
 // Mode of uPlot.join.
@@ -153,9 +153,23 @@ function panel(spec, zoom) {
         ctx.lineWidth = 2;
         ctx.stroke(path);
         ctx.fill(path);
+        if (l.mark) drawMark(ctx, l.mark, u.valToPos(l.x[j], "x") / (bbox.width / k));
         ctx.restore();
       }
     });
+  }
+
+  // A ring around a point and its text above it, within the panel: `at` is the part of the width to the left.
+  function drawMark(ctx, text, at) {
+    ctx.strokeStyle = ctx.fillStyle = c.fg;
+    ctx.lineWidth = 1.5;
+    ctx.beginPath();
+    ctx.arc(0, 0, 9, 0, 2 * Math.PI);
+    ctx.stroke();
+    ctx.font = "600 12px " + getComputedStyle(document.body).fontFamily;
+    ctx.textAlign = at < 0.2 ? "left" : at > 0.8 ? "right" : "center";
+    ctx.textBaseline = "bottom";
+    ctx.fillText(text, at < 0.2 ? -9 : at > 0.8 ? 9 : 0, -13);
   }
 
   // Visible thresholds: a dashed line with its name at the right end.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Differences up to this fraction of the better value are ignored. Our choice, as in comparisons of runs.
 const SMALL: f64 = 0.05;
+/// Differences up to this fraction are ignored where the seeds do not show them. Our choice, as in comparisons of runs.
+const NARROW: f64 = 0.2;
 /// Maximum number of places in a sentence, and of heat maps of a page.
 const MAX_NAMED: usize = 3;
 const MAX_MAPS: usize = 12;
@@ -126,6 +128,9 @@ pub(super) fn sentences(all: &[Choice]) -> Vec<String> {
 fn of_one(all: &[&Choice]) -> Vec<String> {
     let mut out: Vec<String> = stopped(all).into_iter().collect();
     let Some((m, less)) = telling(all) else { return out };
+    let whole = all;
+    let short: Vec<&Choice> = with_short_tails(all, &m);
+    let all = short.as_slice();
     let Some((best, worst)) = ends_at_one_load(all, &m, less) else { return out };
     let (b, w) = (all[best.0], all[worst.0]);
     // Groups of one network share its links, and a load is no choice: nothing is best.
@@ -170,7 +175,59 @@ fn of_one(all: &[&Choice]) -> Vec<String> {
         w.place
     ));
     out.extend(price(all, best.0, &m));
+    out.extend(long_tail(whole, (b, best.1), &m));
+    out.extend(open(all, (b, best.1), &m, less));
     out
+}
+
+/// Sentence about a choice that may be better than the best one: its value is a lower bound.
+fn open(all: &[&Choice], (best, cell): (&Choice, Cell), m: &Metric, less: bool) -> Option<String> {
+    let lower = |c: &&&Choice| less && c.load == best.load && c.cell(m).is_some_and(|c| c.at_least && c.mean < cell.mean);
+    let mean = |c: &Choice| c.cell(m).map_or(f64::INFINITY, |c| c.mean);
+    let one = all.iter().filter(lower).min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
+    let value = shown(one.cell(m)?, m);
+    Some(format!("At {} it is {value}, which may be better: some work was still running at the end.", one.place))
+}
+
+/// Minimum ratio of a 99th percentile to the smallest one of a choice that a low median does not make good. Our choice, as for tails in runs.
+const LONG_TAIL: f64 = 10.0;
+
+/// The choices that a median ranks: without those with a lower median than all others at the same load, whose 99th percentile, a lower bound,
+/// exceeds the smallest one by far.
+fn with_short_tails<'a, 'b>(all: &[&'b Choice<'a>], m: &Metric) -> Vec<&'b Choice<'a>> {
+    let median = |c: &Choice| c.cell(m).map_or(f64::INFINITY, |c| c.mean);
+    let least = |load: &[&Value]| {
+        let short = all.iter().filter(|c| c.load == load && !has_long_tail(all, c, m));
+        short.map(|c| median(c)).fold(f64::INFINITY, f64::min)
+    };
+    all.iter().copied().filter(|c| !has_long_tail(all, c, m) || median(c) >= least(&c.load)).collect()
+}
+
+fn has_long_tail(all: &[&Choice], one: &Choice, m: &Metric) -> bool {
+    let Some(tail) = tail_of(m) else { return false };
+    let of = |c: &Choice| c.cell(&tail).map(|c| c.mean);
+    // At the same load, because every tail grows with the load.
+    let least = all.iter().filter(|c| c.load == one.load).filter_map(|c| of(c)).fold(f64::INFINITY, f64::min);
+    of(one).is_some_and(|own| own > LONG_TAIL * least)
+}
+
+/// The 99th percentile of a median.
+fn tail_of(m: &Metric) -> Option<Metric> {
+    m.name.contains("_p50_").then(|| metric(&m.name.replace("_p50_", "_p99_"))).flatten()
+}
+
+/// Sentence about a choice with a lower median than the best one, and a much longer tail.
+fn long_tail(all: &[&Choice], (best, cell): (&Choice, Cell), m: &Metric) -> Option<String> {
+    let lower = |c: &&&Choice| c.load == best.load && has_long_tail(all, c, m) && c.cell(m).is_some_and(|c| c.mean < cell.mean);
+    let one = all.iter().find(lower)?;
+    let (tail, own) = (tail_of(m)?, one.cell(m)?);
+    let far = one.cell(&tail)?;
+    Some(format!(
+        "At {} the median is lower ({}), but the 99th percentile is {}.",
+        one.place,
+        shown(own, m),
+        bold(&shown(far, &tail))
+    ))
 }
 
 fn stopped(all: &[&Choice]) -> Option<String> {
@@ -222,7 +279,14 @@ fn ends_at_one_load(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, 
 }
 
 fn same(a: Cell, b: Cell) -> bool {
-    !b.at_least && (a.mean - b.mean).abs() <= SMALL * a.mean.abs().max(b.mean.abs())
+    let within = |part: f64| (a.mean - b.mean).abs() <= part * a.mean.abs().max(b.mean.abs());
+    !b.at_least && (within(SMALL) || within(NARROW) && overlap(a, b))
+}
+
+/// True if the intervals, or of a few seeds the ranges, have common values.
+fn overlap(a: Cell, b: Cell) -> bool {
+    let of = |c: Cell| c.range.or(c.ends);
+    matches!((of(a), of(b)), (Some(a), Some(b)) if a.0 <= b.1 && b.0 <= a.1)
 }
 
 /// Cost of the best choice: for the other groups of its network, or else in its own goodput or queue.

@@ -382,7 +382,7 @@ fn note_unusual_settings(cx: &mut Cx, built: &BuiltNetwork, transports: &Transpo
         let tags = |s: &&Chosen| shim::entry(cx.worlds, s).is_some_and(|e| e.place == Place::Tag);
         if let (Some(s), false) = (t.shims.iter().find(tags), read) {
             cx.note(format!(
-                "`{}`: the shim `{}` tags packets, but no queue uses tags; strict-priority, protect, pushout and pfabric do",
+                "`{}`: the shim `{}` tags packets, but no queue uses tags; strict-priority, dwrr, wfq, protect, pushout and pfabric do",
                 g.name, s.name
             ));
         }
