@@ -67,7 +67,8 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     let mut paths = Paths::of(data, data.subjects[subject].network);
     let (mut time, mut acked, mut branches, mut own_links, mut out) = (0.0, 0.0, false, true, Limits::default());
     let mut interfaces = BTreeSet::new();
-    let active = ActiveUse::of(data, data.subjects[subject].network, |f| own(&f));
+    // Messages for which the run is too short arrive at any time, and say little about a link.
+    let active = ActiveUse::of(data, data.subjects[subject].network, |f| own(&f) && !f.unreachable);
     let used = |p: &usize| active.used(*p);
     for f in data.flows.iter().filter(own) {
         out.flows += 1;

@@ -264,19 +264,14 @@ struct Endless {
 
 /// The endless flows of a result.
 fn endless_flows(dir: &Path) -> Vec<Endless> {
-    long_flows_of(dir, |size, _| size.is_none())
-}
-
-/// The messages of a result by their size and completion time.
-fn long_flows_of(dir: &Path, wanted: impl Fn(Option<i64>, Option<i64>) -> bool) -> Vec<Endless> {
-    const COLUMNS: [&str; 6] = ["flow_id", "size_bytes", "fct_ns", "variant", "transport", "class"];
+    const COLUMNS: [&str; 5] = ["flow_id", "size_bytes", "variant", "transport", "class"];
     let Some(batches) = RunDir::open(dir).ok().and_then(|dir| dir.columns("flows", &COLUMNS).ok()) else { return Vec::new() };
     let mut all = Vec::new();
     for batch in &batches {
         let rows = Rows::new(batch);
-        let [id, size, fct] = ["flow_id", "size_bytes", "fct_ns"].map(|c| rows.int(c));
+        let (id, size) = (rows.int("flow_id"), rows.int("size_bytes"));
         let [variant, transport, class] = ["variant", "transport", "class"].map(|c| rows.text(c, str::to_owned));
-        for row in (0..rows.len()).filter(|&row| wanted(size.get(row), fct.get(row))) {
+        for row in (0..rows.len()).filter(|&row| size.get(row).is_none()) {
             let [variant, transport, class] = [&variant, &transport, &class].map(|t| t.get(row).cloned().unwrap_or_default());
             all.push(Endless { id: id.get(row).unwrap(), variant, transport, class });
         }
@@ -317,18 +312,15 @@ fn long_flows(first: &str, dir: &Path) -> (usize, Vec<String>) {
     });
     let link = ["; limited by the link of the sending host, ", "; limited by "].iter().find_map(|b| between(first, b, " ("));
     let whole = link.filter(|l| !l.contains(' ')).map(|port| (String::new(), port.to_owned()));
-    // The first lines count messages for which the run is too short as long flows.
-    let unfinished = if flows.is_empty() { long_flows_of(dir, |_, fct| fct.is_none()) } else { Vec::new() };
     for (class, port) in each.chain(whole) {
-        let of_class: Vec<&Endless> = flows.iter().chain(&unfinished).filter(|f| class.is_empty() || f.class == class).collect();
+        let of_class: Vec<&Endless> = flows.iter().filter(|f| class.is_empty() || f.class == class).collect();
         let Some(first) = of_class.first() else {
             wrong.push(format!("no long flow of `{class}`"));
             continue;
         };
         compared += 1;
-        // Of many flows the first ones.
-        let mut own = of_class.iter().take(16).chain(of_class.last());
-        if !own.any(|f| f.explanation(dir).contains(&format!("hop {port} "))) {
+        let own = [Some(first), of_class.last()];
+        if !own.iter().flatten().any(|f| f.explanation(dir).contains(&format!("hop {port} "))) {
             wrong.push(format!("{port} is not on the path:\n{}", first.explanation(dir)));
         }
     }
