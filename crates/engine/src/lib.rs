@@ -111,7 +111,8 @@ impl Engine {
     }
 
     /// Sends a message from host `src` to host `dst` on a connection of its own, and returns its number, counted from 0, with the time at which it
-    /// begins. At a timer, and before the first event, that is now. After a delivery it is the start of the next window: at most the shortest delay of a link later.
+    /// begins. At a timer, and before the first event, that is now; a Linux server (`host = "linux-server"`) begins at the next whole nanosecond. After a
+    /// delivery it is the start of the next window: at most the shortest delay of a link later.
     ///
     /// # Errors
     /// A host that does not exist or has no transport, a message to its own host, a size outside 1 to [`MAX_BYTES`].

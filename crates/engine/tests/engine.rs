@@ -51,7 +51,8 @@ fn messages(count: u64) -> Vec<Message> {
     };
     let mut time = 0;
     let one = |_| {
-        time += draw(3_000_000);
+        // Applications of Linux servers act at whole nanoseconds.
+        time += 1_000 * draw(3_000);
         let (src, dst) = (draw(16) as u32, draw(15) as u32);
         (src, dst + u32::from(dst >= src), 1 + draw(100_000), Time(time))
     };

@@ -96,7 +96,7 @@ impl DrivenRun {
         let state = &mut self.simulation.state;
         let start = if self.now >= self.reached {
             state.connect(self.now, spec);
-            self.now
+            state.opening_time(src, self.now)
         } else {
             let start = state.earliest_request();
             state.request_connection(start, spec);

@@ -25,10 +25,15 @@ impl SimState {
         self.connections.reserve(more);
     }
 
+    /// Time at which a connection of host `src` opens that is to open at `time`.
+    pub(crate) fn opening_time(&self, src: NodeId, time: Time) -> Time {
+        self.hosts[src].event_time(time)
+    }
+
     /// Prepares a connection that opens at `time`. Between windows only.
     pub(crate) fn connect(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
         let slot = self.prepare(spec);
-        let time = self.hosts[spec.src].event_time(time);
+        let time = self.opening_time(spec.src, time);
         self.changed = true;
         if self.remote.is_local(spec.src) {
             self.hosts.set_timer(&mut self.partition, (spec.src, spec.src), time, TimerKind::Open { conn: slot });

@@ -14,6 +14,7 @@
 //!
 //! Packets pass through `fast_path`, `input` and `handshake`; ACKs leave in `output`, decided in `input` (RFC 5681) or `linux`.
 
+mod byte_counters;
 mod comp_ack;
 mod delack;
 mod ecn_echo;
@@ -35,6 +36,7 @@ mod truesize;
 mod two_way;
 mod window;
 
+use self::byte_counters::ByteCounters;
 use self::ecn_echo::EcnEcho;
 use self::fast_path::FastPath;
 use self::linux::LinuxReceiver;
@@ -44,7 +46,6 @@ use self::quickack::QuickAcks;
 use self::stream::ReceiveStream;
 use self::truesize::Segments;
 use self::window::AdvertisedWindow;
-use crate::net::accecn_option::ByteCounters;
 use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
