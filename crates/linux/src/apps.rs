@@ -13,6 +13,7 @@ use crate::shim_rows::ShimState;
 use forebay_apps::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_kernel::shims::reports_columns;
@@ -61,6 +62,8 @@ pub(crate) struct Hosts<'a> {
     live: u64,
     peak: u64,
     names: Names,
+    /// Step of the clock of applications: a nanosecond on hosts whose cards have interrupts (`ktime_t`), as in the simulator.
+    clock: Time,
 }
 
 impl<'a> Hosts<'a> {
@@ -85,6 +88,10 @@ impl<'a> Hosts<'a> {
             live: 0,
             peak: 0,
             names: Names::new(forebay_apps::window_length(experiment, None)),
+            clock: match HostTiming::of(&experiment.groups).interrupt_delay {
+                Some(delay) if delay > Time::ZERO => Time::from_ns(1),
+                _ => Time(1),
+            },
         }
     }
 
@@ -134,10 +141,11 @@ impl<'a> Hosts<'a> {
         Some((time, due))
     }
 
-    /// Sets a timer. A kernel's clock counts nanoseconds (`ktime_t`).
+    /// Sets a timer, in steps of the hosts' clock.
     fn at(&mut self, time: Time, due: Due) {
         self.set += 1;
-        let time = time.0.checked_next_multiple_of(Time::from_ns(1).0).map_or(time, Time);
+        // The last times stand for never.
+        let time = time.0.checked_next_multiple_of(self.clock.0).map_or(time, Time);
         self.timers.push(Reverse((time, self.set, due)));
     }
 
