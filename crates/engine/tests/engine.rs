@@ -51,12 +51,16 @@ fn messages(count: u64) -> Vec<Message> {
     };
     let mut time = 0;
     let one = |_| {
-        // Applications of Linux servers act at whole nanoseconds.
-        time += 1_000 * draw(3_000);
+        time += draw(3_000_000);
         let (src, dst) = (draw(16) as u32, draw(15) as u32);
         (src, dst + u32::from(dst >= src), 1 + draw(100_000), Time(time))
     };
     (0..count).map(one).collect()
+}
+
+/// Start of a message that is to start at `time`: Linux servers, which are the default, send at whole nanoseconds.
+fn opening(transport: &str, time: Time) -> Time {
+    if transport.contains("ns2") { time } else { time.round_up(Time::from_ns(1)) }
 }
 
 /// Ends of the messages of a list, in the order of the list, as the scenario delivers them.
@@ -75,7 +79,8 @@ fn listed(transport: &str, messages: &[Message]) -> Vec<Time> {
     let hosts = topology::hosts(&config.network);
     let end = |(src, dst, bytes, start): &Message| {
         let same = |f: &&forebay_experiment::rows::FlowRow| {
-            (f.src, f.dst, f.size_bytes, f.start) == (hosts[*src as usize], hosts[*dst as usize], *bytes, *start)
+            let start = opening(transport, *start);
+            (f.src, f.dst, f.size_bytes, f.start) == (hosts[*src as usize], hosts[*dst as usize], *bytes, start)
         };
         report.flows.iter().find(same).and_then(|f| f.end.get()).expect("a finished flow")
     };
@@ -98,7 +103,7 @@ fn driven(transport: &str, messages: &[Message]) -> Vec<Time> {
             Step::Due(timer) => {
                 let (src, dst, bytes, start) = messages[timer as usize];
                 assert_eq!(engine.now(), start);
-                assert_eq!(engine.send(src, dst, bytes).expect("a message"), (timer, start));
+                assert_eq!(engine.send(src, dst, bytes).expect("a message"), (timer, opening(transport, start)));
             }
             Step::Delivered(message) => ends[message as usize] = engine.now(),
             Step::Paused => {}
