@@ -1,6 +1,6 @@
 //! Payload that a run delivers in successive intervals, from which the figure `goodput` follows.
 //!
-//! The intervals are an RTT long. Whenever there are [`MOST`] of them, neighbours are merged, so that memory is bounded for runs of any length.
+//! The intervals are an RTT long. Whenever there are `MOST` of them, neighbours are merged, so that memory is bounded for runs of any length.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, SoFar, WorkItem};
