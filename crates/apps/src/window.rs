@@ -9,7 +9,7 @@ use forebay_types::Time;
 const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// Length of a window: at most the shortest time in which one node can affect another. That is the smallest link delay (where a link has none, the
-/// time to send the smallest packet), or a shorter request latency. Shorter where more than [`ARRIVALS_PER_WINDOW`] would begin in that time. The first
+/// time to send the smallest packet), or a shorter request latency. Shorter where more than `ARRIVALS_PER_WINDOW` would begin in that time. The first
 /// window begins at time 0. `packet`: bytes of the smallest packet of a shim.
 pub fn window_length(config: &Experiment, packet: Option<u32>) -> Time {
     let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1));
