@@ -78,23 +78,11 @@ fn ratios(data: &Data, network: usize, starts: &BTreeMap<usize, i64>, longer: f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::tests::data as networks;
-    use crate::data::{Port, Run};
+    use crate::cells::tests::two_links;
 
     #[test]
     fn late_flows_fill_their_link() {
-        let mut d = networks(&[("a", &[])]);
-        d.runs.push(Run { end_ns: 1_000_000_000, ..Run::default() });
-        d.hosts = vec!["s".into(), "r".into()];
-        let link = |from: &str, to: &str| Port {
-            name: format!("{from}->{to}"),
-            from: from.into(),
-            to: to.into(),
-            rate_bps: 1e9,
-            utilization: 0.5,
-            ..Port::default()
-        };
-        d.ports = [("s", "x"), ("x", "s"), ("x", "r"), ("r", "x")].map(|(a, b)| link(a, b)).to_vec();
+        let mut d = two_links(1e9, 0.5);
         let flow =
             |start_ns: i64| Flow { greedy: true, from: Some(0), to: Some(1), measured: 1_000, start_ns, ..Flow::default() };
         d.flows = vec![flow(0)];

@@ -86,7 +86,7 @@ pub fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use crate::data::{Data, Network, Subject, metrics};
+    use crate::data::{Data, Network, Port, Run, Subject, metrics};
 
     /// Values over seeds by name of the metric.
     pub(crate) type Given<'a> = &'a [(&'a str, &'a [f64])];
@@ -105,6 +105,23 @@ pub(crate) mod tests {
             });
             d.subjects.push(subject(name, i, values));
         }
+        d
+    }
+
+    /// One network with hosts `s` and `r` behind switch `x`, and a run of a second. All links have this rate and utilization.
+    pub(crate) fn two_links(rate_bps: f64, utilization: f64) -> Data {
+        let mut d = data(&[("a", &[])]);
+        d.runs.push(Run { end_ns: 1_000_000_000, ..Run::default() });
+        d.hosts = vec!["s".into(), "r".into()];
+        let link = |from: &str, to: &str| Port {
+            name: format!("{from}->{to}"),
+            from: from.into(),
+            to: to.into(),
+            rate_bps,
+            utilization,
+            ..Port::default()
+        };
+        d.ports = [("s", "x"), ("x", "s"), ("x", "r"), ("r", "x")].map(|(a, b)| link(a, b)).to_vec();
         d
     }
 

@@ -65,23 +65,11 @@ pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::tests::data as networks;
-    use crate::data::{Port, Run};
+    use crate::cells::tests::two_links;
 
     #[test]
     fn arrivals_beyond_capacity_are_overload() {
-        let mut d = networks(&[("a", &[])]);
-        d.runs.push(Run { end_ns: 1_000_000_000, ..Run::default() });
-        d.hosts = vec!["s".into(), "r".into()];
-        let link = |from: &str, to: &str| Port {
-            name: format!("{from}->{to}"),
-            from: from.into(),
-            to: to.into(),
-            rate_bps: 8e6,
-            utilization: 1.0,
-            ..Port::default()
-        };
-        d.ports = [("s", "x"), ("x", "s"), ("x", "r"), ("r", "x")].map(|(a, b)| link(a, b)).to_vec();
+        let mut d = two_links(8e6, 1.0);
         d.ports[0].utilization = 0.1;
         let message =
             |i: i64, acked| Flow { size: 1_000, acked, from: Some(0), to: Some(1), start_ns: i * 1_000_000, ..Flow::default() };

@@ -7,15 +7,15 @@
 
 #![expect(clippy::print_stdout, reason = "the rows of the table, as they become known")]
 
+mod results_table;
+
 use forebay_experiment::decisions::WorkItem;
 use forebay_runner::{Job, StopRequest, simulate};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_stopping::measure::value_at;
 use forebay_types::{GroupId, Time};
-use std::fs;
-use std::io::Write as _;
+use results_table::Arguments;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 /// Seeds of the long runs, which no run with the rule has.
 const LONG_SEEDS: std::ops::Range<u64> = 900_001..900_009;
@@ -166,31 +166,8 @@ fn results(family: &Family, (first, seeds): (u64, u64)) -> String {
     format!(" {truth:.6} | {known} | {covered} | {below} | {above} | {:.1} % |", part * 100.0)
 }
 
-/// Adds text to a file, which is created if it does not exist.
-fn append(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
-}
-
 fn main() -> std::io::Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let path = PathBuf::from(args.first().map_or("out/stop-coverage.md", String::as_str));
-    let number = |i: usize, default: u64| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
-    let seeds = (number(1, 1), number(2, 20).max(1));
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    if written.is_empty() {
-        append(&path, HEAD)?;
-    }
-    for family in families().iter().filter(|f| args.get(3).is_none_or(|part| f.name.contains(part.as_str()))) {
-        let name = name(family, seeds);
-        if written.lines().any(|line| line.starts_with(&name)) {
-            continue;
-        }
-        let row = format!("{name}{}\n", results(family, seeds));
-        append(&path, &row)?;
-        print!("{row}");
-    }
-    Ok(())
+    let arguments = Arguments::read("out/stop-coverage.md", 20);
+    let seeds = arguments.seeds;
+    arguments.fill(HEAD, &families(), |f| f.name, |f| name(f, seeds), |f| results(f, seeds))
 }

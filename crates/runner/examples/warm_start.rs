@@ -9,16 +9,16 @@
 
 #![expect(clippy::print_stdout, reason = "the rows of the table, as they become known")]
 
+mod results_table;
+
 use forebay_experiment::decisions::WorkItem;
 use forebay_experiment::size_bin::SizeBin;
 use forebay_runner::{Job, simulate};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_stopping::warmup;
 use forebay_types::{estimate, math};
-use std::fs;
-use std::io::Write as _;
+use results_table::Arguments;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 /// Two racks of four hosts at 10 Gbps.
 const LEAF_SPINE: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 4\n";
@@ -165,31 +165,14 @@ fn results(family: &Family, seeds: (u64, u64)) -> String {
     )
 }
 
-/// Adds text to a file, which is created if it does not exist.
-fn append(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
-}
-
 fn main() -> std::io::Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let path = PathBuf::from(args.first().map_or("out/warm-start.md", String::as_str));
-    let number = |i: usize, default: u64| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(default);
-    let seeds = (number(1, 1), number(2, 10).max(1));
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    if written.is_empty() {
-        append(&path, HEAD)?;
-    }
-    for family in families().iter().filter(|f| args.get(3).is_none_or(|part| f.name.contains(part.as_str()))) {
-        let name = format!("| {} | {} to {} |", family.name, seeds.0, seeds.0 + seeds.1 - 1);
-        if written.lines().any(|line| line.starts_with(&name)) {
-            continue;
-        }
-        let row = format!("{name}{}\n", results(family, seeds));
-        append(&path, &row)?;
-        print!("{row}");
-    }
-    Ok(())
+    let arguments = Arguments::read("out/warm-start.md", 10);
+    let seeds = arguments.seeds;
+    arguments.fill(
+        HEAD,
+        &families(),
+        |f| f.name,
+        |f| format!("| {} | {} to {} |", f.name, seeds.0, seeds.0 + seeds.1 - 1),
+        |f| results(f, seeds),
+    )
 }
