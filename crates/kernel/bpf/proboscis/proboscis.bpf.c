@@ -289,13 +289,15 @@ static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *
 	if (order)
 		probes = cc_min(order_size(skb), TRAIN_MOST);
 	spared = !order && !again && recent_estimate(&flow, p, &unused);
+	/* In place: another processor may handle the SYN-ACK at this moment, and a new entry would lose that. */
 	if (again) {
-		s.train = old->train + 1;
-		s.row.probes = old->row.probes;
+		s.train = ++old->train;
+		old->row.probes += probes;
+	} else {
+		s.row.probes = spared ? 0 : probes;
+		s.own_scale = scale_of(skb, packet->tcp);
+		bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
 	}
-	s.row.probes += spared ? 0 : probes;
-	s.own_scale = scale_of(skb, packet->tcp);
-	bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
 	if (order) {
 		COUNT(trains_again, 1);
 		clear_order(skb);
@@ -491,20 +493,26 @@ int ingress(struct __sk_buff *skb)
 		s->known = 1;
 		return TC_ACT_UNSPEC;
 	}
-	if (!s->known && (flags & (SYN | RST)))
-		ask_helper(skb, ANSWERED, &acked, flags & SYN ? bpf_ntohs(packet.tcp->urgent) : 0);
 	if (flags & SYN) {
+		u32 keeps = bpf_ntohs(packet.tcp->urgent);
+		bool first = !s->known;
+
 		s->scale = scale_of(skb, packet.tcp);
 		/* A copy of the SYN-ACK says nothing new. */
-		if (!s->known)
+		if (first)
 			shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
 		s->last_data = bpf_ktime_get_ns();
+		/* Before the helper wakes: a train that it repeats now would find the connection unanswered. */
 		s->known = 1;
+		if (first)
+			ask_helper(skb, ANSWERED, &acked, keeps);
 		if (p->answers && p->everywhere)
 			expect_train(&flow, packet.tcp->seq);
 		set_tcp16(skb, AT_URGENT, packet.tcp->urgent, 0);
 		return TC_ACT_UNSPEC;
 	}
+	if (!s->known && (flags & RST))
+		ask_helper(skb, ANSWERED, &acked, 0);
 	if (!s->known || (flags & RST))
 		return TC_ACT_UNSPEC;
 	struct shim_params limits = limits_of(p);
