@@ -112,12 +112,12 @@ unit: setup
 	$(CARGO_TEST) --no-fail-fast --tests -- --skip $(REAL_TIME)
 	$(CARGO) test --locked --quiet --doc $(DOCUMENTED)
 
-# These tests run one at a time, because they examine all programs attached on this machine; they mostly wait. The test programs repeat a failed check once
-# and print each attempt. Real time needs the processor without delay: where permitted, these tests have a higher priority than other processes.
+# These tests run one at a time, because they examine all programs attached on this machine; they mostly wait. The program of crates/hosts repeats a failed check once
+# and prints each attempt. Real time needs the processor without delay: where permitted, these tests have a higher priority than other processes.
 REAL_TIME := real_time::
 URGENT := $(shell nice -n -5 true 2>/dev/null && echo nice -n -5)
 test-hosts: setup ## tests of programs attached to the running kernel, in real time (Linux, root; five minutes)
-	$(URGENT) $(CARGO_TEST) --no-fail-fast --tests $(REAL_TIME)
+	RUST_TEST_THREADS=1 $(URGENT) $(CARGO_TEST) --no-fail-fast --tests $(REAL_TIME)
 
 # Before the tests that run guests. A kernel that is there is left alone.
 kernel: tests ## build the kernel of the backend linux (minutes), unless it exists

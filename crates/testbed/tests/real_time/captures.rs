@@ -1,6 +1,6 @@
 //! Captures of packets on the running kernel.
 
-use crate::worlds::both;
+use super::worlds::both;
 use forebay_experiment::capture::{CapturedPacket, PacketEvent, tcp_flag};
 use forebay_experiment::report::Report;
 use std::collections::BTreeMap;

@@ -114,7 +114,7 @@ fn killed_testbed_leaves_nothing() {
         let _ = fs::remove_file(&running);
         let programs = bpf();
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "real_time::run_until_killed", "--ignored"])
+            .args(["--exact", "real_time::killed::run_until_killed", "--ignored"])
             .env("FOREBAY_RUNNING", &running)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

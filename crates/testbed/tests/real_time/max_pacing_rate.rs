@@ -1,6 +1,6 @@
 //! SO_MAX_PACING_RATE on the running kernel, in real time.
 
-use crate::worlds::{both, experiment};
+use super::worlds::{both, experiment};
 use forebay_experiment::world::World;
 use forebay_testbed::world::Testbed;
 

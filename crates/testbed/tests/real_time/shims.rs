@@ -1,7 +1,7 @@
 //! ProBoSCIS as a BPF program at the hosts' devices, in real time, against the same scenarios in virtual time. Where no namespaces may be made these
 //! tests say so and pass: there is nothing to test.
 
-use crate::worlds;
+use super::worlds;
 use forebay_experiment::report::Report;
 use forebay_experiment::world::World;
 use forebay_linux::world::Linux;
@@ -127,16 +127,26 @@ fn restarts_are_probed() {
         flows.sort_by_key(|f| f.start);
         let (mut last, mut seen) = (std::collections::BTreeMap::new(), [0, 0, 0]);
         for f in flows {
-            let pause = last.insert(f.conn_id, f.acked.or_never()).map(|end| (f.start - end).as_ns() / 1_000_000);
+            let before = last.insert(f.conn_id, (f.start, f.acked.or_never()));
             let probes = f.shim.as_deref().and_then(|s| s.int("probes"));
-            match pause {
-                None => assert!(probes >= Some(10), "the first message of a connection: {probes:?}"),
-                // From the last data to its ACK it takes some milliseconds.
-                Some(ms) if ms >= 205 => assert_eq!(probes, Some(10), "a pause of {ms} ms"),
-                Some(ms) if ms < 180 => assert_eq!(probes, None, "a pause of {ms} ms"),
+            let ms = |since: forebay_types::Time| (f.start - since).as_ns() / 1_000_000;
+            // The last data before leaves between the start of its message and its ACK.
+            let kind = match before.map(|(start, acked)| (ms(start), ms(acked))) {
+                None => {
+                    assert!(probes >= Some(10), "the first message of a connection: {probes:?}");
+                    0
+                }
+                Some((_, least)) if least >= 205 => {
+                    assert_eq!(probes, Some(10), "a pause of at least {least} ms");
+                    1
+                }
+                Some((most, _)) if most < 150 => {
+                    assert_eq!(probes, None, "a pause of at most {most} ms");
+                    2
+                }
                 Some(_) => continue,
-            }
-            seen[pause.map_or(0, |ms| if ms >= 205 { 1 } else { 2 })] += 1;
+            };
+            seen[kind] += 1;
         }
         assert!(seen.iter().all(|&n| n > 1), "{seen:?}");
     }

@@ -1,7 +1,7 @@
 //! Failures of links and classes of service in real time, against the same scenarios in virtual time. Where no namespaces may be made these tests
 //! say so and pass: there is nothing to test. A machine that is too busy for a run in real time makes it invalid, and it is tried again.
 
-use crate::worlds::both;
+use super::worlds::both;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{EventKind, PacketRow};
 use std::collections::BTreeMap;
