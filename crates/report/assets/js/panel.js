@@ -147,6 +147,7 @@ function panel(spec, zoom) {
       ctx.strokeStyle = c.bg;
       for (const j of at) {
         if (ys[j] == null) continue;
+        drawInterval(u, l, j, ys[j]);
         ctx.save();
         ctx.translate(u.valToPos(l.x[j], "x", true), u.valToPos(ys[j], "y", true));
         ctx.scale(k, k);
@@ -157,6 +158,35 @@ function panel(spec, zoom) {
         ctx.restore();
       }
     });
+  }
+
+  // Intervals of a point: thin strokes with ends, clipped at the panel.
+  function drawInterval(u, l, j, y) {
+    const { ctx, bbox } = u,
+      k = uPlot.pxRatio,
+      cap = 3 * k,
+      at = [u.valToPos(l.x[j], "x", true), u.valToPos(y, "y", true)];
+    const clip = (v, low, size) => clamp(Number.isFinite(v) ? v : low, low, low + size);
+    ctx.save();
+    ctx.strokeStyle = colour(l.subject);
+    ctx.lineWidth = k;
+    ctx.beginPath();
+    for (const end of (l.xEnds && l.xEnds[j]) || []) {
+      const x = clip(u.valToPos(end, "x", true), bbox.left, bbox.width);
+      ctx.moveTo(at[0], at[1]);
+      ctx.lineTo(x, at[1]);
+      ctx.moveTo(x, at[1] - cap);
+      ctx.lineTo(x, at[1] + cap);
+    }
+    for (const end of (l.yEnds && l.yEnds[j]) || []) {
+      const to = clip(u.valToPos(end, "y", true), bbox.top, bbox.height);
+      ctx.moveTo(at[0], at[1]);
+      ctx.lineTo(at[0], to);
+      ctx.moveTo(at[0] - cap, to);
+      ctx.lineTo(at[0] + cap, to);
+    }
+    ctx.stroke();
+    ctx.restore();
   }
 
   // A ring around a point and its text above it, within the panel: `at` is the part of the width to the left.
