@@ -160,26 +160,28 @@ function panel(spec, zoom) {
     });
   }
 
-  // Intervals of a point: thin strokes with ends, clipped at the panel.
+  // Intervals of a point: thin strokes, which have no end where the interval continues beyond the panel.
   function drawInterval(u, l, j, y) {
     const { ctx, bbox } = u,
       k = uPlot.pxRatio,
       cap = 3 * k,
       at = [u.valToPos(l.x[j], "x", true), u.valToPos(y, "y", true)];
-    const clip = (v, low, size) => clamp(Number.isFinite(v) ? v : low, low, low + size);
     ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
     ctx.strokeStyle = colour(l.subject);
     ctx.lineWidth = k;
     ctx.beginPath();
     for (const end of (l.xEnds && l.xEnds[j]) || []) {
-      const x = clip(u.valToPos(end, "x", true), bbox.left, bbox.width);
+      const x = u.valToPos(end, "x", true);
       ctx.moveTo(at[0], at[1]);
       ctx.lineTo(x, at[1]);
       ctx.moveTo(x, at[1] - cap);
       ctx.lineTo(x, at[1] + cap);
     }
     for (const end of (l.yEnds && l.yEnds[j]) || []) {
-      const to = clip(u.valToPos(end, "y", true), bbox.top, bbox.height);
+      const to = u.valToPos(end, "y", true);
       ctx.moveTo(at[0], at[1]);
       ctx.lineTo(at[0], to);
       ctx.moveTo(at[0] - cap, to);
