@@ -169,7 +169,8 @@ impl One<'_> {
     fn job(&self) -> Option<String> {
         let makespan = jobs::makespan(self.data, self.subject)?;
         let n = self.value("flows").filter(|n| *n > 1.0)?;
-        Some(format!("All {} messages are complete after {}", number(n), bold(&seconds(makespan.mean))))
+        let all = if n == 2.0 { "Both".to_owned() } else { format!("All {}", number(n)) };
+        Some(format!("{all} messages are complete after {}", bold(&seconds(makespan.mean))))
     }
 
     fn message_times(&self) -> Option<String> {
