@@ -41,7 +41,7 @@ pub fn page(a: &Advice) -> Page {
         summary: format!("{} changes evaluated for the {}, best first", a.entries.len(), a.objective),
         facts: facts.into_iter().map(|(label, value)| Fact { label: label.into(), value }).collect(),
         notes: dropped.chain(fixed).collect(),
-        subjects: subjects.map(|name| Subject { name }).collect(),
+        subjects: subjects.map(|name| Subject { name, ..Subject::default() }).collect(),
         headline: Headline { sentences, charts: Vec::new() },
         sections: sections.into_iter().flatten().collect(),
         // The list of all changes is long, and the sections before it have those that matter.
@@ -69,11 +69,14 @@ fn scatter(a: &Advice, shown: &[(usize, &Entry)]) -> Option<Section> {
                 y: vec![Some(y)],
                 ..XyLine::default()
             };
+            // The interval of the factor, around the mean with the change.
+            let ends = |c: &Change| c.interval().map(|(low, high)| (c.after * low / c.factor(), c.after * high / c.factor()));
             let mut lines = vec![point(0, ("as it is".into(), "as it is"), today, before)];
             lines.extend(shown.iter().enumerate().filter_map(|(n, (at, e))| {
-                let (x, y) = (e.objective?.after, e.others.get(i)?.change?.after);
+                let (x, y) = (e.objective?, e.others.get(i)?.change?);
                 let mark = if a.recommended == Some(*at) { "recommended" } else { "" };
-                Some(point(n + 1, (format!("{}. {}", at + 1, e.name), mark), x, y))
+                let (x_ends, y_ends) = (ends(&x).into_iter().collect(), ends(&y).into_iter().collect());
+                Some(XyLine { x_ends, y_ends, ..point(n + 1, (format!("{}. {}", at + 1, e.name), mark), x.after, y.after) })
             }));
             let chart = LineChart {
                 x: Axis { title: a.objective.to_string(), unit: unit(goal), log: true },
@@ -85,8 +88,10 @@ fn scatter(a: &Advice, shown: &[(usize, &Entry)]) -> Option<Section> {
         })
         .collect();
     let better = |goal: Goal, less: &'static str, more: &'static str| if goal.more_is_better() { more } else { less };
-    let text =
-        format!("Each point is one change in the network of the file. Better is to the {}.", better(goal, "left", "right"));
+    let text = format!(
+        "Each point is one change in the network of the file, with 95 % confidence intervals of its effect. Better is to the {}.",
+        better(goal, "left", "right")
+    );
     let figure = Figure {
         id: "gain-price".into(),
         title: "Gain and price".into(),

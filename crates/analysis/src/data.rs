@@ -225,6 +225,8 @@ pub struct Port {
     pub to_switch: bool,
     /// Rate, bit/s.
     pub rate_bps: f64,
+    /// Changes of the rate: time, s, and rate from then on, bit/s.
+    pub rate_changes: Vec<(f64, f64)>,
     /// Rate of its policer, bit/s.
     pub policed_bps: Option<f64>,
     /// Mean over the seeds of the fraction of time it transmitted.

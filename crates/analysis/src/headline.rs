@@ -14,9 +14,10 @@ use crate::deadlines;
 use crate::dimension::Dimension;
 use crate::format::{bold, list, quantity};
 use crate::headline_metrics::{
-    BY_TRAFFIC, FAIRNESS, GOODPUT, HeadlineMetric, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS,
+    BY_TRAFFIC, FAIRNESS, GOODPUT, HeadlineMetric, MAKESPAN, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS,
 };
 use crate::incomplete_workloads;
+use crate::jobs;
 use crate::known_figures;
 use crate::late_messages;
 use crate::loads::loads;
@@ -77,6 +78,8 @@ const MAX_EVENTS: usize = 3;
 pub fn headline(data: &Data) -> Headline {
     let mut judged: Vec<HeadlineMetric> =
         BY_TRAFFIC.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
+    let jobs = (0..data.subjects.len()).all(|s| jobs::makespan(data, s).is_some());
+    judged.retain(|t| t.metric != MAKESPAN || jobs);
     // Missed deadlines come first.
     let missed =
         |t: &HeadlineMetric| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > single_transport::LATE);

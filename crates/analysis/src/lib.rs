@@ -21,6 +21,7 @@ mod headline_metrics;
 mod hops;
 mod ideal_query_time;
 mod incomplete_workloads;
+mod jobs;
 mod known_figures;
 mod late_messages;
 mod loads;

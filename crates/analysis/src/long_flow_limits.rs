@@ -207,7 +207,7 @@ impl Limits {
                 format!("the links of the sending hosts carry {}: {links}", quantity(f.hosts_bps, Dimension::BitsPerSecond))
             }
             _ if self.own => format!("limited by the link of the sending host, {} ({})", port.name, self.utilized()),
-            _ => format!("limited by {} ({})", port.name, self.utilized()),
+            _ => format!("limited by {} ({}{})", port.name, rate_over_time(port), self.utilized()),
         })
     }
 
@@ -254,6 +254,19 @@ impl Limits {
     fn port<'a>(&self, data: &'a Data) -> Option<&'a Port> {
         self.busiest.map(|p| &data.ports[p])
     }
+}
+
+/// Largest number of changes of a rate in a sentence.
+const MAX_CHANGES: usize = 2;
+
+/// `1 Gbit/s, 100 Mbit/s from 1 s on; ` for a link whose rate changes during the run; empty for others. Its utilization is that of the mean rate.
+fn rate_over_time(p: &Port) -> String {
+    let rate = |bps| quantity(bps, Dimension::BitsPerSecond);
+    let later = p.rate_changes.iter().take(MAX_CHANGES);
+    let later: Vec<String> =
+        later.map(|(at, bps)| format!(", {} from {} on", rate(*bps), quantity(*at, Dimension::Seconds))).collect();
+    let more = if p.rate_changes.len() > MAX_CHANGES { ", then others" } else { "" };
+    if later.is_empty() { String::new() } else { format!("{}{}{more}; ", rate(p.rate_bps), later.concat()) }
 }
 
 /// Rate of the policer of a port as text.

@@ -2,7 +2,8 @@
 //! second bottleneck, its windows, its maximum pacing rate or its application limits is not starved by others.
 
 use crate::data::{Data, Flow, Port};
-use crate::format::bold;
+use crate::dimension::Dimension;
+use crate::format::{bold, quantity};
 use crate::incomplete_workloads::{STARVED, TAKEN, rate};
 use crate::loads::{self, Load};
 use crate::long_flow_limits::self_limited;
@@ -21,6 +22,8 @@ const SELF_LIMITED: f64 = 0.5;
 /// Minimum ratio of a fair share to that of a starved flow within one workload. It is larger than for whole workloads, because single flows vary
 /// at random. Our choice.
 const AMONG: f64 = 8.0;
+/// Minimum fraction of the time in retransmission timeouts that is named. Our choice.
+const WAITING: f64 = 0.1;
 /// Minimum payload of a fair share, bytes: thousands of packets. Our choice.
 const ENOUGH: f64 = 4e6;
 /// Maximum number of host pairs in a sentence.
@@ -188,8 +191,30 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     out
 }
 
+/// Time that each connection of each run spends in retransmission timeouts after the warm-up, s. A timer that expires has run since the last ACK or
+/// retransmission (RFC 6298 section 5).
+fn rto_times(data: &Data) -> BTreeMap<(usize, i64), f64> {
+    let mut of = BTreeMap::new();
+    for t in &data.timeouts {
+        let after = (t.time_ns - data.runs[t.run].measured_from_ns).max(0) as f64 * 1e-9;
+        *of.entry((t.run, t.conn)).or_default() += after.min(t.rto);
+    }
+    of
+}
+
+/// Flows of a host pair in all seeds, after the warm-up.
+#[derive(Default)]
+struct Measured {
+    flows: usize,
+    /// Payload, bytes.
+    bytes: u64,
+    /// Their time, s, and the part of it in retransmission timeouts.
+    time: f64,
+    in_rto: f64,
+}
+
 /// A sentence about each workload in which the flows of some host pairs starve beside other flows of the same workload, over all seeds. Causes are a
-/// longer RTT, or a congestion control that starves late flows.
+/// longer RTT, a congestion control that starves late flows, or their own timeouts.
 fn among(
     data: &Data,
     loads: &[Load],
@@ -197,8 +222,8 @@ fn among(
     all: &BTreeMap<usize, f64>,
     seeds: &[usize],
 ) -> Vec<String> {
-    /// Flows of a pair in all seeds, and their payload after the warm-up.
-    type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
+    type Pairs<'a> = BTreeMap<(&'a str, &'a str), Measured>;
+    let rto_times = rto_times(data);
     let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| f.size == 0 && f.greedy) {
         let Some((from, to)) = data.ends(f) else { continue };
@@ -210,7 +235,11 @@ fn among(
         }
         for &port in &ways[&(network, from, to)] {
             let pair = of.entry((f.subject, port, f.class)).or_default().entry((from, to)).or_default();
-            *pair = (pair.0 + 1, pair.1 + f.measured);
+            pair.flows += 1;
+            pair.bytes += f.measured;
+            pair.time += (run.end_ns - f.start_ns.max(run.measured_from_ns)).max(0) as f64 * 1e-9;
+            let conn = f.conn.and_then(|conn| i64::try_from(conn).ok());
+            pair.in_rto += conn.and_then(|conn| rto_times.get(&(f.run, conn))).copied().unwrap_or(0.0);
         }
     }
     let mut found: BTreeMap<(usize, Option<u32>), (f64, String)> = BTreeMap::new();
@@ -226,9 +255,9 @@ fn among(
             continue;
         }
         // Goodput of each flow of a pair in each seed.
-        let had = |&(flows, bytes): &(usize, u64)| bytes as f64 * 8.0 / time * seeds / flows as f64;
+        let had = |p: &Measured| p.bytes as f64 * 8.0 / time * seeds / p.flows as f64;
         let starved: Vec<_> = pairs.iter().filter(|((from, to), p)| AMONG * had(p) < fair_of(from, to)).collect();
-        let (few, flows) = (starved.iter().map(|(_, p)| p.0).sum::<usize>(), pairs.values().map(|p| p.0).sum::<usize>());
+        let (few, flows) = (starved.iter().map(|(_, p)| p.flows).sum::<usize>(), pairs.values().map(|p| p.flows).sum::<usize>());
         if starved.is_empty() || 2 * few > flows {
             continue;
         }
@@ -236,7 +265,10 @@ fn among(
         if starved.len() > NAMED {
             hosts.push(format!("{} more", starved.len() - NAMED));
         }
-        let own = starved.iter().map(|(_, p)| had(p) * p.0 as f64).sum::<f64>() / few as f64;
+        let own = starved.iter().map(|(_, p)| had(p) * p.flows as f64).sum::<f64>() / few as f64;
+        let sum = |value: fn(&Measured) -> f64| starved.iter().map(|(_, p)| value(p)).sum::<f64>();
+        let waiting = (sum(|p| p.in_rto) / sum(|p| p.time).max(f64::MIN_POSITIVE)).min(1.0);
+        let fair = starved.iter().map(|((from, to), _)| fair_of(from, to)).fold(0.0, f64::max);
         let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
         let among = |f: &Flow, wanted: bool| {
             (f.subject, f.class) == (subject, class)
@@ -245,13 +277,26 @@ fn among(
                 })
         };
         let rtts = round_trips::longer(data, "their", |f| among(f, true), |f| among(f, false));
-        let text = format!(
-            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the fair share is {}){rtts}.",
-            crate::format::list(&hosts),
-            data.ports[port].name,
-            rate(own),
-            rate(starved.iter().map(|((from, to), _)| fair_of(from, to)).fold(0.0, f64::max))
-        );
+        let (hosts, at) = (crate::format::list(&hosts), &data.ports[port].name);
+        let part = quantity(waiting, Dimension::Fraction);
+        // A sender in a timeout sends nothing but its first segment (tcp_enter_loss: cwnd = 1). If a flow has its max-min share, within the same
+        // factor, for the rest of the time, then its timeouts are the cause, and not the others.
+        let text = if waiting > WAITING && AMONG * own >= fair * (1.0 - waiting) {
+            let (own, fair) = (rate(own), rate(fair));
+            format!(
+                "{whose}: flows of {name} from {hosts} spend {} of the time in **retransmission timeouts** at {at} ({own} each; the fair share is \
+                 {fair}){rtts}.",
+                bold(&part)
+            )
+        } else {
+            let also =
+                if waiting > WAITING { format!("; {part} of their time in retransmission timeouts") } else { String::new() };
+            format!(
+                "{whose}: flows of {name} from {hosts} are **starved** by other flows of {name} at {at} ({} each; the fair share is {}{also}){rtts}.",
+                rate(own),
+                rate(fair)
+            )
+        };
         // Of their common ports, the one with the smallest share.
         let least = found.get(&(subject, class)).is_none_or(|f| f.0 < all[&port]);
         if least {
@@ -299,6 +344,24 @@ mod tests {
         assert_eq!(output.len(), 1, "{output:?}");
         assert!(output[0].starts_with(&format!("**dctcp**: flows of storage from {host} to ")), "{output:?}");
         assert!(output[0].contains("are **starved** by other flows of storage at bottleneck ("), "{output:?}");
+    }
+
+    #[test]
+    fn own_timeouts_are_no_starvation() {
+        let mut d = beside(4_700_000_000, 4_700_000_000);
+        let first = d.flows.iter().position(|f| f.subject == 0).unwrap();
+        d.flows[first].measured /= 20;
+        d.flows[first].conn = Some(1_000_000);
+        let run = d.flows[first].run;
+        d.timeouts.push(crate::data::Timeout { run, subject: 0, conn: 1_000_000, time_ns: 900_000_000, rto: 0.9 });
+        let said = output(&d);
+        assert!(said[0].contains(" spend **90 %** of the time in **retransmission timeouts** at bottleneck ("), "{said:?}");
+        assert!(!said[0].contains("starved"), "{said:?}");
+        // A twentieth of the fair share for nine tenths of the time is no consequence of the timeout.
+        d.timeouts[0].rto = 0.2;
+        let said = output(&d);
+        assert!(said[0].contains("are **starved** by other flows of storage at bottleneck ("), "{said:?}");
+        assert!(said[0].contains("; 20 % of their time in retransmission timeouts)"), "{said:?}");
     }
 
     #[test]

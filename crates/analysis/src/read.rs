@@ -8,7 +8,9 @@ use crate::time_series::{goodput, queues, senders, timeouts};
 use forebay_experiment::transport::Group;
 use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
-use forebay_store::{KnownFigure, RunDir, StoreError, VariantRecord, event_lines, listen_overflows, losing_links};
+use forebay_store::{
+    KnownFigure, RateChange, RunDir, StoreError, VariantRecord, event_lines, listen_overflows, losing_links, rate_changes,
+};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,6 +166,8 @@ fn setting(variant: &VariantRecord, group: &str, key: &str) -> Option<String> {
 
 fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreError> {
     let mut index: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    let variants = dir.manifest().scenario.variants.iter();
+    let changes: BTreeMap<String, Vec<RateChange>> = variants.map(|v| (v.variant.clone(), rate_changes(v))).collect();
     for batch in &dir.table("ports")? {
         let rows = Rows::new(batch);
         let [name, from, to] = ["port", "from", "to"].map(|c| rows.text(c, str::to_owned));
@@ -183,10 +187,14 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreE
             let network = data.runs[run].network;
             let at = *index.entry((network, id.count(row))).or_insert_with(|| {
                 let text = |t: &Texts<String>| t.get(row).cloned().unwrap_or_default();
+                let name = text(&name);
+                let changes = changes.get(&data.networks[network].variant).into_iter().flatten();
+                let own = changes.filter(|c| c.port == name).map(|c| (c.at.0 as f64 * 1e-12, c.rate.0 as f64));
                 data.ports.push(Port {
                     network,
                     id: id.count(row),
-                    name: text(&name),
+                    rate_changes: own.collect(),
+                    name,
                     from: text(&from),
                     to: text(&to),
                     from_switch: from_switch.get(row).unwrap_or(false),

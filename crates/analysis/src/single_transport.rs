@@ -9,6 +9,7 @@ use crate::dimension::Dimension;
 use crate::format::{bold, number, quantity};
 use crate::headline_metrics::MISSED;
 use crate::ideal_query_time;
+use crate::jobs;
 use crate::late_messages;
 use crate::long_flow_limits;
 use crate::tail;
@@ -156,7 +157,23 @@ impl One<'_> {
         Some(format!("{} of the messages with a deadline are late.", bold(&quantity(late, Dimension::Fraction))))
     }
 
+    /// Completion of a fixed number of messages, and their times.
     fn messages(&self) -> Option<String> {
+        let times = self.message_times()?;
+        let Some(job) = self.job() else { return Some(times) };
+        let rest = times.strip_prefix('M').map_or_else(|| times.clone(), |rest| format!("m{rest}"));
+        Some(format!("{job}; {rest}"))
+    }
+
+    /// `All 240 messages are complete after 14 ms` for a job.
+    fn job(&self) -> Option<String> {
+        let makespan = jobs::makespan(self.data, self.subject)?;
+        let n = self.value("flows").filter(|n| *n > 1.0)?;
+        let all = if n == 2.0 { "Both".to_owned() } else { format!("All {}", number(n)) };
+        Some(format!("{all} messages are complete after {}", bold(&seconds(makespan.mean))))
+    }
+
+    fn message_times(&self) -> Option<String> {
         if self.value("flows_completed") == Some(0.0) {
             return None;
         }

@@ -65,7 +65,7 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
         .map(|(l, v)| Fact { label: (*l).to_owned(), value: (*v).to_owned() })
         .collect(),
         notes: vec!["The marking threshold of 65 packets is below the 0.17 × bandwidth × delay that DCTCP needs to keep the link full.".into()],
-        subjects: names.iter().map(|name| Subject { name: name.clone() }).collect(),
+        subjects: names.iter().map(|name| Subject { name: name.clone(), ..Subject::default() }).collect(),
         headline: Headline {
             sentences: vec![
                 format!("**{}** finishes queries in 1.21 ms at the 99th percentile, **168 times** sooner than {}.", subject(2), subject(0)),

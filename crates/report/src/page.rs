@@ -50,6 +50,26 @@ pub struct Fact {
 pub struct Subject {
     /// Name, unique in the page.
     pub name: String,
+    /// Colour and symbol; `None`: those of its index.
+    #[serde(flatten)]
+    pub style: Option<Style>,
+}
+
+/// Numbers of a colour and of a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Style {
+    /// Colour.
+    pub hue: usize,
+    /// Symbol.
+    pub shape: usize,
+}
+
+impl Page {
+    /// Colour and symbol of a subject.
+    pub fn style(&self, subject: usize) -> Style {
+        let own = self.subjects.get(subject).and_then(|s| s.style);
+        own.unwrap_or(Style { hue: subject, shape: subject })
+    }
 }
 
 /// All metrics of all subjects.
@@ -283,6 +303,12 @@ pub struct XyLine {
     pub step: bool,
     /// Drawn with dashes, to distinguish lines of one subject.
     pub dash: bool,
+    /// Interval of x of each point, drawn as a horizontal stroke; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub x_ends: Vec<(f64, f64)>,
+    /// Interval of y of each point, drawn as a vertical stroke; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub y_ends: Vec<(f64, f64)>,
     /// Text beside its points, which get a ring; empty without one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub mark: String,

@@ -128,7 +128,7 @@ pub fn time_sequence(of: &TimeSequence<'_>) -> Page {
         title: of.title.clone(),
         summary: of.summary.clone(),
         facts: of.facts.clone(),
-        subjects: SUBJECTS.map(|name| Subject { name: name.into() }).into(),
+        subjects: SUBJECTS.map(|name| Subject { name: name.into(), ..Subject::default() }).into(),
         headline: Headline { sentences: of.sentences.clone(), charts: Vec::new() },
         sections: vec![Section {
             id: "flow".into(),

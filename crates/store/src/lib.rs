@@ -47,7 +47,7 @@ pub use column::{Column, Get, TableSchema};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
-pub use events::{event_lines, listen_overflows, losing_links};
+pub use events::{RateChange, event_lines, listen_overflows, losing_links, rate_changes};
 pub use file::{replaceable, write_atomic, write_atomic_unsynced};
 pub use known_figure::KnownFigure;
 pub use manifest::{

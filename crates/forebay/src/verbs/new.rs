@@ -123,9 +123,7 @@ mod tests {
                 std::fs::write(&file, text).unwrap();
                 let resolved = forebay_scenario::load(forebay_backends::all(), &file, &[], None).unwrap().resolve();
                 let resolved = resolved.unwrap_or_else(|e| panic!("{} {} {w}: {}", t.name, s.name, e.render()));
-                // The mean of a size table is a note that templates may have.
-                let doubts: Vec<_> = resolved.notes.iter().filter(|n| !n.starts_with("websearch: mean")).collect();
-                assert_eq!(doubts, Vec::<&String>::new(), "{}", t.name);
+                assert_eq!(resolved.notes, Vec::<String>::new(), "{}", t.name);
                 assert_eq!(resolved.name, t.name);
                 assert!(resolved.variants[0].config.network.nodes.iter().any(|n| n.shared_buffer.is_some()), "{}", t.name);
             };

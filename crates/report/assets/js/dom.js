@@ -17,10 +17,14 @@ const svg = (tag, attrs, ...kids) => build(document.createElementNS(SVG, tag), a
 // Colours and symbols repeat; see src/html/symbols.rs.
 const COLOURS = 8,
   SHAPES = 7;
+// Colour and symbol of each subject; without an entry those of its index.
+const looks = JSON.parse(document.getElementById("subjects").textContent);
+const hueOf = subject => looks[subject]?.hue ?? subject;
+const symbolOf = subject => looks[subject]?.shape ?? subject;
 // Items without a single subject have the text colour.
-const colourClass = subject => "s" + (subject == null ? "x" : subject % COLOURS);
-const shapeId = subject => "mk-" + (subject == null ? SHAPES - 1 : subject % SHAPES);
-const colourOf = subject => (subject == null ? colours().fg : colours().series[subject % COLOURS]);
+const colourClass = subject => "s" + (subject == null ? "x" : hueOf(subject) % COLOURS);
+const shapeId = subject => "mk-" + (subject == null ? SHAPES - 1 : symbolOf(subject) % SHAPES);
+const colourOf = subject => (subject == null ? colours().fg : colours().series[hueOf(subject) % COLOURS]);
 
 function marker(subject, id) {
   return svg(

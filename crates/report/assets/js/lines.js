@@ -18,6 +18,8 @@ function lineChart(ctx, chart) {
       dash: dash[i],
       step: l.step,
       mark: l.mark,
+      xEnds: l.x_ends || [],
+      yEnds: l.y_ends || [],
       x: pick(l.x),
       y: clean(pick(l.y), chart.y.log),
       lo: lo && hi ? lo : null,

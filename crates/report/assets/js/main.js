@@ -1,5 +1,5 @@
 // Draws all figures one after the other, so that the page stays responsive, and again when colours, width or medium change.
-const subjects = JSON.parse(document.getElementById("subjects").textContent).map(s => s.name);
+const subjects = looks.map(s => s.name);
 const figures = [];
 document.body.append(tip);
 

@@ -147,6 +147,7 @@ function panel(spec, zoom) {
       ctx.strokeStyle = c.bg;
       for (const j of at) {
         if (ys[j] == null) continue;
+        drawInterval(u, l, j, ys[j]);
         ctx.save();
         ctx.translate(u.valToPos(l.x[j], "x", true), u.valToPos(ys[j], "y", true));
         ctx.scale(k, k);
@@ -157,6 +158,37 @@ function panel(spec, zoom) {
         ctx.restore();
       }
     });
+  }
+
+  // Intervals of a point: thin strokes, which have no end where the interval continues beyond the panel.
+  function drawInterval(u, l, j, y) {
+    const { ctx, bbox } = u,
+      k = uPlot.pxRatio,
+      cap = 3 * k,
+      at = [u.valToPos(l.x[j], "x", true), u.valToPos(y, "y", true)];
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.strokeStyle = colour(l.subject);
+    ctx.lineWidth = k;
+    ctx.beginPath();
+    for (const end of (l.xEnds && l.xEnds[j]) || []) {
+      const x = u.valToPos(end, "x", true);
+      ctx.moveTo(at[0], at[1]);
+      ctx.lineTo(x, at[1]);
+      ctx.moveTo(x, at[1] - cap);
+      ctx.lineTo(x, at[1] + cap);
+    }
+    for (const end of (l.yEnds && l.yEnds[j]) || []) {
+      const to = u.valToPos(end, "y", true);
+      ctx.moveTo(at[0], at[1]);
+      ctx.lineTo(at[0], to);
+      ctx.moveTo(at[0] - cap, to);
+      ctx.lineTo(at[0] + cap, to);
+    }
+    ctx.stroke();
+    ctx.restore();
   }
 
   // A ring around a point and its text above it, within the panel: `at` is the part of the width to the left.

@@ -1,12 +1,13 @@
 // Panels over a common time axis.
 const timesOf = (at, n) => (Array.isArray(at) ? at : Array.from({ length: n }, (_, i) => at.from + i * at.step));
 
-// Lines of one subject in one panel have different dashes.
+// Lines of one colour in one panel have different dashes.
 function dashes(lines) {
   const seen = new Map();
   return lines.map(l => {
-    const n = seen.get(l.subject) || 0;
-    seen.set(l.subject, n + 1);
+    const hue = l.subject == null ? null : hueOf(l.subject);
+    const n = seen.get(hue) || 0;
+    seen.set(hue, n + 1);
     return Math.max(n, l.dash === true ? 1 : 0) % DASHES.length;
   });
 }

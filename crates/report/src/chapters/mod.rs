@@ -23,7 +23,7 @@ mod topology;
 
 pub use overlay::Overlay;
 
-use crate::page::{Figure, Page, Section, Subject, TitledGrid};
+use crate::page::{Figure, Page, Section, Style, Subject, TitledGrid};
 use forebay_analysis::{Data, Dimension, Grid, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
 
@@ -44,11 +44,22 @@ pub fn page(dirs: &[RunDir], overlays: &[Overlay]) -> Result<Page, StoreError> {
     Ok(page)
 }
 
+/// The subjects of a page. Where several networks have several groups each, the colour is that of the network and the symbol that of the group, so that
+/// the same group of two results is compared at a glance.
+fn subjects(data: &Data) -> Vec<Subject> {
+    let groups = data.networks.iter().map(|n| n.groups);
+    let both = data.networks.len() > 1 && groups.clone().all(|g| g > 1 && Some(g) == groups.clone().next());
+    let style = |i: usize, network: usize| Style { hue: network, shape: i - data.networks[network].first };
+    let one =
+        |(i, s): (usize, &forebay_analysis::Subject)| Subject { name: s.name.clone(), style: both.then(|| style(i, s.network)) };
+    data.subjects.iter().enumerate().map(one).collect()
+}
+
 /// The parts that follow from the tables alone.
 fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
     let mut page = Page {
         notes: data.notes.clone(),
-        subjects: data.subjects.iter().map(|s| Subject { name: s.name.clone() }).collect(),
+        subjects: subjects(data),
         headline: headline(data),
         table: table::table(data),
         ..Page::default()

@@ -74,3 +74,28 @@ fn section_order() {
     let terms: Vec<&str> = page.glossary.iter().map(|t| t.name.as_str()).collect();
     assert!(terms.contains(&"goodput") && terms.contains(&"slowdown") && terms.contains(&"mark"), "{terms:?}");
 }
+
+/// Two results with the same two groups, or with one group each.
+fn compared(groups: usize) -> Page {
+    let mut d = Data::default();
+    for network in 0..2 {
+        d.networks.push(Network { first: network * groups, groups, ..Network::default() });
+        for g in 0..groups {
+            let name = format!("result{network}/group{g}");
+            d.subjects.push(Subject { name, group: format!("group{g}"), network, ..Subject::default() });
+        }
+    }
+    from_data(&d, &[])
+}
+
+#[test]
+fn colour_is_result_symbol_is_group() {
+    let page = compared(2);
+    let styles: Vec<(usize, usize)> = (0..4).map(|i| page.style(i)).map(|s| (s.hue, s.shape)).collect();
+    assert_eq!(styles, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    let json = serde_json::to_string(&page.subjects[2]).unwrap();
+    assert_eq!(json, r#"{"name":"result1/group0","hue":1,"shape":0}"#);
+    // One group for each result: colours and symbols differ.
+    assert_eq!(compared(1).style(1), Style { hue: 1, shape: 1 });
+    assert_eq!(serde_json::to_string(&compared(1).subjects[1]).unwrap(), r#"{"name":"result1/group0"}"#);
+}

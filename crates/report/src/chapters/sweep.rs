@@ -26,12 +26,16 @@ pub fn page(sweep: &Sweep) -> Page {
     let (lines, names) = lines(sweep);
     let ticks = ticks(&names);
     let mut page = Page { title: sweep.title.clone(), ..Page::default() };
-    page.subjects = lines.iter().map(|l| Subject { name: l.name.clone() }).collect();
+    page.subjects = lines.iter().map(|l| Subject { name: l.name.clone(), ..Subject::default() }).collect();
     let keys: Vec<String> = sweep.axes.iter().map(|a| a.key.clone()).collect();
     page.summary = format!("a sweep of {}, {}", list(&keys), count(sweep.points.len(), "result"));
     let axis = sweep.axes.first();
     let key = axis.map_or("", |a| a.key.as_str());
-    let x = Axis { title: key.into(), unit: axis.map_or(Dimension::Ratio, |a| a.unit), log: log(&lines) };
+    let x = Axis {
+        title: axis.map_or(String::new(), SweptAxis::words),
+        unit: axis.map_or(Dimension::Ratio, |a| a.unit),
+        log: log(&lines),
+    };
     let figures: Vec<Figure> = metrics().filter_map(|m| figure(&m, &x, &ticks, &lines)).collect();
     page.glossary = metrics()
         .filter(|m| figures.iter().any(|f| f.id == id(m)))
@@ -299,6 +303,7 @@ mod tests {
         let section = p.sections.iter().find(|s| s.id == "sweep").unwrap();
         assert!(section.text.contains("Bands are the range over the seeds."), "{}", section.text);
         let Chart::Lines(c) = &section.figures[0].views[0].chart else { panic!() };
+        assert_eq!(c.x.title, "senders", "words, and no key");
         // Goodputs of 1e9 and 1e9 + 1 bit/s at one sender.
         assert!(c.lines[1].high[0].unwrap() - c.lines[1].low[0].unwrap() <= 1.0, "{:?}", c.lines[1]);
     }

@@ -38,6 +38,12 @@ pub struct SweptAxis {
 }
 
 impl SweptAxis {
+    /// Title of an axis: the words of the shortest name, such as `rto min` of `transport.rto-min`.
+    pub(super) fn words(&self) -> String {
+        let name = if self.short.is_empty() { &self.key } else { &self.short };
+        name.replace(['.', '-', '_'], " ")
+    }
+
     /// The key with one of its values: `senders 8`.
     pub(super) fn of(&self, value: &Value) -> String {
         let text = match value {

@@ -47,14 +47,15 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
         write!(caption, " <span>{}</span>", text(part)).unwrap_or_default();
     }
     let mut out = format!("<table class=\"bar\"><caption>{caption}</caption><tbody>");
+    let mut without: Vec<String> = Vec::new();
     for (i, subject) in page.subjects.iter().enumerate() {
-        let cell = chart.values.get(i).copied().flatten();
-        let (drawing, value) = match cell {
-            Some(c) => (bar(&c, top), number(&scale, &c)),
-            None => (String::new(), "<span class=\"none\">no value</span>".to_owned()),
+        let Some(c) = chart.values.get(i).copied().flatten() else {
+            without.push(text(&subject.name));
+            continue;
         };
+        let (drawing, value) = (bar(&c, top), number(&scale, &c));
         let long = if subject.name.chars().count() > LONG { " class=\"long\"" } else { "" };
-        let (class, mark, name) = (symbols::class(i), symbols::marker(i), text(&subject.name));
+        let (class, mark, name) = (symbols::class(page.style(i)), symbols::marker(page.style(i)), text(&subject.name));
         write!(
             out,
             "<tr class=\"{class}\"><th scope=\"row\"{long}>{mark}{name}</th><td class=\"draw\">\
@@ -62,7 +63,13 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
         )
         .unwrap_or_default();
     }
-    out + "</tbody></table>"
+    out += "</tbody>";
+    if !without.is_empty() {
+        // One line instead of an empty row for each.
+        let names = without.join(", ");
+        write!(out, "<tfoot><tr><td colspan=\"3\" class=\"none\">No value: {names}</td></tr></tfoot>").unwrap_or_default();
+    }
+    out + "</table>"
 }
 
 /// The interval that the text beside the bar shows: the range of a few seeds, else the confidence interval.

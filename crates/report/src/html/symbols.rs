@@ -1,5 +1,6 @@
 //! Colours and symbols of subjects and events, defined once and referenced by static SVG and the script.
 
+use crate::page::Style;
 use std::fmt::Write;
 
 /// Number of colours (`--c0` and so on in `assets/light.css` and `dark.css`).
@@ -37,13 +38,13 @@ pub(super) fn definitions() -> String {
 }
 
 /// Class that gives an element the colour of a subject as `--c`.
-pub(super) fn class(subject: usize) -> String {
-    format!("s{}", subject % COLOURS)
+pub(super) fn class(style: Style) -> String {
+    format!("s{}", style.hue % COLOURS)
 }
 
 /// A subject's symbol in its colour.
-pub(super) fn marker(subject: usize) -> String {
-    let (class, shape) = (class(subject), subject % SHAPES.len());
+pub(super) fn marker(style: Style) -> String {
+    let (class, shape) = (class(style), style.shape % SHAPES.len());
     format!(
         "<svg class=\"mk {class}\" viewBox=\"-6 -6 12 12\" width=\"12\" height=\"12\" aria-hidden=\"true\"><use href=\"#mk-{shape}\"/></svg>"
     )
@@ -56,6 +57,6 @@ mod tests {
 
     #[test]
     fn subject_symbols_are_distinct() {
-        assert_eq!((0..56).map(marker).collect::<BTreeSet<_>>().len(), 56);
+        assert_eq!((0..56).map(|i| marker(Style { hue: i, shape: i })).collect::<BTreeSet<_>>().len(), 56);
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn render(page: &Page) -> String {
     );
     out += "<th scope=\"col\">metric</th><th scope=\"col\" class=\"unit\">unit</th>";
     for (i, s) in page.subjects.iter().enumerate() {
-        write!(out, "<th scope=\"col\" class=\"num\">{}{}</th>", symbols::marker(i), text(&s.name)).unwrap_or_default();
+        write!(out, "<th scope=\"col\" class=\"num\">{}{}</th>", symbols::marker(page.style(i)), text(&s.name))
+            .unwrap_or_default();
     }
     out += "</tr></thead><tbody>";
     for row in &page.table.rows {

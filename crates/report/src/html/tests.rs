@@ -19,7 +19,7 @@ fn page(name: &str) -> Page {
         summary: s(),
         facts: vec![Fact { label: s(), value: s() }],
         notes: vec![s()],
-        subjects: vec![Subject { name: s() }],
+        subjects: vec![Subject { name: s(), ..Subject::default() }],
         headline: Headline {
             sentences: vec![s()],
             charts: vec![HeadlineChart { title: s(), unit: Dimension::Seconds, better: s(), values: vec![cell] }],
@@ -123,8 +123,20 @@ fn policy_hashes_match_page() {
 #[test]
 fn many_subjects_narrow_columns() {
     let with = |n: usize| {
-        let subjects = (0..n).map(|i| Subject { name: format!("congestion control {i}") }).collect();
+        let subjects = (0..n).map(|i| Subject { name: format!("congestion control {i}"), ..Subject::default() }).collect();
         body(&render(&Page { subjects, ..page("x") }))
     };
     assert!(with(5).contains("<table class=\"all\">") && with(8).contains("<table class=\"all many\">"));
+}
+
+#[test]
+fn subjects_without_value_share_a_line() {
+    let mut page = page("x");
+    page.subjects = ["a", "b", "c"].map(|name| Subject { name: name.into(), ..Subject::default() }).into();
+    page.headline.charts.truncate(1);
+    page.headline.charts[0].values = vec![Some(Cell { mean: 1.0, ..Cell::default() })];
+    let html = body(&render(&page));
+    assert!(html.contains("<tfoot><tr><td colspan=\"3\" class=\"none\">No value: b, c</td></tr></tfoot>"), "{html}");
+    let (chart, _) = html.split_once("<tfoot>").unwrap();
+    assert_eq!(chart.rsplit_once("<table class=\"bar\">").unwrap().1.matches("<tr class").count(), 1);
 }

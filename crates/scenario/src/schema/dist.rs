@@ -144,7 +144,10 @@ fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
             None
         }
         Ok(t) => {
-            cx.note(format!("{name}: mean {} B, {} points", grouped(t.mean()), t.points().len()));
+            // A file may have another unit than its author expects.
+            if built_in.is_none() {
+                cx.note(format!("{name}: mean {} B, {} points", grouped(t.mean()), t.points().len()));
+            }
             let t = Arc::new(t);
             cx.tables.insert(name.to_owned(), t.clone());
             Some(t)

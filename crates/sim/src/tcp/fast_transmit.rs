@@ -1,7 +1,6 @@
 //! Fast path of transmission at senders of Linux with a scoreboard: full segments of new data, as copies of the template; see `fast_path.rs`.
 
 use crate::net::packet::{Wire, flag};
-use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::tsq_backlog::memory;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender, Timer};
@@ -26,7 +25,7 @@ impl Sender {
             self.send_rest(c, now, (first, end), out);
         } else {
             if room > 0 && !held && self.is_waiting() {
-                self.note_limit(now, Limit::SendBuffer);
+                self.note_send_buffer_limit(c, now);
             }
             if c.cwnd_validation && (self.stream.snd_nxt() != first || limited) {
                 self.validate_cwnd(c, room == 0);

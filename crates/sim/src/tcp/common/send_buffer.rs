@@ -180,10 +180,29 @@ impl SendBuffer {
             return;
         }
         self.cwnd = u32::try_from(cwnd.max(INITIAL)).unwrap_or(u32::MAX);
+        self.size = self.size.max(Self::space(s, cwnd, max));
+        self.grown |= self.size > Self::space(s, INITIAL, max);
+    }
+
+    /// Size of a buffer for a window of `cwnd` segments, at most `max`.
+    fn space(s: &SenderView, cwnd: u64, max: u32) -> u32 {
         let frame = (s.mss + u64::from(TIMESTAMPS) + FRAME).next_power_of_two() + SKB;
-        let space = |cwnd: u64| (s.windows * cwnd.max(INITIAL) * frame).min(max.into()) as u32;
-        self.size = self.size.max(space(cwnd));
-        self.grown |= self.size > space(INITIAL);
+        (s.windows * cwnd.max(INITIAL) * frame).min(max.into()) as u32
+    }
+
+    /// Returns true if the application waits for space after tcp_check_space, so that the buffer limits the sender (SOCK_NOSPACE). If there is space,
+    /// the application has been woken, and writes when the softirq ends (sk_stream_write_space, tcp_chrono_stop).
+    pub(in crate::tcp) fn blocks(&self, s: &SenderView) -> bool {
+        let cwnd = s.cwnd.max(s.reordering + 1);
+        let expanded =
+            self.max.filter(|_| s.in_flight < s.cwnd && cwnd > u64::from(self.cwnd)).map_or(0, |max| Self::space(s, cwnd, max));
+        self.full && !Self::is_writable(self.size.max(expanded), self.occupied(s))
+    }
+
+    /// Returns true if at least a third of the buffer is free, and the application may write (sk_stream_is_writeable).
+    fn is_writable(size: u32, occupied: u64) -> bool {
+        let size = u64::from(size);
+        size.saturating_sub(occupied) >= occupied / 2 && occupied < size
     }
 
     fn occupied(&self, s: &SenderView) -> u64 {
@@ -282,7 +301,7 @@ impl SendBuffer {
             }
             let occupied = self.occupied(s);
             let size = u64::from(self.size);
-            if size.saturating_sub(occupied) < occupied / 2 || occupied >= size {
+            if !Self::is_writable(self.size, occupied) {
                 // At least a third must be free, of which HEAD a segment and its payload take the rest.
                 self.resumes = self.taken.saturating_sub((2 * size + 1) * s.mss / (3 * (s.mss + HEAD)));
                 return None;
@@ -331,8 +350,7 @@ impl SendBuffer {
         if s.in_flight < s.cwnd {
             self.expand(s, s.cwnd.max(s.reordering + 1));
         }
-        let (occupied, size) = (self.occupied(s), u64::from(self.size));
-        self.full = size.saturating_sub(occupied) < occupied / 2 || occupied >= size;
+        self.full = !Self::is_writable(self.size, self.occupied(s));
     }
 
     /// Returns true if the application has data for which there is no space.

@@ -6,9 +6,22 @@
 
 use super::Sender;
 use crate::tcp::common::send_limit::Limit;
+use crate::tcp::config::TcpConfig;
 use forebay_types::Time;
 
 impl Sender {
+    /// Notes that an opportunity to send at `now` ended with an empty send buffer that the application cannot fill (tcp_cwnd_validate:
+    /// tcp_write_queue_empty and SOCK_NOSPACE). The end of a burst, behind which written data waits, is no such end.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn note_send_buffer_limit(&mut self, c: &TcpConfig, now: Time) {
+        let view = self.sender_view(c, 0);
+        let blocks = self.tx.send_buffer.as_ref().is_some_and(|b| b.blocks(&view));
+        if blocks && self.stream.snd_nxt() >= self.end_of_send_buffer() {
+            self.note_limit(now, Limit::SendBuffer);
+        }
+    }
+
     /// Notes that an opportunity to send at `now` ended at `limit`.
     #[cold]
     #[inline(never)]

@@ -258,7 +258,7 @@ impl Sender {
             pipe += if by_segments { 1 } else { len };
         }
         if self.stream.snd_nxt() >= end && end < self.stream.written() && self.is_waiting() && pipe + full <= window {
-            self.note_limit(now, Limit::SendBuffer);
+            self.note_send_buffer_limit(c, now);
         }
         let sent = self.stream.snd_nxt() != first;
         if c.cwnd_validation && (sent || limited) {
