@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 #: The tables of each page, in order: the paper whose scenarios they run, and the function of its `evidence.py`.
 PAGES: dict[str, list[tuple[str, str]]] = {
     "incast-prin/more-senders.md": [("incast-prin", "prin"), ("incast-prin", "prin_testbed")],
+    "incast-prin/growth.md": [("incast-prin", "growth"), ("incast-prin", "growth_testbed")],
     "incast-prin/strict-priority.md": [("incast-prin", "overtaking")],
     "trim/host-jitter.md": [("trim", "host_jitter")],
     "proboscis/delayed-acks.md": [("proboscis", "delayed_acks")],

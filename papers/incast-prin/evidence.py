@@ -155,6 +155,39 @@ TESTBED = [
 ]
 
 
+FILES = ["fig17.toml", "fig19.toml", "fig22.toml", "testbed-baseline.toml"]
+
+
 def testbed(run: Run) -> Rows:
     """Claims on the testbed (Figs. 17 to 23) on the stack of Linux, and on that of ns-2."""
-    return verdicts(run, TESTBED, ["fig17.toml", "fig19.toml", "fig22.toml", "testbed-baseline.toml"], NS2_HOSTS)
+    return verdicts(run, TESTBED, FILES, NS2_HOSTS)
+
+
+def growth(run: Run) -> Rows:
+    """PRIN beside UDP with blocks of 256 KB, by the rule of window growth."""
+    per_ack, segments = {"transport.growth": "per-ack"}, {"transport.growth": "unlimited"}
+    ns2 = experiments.NS2_HOSTS
+    cases: dict[tuple[str, str], dict[str, Any]] = {
+        ("Linux", "segments"): {},
+        ("Linux", "ACKs"): per_ack,
+        ("ns-2", "segments"): {**ns2, **segments},
+        ("ns-2", "ACKs"): ns2,
+    }
+    block = {"transport.cc": cc(), "workload.0.block": "256KB"}
+    asked = {
+        (case, n): run("fig19.toml", {**block, **experiments.beside(n), **sets}, seeds=5)
+        for case, sets in cases.items()
+        for n in (4, 6, 8)
+    }
+    rows = [["stack", "growth by", "senders", "goodput / link", "timeouts", "fast retransmits", "packets dropped"]]
+    for ((stack, rule), n), r in asked.items():
+        p = measure.point(r)
+        blocks = len(r.queries) / r.seeds
+        lost = r.per_run(lambda t, blocks=blocks: float(t["dropped_overflow"].sum()) / blocks, "ports", port="bottleneck")
+        rows.append([stack, rule, str(n), *(mean_text(v) for v in (p.goodput, p.timeouts, p.fast, lost))])
+    return rows
+
+
+def growth_testbed(run: Run) -> Rows:
+    """Claims on the testbed, and with windows that grow with each ACK."""
+    return verdicts(run, TESTBED, FILES, ['transport.growth="per-ack"'], "growth by ACKs")
