@@ -54,14 +54,16 @@ class _Changed:
         return self._simulator.submit(scenario, [*sets, *(self._sets if scenario.name in self._files else [])], seeds)
 
 
-def verdicts(run: Run, claims: Sequence[str], files: Sequence[str], sets: Sequence[str]) -> Rows:
+def verdicts(
+    run: Run, claims: Sequence[str], files: Sequence[str], sets: Sequence[str], changed: str = 'with `stack = "ns2"`'
+) -> Rows:
     """Quick verdicts of claims with the files as they are, and with changes to `files`."""
     paper = _paper.load(run.folder)
     outcomes = [
         Session(simulator, scale="quick").evaluate(paper, list(claims), [])[0]
         for simulator in (run.simulator, _Changed(run.simulator, files, sets))
     ]
-    rows = [["claim", "verdict", "measured", 'with `stack = "ns2"`', "measured"]]
+    rows = [["claim", "verdict", "measured", changed, "measured"]]
     for own, other in zip(*(o.verdicts for o in outcomes), strict=True):
         cells = [cell for v in (own, other) for cell in (_scorecard.MARK[v.status], _scorecard.told(v).replace("|", "\\|"))]
         rows.append([f"**{own.claim.id}**" if own.claim.headline else own.claim.id, *cells])

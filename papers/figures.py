@@ -45,6 +45,11 @@ def named(source: str) -> set[str]:
     return found | {f"table-{len(n)}" for n in re.findall(r"Table (I+)\b", source)}
 
 
+def ran_in_ns2(evidence: str) -> bool:
+    """Tell whether the evidence on a claim is of the second simulator; without one it says so first."""
+    return "ns-2" in evidence and not evidence.strip().startswith("no second simulator")
+
+
 def page(card: str) -> str:
     """Write the page.
 
@@ -67,7 +72,7 @@ def page(card: str) -> str:
             if bool(claims) == figure.get("drawing", False):
                 raise ValueError(f"{paper.slug}, {number}: a figure has claims, or `drawing = true`")
             runs = [n for n in claims if paper.judges[n].uses]
-            second = [n for n in claims if n in paper.opinions and "ns-2" in paper.opinions[n].evidence]
+            second = [n for n in claims if n in paper.opinions and ran_in_ns2(paper.opinions[n].evidence)]
             judges = {"simulator": len(runs), "formula": len(claims) - len(runs), "kernel": sum(n in kernel for n in claims)}
             judges["ns-2"] = len(second)
             told = "; ".join(f"`{n}`: {verdict[n]}" for n in claims) or "no measurement"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from evidence_table import mean_text, verdicts
 
-from . import measure
+from . import experiments, measure
 
 if TYPE_CHECKING:
     from evidence_table import Rows
@@ -50,6 +52,34 @@ def prin_testbed(run: Run) -> Rows:
             [f"{kb} KB", str(n), *(mean_text(v) for v in (plain.goodput, with_prin.goodput, plain.timeouts, with_prin.timeouts))]
         )
     return rows
+
+
+def overtaking(run: Run) -> Rows:
+    """PRIN on both stacks: one FIFO with a reserve, two queues, and two queues with a sender that waits (blocks of 64 KB)."""
+    ns2 = experiments.NS2_HOSTS
+    # 96 packets of 12.3 us, and a little.
+    patient = {"transport.cc": cc(**{"tail-reorder-wait": "1300us"})}
+    cases: dict[str, dict[str, Any]] = {
+        "Linux, `protect`": {},
+        "Linux, `strict-priority`": experiments.STRICT,
+        "ns-2, `protect`": ns2,
+        "ns-2, `strict-priority`": {**ns2, **experiments.STRICT},
+        "ns-2, with `tail-reorder-wait`": {**ns2, **experiments.STRICT, **patient},
+    }
+    asked = {
+        n: [run("fig17.toml", {"transport.cc": cc(), **sets, "topology.senders": n}, seeds=10) for sets in cases.values()]
+        for n in (2, 3, 4, 8, 12, 15)
+    }
+    rows = [["senders", *cases]]
+    for n, results in asked.items():
+        found = [measure.point(r) for r in results]
+        rows.append([str(n), *(f"{mean_text(p.goodput, 2)}; {np.mean(p.fast):.2g}; {np.mean(p.timeouts):.2g}" for p in found)])
+    return rows
+
+
+def cc(**more: Any) -> dict[str, Any]:
+    """PRIN on hosts that delay ACKs."""
+    return {"kind": "newreno", "shim": {"kind": "prin", "floor": 2, **more}}
 
 
 def fragments(run: Run) -> Rows:
@@ -108,17 +138,8 @@ def goodput(blocks: Any) -> float:
     return float(blocks["bytes"].sum()) * 8 / float(blocks["qct_ns"].sum())
 
 
-#: The stack of ns-2 instead of that of the document's hosts, with their delayed ACKs and growing receive buffers.
-NS2_HOSTS = [
-    'transport.stack="ns2"',
-    'transport.host="ns2"',
-    'transport.ssthresh-from="window"',
-    "transport.rcv-autotune=true",
-    "transport.ack-every=2",
-    'transport.ack-delay="40ms"',
-    "transport.quickack=true",
-    "transport.quickack-count=16",
-]
+#: Settings of the stack of ns-2, as in a scenario file.
+NS2_HOSTS = [f"{key}={json.dumps(value)}" for key, value in experiments.NS2_HOSTS.items()]
 TESTBED = [
     "testbed-baseline-950",
     "newreno-poor-above-three",
@@ -134,6 +155,39 @@ TESTBED = [
 ]
 
 
+FILES = ["fig17.toml", "fig19.toml", "fig22.toml", "testbed-baseline.toml"]
+
+
 def testbed(run: Run) -> Rows:
     """Claims on the testbed (Figs. 17 to 23) on the stack of Linux, and on that of ns-2."""
-    return verdicts(run, TESTBED, ["fig17.toml", "fig19.toml", "fig22.toml", "testbed-baseline.toml"], NS2_HOSTS)
+    return verdicts(run, TESTBED, FILES, NS2_HOSTS)
+
+
+def growth(run: Run) -> Rows:
+    """PRIN beside UDP with blocks of 256 KB, by the rule of window growth."""
+    per_ack, segments = {"transport.growth": "per-ack"}, {"transport.growth": "unlimited"}
+    ns2 = experiments.NS2_HOSTS
+    cases: dict[tuple[str, str], dict[str, Any]] = {
+        ("Linux", "segments"): {},
+        ("Linux", "ACKs"): per_ack,
+        ("ns-2", "segments"): {**ns2, **segments},
+        ("ns-2", "ACKs"): ns2,
+    }
+    block = {"transport.cc": cc(), "workload.0.block": "256KB"}
+    asked = {
+        (case, n): run("fig19.toml", {**block, **experiments.beside(n), **sets}, seeds=5)
+        for case, sets in cases.items()
+        for n in (4, 6, 8)
+    }
+    rows = [["stack", "growth by", "senders", "goodput / link", "timeouts", "fast retransmits", "packets dropped"]]
+    for ((stack, rule), n), r in asked.items():
+        p = measure.point(r)
+        blocks = len(r.queries) / r.seeds
+        lost = r.per_run(lambda t, blocks=blocks: float(t["dropped_overflow"].sum()) / blocks, "ports", port="bottleneck")
+        rows.append([stack, rule, str(n), *(mean_text(v) for v in (p.goodput, p.timeouts, p.fast, lost))])
+    return rows
+
+
+def growth_testbed(run: Run) -> Rows:
+    """Claims on the testbed, and with windows that grow with each ACK."""
+    return verdicts(run, TESTBED, FILES, ['transport.growth="per-ack"'], "growth by ACKs")

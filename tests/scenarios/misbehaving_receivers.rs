@@ -55,6 +55,28 @@ fn ack_division_defeats_only_ack_counting() {
     }
 }
 
+/// With an ACK for two segments, growth by ACKs multiplies the window by 1.5 in a round trip of slow start, and growth by segments by 2, with and without
+/// SACK.
+#[test]
+fn delayed_acks_slow_growth_by_acks() {
+    for recovery in ["rack", "newreno"] {
+        let took = |growth: &str| {
+            let set = [
+                "transport.stack=\"linux\"".to_owned(),
+                "transport.host=\"bare\"".to_owned(),
+                "transport.ack-every=2".to_owned(),
+                "transport.quickack-count=0".to_owned(),
+                "transport.init-cwnd=2".to_owned(),
+                format!("transport.recovery=\"{recovery}\""),
+                format!("transport.growth=\"{growth}\""),
+            ];
+            rounds(&one(MESSAGE, &set.iter().map(String::as_str).collect::<Vec<_>>()))
+        };
+        let (by_acks, by_segments) = (took("per-ack"), took("unlimited"));
+        assert!(by_acks > by_segments + 1.5, "{recovery}: {by_acks} and {by_segments} round trips");
+    }
+}
+
 /// A flow that the receive window limits, 64 KB in a round trip of 20 ms.
 const WINDOW: &str = r#"
 duration = "3s"

@@ -8,6 +8,7 @@ use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender};
+use forebay_experiment::transport::Growth;
 
 /// Remaining steps of an ACK after its recovery state is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,10 @@ impl Sender {
         if delivered > covered {
             self.cc.cwnd_event(Event::Counted { ece: ack.ece });
         }
-        ack.grow = f64::from(delivered);
+        if c.growth == (Growth::PerSegment { limit: u32::MAX }) {
+            // tcp_cong_avoid. Other rules count the ACK, or bytes that it covers.
+            ack.grow = f64::from(delivered);
+        }
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
         let reduced = next != Next::Nothing && self.reno_sack_losses(c, ack, next == Next::Losses, out);
         ack.absent = self.absent();
