@@ -13,6 +13,9 @@ const NS: Time = Time::from_ns(1);
 /// Bits of a timer's order that hold the count of its origin.
 const COUNT_BITS: u32 = 40;
 
+/// Position of the level of a timer wheel's slot in that order.
+const LEVEL_SHIFT: u32 = 36;
+
 /// Order of timers of one host that expire at the same time.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TimerOrder {
@@ -20,6 +23,9 @@ pub(super) enum TimerOrder {
     OldestFirst,
     /// In a slot of the kernel's timer wheel (Linux enqueue_timer puts a timer at the head of the slot's list).
     NewestFirst,
+    /// The same with the level of the slot, and the number of the timer from the time at which it entered the slot. Higher levels expire first
+    /// (__run_timers).
+    Slot(u32, u64),
     /// By a number, behind those in the order in which they were set.
     Number(u64),
 }
@@ -173,6 +179,7 @@ impl Host {
         match order {
             TimerOrder::OldestFirst => key,
             TimerOrder::NewestFirst => key ^ COUNT,
+            TimerOrder::Slot(level, count) => key & !COUNT | (COUNT ^ (u64::from(level) << LEVEL_SHIFT | count)),
             TimerOrder::Number(number) => key & !COUNT | (COUNT / 2 + number) & COUNT,
         }
     }

@@ -25,7 +25,7 @@ impl Sender {
         let (seq, ts) = (self.tx.numbers().wire(self.stream.snd_max()), now.timestamp());
         self.stream.sent_datagram(self.tx.template().len.into());
         self.tx.count_sent(1);
-        self.stats.current_mut().segs_sent += 1;
+        self.stats.current_mut().count_sent(1);
         out.emit_from(self.tx.template(), |p| {
             p.seq = seq;
             p.ts = ts;

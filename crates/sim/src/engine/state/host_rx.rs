@@ -96,7 +96,7 @@ impl SimState {
     fn after_fast_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = self.connections.sender(conn);
         let una = sender.snd_una();
-        if sender.needs_timer_entry() {
+        if sender.needs_timer_entry() || sender.awaits_wheel_count() {
             self.arm_sender(conn, node, false);
         }
         if una >= self.connections.sender(conn).message_end() {
@@ -262,8 +262,7 @@ impl SimState {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
-                    let kept = s.keeps_wheel_slot(&self.tcp[s.group()], now);
-                    self.arm_sender(conn, node, kept);
+                    self.arm_sender(conn, node, false);
                 }
             }
             TimerKind::Receiver { conn, generation } => {

@@ -142,17 +142,25 @@ impl SimState {
         self.partition.departures.clear();
     }
 
-    /// Sets a timer no later than the sender's timer is due. `in_order`: timers that are due together are in the order of these calls, because they
-    /// start when others expire or keep their places in a slot of the kernel's timer wheel. Others that start together are those of an application
+    /// Sets a timer no later than the sender's timer is due, and counts one that has entered a slot of the kernel's timer wheel. `in_order`: timers that
+    /// are due together are in the order of these calls, because they start when others expire. Others that start together are those of an application
     /// that writes to one connection after the other.
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId, in_order: bool) {
         let sender = self.connections.sender_mut(conn);
+        if sender.awaits_wheel_count() {
+            let count = &mut self.hosts[host].timers_set;
+            *count += 1;
+            sender.count_in_wheel(*count);
+        }
         if sender.needs_timer_entry() {
             sender.set_armed(sender.timer_due());
             let (due, generation) = (sender.timer_due(), sender.generation());
             let order = match sender.put_off() {
-                true => TimerOrder::NewestFirst,
+                true => {
+                    let (level, count) = sender.wheel_order();
+                    TimerOrder::Slot(level, count)
+                }
                 false if in_order || !self.tcp[sender.group()].is_linux() => TimerOrder::OldestFirst,
                 false => TimerOrder::Number(conn.index() as u64),
             };

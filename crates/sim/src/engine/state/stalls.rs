@@ -135,7 +135,7 @@ impl SimState {
         }
         if let Some(stalls) = out.take_stalls(m.begin) {
             let stats = &self.connections.sender(conn).stats();
-            let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count);
+            let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count.into());
             self.recorder.stalled(stalls, rtt);
         }
     }

@@ -84,7 +84,7 @@ impl MessageStats {
     #[inline]
     pub(in crate::tcp) fn count_sent(&mut self, (first, end): (u64, u64), segments: u64, mss: u64, cold: &mut Cold<ColdState>) {
         if end <= self.message_end {
-            self.current.segs_sent += segments;
+            self.current.count_sent(segments);
         } else {
             self.count_sent_across(first, end, mss, cold);
         }
@@ -94,7 +94,7 @@ impl MessageStats {
     #[inline(never)]
     fn count_sent_across(&mut self, mut first: u64, end: u64, mss: u64, cold: &mut Cold<ColdState>) {
         while first < end {
-            self.at(first, cold).segs_sent += 1;
+            self.at(first, cold).count_sent(1);
             first += mss;
         }
     }

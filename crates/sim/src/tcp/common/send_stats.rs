@@ -40,16 +40,16 @@ impl PendingMessages {
 /// Counters of a message, or of a connection without messages.
 #[derive(Debug, Clone)]
 pub struct SendStats {
-    /// Data segments sent, retransmissions included.
-    pub segs_sent: u64,
+    /// Data segments sent, retransmissions included; the largest number stands for more.
+    pub segs_sent: u32,
     /// Largest window, segments.
     pub cwnd_max: f64,
     /// Smallest RTT sample; never before the first.
     pub rtt_min: TimeOrNever,
     /// Sum of RTT samples.
     pub rtt_sum: Time,
-    /// Number of RTT samples.
-    pub rtt_count: u64,
+    /// Number of RTT samples in the sum.
+    pub rtt_count: u32,
     /// Losses, marks and reductions of the window, which most messages do without.
     pub losses: Cold<Losses>,
 }
@@ -130,7 +130,14 @@ impl SendStats {
     #[inline(always)]
     pub fn note_rtt(&mut self, rtt: Time) {
         self.rtt_min = self.rtt_min.min(rtt.into());
-        self.rtt_sum += rtt;
-        self.rtt_count += 1;
+        if let Some(count) = self.rtt_count.checked_add(1) {
+            (self.rtt_sum, self.rtt_count) = (self.rtt_sum + rtt, count);
+        }
+    }
+
+    /// Counts data segments that were sent.
+    #[inline(always)]
+    pub(in crate::tcp) fn count_sent(&mut self, segments: u64) {
+        self.segs_sent = self.segs_sent.saturating_add(segments as u32);
     }
 }

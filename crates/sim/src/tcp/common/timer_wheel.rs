@@ -40,26 +40,118 @@ fn width(delta: u64) -> u32 {
     COARSER * (0..LEVELS).find(|level| delta < SLOTS << (COARSER * level)).unwrap_or(LEVELS)
 }
 
-/// Returns true if a timer that is due at `time` is in the slot of one that is set at `now` to `delay` later, and has the same level.
-pub(in crate::tcp) fn in_slot(time: Time, (now, delay): (Time, Time), tick: Time) -> bool {
-    let delta = delay / tick;
-    has_slots(tick) && (time / tick) >> width(delta) == (now / tick + delta) >> width(delta)
+/// Bits of [`Place::order`] that hold the count.
+const COUNT_BITS: u32 = 28;
+const COUNT: u32 = (1 << COUNT_BITS) - 1;
+
+/// Place of a timer in the wheel (`timer_list`). A timer keeps its place when it is set again for the same slot. It also keeps it when its connection
+/// stops the timer: the kernel leaves it in the wheel (inet_csk_clear_xmit_timer without INET_CSK_CLEAR_TIMERS).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tcp) struct Place {
+    /// Tick for which the timer is set (`expires`).
+    expires: u32,
+    /// Level of the slot, and below it the number of timers that the host had put into slots; 0 until the host has counted.
+    order: u32,
+}
+
+impl Place {
+    /// A timer that was never set.
+    pub(in crate::tcp) const NONE: Place = Place { expires: 0, order: 1 };
+
+    /// Returns true if the timer is set for the tick of `due`.
+    #[inline(always)]
+    pub(in crate::tcp) fn is_set_for(&self, due: Time, tick: Time) -> bool {
+        due.0.wrapping_sub(tick.0.wrapping_mul(self.expires.into())) < tick.0
+    }
+
+    /// Sets the timer at `now` to `delay` later (__mod_timer, calc_wheel_index); `ahead`: in the handler of a timer, where the clock of the wheel is one
+    /// tick ahead (__run_timers).
+    #[inline(never)]
+    pub(in crate::tcp) fn set(&mut self, (now, delay): (Time, Time), tick: Time, ahead: bool) {
+        let clock = now / tick;
+        let (delta, earlier) = (delay / tick, self.slot());
+        let pending = earlier > clock;
+        if pending && u64::from(self.expires) == clock + delta {
+            return;
+        }
+        self.expires = (clock + delta) as u32;
+        let level = width(delta.saturating_sub(ahead.into())) / COARSER;
+        if !pending || self.order >> COUNT_BITS != level || self.slot() != earlier {
+            self.order = level << COUNT_BITS;
+        }
+    }
+
+    /// Moves the timer to the head of its slot: it was in another one in between.
+    #[inline(always)]
+    pub(in crate::tcp) fn enter_again(&mut self) {
+        self.order &= !COUNT;
+    }
+
+    /// Tick at which the slot expires (calc_index).
+    fn slot(&self) -> u64 {
+        let width = COARSER * (self.order >> COUNT_BITS);
+        ((u64::from(self.expires) >> width) + 1) << width
+    }
+
+    /// Expiry of the slot.
+    pub(in crate::tcp) fn expiry(&self, tick: Time) -> Time {
+        tick * self.slot()
+    }
+
+    /// Returns true if the host has to count the timer, because it has entered a slot.
+    #[inline(always)]
+    pub(in crate::tcp) fn awaits_count(&self) -> bool {
+        self.order & COUNT == 0
+    }
+
+    /// Notes that the timer is the one with number `count` that its host has put into a slot.
+    pub(in crate::tcp) fn set_count(&mut self, count: u64) {
+        self.order |= (count as u32 & COUNT).max(1);
+    }
+
+    /// Level of the slot, and the number of the timer.
+    pub(in crate::tcp) fn order(&self) -> (u32, u64) {
+        (self.order >> COUNT_BITS, (self.order & COUNT).into())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Sets a timer at each of these times to a delay, both in ms. Returns the expiry of its slot and whether the last setting moved it.
+    fn place(settings: &[(u64, u64)]) -> (Time, bool) {
+        let mut place = Place::NONE;
+        for (now, delay) in settings {
+            place.set_count(7);
+            place.set((Time::from_ms(*now), Time::from_ms(*delay)), TICK, false);
+        }
+        (place.expiry(TICK), place.awaits_count())
+    }
+
     #[test]
-    fn slots_have_the_width_of_their_level() {
-        let same = |earlier: u64, set: u64, delay: u64| {
-            in_slot(Time::from_ms(earlier), (Time::from_ms(set), Time::from_ms(delay)), TICK)
-        };
+    fn timer_keeps_its_slot() {
+        let at = Time::from_ms;
         // Slots of eight ticks: [408, 416).
-        assert!(same(409, 214, 201) && same(409, 207, 201));
-        assert!(!same(407, 214, 201) && !same(409, 215, 201));
+        assert_eq!(place(&[(207, 201), (214, 201)]), (at(416), false));
+        assert_eq!(place(&[(206, 201), (207, 201)]), (at(416), true));
+        assert_eq!(place(&[(207, 201), (215, 201)]), (at(424), true));
+        // The same slot after another one.
+        assert_eq!(place(&[(207, 201), (208, 5), (209, 201)]), (at(416), true));
         // Slots of one tick.
-        assert!(same(254, 214, 40) && !same(253, 214, 40));
+        assert_eq!(place(&[(213, 40), (214, 40)]), (at(255), true));
+    }
+
+    /// A timer that is set again for the same tick stays in the wider slot of its first setting.
+    #[test]
+    fn timer_for_the_same_tick_keeps_its_level() {
+        assert_eq!(place(&[(100, 100), (160, 40)]), (Time::from_ms(208), false));
+        assert_eq!(place(&[(160, 40)]).0, Time::from_ms(201));
+    }
+
+    #[test]
+    fn expired_timer_enters_its_slot_again() {
+        assert_eq!(place(&[(100, 4), (105, 3)]), (Time::from_ms(109), true));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The sender's timers: one retransmission timer (RTO, probe or reordering), the alarm of paced senders, and the engine's entries for both.
 
 use super::rtt::TimedSegment;
+use super::timer_wheel::Place;
 use crate::net::generation::Generation;
 use crate::tcp::common::state::Timer;
 use forebay_types::{Time, TimeOrNever};
@@ -18,6 +19,8 @@ pub(in crate::tcp) struct Timers {
     timed_segment: TimedSegment,
     /// Running timer.
     kind: Timer,
+    /// Place in the kernel's timer wheel, in stacks that have one.
+    pub(in crate::tcp) place: Place,
     /// Generation of the endpoint in its connection slot. Entries of an earlier one are stale.
     generation: Generation,
 }
@@ -31,6 +34,7 @@ impl Timers {
             alarm: TimeOrNever::NEVER,
             timed_segment: TimedSegment::NONE,
             kind: Timer::Idle,
+            place: Place::NONE,
             generation,
         }
     }
@@ -79,6 +83,12 @@ impl Timers {
     #[inline(always)]
     pub(in crate::tcp) fn needs_entry(&self) -> bool {
         self.due < self.armed
+    }
+
+    /// Returns true if the host has to count the timer in its timer wheel.
+    #[inline(always)]
+    pub(in crate::tcp) fn awaits_count(&self) -> bool {
+        self.place.awaits_count()
     }
 
     /// Time of the engine's timer entry.

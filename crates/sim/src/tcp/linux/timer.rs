@@ -44,7 +44,11 @@ impl Sender {
                 self.timers.turn_into_probe();
                 return;
             }
+            let again = self.pass_rto_slot(c, now, (probe, wait));
             self.schedule_probe(c, now, probe, wait);
+            if again {
+                self.timers.place.enter_again();
+            }
         } else if self.timers.kind() == Timer::Probe {
             self.rearm_rto(c, now);
         }
@@ -69,14 +73,14 @@ impl Sender {
             Timer::Idle | Timer::Rto => self.rtt.rto(c),
             Timer::Probe | Timer::Reorder => self.head_wait(c, now).round_up(c.rto_granularity).max(c.rto_granularity),
         };
-        self.set_timer(Timer::Rto, now, delay + self.pacing_delay(c, now));
+        self.set_timer(c, Timer::Rto, now, delay + self.pacing_delay(c, now));
     }
 
     /// Starts the probe timer, or a timeout if that is due before (tcp_schedule_loss_probe); one that is overdue does not count.
     fn schedule_probe(&mut self, c: &TcpConfig, now: Time, probe: Time, rto: Time) {
         let delay = if rto > Time::ZERO { probe.min(rto) } else { probe };
         // By tcp_reset_xmit_timer: the probed segment may still wait for its departure.
-        self.set_timer(Timer::Probe, now, delay + self.pacing_delay(c, now));
+        self.set_timer(c, Timer::Probe, now, delay + self.pacing_delay(c, now));
     }
 
     /// Returns true in the states that allow a probe (tcp_schedule_loss_probe).
@@ -117,11 +121,7 @@ impl Sender {
         if !c.is_linux() || self.put_off() {
             return false;
         }
-        let (set, delay) = self.timer_setting(c);
-        let expires = match self.cold.put_off == TimeOrNever::at(set) {
-            true => timer_wheel::next_expiry(set, delay, c.rto_granularity),
-            false => timer_wheel::expiry(set, delay, c.rto_granularity),
-        };
+        let expires = self.slot_expiry(c);
         if expires <= now {
             return false;
         }
@@ -141,11 +141,53 @@ impl Sender {
         (set, due.saturating_sub(set))
     }
 
-    /// Returns true if the running timer keeps its place in the slot of an earlier one, which was to expire at `earlier`. The kernel leaves that one in
-    /// the wheel when its data is acknowledged, and does not move it within a slot (__mod_timer).
-    pub(crate) fn keeps_wheel_slot(&self, c: &TcpConfig, earlier: Time) -> bool {
+    /// Expiry of the slot that holds the running timer.
+    fn slot_expiry(&self, c: &TcpConfig) -> Time {
+        let tick = c.rto_granularity;
+        if timer_wheel::has_slots(tick) && self.timers.place.is_set_for(self.timers.due().or_never(), tick) {
+            return self.timers.place.expiry(tick);
+        }
         let (set, delay) = self.timer_setting(c);
-        !self.timers.due().is_never() && timer_wheel::in_slot(earlier, (set, delay), c.rto_granularity)
+        match self.cold.put_off == TimeOrNever::at(set) {
+            true => timer_wheel::next_expiry(set, delay, tick),
+            false => timer_wheel::expiry(set, delay, tick),
+        }
+    }
+
+    /// Puts the timer, which is set to `delay` from now, into its slot of the timer wheel.
+    #[inline(always)]
+    pub(in crate::tcp) fn enter_wheel_slot(&mut self, c: &TcpConfig, now: Time, delay: Time) {
+        let tick = c.rto_granularity;
+        if c.is_linux() && timer_wheel::has_slots(tick) && !self.timers.place.is_set_for(now.saturating_add(delay), tick) {
+            let ahead = self.cold.put_off == TimeOrNever::at(now);
+            self.timers.place.set((now, delay), tick, ahead);
+        }
+    }
+
+    /// Accounts for the retransmission timer that new data starts in place of a probe timer, or of none, before the probe timer is set again
+    /// (tcp_event_new_data_sent). Returns true if it is certainly in another slot than the probe timer.
+    #[inline(always)]
+    fn pass_rto_slot(&mut self, c: &TcpConfig, now: Time, (probe, wait): (Time, Time)) -> bool {
+        let tick = c.rto_granularity;
+        if !timer_wheel::has_slots(tick) || !matches!(self.timers.kind(), Timer::Probe | Timer::Idle) {
+            return false;
+        }
+        // Two slots of the level on which the probe timer is at most.
+        let distinct = wait > probe + tick * 16 && probe < tick * 500;
+        if !distinct {
+            self.enter_wheel_slot(c, now, wait.round_up(tick).max(tick));
+        }
+        distinct
+    }
+
+    /// Order of the running timer among those of its host in the same slot: the level of the slot, and the number of timers that entered a slot before.
+    pub(crate) fn wheel_order(&self) -> (u32, u64) {
+        self.timers.place.order()
+    }
+
+    /// Notes the number of the timer among those of its host that have entered a slot.
+    pub(crate) fn count_in_wheel(&mut self, count: u64) {
+        self.timers.place.set_count(count);
     }
 
     /// Returns true if the running timer has come due and waits for its slot of the timer wheel.

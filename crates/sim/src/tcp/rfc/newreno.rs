@@ -94,7 +94,7 @@ impl Sender {
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno does the same
         // after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
         if self.loss.dupacks() == c.dup_thresh && (self.cold.recover == 0 || self.stream.snd_una() > self.cold.recover) {
-            if self.cold.tag.is_some() && self.delay_fast_retransmit(ack.now) {
+            if self.cold.tag.is_some() && self.delay_fast_retransmit(c, ack.now) {
                 return;
             }
             return self.enter_fast_recovery(c, ack.now, out);

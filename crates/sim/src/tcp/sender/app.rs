@@ -41,7 +41,7 @@ impl Sender {
         self.tx.count_sent(1);
         out.emit(syn, None);
         self.tx.set_last_tx(now);
-        self.set_timer(Timer::Rto, now, self.rto(c));
+        self.set_timer(c, Timer::Rto, now, self.rto(c));
     }
 
     /// Takes a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind it.

@@ -236,6 +236,12 @@ impl Sender {
         self.timers.needs_entry()
     }
 
+    /// Returns true if the timer has entered another slot of the kernel's timer wheel, and the host has to count it there.
+    #[inline(always)]
+    pub(crate) fn awaits_wheel_count(&self) -> bool {
+        self.timers.awaits_count()
+    }
+
     /// Closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     ///
     /// # Panics

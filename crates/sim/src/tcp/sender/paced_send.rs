@@ -178,6 +178,7 @@ impl Sender {
         if self.timers.kind() == Timer::Rto && self.timers.due() == now.saturating_add(self.rtt.rto(c)).into() {
             let delay = self.pacing_delay(c, now);
             self.timers.set_due(now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into());
+            self.enter_wheel_slot(c, now, self.rtt.rto(c) + delay);
         }
     }
 

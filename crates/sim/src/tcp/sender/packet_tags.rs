@@ -39,14 +39,14 @@ impl Sender {
     /// true if it is delayed.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
+    pub(in crate::tcp) fn delay_fast_retransmit(&mut self, c: &TcpConfig, now: Time) -> bool {
         let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max())) else { return false };
         // The retransmission timer must not expire before.
         if self.timers.kind() != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due() {
             return false;
         }
         self.cold.held_due = self.timers.due();
-        self.set_timer(Timer::Reorder, now, wait);
+        self.set_timer(c, Timer::Reorder, now, wait);
         true
     }
 

@@ -15,7 +15,7 @@ impl Sender {
     /// Starts or restarts the retransmission timer.
     #[inline(always)]
     pub(in crate::tcp) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
-        self.set_timer(Timer::Rto, now, self.rtt.rto(c));
+        self.set_timer(c, Timer::Rto, now, self.rtt.rto(c));
     }
 
     /// Starts or restarts the retransmission timer of a sender without a scoreboard.
@@ -27,11 +27,12 @@ impl Sender {
 
     /// Starts a timer that expires after `delay`.
     #[inline(always)]
-    pub(in crate::tcp) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
+    pub(in crate::tcp) fn set_timer(&mut self, c: &TcpConfig, timer: Timer, now: Time, delay: Time) {
         self.timers.run(timer, now.saturating_add(delay).into());
         if let Some(s) = &mut self.loss.sack {
             s.timer_set = now;
         }
+        self.enter_wheel_slot(c, now, delay);
     }
 
     /// Current retransmission timeout with its back-off. Linux (tcp_retransmit_timer) repeats the first SYNs without any.

@@ -185,7 +185,7 @@ impl Sender {
             if let Some(wait) = wait {
                 // TCP_TIMEOUT_MIN more, in whole ticks, and at most the timeout.
                 let tick = c.rto_granularity;
-                self.set_timer(Timer::Reorder, now, (wait + tick * 2).round_up(tick).min(self.rtt.rto(c)));
+                self.set_timer(c, Timer::Reorder, now, (wait + tick * 2).round_up(tick).min(self.rtt.rto(c)));
             }
         } else if c.recovery == Recovery::Rack {
             if s.board.is_plain() && s.rack.nothing_older(&s.board) {
@@ -196,7 +196,7 @@ impl Sender {
             if let Some(wait) = wait
                 && (TimeOrNever::at(now + wait) < self.timers.due() || self.timers.kind() == Timer::Probe)
             {
-                self.set_timer(Timer::Reorder, now, wait);
+                self.set_timer(c, Timer::Reorder, now, wait);
             }
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);

@@ -450,7 +450,7 @@ impl Sender {
             p.arrival = CONTINUES;
         }
         let stats = self.stats.at(offset, &mut self.cold);
-        stats.segs_sent += 1;
+        stats.count_sent(1);
         if again {
             stats.losses.segs_retx += 1;
             self.cold.retransmitted += 1;
