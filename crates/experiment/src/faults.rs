@@ -2,7 +2,7 @@
 
 pub use crate::balance::Balance;
 use crate::rows::{EventKind, EventRow};
-use forebay_types::{LossModel, PortId, Rate, Time, TimeOrNever};
+use forebay_types::{PortId, Rate, Time, TimeOrNever, TimedLoss};
 
 /// A link that is down for a while, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,8 +32,8 @@ pub struct Corruption {
 pub struct LinkLoss {
     /// Transmitting port.
     pub port: PortId,
-    /// Selection of the lost packets.
-    pub model: LossModel,
+    /// Selection of the lost packets, and time.
+    pub loss: TimedLoss,
 }
 
 /// Direction of a link that delivers some packets late, behind packets that were sent later. It leads to a switch.

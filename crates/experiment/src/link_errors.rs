@@ -3,11 +3,16 @@
 use crate::bit_errors::BitErrors;
 use crate::faults::Faults;
 use crate::streams::RngStream;
-use forebay_types::{GilbertElliott, LossModel, PortId, Rng};
+use forebay_types::{GilbertElliott, LossModel, PortId, Rng, Time, TimeOrNever, TimedLoss};
+
+/// Start and end of a loss of the whole run.
+const ALWAYS: (Time, TimeOrNever) = (Time::ZERO, TimeOrNever::NEVER);
 
 /// A packet on a link.
 #[derive(Debug, Clone, Copy)]
 pub struct OnLink {
+    /// Time at which it joins the FIFO of the port, or at which its transmission begins behind another discipline.
+    pub at: Time,
     /// Bytes on the wire.
     pub wire: u64,
     /// Key of its connection, as in [`LinkErrors::open`], if the packet carries data.
@@ -33,6 +38,8 @@ impl Effect {
 pub struct LinkErrors {
     bits: Option<BitErrors>,
     loss: Option<Loss>,
+    /// Start and end of the loss.
+    acts: (Time, TimeOrNever),
     lost: u64,
     /// Random numbers of a loss that begins during the run.
     changed: Rng,
@@ -69,7 +76,8 @@ impl LinkErrors {
         let late = faults.reordering.iter().find(|r| r.port == port);
         (bits.is_some() || loss.is_some() || changes || late.is_some()).then(|| LinkErrors {
             bits: bits.map(|c| BitErrors::new(c.bit_errors, stream(RngStream::BitErrors))),
-            loss: loss.map(|l| Loss::new(&l.model, stream(RngStream::LinkLoss))),
+            loss: loss.map(|l| Loss::new(&l.loss, stream(RngStream::LinkLoss))),
+            acts: loss.map_or(ALWAYS, |l| (l.loss.from, l.loss.until)),
             lost: 0,
             changed: RngStream::LinkLoss.stream(seed, &[port.index() as u64, 1]),
             late: late.map(|r| (r.p, stream(RngStream::Reordering))),
@@ -94,7 +102,7 @@ impl LinkErrors {
             Some(Loss::Random { rng, .. } | Loss::Bursts { rng, .. }) => rng,
             Some(Loss::Listed(_)) | None => self.changed.clone(),
         };
-        self.loss = Some(Loss::Random { p, rng });
+        (self.loss, self.acts) = (Some(Loss::Random { p, rng }), ALWAYS);
     }
 
     /// Returns true if the next packet on the link does not reach its end.
@@ -104,7 +112,9 @@ impl LinkErrors {
 
     /// Draws and counts the effect of the link on its next packet.
     pub fn draw(&mut self, packet: OnLink) -> Effect {
-        let lost = self.loss.as_mut().is_some_and(|loss| loss.takes(packet));
+        // At other times packets are neither counted nor drawn for.
+        let acts = self.acts.0 <= packet.at && !self.acts.1.is_due(packet.at);
+        let lost = acts && self.loss.as_mut().is_some_and(|loss| loss.takes(packet));
         self.lost += u64::from(lost);
         // A lost packet passes the bit errors too: they are those of the link without the loss.
         let damaged = self.bits.as_mut().is_some_and(|bits| bits.damage(packet.wire));
@@ -136,8 +146,8 @@ impl LinkErrors {
 }
 
 impl Loss {
-    fn new(model: &LossModel, mut rng: Rng) -> Loss {
-        match model {
+    fn new(loss: &TimedLoss, mut rng: Rng) -> Loss {
+        match &loss.model {
             LossModel::Random(p) => Loss::Random { p: *p, rng },
             LossModel::Bursts(model) => {
                 // The state at the start has the distribution of the long run.
@@ -188,12 +198,12 @@ mod tests {
 
     fn errors(model: LossModel) -> LinkErrors {
         let port = PortId::new(3);
-        let faults = Faults { loss: vec![LinkLoss { port, model }], ..Faults::default() };
+        let faults = Faults { loss: vec![LinkLoss { port, loss: model.into() }], ..Faults::default() };
         assert!(LinkErrors::of(&faults, PortId::new(2), 1).is_none());
         LinkErrors::of(&faults, port, 1).unwrap()
     }
 
-    const PLAIN: OnLink = OnLink { wire: 1500, data_of: None };
+    const PLAIN: OnLink = OnLink { at: Time::ZERO, wire: 1500, data_of: None };
 
     #[test]
     fn random_loss_has_its_probability() {
@@ -221,13 +231,31 @@ mod tests {
     fn listed_packets_of_a_connection() {
         let list = vec![ListedLoss { connection: 7, packets: vec![2, 3, 5] }];
         let mut e = errors(LossModel::Listed(list));
-        let data = |key| OnLink { wire: 1500, data_of: Some(key) };
+        let data = |key| OnLink { data_of: Some(key), ..PLAIN };
         assert!(!e.takes(data(40)), "connection 7 is not open");
         e.open(7, 40);
         e.open(8, 41);
         let lost: Vec<bool> = (0..6).map(|_| [e.takes(PLAIN), e.takes(data(41)), e.takes(data(40))][2]).collect();
         assert_eq!(lost, [false, true, true, false, true, false]);
         assert_eq!(e.lost(), Some(3));
+    }
+
+    #[test]
+    fn losses_act_in_their_time() {
+        let port = PortId::new(3);
+        let lost = |model: LossModel| {
+            let loss = TimedLoss { model, from: Time::from_us(10), until: Time::from_us(20).into() };
+            let mut e = LinkErrors::of(&Faults { loss: vec![LinkLoss { port, loss }], ..Faults::default() }, port, 1).unwrap();
+            e.open(7, 40);
+            let at = |us| OnLink { at: Time::from_us(us), wire: 1500, data_of: Some(40) };
+            let lost: Vec<u64> = (0..30).filter(|us| e.takes(at(*us))).collect();
+            e.set_loss(1.0);
+            assert!(e.takes(at(30)), "a change of the loss has no end");
+            lost
+        };
+        assert_eq!(lost(LossModel::Random(1.0)), (10..20).collect::<Vec<u64>>());
+        let list = vec![ListedLoss { connection: 7, packets: vec![2, 5] }];
+        assert_eq!(lost(LossModel::Listed(list)), [11, 14], "packets are counted in the time of the loss");
     }
 
     #[test]
@@ -245,7 +273,7 @@ mod tests {
     fn loss_keeps_bit_errors() {
         let port = PortId::new(0);
         let corruption = vec![Corruption { port, bit_errors: 1e-5 }];
-        let loss = vec![LinkLoss { port, model: LossModel::Random(0.1) }];
+        let loss = vec![LinkLoss { port, loss: LossModel::Random(0.1).into() }];
         let count = |loss| {
             let mut e = LinkErrors::of(&Faults { corruption: corruption.clone(), loss, ..Faults::default() }, port, 9).unwrap();
             (0..10_000).filter(|_| e.takes(PLAIN)).count();

@@ -199,17 +199,36 @@ static void on_drop(struct fb_effects *effects, struct fb_queued *queued, enum f
 	fb_link_drop(d->link, fb_pkt_of(queued), d->now, reason);
 }
 
+/* Counts a packet, and decides whether it is one of those listed. */
+static bool is_listed(struct link *l, const struct fb_pkt *p)
+{
+	struct listed *c = l->listed;
+	fb_u32 number = way_of(p)->number;
+
+	if (p->back || !p->payload)
+		return false;
+	while (c && c->number != number)
+		c = c->next;
+	if (!c || !c->left || c->packets->packet != ++c->seen)
+		return false;
+	c->packets++;
+	c->left--;
+	return true;
+}
+
 /*
  * Decides whether the link loses the next packet, as the simulator does (crates/experiment/src/link_errors.rs): when a packet joins a FIFO, or when
  * its service begins behind a discipline that holds its backlog.
  */
-static bool loses(struct link *l)
+static bool loses(struct link *l, const struct fb_pkt *p, fb_u64 now)
 {
 	const fb_u64 *below = l->loss_below;
 	bool bad = l->loss == FB_LOSS_BAD, lost;
 
-	if (l->loss == FB_LOSS_NONE)
+	if (l->loss == FB_LOSS_NONE || now < l->loss_from || now >= l->loss_until)
 		return false;
+	if (l->loss == FB_LOSS_LISTED)
+		return is_listed(l, p);
 	lost = fb_next(&l->loss_random) >> 11 < below[bad];
 	if (l->loss != FB_LOSS_RANDOM && fb_next(&l->loss_random) >> 11 < below[2 + bad])
 		l->loss = bad ? FB_LOSS_GOOD : FB_LOSS_BAD;
@@ -217,9 +236,9 @@ static bool loses(struct link *l)
 }
 
 /* Decides about the next packet of the link, likewise. */
-static void enter(struct link *l, struct fb_pkt *p)
+static void enter(struct link *l, struct fb_pkt *p, fb_u64 now)
 {
-	p->lost = loses(l);
+	p->lost = loses(l, p, now);
 	p->is_late = !p->lost && l->config->late_by && fb_next(&l->late_random) >> 11 < l->config->late_below;
 }
 
@@ -234,7 +253,7 @@ static void start_next(struct link *l, fb_u64 now)
 	if (l->holds) {
 		next = fb_queue_pop(l->queue, now, &d.effects);
 		if (next)
-			enter(l, fb_pkt_of(next));
+			enter(l, fb_pkt_of(next), now);
 	} else {
 		next = fb_take_first(&l->waiting);
 		/* A host may have handed it over in the rest of the nanosecond in which the one before left. */
@@ -282,7 +301,7 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 	}
 	count_in(l, p->queued.wire);
 	if (!l->holds) {
-		enter(l, p);
+		enter(l, p, now);
 		fb_append(&l->waiting, &p->queued);
 	}
 	if (!l->serving)
@@ -451,10 +470,12 @@ static void set_delay(struct link *l, fb_u64 delay, fb_u64 now)
 void fb_link_retune(struct link *l, const struct fb_retune *change, fb_u64 now)
 {
 	if (change->flags & FB_RETUNE_LOSS) {
-		if (l->loss == FB_LOSS_NONE)
+		if (l->loss == FB_LOSS_NONE || l->loss == FB_LOSS_LISTED)
 			for (int i = 0; i < 4; i++)
 				l->loss_random.s[i] = change->loss_random[i];
 		l->loss = FB_LOSS_RANDOM;
+		l->loss_from = 0;
+		l->loss_until = FB_NEVER;
 		l->loss_below[0] = change->loss_below;
 	}
 	if (change->flags & FB_RETUNE_DELAY)

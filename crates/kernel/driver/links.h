@@ -13,6 +13,15 @@ struct pool {
 	fb_u64 used; /* bytes */
 };
 
+/* A connection of which a link loses listed packets. */
+struct listed {
+	struct listed *next;
+	fb_u32 number; /* fb_open.number */
+	fb_u32 left;				/* records that are left */
+	const struct fb_listed_loss *packets; /* the next one */
+	fb_u64 seen;				/* data packets so far */
+};
+
 /* A port and the link behind it. */
 struct link {
 	struct fb_queue *queue;
@@ -36,6 +45,8 @@ struct link {
 	enum fb_loss loss;
 	fb_u64 loss_below[4]; /* as in fb_port */
 	struct fb_random loss_random;
+	fb_u64 loss_from, loss_until; /* as in fb_port */
+	struct listed *listed;	      /* with FB_LOSS_LISTED: connections of which it loses packets */
 	struct fb_random late_random;
 	fb_u64 wire_end; /* when the last packet has reached the end of the wire, where a late packet or a batch waits */
 	fb_u64 batched;	 /* arrival of the last packet of a batch */

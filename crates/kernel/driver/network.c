@@ -51,6 +51,8 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 	l->jitter = config->jitter;
 	l->jitter_state = config->jitter_state;
 	l->loss = config->loss;
+	l->loss_from = config->loss_from;
+	l->loss_until = config->loss_until;
 	for (int i = 0; i < 4; i++) {
 		l->loss_below[i] = config->loss_below[i];
 		l->loss_random.s[i] = config->loss_random[i];
@@ -71,7 +73,7 @@ int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, cons
 	int error;
 
 	nlinks = world->ports;
-	fb_ways_setup(ports, nlinks, world->ties);
+	fb_ways_setup(ports, nlinks, world);
 	fb_motion.ties_shift = world->ties_shift;
 	fb_motion.recording = world->records & FB_RECORD_PACKETS;
 	shortest_delay = FB_NEVER;
@@ -96,6 +98,27 @@ int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, cons
 		for (fb_u32 i = 0; i < nlinks; i++)
 			if (ports[i].from == switches[s].node)
 				links[i].pool = pool;
+	}
+	return 0;
+}
+
+int fb_net_list_losses(const struct fb_listed_loss *list, fb_u32 count)
+{
+	struct listed *last = NULL;
+
+	for (fb_u32 i = 0; i < count; i++) {
+		struct link *l = &links[list[i].port];
+
+		if (!last || l->listed != last || last->number != list[i].number) {
+			last = fb_net_memory(sizeof(*last));
+			if (!last)
+				return -ENOMEM;
+			last->number = list[i].number;
+			last->packets = &list[i];
+			last->next = l->listed;
+			l->listed = last;
+		}
+		last->left++;
 	}
 	return 0;
 }
@@ -162,7 +185,8 @@ static void arrive(struct link *l, fb_u64 time)
 		return;
 	way = fb_way(p->conn, p->back);
 	if (node != way->end) {
-		next = fb_way_next(way, p->path, ++p->hop, node);
+		p->path = fb_ways_flowlet(p->conn, p->back, p->path, ++p->hop, node, p->arrival);
+		next = fb_way_next(way, p->path, p->hop, node);
 		if (next == FB_NONE)
 			return fb_link_drop(l, p, p->arrival, FB_LOST);
 		return fb_link_enqueue(&links[next], p, p->arrival);

@@ -43,6 +43,8 @@ struct fb_net_hosts {
 void fb_net_start(const struct fb_net_hosts *hosts);
 /* Makes the network. 0, or -errno: a value is outside its range (-EINVAL, and the reason has been logged), or memory is short (-ENOMEM). */
 int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches);
+/* The packets that links lose, whose ports exist. The list stays where it is. Errors as above. */
+int fb_net_list_losses(const struct fb_listed_loss *list, fb_u32 count);
 /* The paths of a connection. Errors as above. */
 int fb_net_open(const struct fb_open *open);
 /* One more path for the data of a connection. Errors as above. */

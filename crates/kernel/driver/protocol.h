@@ -9,7 +9,7 @@
  * kind. Little endian, no padding that is not named. Times are picoseconds since the agreed start of the run; FB_NEVER is "not at all".
  *
  *   outside -> guest   FB_WORLD, FB_PORT..., FB_SWITCH..., FB_PROFILE..., FB_SYSCTL..., FB_GROUP..., FB_INTERFACE...,
- *                      FB_SHIM_HOST..., FB_QDISC..., FB_SETUP_END
+ *                      FB_LISTED_LOSS..., FB_SHIM_HOST..., FB_QDISC..., FB_SETUP_END
  *   guest -> outside   FB_HELLO
  *   then, repeatedly,
  *   guest -> outside   FB_HEADER, FB_PACKET, FB_LEAVE, FB_TCP, FB_TIMER, FB_EVENT, FB_HOST_DROPS in the order of their times, then FB_ASK
@@ -37,6 +37,7 @@
 	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done) +  \
 	 sizeof(struct fb_link) + sizeof(struct fb_route) + sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent) + \
 	 sizeof(struct fb_shim_host) + sizeof(struct fb_shim_row) + sizeof(struct fb_qdisc) + sizeof(struct fb_host_drops) + \
-	 sizeof(struct fb_retune) + sizeof(struct fb_header) + sizeof(struct fb_path) + sizeof(struct fb_sock_state))
+	 sizeof(struct fb_retune) + sizeof(struct fb_header) + sizeof(struct fb_path) + sizeof(struct fb_sock_state) + \
+	 sizeof(struct fb_listed_loss))
 
 #endif

@@ -47,6 +47,7 @@ enum fb_kind {
 	FB_INTERFACE,
 	FB_SHIM_HOST,
 	FB_QDISC,
+	FB_LISTED_LOSS,
 	FB_SETUP_END, /* no record */
 	/* Outside to guest, in answer to FB_ASK. */
 	FB_OPEN = 32,

@@ -23,7 +23,7 @@ struct fb_open {
 	fb_u32 rss_back;	 /* of its ACKs, by the card of the sender */
 	fb_u64 deadline;	 /* ps; FB_NEVER */
 	fb_u32 reverse_of;	 /* with FB_OPEN_REVERSE: this connection */
-	fb_u32 pad;
+	fb_u32 number;		 /* outside, as in fb_listed_loss */
 };
 #define FB_OPEN_DATAGRAMS 1 /* no handshake, no connection: FB_DATAGRAM sends */
 /* No handshake of its own: the direction back of the TCP connection that `reverse_of` has opened at the same instant. The socket that accepts that
@@ -73,10 +73,13 @@ struct fb_retune {
 #define FB_RETUNE_DELAY 2
 #define FB_RETUNE_LOSS 4
 
-/* One more path for the data of a connection, which it takes when the hash of its socket has changed once more than for the path before. */
+/* One more path for a direction of a connection. Its data takes it when the hash of its socket has changed once more than for the path before; with
+ * flowlets switches choose among all of them. */
 struct fb_path {
 	fb_u32 conn;
 	fb_u32 length; /* ports */
+	fb_u32 back;
+	fb_u32 pad;
 	fb_u32 ports[FB_HOPS];
 };
 

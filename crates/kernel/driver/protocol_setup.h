@@ -16,6 +16,8 @@ struct fb_world {
 	fb_u64 ties_shift; /* low bits of the arrival time (ps) that the draw does not see */
 	fb_u64 records;	   /* FB_RECORD_* */
 	fb_u64 seed;	   /* of the draws of congestion controls */
+	fb_u64 flowlet_gap; /* ps: behind a longer pause of a connection at a switch it takes a random port there; FB_NEVER: ports do not change */
+	fb_u64 flowlet_random[4]; /* state of the stream of these ports */
 };
 #define FB_RECORD_PACKETS 1 /* FB_PACKET and FB_LEAVE */
 #define FB_RECORD_TCP 2	    /* FB_TCP on every ACK that a sender gets */
@@ -39,14 +41,25 @@ struct fb_port {
 	fb_u64 jitter_state;	/* of its stream */
 	fb_u64 loss_below[4];	/* bounds of 53 random bits: loss in the good and in the bad state, change to the bad and to the good one */
 	fb_u64 loss_random[4];	/* state of the random stream of the loss */
+	fb_u64 loss_from;	/* ps: packets that join before it are not lost */
+	fb_u64 loss_until;	/* nor are those from then on */
 	fb_u64 late_below;	/* bound of 53 random bits, below which a packet is late */
 	fb_u64 late_by;		/* ps that a late packet arrives later; 0: none is late */
 	fb_u64 late_random[4];	/* state of the random stream of late packets */
 	fb_u64 batch;		/* ps: packets arrive at multiples of it, one picosecond apart; 0: at once */
 };
 
-/* Loss of packets on a link: independent of each other, or by a model with two states (Gilbert and Elliott), of which it begins in one. */
-enum fb_loss { FB_LOSS_NONE, FB_LOSS_RANDOM, FB_LOSS_GOOD, FB_LOSS_BAD };
+/* Loss of packets on a link: independent of each other, by a model with two states (Gilbert and Elliott), of which it begins in one, or of the packets
+ * in records fb_listed_loss. */
+enum fb_loss { FB_LOSS_NONE, FB_LOSS_RANDOM, FB_LOSS_GOOD, FB_LOSS_BAD, FB_LOSS_LISTED };
+
+/* A data packet that a port with FB_LOSS_LISTED loses: number `packet`, from 1, of those of its connection (fb_open.number) that join in the time of the loss. The
+ * records of a port and connection follow each other, in ascending order of the packets. */
+struct fb_listed_loss {
+	fb_u32 port;
+	fb_u32 number; /* of the connection */
+	fb_u64 packet;
+};
 
 /* The shared packet memory of a switch. Only for switches that have one. param: bytes of the pool; FB_STATIC or FB_DYNAMIC; bytes that a port may
  * hold, or the bits of the factor (a double) on the free part. Dynamic threshold: Choudhury and Hahne 1998. */

@@ -81,6 +81,9 @@ static void check(u32 profiles)
 		if (interface->node >= world->nodes || interface->profile >= profiles || interface->mtu < 68 || interface->mtu > 65535)
 			fb_die("interface %u of the set-up has a node, profile or MTU that does not exist", i);
 	}
+	for (i = 0; i < fb_setup.nlisted_losses; i++)
+		if (fb_setup.listed_losses[i].port >= world->ports)
+			fb_die("listed loss %u of the set-up is at a port that does not exist", i);
 	for (i = 0; i < fb_setup.nshim_hosts; i++) {
 		const struct fb_shim_host *host = &fb_setup.shim_hosts[i];
 
@@ -99,6 +102,7 @@ union setup_record {
 	struct fb_interface interface;
 	struct fb_shim_host shim_host;
 	struct fb_qdisc qdisc;
+	struct fb_listed_loss listed_loss;
 };
 
 static size_t setup_size(u32 kind)
@@ -113,6 +117,7 @@ static size_t setup_size(u32 kind)
 	case FB_INTERFACE: return sizeof(struct fb_interface);
 	case FB_SHIM_HOST: return sizeof(struct fb_shim_host);
 	case FB_QDISC: return sizeof(struct fb_qdisc);
+	case FB_LISTED_LOSS: return sizeof(struct fb_listed_loss);
 	default: return 0;
 	}
 }
@@ -167,6 +172,8 @@ struct fb_bytes fb_read_setup(void)
 	fb_setup.nshim_hosts = tables[FB_SHIM_HOST].count;
 	fb_setup.qdiscs = tables[FB_QDISC].data;
 	fb_setup.nqdiscs = tables[FB_QDISC].count;
+	fb_setup.listed_losses = tables[FB_LISTED_LOSS].data;
+	fb_setup.nlisted_losses = tables[FB_LISTED_LOSS].count;
 	check(tables[FB_PROFILE].count);
 	return frames;
 }

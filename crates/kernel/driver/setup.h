@@ -17,6 +17,8 @@ struct fb_setup {
 	u32 nshim_hosts;
 	struct fb_qdisc *qdiscs;
 	u32 nqdiscs;
+	struct fb_listed_loss *listed_losses;
+	u32 nlisted_losses;
 };
 extern struct fb_setup fb_setup;
 

@@ -22,14 +22,19 @@ struct connection {
 static const struct fb_port *known_ports;
 static fb_u32 nknown;
 static fb_u64 lots;
+static fb_u64 flowlet_gap;
+static struct fb_random flowlet_random;
 static struct connection **connections[CHUNKS]; /* CHUNK each */
 static fb_u32 nconnections;
 
-void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, fb_u64 ties)
+void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, const struct fb_world *world)
 {
 	known_ports = ports;
 	nknown = nports;
-	lots = ties;
+	lots = world->ties;
+	flowlet_gap = world->flowlet_gap;
+	for (int i = 0; i < 4; i++)
+		flowlet_random.s[i] = world->flowlet_random[i];
 }
 
 void fb_ways_forget(void)
@@ -114,6 +119,7 @@ int fb_ways_open(const struct fb_open *open)
 	c = fb_net_memory(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
+	c->way[0].number = c->way[1].number = open->number;
 	error = make_way(&c->way[0], open->forth, open->forth_len, open->ties_forth, open->class_of_service);
 	/* Only data has a class of service. */
 	if (!error)
@@ -135,7 +141,7 @@ int fb_ways_add(const struct fb_path *path)
 		return refuse("path: connection does not exist", path->conn);
 	if (check_path(path->ports, path->length))
 		return -EINVAL;
-	way = &connections[path->conn / CHUNK][path->conn % CHUNK]->way[0];
+	way = &connections[path->conn / CHUNK][path->conn % CHUNK]->way[!!path->back];
 	if (path->ports[0] != way->ports[0] || known_ports[path->ports[path->length - 1]].to != way->end)
 		return refuse("path: begins or ends elsewhere, connection", path->conn);
 	if (way->others_count == FB_PATHS - 1)
@@ -176,16 +182,65 @@ const struct fb_way *fb_way(fb_u32 conn, bool back)
 	return &connections[conn / CHUNK][conn % CHUNK]->way[back];
 }
 
+/* Ports of path number `path`. */
+static struct fb_ports ports_of(const struct fb_way *way, fb_u32 path)
+{
+	return path && path <= way->others_count ? way->others[path - 1] : (struct fb_ports){ .ports = way->ports, .length = way->length };
+}
+
+/* State of a direction at the switch `node`; NULL: there is no memory for it. */
+static struct fb_flowlet *flowlet_at(struct fb_way *way, fb_u32 node)
+{
+	for (fb_u32 i = 0; i < way->flowlets_count; i++)
+		if (way->flowlets[i].node == node)
+			return &way->flowlets[i];
+	if (!way->flowlets)
+		way->flowlets = fb_net_memory(FB_PATHS * sizeof(*way->flowlets));
+	if (!way->flowlets || way->flowlets_count == FB_PATHS)
+		return NULL;
+	way->flowlets[way->flowlets_count].node = node;
+	way->flowlets[way->flowlets_count].seen = FB_NEVER;
+	return &way->flowlets[way->flowlets_count++];
+}
+
+/* LetFlow (Vanini et al., NSDI 2017), as the simulator has it (crates/sim/src/engine/fabric/flowlets.rs), without collisions of its hash table. */
+fb_u32 fb_ways_flowlet(fb_u32 conn, bool back, fb_u32 path, fb_u32 hop, fb_u32 node, fb_u64 now)
+{
+	struct fb_way *way = &connections[conn / CHUNK][conn % CHUNK]->way[back];
+	fb_u8 through[FB_PATHS];
+	fb_u32 count = 0, first = FB_NONE;
+	struct fb_flowlet *flowlet;
+	bool choice = false;
+
+	if (flowlet_gap == FB_NEVER || !way->others_count)
+		return path;
+	for (fb_u32 i = 0; i <= way->others_count; i++) {
+		struct fb_ports p = ports_of(way, i);
+
+		if (hop >= p.length || known_ports[p.ports[hop]].from != node)
+			continue;
+		through[count++] = i;
+		choice |= first != FB_NONE && first != p.ports[hop];
+		first = p.ports[hop];
+	}
+	flowlet = choice ? flowlet_at(way, node) : NULL;
+	if (!flowlet)
+		return path;
+	/* The first packet begins a flowlet as well; the gap itself is no pause. */
+	if (flowlet->seen == FB_NEVER || now - flowlet->seen > flowlet_gap)
+		flowlet->path = through[fb_below(&flowlet_random, count)];
+	flowlet->seen = now;
+	return flowlet->path;
+}
+
 fb_u32 fb_way_next(const struct fb_way *way, fb_u32 path, fb_u32 hop, fb_u32 node)
 {
-	bool other = path && path <= way->others_count;
-	const fb_u32 *ports = other ? way->others[path - 1].ports : way->ports;
-	fb_u32 length = other ? way->others[path - 1].length : way->length;
+	const struct fb_ports p = ports_of(way, path);
 
-	if (hop < length && known_ports[ports[hop]].from == node)
-		return ports[hop];
-	for (fb_u32 i = 0; i < length; i++)
-		if (known_ports[ports[i]].from == node)
-			return ports[i];
+	if (hop < p.length && known_ports[p.ports[hop]].from == node)
+		return p.ports[hop];
+	for (fb_u32 i = 0; i < p.length; i++)
+		if (known_ports[p.ports[i]].from == node)
+			return p.ports[i];
 	return FB_NONE;
 }

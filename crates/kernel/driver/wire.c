@@ -77,13 +77,16 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 
 int fb_wire_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches)
 {
+	int error;
+
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 	hrtimer_setup(&timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 #else
 	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	timer.function = on_timer;
 #endif
-	return fb_net_setup(world, ports, switches, nswitches);
+	error = fb_net_setup(world, ports, switches, nswitches);
+	return error ? error : fb_net_list_losses(fb_setup.listed_losses, fb_setup.nlisted_losses);
 }
 
 void fb_wire_wake_at(u64 time)

@@ -8,7 +8,7 @@ use crate::link::Frames;
 use crate::names::{Names, Order};
 use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
-use crate::routes::Routes;
+use crate::routes::{Routes, shortest_paths};
 use crate::shim_rows::ShimState;
 use forebay_apps::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
@@ -246,7 +246,7 @@ impl<'a> Hosts<'a> {
             rss_back: 0,
             deadline: NEVER,
             reverse_of: opener.unwrap_or(0),
-            pad: 0,
+            number: slot.get(),
         };
         c.routes.fill(&mut open, self.names.name(time, slot));
         self.frames.put(open);
@@ -255,8 +255,18 @@ impl<'a> Hosts<'a> {
             let hashes = self.fib.path_hashes(self.path_number(slot, &spec), spec.src, spec.dst);
             let ends = (spec.src, spec.dst);
             crate::routes::others(&self.experiment.network, self.fib, (hashes, first), ends, |length, ports| {
-                self.frames.put(protocol::Path { conn: guest, length, ports });
+                self.frames.put(protocol::Path { conn: guest, length, back: 0, pad: 0, ports });
             });
+        }
+        if let Balance::Flowlet { .. } = self.experiment.network.faults.balance {
+            let c = &self.connections[slot];
+            for (back, ends, known) in [(0, (spec.src, spec.dst), &c.routes.forth), (1, (spec.dst, spec.src), &c.routes.back)] {
+                for path in shortest_paths(&self.experiment.network, self.fib, ends).iter().filter(|p| *p != known) {
+                    let mut ports = [0; HOPS];
+                    ports.iter_mut().zip(path).for_each(|(slot, port)| *slot = port.get());
+                    self.frames.put(protocol::Path { conn: guest, length: path.len() as u32, back, pad: 0, ports });
+                }
+            }
         }
         self.opened.push(slot);
         match spec.first {

@@ -1,6 +1,6 @@
 //! Loss of links in numbers for the guest, which draws as the simulator does (`crates/experiment/src/link_errors.rs`).
 
-use crate::protocol::number;
+use crate::protocol::{ListedLoss, NONE, number};
 use forebay_experiment::faults::Faults;
 use forebay_experiment::streams::RngStream;
 use forebay_types::{LossModel, PortId};
@@ -14,6 +14,8 @@ pub(crate) struct Numbers {
     pub below: [u64; 4],
     /// State of the random stream.
     pub random: [u64; 4],
+    /// Start and end of the loss, ps.
+    pub acts: (u64, u64),
 }
 
 /// Bound of a random number of 53 bits, below which it is with probability `p`: `Rng::unit` is below `p` for exactly these numbers.
@@ -25,15 +27,29 @@ pub(crate) fn bound(p: f64) -> u64 {
 pub(crate) fn numbers(faults: &Faults, port: PortId, seed: u64) -> Numbers {
     let Some(loss) = faults.loss.iter().find(|l| l.port == port) else { return Numbers::default() };
     let mut rng = RngStream::LinkLoss.stream(seed, &[port.index() as u64]);
-    match &loss.model {
-        LossModel::Random(p) => Numbers { kind: number::LOSS_RANDOM, below: [bound(*p), 0, 0, 0], random: rng.state() },
+    let acts = (loss.loss.from.0, loss.loss.until.or_never().0);
+    match &loss.loss.model {
+        LossModel::Random(p) => Numbers { kind: number::LOSS_RANDOM, below: [bound(*p), 0, 0, 0], random: rng.state(), acts },
         LossModel::Bursts(m) => {
             let bad = rng.unit() < m.to_bad / (m.to_bad + m.to_good);
             let kind = if bad { number::LOSS_BAD } else { number::LOSS_GOOD };
-            Numbers { kind, below: [m.loss_good, m.loss_bad, m.to_bad, m.to_good].map(bound), random: rng.state() }
+            Numbers { kind, below: [m.loss_good, m.loss_bad, m.to_bad, m.to_good].map(bound), random: rng.state(), acts }
         }
-        LossModel::Listed(_) => Numbers::default(),
+        // The stream of a loss that begins after a change is in the record of the change.
+        LossModel::Listed(_) => Numbers { kind: number::LOSS_LISTED, acts, ..Numbers::default() },
     }
+}
+
+/// Listed packets of all ports, those of a connection in ascending order.
+pub(crate) fn listed(faults: &Faults) -> impl Iterator<Item = ListedLoss> {
+    let packets = |port: PortId, l: &forebay_types::ListedLoss| {
+        let number = u32::try_from(l.connection).unwrap_or(NONE);
+        l.packets.iter().map(move |&packet| ListedLoss { port: port.get(), number, packet }).collect::<Vec<_>>()
+    };
+    faults.loss.iter().flat_map(move |l| match &l.loss.model {
+        LossModel::Listed(list) => list.iter().flat_map(|c| packets(l.port, c)).collect(),
+        LossModel::Random(_) | LossModel::Bursts(_) => Vec::new(),
+    })
 }
 
 #[cfg(test)]

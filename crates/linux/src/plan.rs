@@ -6,6 +6,7 @@ use crate::loss;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
 use forebay_experiment::Experiment;
+use forebay_experiment::faults::Balance;
 use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
@@ -185,6 +186,11 @@ impl Plan {
             ties_shift: TIES_SHIFT,
             records: number::RECORD_PACKETS | number::RECORD_TCP | headers | states,
             seed,
+            flowlet_gap: match network.faults.balance {
+                Balance::Flowlet { gap } => gap.0,
+                Balance::Flow | Balance::Packet | Balance::Conga { .. } => NEVER,
+            },
+            flowlet_random: RngStream::Flowlets.stream(seed, &[]).state(),
         });
         let timing = HostTiming::of(&experiment.groups);
         for (id, port) in network.ports.enumerate() {
@@ -214,12 +220,15 @@ impl Plan {
                 jitter_state,
                 loss_below: loss.below,
                 loss_random: loss.random,
+                loss_from: loss.acts.0,
+                loss_until: loss.acts.1,
                 late_below: late.map_or(0, |r| loss::bound(r.p)),
                 late_by: late.map_or(0, |r| r.by.0),
                 late_random: RngStream::Reordering.stream(seed, &[u64::from(id.get())]).state(),
                 batch: batch.map_or(0, |b| b.every.0),
             });
         }
+        loss::listed(&network.faults).for_each(|l| frames.put(l));
         for (id, node) in network.nodes.enumerate() {
             if let Some(shared) = &node.shared_buffer {
                 frames.put(protocol::Switch { node: id.get(), pad: 0, param: shared_numbers(shared) });

@@ -123,7 +123,7 @@ pub const HEADER: usize = 80;
 /// Most bytes of a packet that a script's conversation carries.
 pub const HEAD: usize = 120;
 /// `FB_SETUP_END`, which carries no record.
-pub const SETUP_END: u32 = 10;
+pub const SETUP_END: u32 = 11;
 /// `FB_LOG`, whose records are bytes of text.
 pub const LOG: u32 = 73;
 
@@ -131,13 +131,13 @@ records! {
     /// `struct fb_world`.
     World = 1, "fb_world" {
         protocol: u32, nodes: u32, ports: u32, interfaces: u32, groups: u32, profiles: u32, ties: u64, ties_shift: u64, records: u64,
-        seed: u64,
+        seed: u64, flowlet_gap: u64, flowlet_random: [u64; 4],
     }
     /// `struct fb_port`.
     Port = 2, "fb_port" {
         from: u32, to: u32, rate: u64, delay: u64, limit_bytes: u64, limit_packets: u32, loss: u32, random: [u64; 4],
         queue_random: [u64; 4], queue: [u64; QUEUE], jitter: u64, jitter_state: u64, loss_below: [u64; 4], loss_random: [u64; 4],
-        late_below: u64, late_by: u64, late_random: [u64; 4], batch: u64,
+        loss_from: u64, loss_until: u64, late_below: u64, late_by: u64, late_random: [u64; 4], batch: u64,
     }
     /// `struct fb_switch`.
     Switch = 3, "fb_switch" { node: u32, pad: u32, param: [u64; 6] }
@@ -158,11 +158,13 @@ records! {
     Qdisc = 9, "fb_qdisc" {
         interface: u32, flags: u32, options: u32, pad: u32, name: [u8; 16], option: [u32; OPTIONS], value: [u32; OPTIONS],
     }
+    /// `struct fb_listed_loss`.
+    ListedLoss = 10, "fb_listed_loss" { port: u32, number: u32, packet: u64 }
     /// `struct fb_open`.
     Open = 32, "fb_open" {
         conn: u32, group: u32, src: u32, dst: u32, forth_len: u32, back_len: u32, forth: [u32; HOPS], back: [u32; HOPS],
          ties_forth: u64, ties_back: u64, class_of_service: u32, flags: u32, rss_forth: u32,
-         rss_back: u32, deadline: u64, reverse_of: u32, pad: u32,
+         rss_back: u32, deadline: u64, reverse_of: u32, number: u32,
     }
     /// `struct fb_write`.
     Write = 33, "fb_write" { conn: u32, flags: u32, bytes: u64, part: u64, deadline: u64 }
@@ -209,7 +211,7 @@ records! {
     /// `struct fb_retune`.
     Retune = 41, "fb_retune" { port: u32, flags: u32, rate: u64, delay: u64, loss_below: u64, loss_random: [u64; 4] }
     /// `struct fb_path`.
-    Path = 42, "fb_path" { conn: u32, length: u32, ports: [u32; HOPS] }
+    Path = 42, "fb_path" { conn: u32, length: u32, back: u32, pad: u32, ports: [u32; HOPS] }
     /// `struct fb_result`.
     Result = 74, "fb_result" { value: u64, bytes: [u8; 256] }
     /// `struct fb_sent`.

@@ -1,10 +1,12 @@
 //! Checks of a network for features that the guest's links and queues lack.
 
+use crate::protocol::PATHS;
+use crate::routes::too_many;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::{Network, Ties};
-use forebay_experiment::topology::port_label;
+use forebay_experiment::topology::{Fib, port_label};
 use forebay_experiment::world::Unsupported;
-use forebay_types::{LossModel, Time};
+use forebay_types::Time;
 
 /// All of that, by the first port that asks for it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
@@ -16,15 +18,24 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if !network.faults.corruption.is_empty() {
         all.push(cannot("topology.corruption", "damages no packets"));
     }
-    if network.faults.loss.iter().any(|l| matches!(l.model, LossModel::Listed(_))) {
-        all.push(cannot("topology.loss", "loses packets at random, not listed ones"));
-    }
     match network.faults.balance {
         Balance::Flow => {}
         Balance::Packet => all.push(cannot("topology.balance", "sends a connection's packets one way")),
-        Balance::Flowlet { .. } | Balance::Conga { .. } => {
-            let what = "gets the ports of a connection when it opens, and its switches choose none";
-            all.push(cannot("topology.balance", what));
+        // The paths of a connection are those at its start.
+        Balance::Flowlet { .. } if !network.faults.failures.is_empty() => {
+            all.push(cannot("topology.balance", "has flowlets only where no link fails"));
+        }
+        Balance::Flowlet { .. } => {
+            let many = Fib::new(network).ok().and_then(|fib| too_many(network, &fib));
+            all.extend(many.map(|(a, b)| {
+                cannot("topology.balance", &format!("has at most {PATHS} paths for a connection, and {a} has more to {b}"))
+            }));
+        }
+        Balance::Conga { .. } => {
+            all.push(cannot(
+                "topology.balance",
+                "measures no congestion of links (DRE), and its packets carry none between leaves",
+            ));
         }
     }
     if network.ties == Ties::Index {
@@ -41,8 +52,8 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
 mod tests {
     use super::*;
     use crate::testing::experiment;
-    use forebay_experiment::faults::{Corruption, LinkLoss};
-    use forebay_types::{ListedLoss, PortId};
+    use forebay_experiment::faults::Corruption;
+    use forebay_types::PortId;
 
     #[test]
     fn zero_delay_is_named() {
@@ -58,13 +69,9 @@ mod tests {
         let mut network = experiment(2).network;
         let port = PortId::new(0);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
-        network
-            .faults
-            .loss
-            .push(LinkLoss { port, model: LossModel::Listed(vec![ListedLoss { connection: 0, packets: vec![1] }]) });
         network.faults.balance = Balance::Conga { gap: Time::from_us(500) };
         network.ties = Ties::Index;
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
-        assert_eq!(keys, ["topology.corruption", "topology.loss", "topology.balance", "topology.ties"]);
+        assert_eq!(keys, ["topology.corruption", "topology.balance", "topology.ties"]);
     }
 }

@@ -1,7 +1,7 @@
 //! The way of a connection through the network: the ports that its packets pass, by the simulator's routes and the simulator's hash, so that flows
 //! share links as they do there.
 
-use crate::protocol::{HOPS, Open};
+use crate::protocol::{HOPS, Open, PATHS};
 use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, PathHashes};
@@ -66,14 +66,49 @@ pub(crate) fn others(
     }
 }
 
+/// All shortest paths from the first host to the second, at most one more than the guest can have.
+pub(crate) fn shortest_paths(network: &Network, fib: &Fib, (src, dst): (NodeId, NodeId)) -> Vec<Vec<PortId>> {
+    let mut found = Vec::new();
+    let mut open = vec![Vec::from_iter(fib.host_port(src))];
+    while let Some(path) = open.pop() {
+        let Some(&last) = path.last() else { return found };
+        let node = network.ports[last].to;
+        if node == dst {
+            found.push(path);
+            if found.len() > PATHS {
+                return found;
+            }
+            continue;
+        }
+        let mut ports = fib.ports_towards(node, dst).to_vec();
+        ports.sort_unstable();
+        ports.dedup();
+        open.extend(ports.into_iter().map(|port| [path.as_slice(), &[port]].concat()));
+    }
+    found
+}
+
+/// Names of two hosts that have more shortest paths than a connection of the guest, if there are such.
+pub(crate) fn too_many(network: &Network, fib: &Fib) -> Option<(String, String)> {
+    find_pair(network, |a, b| a != b && shortest_paths(network, fib, (a, b)).len() > PATHS)
+}
+
+/// One host of each rack: hosts of a rack are equally far from all others.
+fn first_of_racks(network: &Network) -> Vec<NodeId> {
+    let racks = forebay_experiment::topology::racks(network);
+    let mut seen = std::collections::BTreeSet::new();
+    forebay_experiment::topology::hosts(network).into_iter().filter(|&h| seen.insert(racks[h])).collect()
+}
+
 /// Names of two hosts whose way is longer than the guest can carry, if there are such.
 pub(crate) fn too_long(network: &Network, fib: &Fib) -> Option<(String, String)> {
-    let racks = forebay_experiment::topology::racks(network);
-    let hosts = forebay_experiment::topology::hosts(network);
-    // Hosts of a rack are equally far from all others.
-    let mut seen = std::collections::BTreeSet::new();
-    let first: Vec<NodeId> = hosts.into_iter().filter(|&h| seen.insert(racks[h])).collect();
-    let long = |a: NodeId, b: NodeId| fib.path(network, a, b, 0).len() > HOPS;
+    find_pair(network, |a, b| fib.path(network, a, b, 0).len() > HOPS)
+}
+
+/// Names of the first two hosts, one of each rack, of which `is` is true.
+fn find_pair(network: &Network, is: impl Fn(NodeId, NodeId) -> bool) -> Option<(String, String)> {
+    let first = first_of_racks(network);
     let name = |n: NodeId| network.nodes[n].name.clone();
-    first.iter().flat_map(|&a| first.iter().map(move |&b| (a, b))).find(|&(a, b)| long(a, b)).map(|(a, b)| (name(a), name(b)))
+    let mut pairs = first.iter().flat_map(|&a| first.iter().map(move |&b| (a, b)));
+    pairs.find(|&(a, b)| is(a, b)).map(|(a, b)| (name(a), name(b)))
 }

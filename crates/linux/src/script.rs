@@ -110,6 +110,8 @@ impl Session {
             ties_shift: 0,
             records: number::SCRIPT,
             seed: 0,
+            flowlet_gap: NEVER,
+            flowlet_random: [0; 4],
         });
         f.put(protocol::Profile {
             init_cwnd: host.init_cwnd,

@@ -2,6 +2,7 @@
 
 mod captures;
 mod failures;
+mod flowlets;
 mod golden;
 mod guest;
 mod host_queue;

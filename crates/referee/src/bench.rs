@@ -2,6 +2,7 @@
 
 use crate::network::{Case, alone};
 use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::rows::PortRow;
 use forebay_experiment::worlds::Worlds;
 use forebay_runner::{Job, simulate};
 use forebay_scenario::{Errors, Resolved, Scenario};
@@ -25,6 +26,8 @@ pub struct Request {
     pub columns: Vec<String>,
     /// Number of rows that are judged in parallel.
     pub threads: usize,
+    /// Also runs the experiments of the Common TCP Evaluation Suite, which take longer than all other rows.
+    pub tcpeval: bool,
 }
 
 impl Request {
@@ -87,12 +90,20 @@ impl std::error::Error for RefereeError {}
 pub(crate) struct Outcome {
     pub(crate) summary: Summary,
     pub(crate) report: Report,
+    /// Name of every port.
+    ports: Vec<String>,
 }
 
 impl Outcome {
     /// Results of the first transport group, which is the judged congestion control where it is alone.
     pub(crate) fn first(&self) -> Option<&GroupSummary> {
         self.summary.groups.iter().next()
+    }
+
+    /// Counters of the port `name`.
+    pub(crate) fn port(&self, name: &str) -> Option<&PortRow> {
+        let number = self.ports.iter().position(|n| n == name)?;
+        self.report.ports.iter().find(|p| p.port.index() == number)
     }
 
     /// Goodput of the first transport group, bit/s.
@@ -141,7 +152,7 @@ impl<'a> Shared<'a> {
         let watch = || if self.stop.load(Relaxed) { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
         let job = Job::new(0, 0, variant.config.seed);
         match simulate(resolved.world, &variant.label, 0, &variant.config, &job, None, &watch) {
-            Ok(run) => Ok(Arc::new(Outcome { summary: run.summary, report: run.report })),
+            Ok(run) => Ok(Arc::new(Outcome { summary: run.summary, report: run.report, ports: variant.port_names.clone() })),
             Err(RunError::Interrupted) => Err(RefereeError::Interrupted),
             Err(e) => Err(RefereeError::Run(name.to_owned(), e.to_string())),
         }

@@ -1,4 +1,5 @@
-//! Judges a congestion control by published criteria: RFC 9743, the test cases of draft-ietf-ccwg-bbr, and RFC 9331 section 4.3.
+//! Judges a congestion control by published criteria: RFC 9743, the test cases of draft-ietf-ccwg-bbr, RFC 9331 section 4.3, and the experiments of
+//! draft-irtf-iccrg-tcpeval.
 //!
 //! A row is one criterion: scenarios, the value that is measured in them, and the band in which the value is expected. A band is that of a text, or it
 //! is relative to the values of Reno and CUBIC in the same scenarios. Without either the value is reported and not judged.
@@ -42,7 +43,7 @@ pub struct Report {
 pub fn referee(request: &Request, stop: &AtomicBool, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Report, RefereeError> {
     let columns = request.check()?;
     let shared = Shared::new(request, stop);
-    let rows: Vec<&row::Row> = rows::all().collect();
+    let rows: Vec<&row::Row> = rows::all(request.tcpeval).collect();
     let jobs: Vec<(&row::Row, &str)> = columns.iter().flat_map(|c| rows.iter().map(move |r| (*r, c.as_str()))).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let results = Mutex::new(vec![None; jobs.len()]);

@@ -37,6 +37,17 @@ impl PathSpec {
     }
 }
 
+/// Hosts that a workload connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// Hosts of its own, from left to right.
+    Forth,
+    /// Hosts of its own, from right to left.
+    Back,
+    /// These, in the network of [`Case::network`].
+    Named(&'static str, &'static str),
+}
+
 /// One flow or several of a transport.
 #[derive(Debug, Clone)]
 pub(crate) struct Traffic {
@@ -46,17 +57,29 @@ pub(crate) struct Traffic {
     pub(crate) pairs: u32,
     /// `kind` and its keys, one a line.
     pub(crate) keys: String,
+    /// Sources and destinations.
+    pub(crate) ends: Ends,
 }
 
 impl Traffic {
     /// `flows` endless flows.
     pub(crate) fn long(cc: &str, flows: u32) -> Traffic {
-        Traffic { cc: Some(cc.to_owned()), pairs: flows, keys: "kind = \"long\"\njitter = \"100ms\"".into() }
+        Traffic { cc: Some(cc.to_owned()), pairs: flows, keys: "kind = \"long\"\njitter = \"100ms\"".into(), ends: Ends::Forth }
     }
 
     /// Traffic of another kind.
     pub(crate) fn of(cc: &str, pairs: u32, keys: &str) -> Traffic {
-        Traffic { cc: Some(cc.to_owned()), pairs, keys: keys.to_owned() }
+        Traffic { cc: Some(cc.to_owned()), pairs, keys: keys.to_owned(), ends: Ends::Forth }
+    }
+
+    /// Datagrams of one pair.
+    pub(crate) fn datagrams(keys: &str) -> Traffic {
+        Traffic { cc: None, pairs: 1, keys: keys.to_owned(), ends: Ends::Forth }
+    }
+
+    /// The same traffic between other hosts.
+    pub(crate) fn between(self, ends: Ends) -> Traffic {
+        Traffic { ends, ..self }
     }
 }
 
@@ -88,6 +111,10 @@ pub(crate) struct Case {
     pub(crate) transport: Option<&'static str>,
     /// Tables of the topology: [`LATE`] or [`BATCHES`].
     pub(crate) tables: Option<&'static str>,
+    /// Keys of `[topology]` in place of the dumbbell of `path`.
+    pub(crate) network: Option<&'static str>,
+    /// Seed of the run.
+    pub(crate) seed: u32,
 }
 
 impl Case {
@@ -106,6 +133,8 @@ impl Case {
             extra_delay: None,
             transport: None,
             tables: None,
+            network: None,
+            seed: 1,
         }
     }
 
@@ -143,6 +172,9 @@ impl Case {
         let mut out = String::new();
         let (name, ms) = (self.name_in(world), self.seconds * 1e3);
         let _ = writeln!(out, "name = \"{name}\"\nworld = \"{world}\"\nduration = \"{ms}ms\"");
+        if self.seed != 1 {
+            let _ = writeln!(out, "seed = {}", self.seed);
+        }
         self.topology(&mut out, pairs);
         for c in &self.changes {
             let _ = writeln!(out, "\n[[topology.change]]\nport = \"bottleneck\"\nat = \"{}ns\"\n{}", c.at_ns, c.keys);
@@ -169,7 +201,13 @@ impl Case {
         let mut first = 0;
         for (i, t) in self.traffic.iter().enumerate() {
             let last = first + t.pairs - 1;
-            let _ = writeln!(out, "\n[[workload]]\n{}\nfrom = \"l{first}..l{last}\"\nto = \"r{first}..r{last}\"", t.keys);
+            let (left, right) = (format!("l{first}..l{last}"), format!("r{first}..r{last}"));
+            let (from, to) = match t.ends {
+                Ends::Forth => (left, right),
+                Ends::Back => (right, left),
+                Ends::Named(from, to) => (from.to_owned(), to.to_owned()),
+            };
+            let _ = writeln!(out, "\n[[workload]]\n{}\nfrom = \"{from}\"\nto = \"{to}\"", t.keys);
             if several && t.cc.is_some() {
                 let _ = writeln!(out, "transport = \"{}\"", group(i));
             }
@@ -186,6 +224,10 @@ impl Case {
 impl Case {
     /// Writes the network.
     fn topology(&self, out: &mut String, pairs: u32) {
+        if let Some(keys) = self.network {
+            let _ = writeln!(out, "\n[topology]\n{keys}");
+            return;
+        }
         let PathSpec { mbps, rtt_ms, queue, .. } = self.path;
         // Whole nanoseconds.
         let delay = ((rtt_ms / 2.0 - 2.0 * ACCESS_MS) * 1e6).round() / 1e3;

@@ -14,7 +14,7 @@ fn judge(cc: &str, threads: usize) -> Report {
 
 fn judge_in(cc: &str, columns: &[&str], threads: usize) -> Report {
     let columns = columns.iter().map(|&c| c.to_owned()).collect();
-    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads };
+    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads, tcpeval: false };
     referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
@@ -81,6 +81,24 @@ fn bbr3_follows_the_draft() {
     }
 }
 
+#[test]
+fn evaluation_suite_convicts_null_controls() {
+    let request =
+        Request { worlds: forebay_backends::all(), cc: "halving".into(), columns: vec!["sim".into()], threads: 2, tcpeval: true };
+    let report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
+    let suite: Vec<&Finding> = report.findings.iter().filter(|f| f.group.contains("Evaluation Suite")).collect();
+    assert_eq!(suite.len(), 36);
+    for f in &suite {
+        println!("{}: {} ({}): {:?}", f.row, f.cells[0].value, f.cells[0].band, f.cells[0].verdict);
+        assert!(matches!(f.cells[0].verdict, Verdict::Holds | Verdict::Violated), "{f:?}");
+    }
+    // It does not fill the link after 75 % of it have become free, nor with a new flow.
+    let rows = violated(&report);
+    for name in ["75 Mbit/s of UDP end", "ramp-up, 1 Gbit/s"] {
+        assert!(rows.iter().any(|r| r.starts_with(name)), "{name}: {rows:?}");
+    }
+}
+
 /// Compares the sections `compared` of the generated part of a page with the reports; `FOREBAY_UPDATE=1` renews those of all `ccs`.
 fn check_page(name: &str, ccs: &[&str], compared: &[&str], report: impl Fn(&str) -> Arc<Report>) {
     const MARKS: [&str; 2] = ["<!-- generated: begin -->\n", "<!-- generated: end -->"];
@@ -108,8 +126,8 @@ fn check_page(name: &str, ccs: &[&str], compared: &[&str], report: impl Fn(&str)
 
 #[test]
 fn the_page_is_current() {
-    let ccs = ["newreno", "cubic", "dctcp", "bbr", "bbr3"];
-    check_page("referee.md", &ccs, &ccs, judged);
+    let ccs = ["reno", "newreno", "cubic", "dctcp", "bbr", "bbr3", "trim", "l2dct", "d2tcp"];
+    check_page("referee.md", &ccs, &["newreno", "cubic", "dctcp", "bbr", "bbr3"], judged);
 }
 
 /// Values depend on the release of the kernel. One congestion control is compared: a report takes half a minute in the kernel.
@@ -126,7 +144,8 @@ fn the_linux_page_is_current() {
 
 #[test]
 fn unknown_names_are_refused() {
-    let request = Request { worlds: forebay_backends::all(), cc: "cubik".into(), columns: Vec::new(), threads: 1 };
+    let request =
+        Request { worlds: forebay_backends::all(), cc: "cubik".into(), columns: Vec::new(), threads: 1, tcpeval: false };
     let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
 }

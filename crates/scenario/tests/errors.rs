@@ -257,6 +257,12 @@ fn one_change_one_error() {
         ("senders = 8", "senders = 8\nloss = { port = \"s1->sw\", p = \"150%\" }", &["`p` is", "up to \"100%\""], 8),
         (
             "senders = 8",
+            "senders = 8\nloss = { port = \"s1->sw\", p = 0.5, from = \"2ms\", until = \"1ms\" }",
+            &["`until` is 1ms", "legal: after `from`, 2ms"],
+            8,
+        ),
+        (
+            "senders = 8",
             "senders = 8\nloss = { port = \"s1->sw\", p = 0.5, to-bad = 0.1 }",
             &["[[topology.loss]] mixes", "one kind of loss"],
             8,

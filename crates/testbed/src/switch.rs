@@ -309,7 +309,8 @@ impl Switch {
             self.ports[port].serving = self.announce(time, Due::Depart, port.get());
         }
         let wire = skb.meta.wire.into();
-        let damaged = self.ports[port].errors.as_mut().is_some_and(|errors| errors.takes(OnLink { wire, data_of: None }));
+        let damaged =
+            self.ports[port].errors.as_mut().is_some_and(|errors| errors.takes(OnLink { at: now, wire, data_of: None }));
         let place = self.keep(InFlight { on: port, skb, damaged });
         self.announce(arrival, Due::Arrive, place);
     }

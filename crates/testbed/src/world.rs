@@ -128,7 +128,7 @@ impl World for Testbed {
         if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
             refuse("topology", format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id)));
         }
-        if let Some(l) = network.faults.loss.iter().find(|l| matches!(l.model, LossModel::Listed(_))) {
+        if let Some(l) = network.faults.loss.iter().find(|l| matches!(l.loss.model, LossModel::Listed(_))) {
             let port = port_label(network, l.port);
             refuse(
                 "topology.loss",

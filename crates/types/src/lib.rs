@@ -12,7 +12,7 @@ pub mod param;
 mod sampling;
 mod units;
 
-pub use loss::{GilbertElliott, ListedLoss, LossModel};
+pub use loss::{GilbertElliott, ListedLoss, LossModel, TimedLoss};
 #[cfg(feature = "std")]
 pub use sampling::{
     Estimate, Mixture, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, quantile, split, student_t_975,

@@ -1,6 +1,25 @@
 //! Loss of packets on a link, whatever its queue, as written in a scenario.
 
+use crate::{Time, TimeOrNever};
 use alloc::vec::Vec;
+
+/// Loss of packets on one direction of a link, and the time in which it acts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedLoss {
+    /// Selection of the lost packets.
+    pub model: LossModel,
+    /// Time from which packets are lost.
+    pub from: Time,
+    /// Time from which none are lost any more.
+    pub until: TimeOrNever,
+}
+
+impl From<LossModel> for TimedLoss {
+    /// The loss of the whole run.
+    fn from(model: LossModel) -> TimedLoss {
+        TimedLoss { model, from: Time::ZERO, until: TimeOrNever::NEVER }
+    }
+}
 
 /// Loss of packets on one direction of a link.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +65,7 @@ impl GilbertElliott {
 pub struct ListedLoss {
     /// Number of the connection, in order of creation (`conn_id` of the results).
     pub connection: u64,
-    /// Numbers of the lost packets among the connection's data packets on this link, from 1, in ascending order. Retransmissions count.
+    /// Numbers of the lost packets among the connection's data packets on this link in the time of the loss, from 1, in ascending order. Retransmissions
+    /// count.
     pub packets: Vec<u64>,
 }

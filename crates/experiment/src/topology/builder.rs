@@ -70,7 +70,7 @@ impl Builder {
             },
             queue_config: config,
         });
-        self.network.faults.loss.extend(link.loss.clone().map(|model| LinkLoss { port: id, model }));
+        self.network.faults.loss.extend(link.loss.clone().map(|loss| LinkLoss { port: id, loss }));
         id
     }
 

@@ -44,8 +44,11 @@ pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
         if !network.ports.contains(l.port) {
             return mistake(field("port"), format!("there is no port {}; the network has {ports}", l.port));
         }
-        if let Err(reason) = check_model(&l.model) {
-            return mistake(field("model"), reason);
+        if let Err(reason) = check_model(&l.loss.model) {
+            return mistake(field("loss.model"), reason);
+        }
+        if l.loss.until.is_due(l.loss.from) {
+            return mistake(field("loss.until"), "legal: behind `from`".into());
         }
         if network.faults.loss[..i].iter().any(|m| m.port == l.port) {
             return mistake(field("port"), "the port is in the list already".into());

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Judge a congestion control by RFC 9743, the test cases of the BBR draft, and RFC 9331
+/// Judge a congestion control by RFC 9743, the test cases of the BBR draft, RFC 9331, and tcpeval
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The congestion control: see `forebay list`
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Number of rows that are judged in parallel [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
+    /// Also run the experiments of draft-irtf-iccrg-tcpeval-01, which take longer than all other rows
+    #[arg(long)]
+    tcpeval: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     format: TextFormat,
@@ -37,6 +40,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         cc: args.cc.clone(),
         columns: args.world.clone(),
         threads: args.threads.map_or(Host::here().cpus, usize::from),
+        tcpeval: args.tcpeval,
     };
     let shown = std::io::stderr().is_terminal();
     let progress = |done: usize, all: usize| {

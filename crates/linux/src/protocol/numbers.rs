@@ -26,6 +26,8 @@ pub mod number {
     pub const LOSS_GOOD: u32 = 2;
     /// `FB_LOSS_BAD`.
     pub const LOSS_BAD: u32 = 3;
+    /// `FB_LOSS_LISTED`.
+    pub const LOSS_LISTED: u32 = 4;
     /// `FB_GROUP_NODELAY`.
     pub const GROUP_NODELAY: u32 = 4;
     /// `FB_RETUNE_RATE`.

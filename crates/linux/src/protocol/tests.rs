@@ -94,6 +94,7 @@ fn layouts_match_the_c_compiler() {
         ("FB_LOSS_RANDOM", number::LOSS_RANDOM.into()),
         ("FB_LOSS_GOOD", number::LOSS_GOOD.into()),
         ("FB_LOSS_BAD", number::LOSS_BAD.into()),
+        ("FB_LOSS_LISTED", number::LOSS_LISTED.into()),
         ("FB_TIMER_RTO", timer::RTO.into()),
         ("FB_TIMER_PROBE", timer::PROBE.into()),
         ("FB_TIMER_SYN", timer::SYN.into()),
@@ -143,7 +144,7 @@ fn record_roundtrip() {
         rss_back: 4,
         deadline: NEVER,
         reverse_of: 8,
-        pad: 0,
+        number: 9,
     };
     let mut bytes = Vec::new();
     open.put(&mut bytes);

@@ -68,7 +68,7 @@ fn short_beside(bench: &Bench<'_>, cc: &str) -> Number {
 
 fn datagrams(bench: &Bench<'_>, cc: &str) -> Number {
     let keys = "kind = \"udp\"\nrate = \"1Mbps\"\npacket = \"200B\"\npacket-jitter = \"1ms\"\nstop = \"39s\"";
-    let udp = Traffic { cc: None, pairs: 1, keys: keys.into() };
+    let udp = Traffic::datagrams(keys);
     let run = bench.run(&Case::new("real-time", COMMON, 40.0, vec![Traffic::long(cc, 2), udp]))?;
     Ok(run.summary.groups.iter().find_map(|g| g.datagrams_lost))
 }

@@ -7,10 +7,14 @@ mod data_center;
 mod paths;
 mod queues;
 mod scalable;
+mod tcpeval;
 
 use crate::row::Row;
 
-/// All rows, in the order of the report.
-pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
-    [alone::ROWS, beside::ROWS, queues::ROWS, paths::ROWS, data_center::ROWS, scalable::ROWS, bbr::ROWS].into_iter().flatten()
+/// The rows, in the order of the report; those of the Common TCP Evaluation Suite on request.
+pub(crate) fn all(tcpeval: bool) -> impl Iterator<Item = &'static Row> {
+    let suite = if tcpeval { tcpeval::ROWS } else { &[] };
+    [alone::ROWS, beside::ROWS, queues::ROWS, paths::ROWS, data_center::ROWS, scalable::ROWS, bbr::ROWS, suite]
+        .into_iter()
+        .flatten()
 }

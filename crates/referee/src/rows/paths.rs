@@ -1,4 +1,4 @@
-//! Paths that change, lose packets, or are long (RFC 9743 sections 6.4, 7.3, 7.5 to 7.7 and 7.9).
+//! Paths that change, lose packets, or are long (RFC 9743 sections 6.2 to 6.4 and 7.3 to 7.9).
 
 use crate::bench::Bench;
 use crate::network::{BATCHES, COMMON, Case, LATE, PathSpec, Traffic};
@@ -31,6 +31,10 @@ pub(crate) const ROWS: &[Row] = &[
     goodput_row("packets in batches of 5 ms: goodput", "RFC 9743 6.4 (relative)", batched),
     goodput_row("one ACK for 16 segments: goodput", "RFC 9743 7.6 (relative)", thinned),
     goodput_row("one packet in ten 8 ms late: goodput", "RFC 9743 7.7 (relative)", reordered),
+    goodput_row("tunnel with 60 bytes of headers: goodput", "RFC 9743 6.2 (relative)", tunnel),
+    goodput_row("1 Gbit/s, RTT 5 ms: goodput", "RFC 9743 6.3 (relative)", wired),
+    goodput_row("receive window of 4 segments: goodput", "RFC 9743 7.4 (relative)", constrained),
+    goodput_row("UDP of 80 % for 1 s in 5 s: goodput", "RFC 9743 7.8 (relative)", bursts),
 ];
 
 const fn goodput_row(name: &'static str, source: &'static str, measure: fn(&Bench<'_>, &str) -> Number) -> Row {
@@ -44,6 +48,30 @@ fn reordered(bench: &Bench<'_>, cc: &str) -> Number {
 
 fn batched(bench: &Bench<'_>, cc: &str) -> Number {
     Ok(bench.run(&Case { tables: Some(BATCHES), ..Case::new("batches", COMMON, 20.0, one(cc)) })?.goodput())
+}
+
+/// Segments leave 60 bytes of a packet of 1500 to the tunnel.
+fn tunnel(bench: &Bench<'_>, cc: &str) -> Number {
+    let transport = Some("mss = 1388\nheader = 150");
+    Ok(bench.run(&Case { transport, ..Case::new("tunnel", COMMON, 20.0, one(cc)) })?.goodput())
+}
+
+/// A wired network without losses but those of its queue.
+fn wired(bench: &Bench<'_>, cc: &str) -> Number {
+    let path = PathSpec { mbps: 1000.0, rtt_ms: 5.0, ..COMMON };
+    Ok(bench.run(&Case::new("wired", path, 5.0, one(cc)))?.goodput())
+}
+
+/// A constrained node, whose memory suffices for a few segments (RFC 9006).
+fn constrained(bench: &Bench<'_>, cc: &str) -> Number {
+    let transport = Some("rcv-wnd = \"5840B\"");
+    Ok(bench.run(&Case { transport, ..Case::new("constrained", COMMON, 20.0, one(cc)) })?.goodput())
+}
+
+/// Short bursts of traffic that does not respond.
+fn bursts(bench: &Bench<'_>, cc: &str) -> Number {
+    let udp = Traffic::datagrams("kind = \"udp\"\nrate = \"40Mbps\"\non = \"1s\"\noff = \"4s\"\nstop = \"29s\"");
+    Ok(bench.run(&Case::new("udp-bursts", COMMON, 30.0, vec![Traffic::long(cc, 1), udp]))?.goodput())
 }
 
 /// The receiver sends fewer ACKs than RFC 5681 section 4.2 demands.

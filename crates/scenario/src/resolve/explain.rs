@@ -9,7 +9,7 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::network::{HashFunction, Network, PortConfig, Ties};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_queues::{SharedBuffer, SharedPolicy};
-use forebay_types::{Bytes, GroupId, LossModel, NodeId, PortId, Time};
+use forebay_types::{Bytes, GroupId, LossModel, NodeId, PortId, Time, TimedLoss};
 use std::fmt::Write as _;
 
 impl Resolved {
@@ -101,7 +101,7 @@ fn faults(v: &Variant) -> Vec<String> {
         format!("the link of {} is down from {} {up}; switches reroute {known}", port(f.port), f.down)
     });
     let errors = faults.corruption.iter().map(|c| format!("{} damages one bit in {:.3e}", port(c.port), 1.0 / c.bit_errors));
-    let losses = faults.loss.iter().map(|l| format!("{} loses {}", port(l.port), lost(&l.model)));
+    let losses = faults.loss.iter().map(|l| format!("{} loses {}", port(l.port), lost(&l.loss)));
     let all = faults.failures.len() + faults.corruption.len() + faults.loss.len();
     lines.extend(failures.chain(errors).chain(losses).take(NAMED));
     if all > NAMED {
@@ -111,15 +111,18 @@ fn faults(v: &Variant) -> Vec<String> {
 }
 
 /// Description of the packets that a link loses.
-fn lost(model: &LossModel) -> String {
-    match model {
+fn lost(loss: &TimedLoss) -> String {
+    let packets = match &loss.model {
         LossModel::Random(p) => format!("{} % of its packets", 100.0 * p),
         LossModel::Bursts(g) => format!("{:.3} % of its packets, in bursts", 100.0 * g.mean()),
         LossModel::Listed(list) => {
             let all: usize = list.iter().map(|l| l.packets.len()).sum();
             format!("{all} listed data packets")
         }
-    }
+    };
+    let from = if loss.from == Time::ZERO { String::new() } else { format!(" from {}", loss.from) };
+    let until = loss.until.get().map_or_else(String::new, |until| format!(" until {until}"));
+    packets + &from + &until
 }
 
 /// Buffer of a port: its own, and its limit in the switch's shared buffer.

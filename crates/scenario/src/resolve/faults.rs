@@ -404,7 +404,7 @@ fn holding(cx: &mut Cx, node: &Node, ports: &Ports<'_>, key: &str) -> Option<Hol
 fn link_loss(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<LinkLoss> {
     let mut fields = Fields::of_node("[[topology.loss]]", node, &mut cx.sink)?;
     let port = port(cx, &mut fields, "port", ports);
-    let model = loss::model(cx, &mut fields);
+    let loss = loss::timed(cx, &mut fields);
     fields.finish(&mut cx.sink);
-    Some(LinkLoss { port: port?, model: model? })
+    Some(LinkLoss { port: port?, loss: loss? })
 }

@@ -4,26 +4,26 @@ use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw};
-use forebay_experiment::faults::MIN_LOSS;
-use forebay_types::{GilbertElliott, ListedLoss, LossModel};
+use forebay_experiment::faults::{LATEST, MIN_LOSS};
+use forebay_types::{GilbertElliott, ListedLoss, LossModel, Time, TimeOrNever, TimedLoss};
 
-/// Keys of the table.
-pub(crate) const KEYS: [&str; 7] = ["p", "burst", "to-bad", "to-good", "loss-bad", "loss-good", "drop"];
 /// Longest mean of a burst of losses, in packets.
 const MAX_BURST: f64 = 1e6;
 /// Maximum number of packets in a list.
 const MAX_LISTED: usize = 100_000;
 
 /// Reads the value of the key `loss` of a link.
-pub(crate) fn loss(cx: &mut Cx, node: &Node) -> Option<LossModel> {
+pub(crate) fn loss(cx: &mut Cx, node: &Node) -> Option<TimedLoss> {
     match &node.raw {
         Raw::Table(t) => {
             let mut fields = Fields::new("`loss`", node.at, t);
-            let model = model(cx, &mut fields);
+            let model = timed(cx, &mut fields);
             fields.finish(&mut cx.sink);
             model
         }
-        Raw::Text(_) | Raw::Float(_) | Raw::Int(_) => probability(cx, "`loss`", node, MIN_LOSS).map(LossModel::Random),
+        Raw::Text(_) | Raw::Float(_) | Raw::Int(_) => {
+            probability(cx, "`loss`", node, MIN_LOSS).map(|p| LossModel::Random(p).into())
+        }
         _ => {
             let message = format!("`loss` must be a table or a percentage, not {}", node.describe());
             cx.sink.error(node.at, message, "write { p = 0.001 } or \"0.1%\"", None);
@@ -32,9 +32,28 @@ pub(crate) fn loss(cx: &mut Cx, node: &Node) -> Option<LossModel> {
     }
 }
 
-/// Reads the keys of a loss model from a table that may have other keys.
-pub(crate) fn model(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<LossModel> {
-    let [p, burst, to_bad, to_good, loss_bad, loss_good, drop] = KEYS.map(|key| fields.get(key));
+/// Reads the keys of a loss from a table that may have other keys.
+pub(crate) fn timed(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<TimedLoss> {
+    let model = model(cx, fields);
+    let [from, until] = ["from", "until"].map(|key| fields.get(key));
+    let mut read = |item: Option<&crate::text::doc::Item>, key: &str, default: Time| match item {
+        Some(item) => quantity::time(cx, &format!("`{key}`"), &item.node, LATEST),
+        None => Some(default),
+    };
+    let (start, end) = (read(from, "from", Time::ZERO)?, TimeOrNever::at(read(until, "until", Time::NEVER)?));
+    if let (Some(item), Some(time)) = (until, end.get().filter(|_| end.is_due(start))) {
+        let (time, start) = (quantity::time_text(time), quantity::time_text(start));
+        let message = format!("`until` is {time}: the loss ends before it begins, at {start}");
+        cx.sink.error(item.node.at, message, format!("legal: after `from`, {start}"), None);
+        return None;
+    }
+    Some(TimedLoss { model: model?, from: start, until: end })
+}
+
+/// Reads the keys of a loss model.
+fn model(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<LossModel> {
+    let [p, burst, to_bad, to_good, loss_bad, loss_good, drop] =
+        ["p", "burst", "to-bad", "to-good", "loss-bad", "loss-good", "drop"].map(|key| fields.get(key));
     let states = [to_bad, to_good, loss_bad, loss_good];
     let chain = states.iter().any(Option::is_some);
     let kinds = [p.is_some() || burst.is_some(), chain, drop.is_some()];

@@ -2,7 +2,7 @@
 
 use super::packet::{Packet, flag};
 use forebay_experiment::link_errors::{Effect, LinkErrors as Draws, OnLink};
-use forebay_types::ConnSlot;
+use forebay_types::{ConnSlot, Time};
 use std::collections::VecDeque;
 
 /// Errors of a link.
@@ -46,11 +46,11 @@ impl LinkErrors {
         self.draws.open(number, key(slot, generation));
     }
 
-    /// Decides whether a packet, the next on the link, at `position` of its ring, is damaged or lost.
-    pub fn takes(&mut self, packet: &Packet, position: u32) -> bool {
+    /// Decides whether a packet, the next on the link from `at` on, at `position` of its ring, is damaged or lost.
+    pub fn takes(&mut self, at: Time, packet: &Packet, position: u32) -> bool {
         let data = !packet.has(flag::ACK) && (packet.has(flag::DATAGRAM) || (!packet.has(flag::SYN) && packet.len > 0));
         let data_of = data.then(|| key(packet.conn, packet.generation()));
-        let effect = self.draws.draw(OnLink { wire: packet.wire.into(), data_of });
+        let effect = self.draws.draw(OnLink { at, wire: packet.wire.into(), data_of });
         if effect.takes() {
             self.taken.push_back(Taken { position, effect, measured: true });
         } else if self.draws.delays() {

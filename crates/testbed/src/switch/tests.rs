@@ -197,7 +197,7 @@ fn bit_errors_match_simulator() {
     }
     s.advance(Time::from_ms(10), &mut log, |d| got.push(d.skb.frame.id));
     let mut draws = LinkErrors::of(&n.faults, port, 1).unwrap();
-    let intact: Vec<u64> = (0..200).filter(|_| !draws.takes(OnLink { wire: 1_500, data_of: None })).collect();
+    let intact: Vec<u64> = (0..200).filter(|_| !draws.takes(OnLink { at: Time::ZERO, wire: 1_500, data_of: None })).collect();
     let all = draws.damaged().unwrap();
     assert!((20..80).contains(&all), "{all}");
     assert_eq!(got, intact);

@@ -84,7 +84,7 @@ fn open(frames: &mut Frames, conn: u32) {
         rss_back: 0,
         deadline: p::NEVER,
         reverse_of: 0,
-        pad: 0,
+        number: 0,
     });
     frames.put(p::Write { conn, flags: 0, bytes: 0, part: 1, deadline: p::NEVER });
 }

@@ -76,7 +76,7 @@ fn open(frames: &mut Frames) {
         rss_back: 0,
         deadline: p::NEVER,
         reverse_of: 0,
-        pad: 0,
+        number: 0,
     });
     (0..BURST).for_each(|_| frames.put(p::Datagram { conn: 0, payload: PAYLOAD, wire: WIRE, class_of_service: 5 }));
 }

@@ -1,6 +1,6 @@
 //! Checked parameter values.
 
-use crate::{Bytes, LossModel, NodeId, QueueLen, Rate, Time};
+use crate::{Bytes, NodeId, QueueLen, Rate, Time, TimedLoss};
 #[cfg(feature = "std")]
 use crate::{SizeDist, TimeDist};
 use alloc::string::String;
@@ -64,7 +64,7 @@ pub struct LinkValue {
     /// Queue discipline of the switch ports on this link; `None`: drop-tail.
     pub queue: Option<QueueValue>,
     /// Loss in each direction, whatever the queue.
-    pub loss: Option<LossModel>,
+    pub loss: Option<TimedLoss>,
 }
 
 /// A queue discipline by registry name, with its checked parameters.

@@ -77,7 +77,7 @@ impl Port {
         let position = self.ring.tail();
         let Some(hooks) = &mut self.hooks else { return };
         if let Some(errors) = &mut hooks.errors
-            && errors.takes(packet, position)
+            && errors.takes(now, packet, position)
         {
             self.events.damaged += 1;
         }
