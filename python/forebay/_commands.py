@@ -282,6 +282,7 @@ def advise(
     *,
     objective: str | None = None,
     seeds: int = 5,
+    within: str = "12.5%",
     out: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     report: bool = False,
@@ -296,6 +297,9 @@ def advise(
         Such as ``"p99 of reads"`` or ``"p99 of reads at most 2ms"``; default: that of ``[advise]``.
     seeds : int
         Seeds for the best changes.
+    within : str
+        The run of a change ends when its ratio to the present network is known this accurately;
+        ``"0%"`` for runs of the whole duration.
     out : path, optional
         Directory for the results, default ``out/NAME-advise``; the same call continues an interrupted search.
     threads : int, optional
@@ -308,7 +312,7 @@ def advise(
     CommandError
         If the scenario is wrong, or results cannot be written.
     """
-    options = _options(objective=objective, seeds=seeds, out=out, threads=threads, no_report=not report)
+    options = _options(objective=objective, seeds=seeds, within=within, out=out, threads=threads, no_report=not report)
     with _file(scenario) as file:
         document: dict[str, Any] = json.loads(_said("advise", file, *options, "--format=json"))
     entries = [Option._of(o) for o in document["options"]]

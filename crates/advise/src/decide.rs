@@ -133,6 +133,7 @@ mod tests {
     use super::*;
     use crate::measure::ClassNumbers;
     use crate::rank::{About, compare};
+    use crate::reference::Compared;
     use crate::robust::{Outcome, Tried, set_regrets};
 
     const TODAY: [f64; 3] = [0.2, 0.2, 0.002];
@@ -156,7 +157,7 @@ mod tests {
         let about = About { name: name.to_owned(), effort, ..About::default() };
         let objective = Objective { goal: Goal::P99, class: "a".into(), limit: None };
         let first = values[0].unwrap_or(TODAY[0]);
-        let mut entry = compare(&objective, &["a".to_owned()], &runs(TODAY[0]), &runs(first), about);
+        let mut entry = compare(&objective, &["a".to_owned()], &Compared::new(runs(TODAY[0]), runs(first)), about);
         let one = |(v, today): (Option<f64>, f64)| v.map_or_else(|| Tried::Unknown("not here".into()), |v| tried(v, today));
         entry.robust = Some(Robust { tried: values.into_iter().zip(TODAY).map(one).collect(), ..Robust::default() });
         entry

@@ -8,10 +8,12 @@ use crate::assumptions::Variation;
 use crate::evidence::MATERIAL;
 use crate::plan::Plan;
 use crate::rank::Entry;
+use crate::reference::Compared;
 use crate::request::AdviseError;
 use crate::robust::{Robust, Tried, set_regrets};
 use crate::trial::Trial;
 use forebay_runner::sweep::Ticket;
+use std::collections::BTreeMap;
 
 /// Changes that are tried further at the same time: a number that does not depend on the threads, so that the result does not.
 const TOGETHER: usize = 4;
@@ -189,42 +191,50 @@ impl<'t, 'a> Field<'t, 'a> {
         order
     }
 
-    /// Tries the present network in these networks.
-    fn measure_today(&mut self, networks: &[usize], seeds: u32) -> Result<(), AdviseError> {
-        let tickets =
-            networks.iter().map(|w| Ok((*w, self.submit(None, *w, seeds)?))).collect::<Result<Vec<_>, AdviseError>>()?;
-        let names = self.names();
-        for (w, ticket) in tickets {
-            let Ok(ticket) = ticket else { continue };
-            let runs = self.trial.wait(&ticket, &names[w])?;
-            self.today.tried[w] = Tried::of(self.trial.objective.goal, self.own, &self.trial.classes, &runs, &runs);
+    /// Tries the present network in these networks. Returns the runs of each, or the reason why there are none.
+    fn measure_today(&mut self, networks: &[usize], seeds: u32) -> Result<BTreeMap<usize, Result<Ticket, String>>, AdviseError> {
+        let mut tickets = BTreeMap::new();
+        for w in networks {
+            if !tickets.contains_key(w) {
+                tickets.insert(*w, self.submit(*w, seeds)?);
+            }
         }
-        Ok(())
+        let names = self.names();
+        for (w, ticket) in &tickets {
+            let Ok(ticket) = ticket else { continue };
+            let runs = self.trial.present(ticket, *w == 0, &names[*w])?;
+            let both = Compared::new(runs.clone(), runs);
+            self.today.tried[*w] = Tried::of(self.trial.objective.goal, self.own, &self.trial.classes, &both);
+        }
+        Ok(tickets)
     }
 
     /// Tries all changes in these networks.
     fn measure_all(&mut self, networks: &[usize], seeds: u32) -> Result<(), AdviseError> {
-        self.measure_today(networks, seeds)?;
         let all: Vec<(usize, usize)> = networks.iter().flat_map(|w| (0..self.changes.len()).map(move |i| (i, *w))).collect();
         self.measure(&all, seeds)
     }
 
-    /// Tries changes in networks, given as pairs of their numbers. All runs are submitted first.
+    /// Tries changes in networks, given as pairs of their numbers. All runs of the present network come first.
     fn measure(&mut self, pairs: &[(usize, usize)], seeds: u32) -> Result<(), AdviseError> {
+        let networks: Vec<usize> = pairs.iter().map(|p| p.1).collect();
+        let present = self.measure_today(&networks, seeds)?;
         let mut tickets = Vec::new();
         for (i, w) in pairs {
-            tickets.push((*i, *w, self.submit(None, *w, seeds)?, self.submit(Some(*i), *w, seeds)?));
+            let now = present.get(w).cloned().unwrap_or_else(|| Err(String::new()));
+            let ticket = match now.as_ref().ok().map(|now| self.submit_change(*i, *w, seeds, now)) {
+                Some(ticket) => ticket?,
+                None => Err(String::new()),
+            };
+            tickets.push((*i, *w, now, ticket));
         }
         let names = self.names();
         let (goal, own) = (self.trial.objective.goal, self.own);
         for (i, w, now, ticket) in tickets {
             let tried = match (now, ticket) {
                 (Ok(now), Ok(ticket)) => {
-                    let before = self.trial.wait(&now, &names[w])?;
-                    let after = self.trial.wait(&ticket, &names[w])?;
-                    let classes = &self.trial.classes;
-                    self.today.tried[w] = Tried::of(goal, own, classes, &before, &before);
-                    Tried::of(goal, own, classes, &before, &after)
+                    let compared = self.trial.compared(&now, &ticket, &names[w])?;
+                    Tried::of(goal, own, &self.trial.classes, &compared)
                 }
                 (Err(why), _) | (_, Err(why)) => Tried::Unknown(why),
             };
@@ -236,12 +246,30 @@ impl<'t, 'a> Field<'t, 'a> {
         Ok(())
     }
 
-    /// Submits a change, or the present network, in a network. The inner error says why the network does not allow the change.
-    fn submit(&self, change: Option<usize>, network: usize, seeds: u32) -> Result<Result<Ticket, String>, AdviseError> {
-        let network = self.networks[network].as_ref();
-        let first = if network.is_some_and(|v| v.other_seeds) { OTHER_SEEDS } else { 1 };
-        let scenario = self.trial.scenario(change.map(|i| &self.changes[i].0), network);
+    /// First seed in a network.
+    fn first_seed(&self, network: usize) -> u64 {
+        if self.networks[network].as_ref().is_some_and(|v| v.other_seeds) { OTHER_SEEDS } else { 1 }
+    }
+
+    /// Submits the present network, in a network. The inner error says why it is not legal.
+    fn submit(&self, network: usize, seeds: u32) -> Result<Result<Ticket, String>, AdviseError> {
+        let scenario = self.trial.scenario(None, self.networks[network].as_ref());
+        let first = self.first_seed(network);
         scenario.map(|s| self.trial.submit_from(&s, first, seeds)).map_or_else(|why| Ok(Err(why)), |ticket| ticket.map(Ok))
+    }
+
+    /// Submits a change in a network, whose present runs have ended. The inner error says why the network does not allow the change.
+    fn submit_change(
+        &self,
+        change: usize,
+        network: usize,
+        seeds: u32,
+        now: &Ticket,
+    ) -> Result<Result<Ticket, String>, AdviseError> {
+        let scenario = self.trial.scenario(Some(&self.changes[change].0), self.networks[network].as_ref());
+        let first = self.first_seed(network);
+        let submitted = scenario.map(|s| self.trial.submit_change(&s, first, seeds, now));
+        submitted.map_or_else(|why| Ok(Err(why)), |ticket| ticket.map(Ok))
     }
 
     fn set_regrets(&mut self) {

@@ -26,6 +26,8 @@ pub fn json(a: &Advice) -> Json {
         "today": entry(a, &a.today),
         "options": a.entries.iter().map(|e| entry(a, e)).collect::<Vec<_>>(),
         "not_simulated": a.dropped.iter().map(why).collect::<Vec<_>>(),
+        // Runs that ended when the ratio of a change to the present network was known.
+        "ended_early": a.ended_early,
         "results": a.dir.display().to_string(),
     })
 }

@@ -7,6 +7,7 @@
 //! * `screen` excludes changes by the closed forms, before simulation.
 //! * `search` simulates the others on the pool of sweeps: every change by itself, and the best, with pairs of them, in all networks. `field` drops changes
 //!   that cannot win any more. All variants use the same seeds, so that differences are paired. `trial` runs them, `plan` combines them.
+//! * `reference` ends the runs of changes when their ratios to the present network are known.
 //! * `rank` compares a change with the present network; `robust` compares changes under the variations; `decide` recommends the one with the best
 //!   worst case. Changes that starve a traffic class rank last.
 //! * `words` and `page` present the result to people, `json` to programs.
@@ -25,6 +26,7 @@ mod page;
 mod peers;
 mod plan;
 mod rank;
+mod reference;
 mod request;
 mod robust;
 mod screen;

@@ -8,6 +8,9 @@ use forebay_store::unit::UnitRecord;
 /// Tables that a run must keep.
 pub(crate) const TABLES: [&str; 2] = ["flows", "queries"];
 
+/// Measurements of all classes in each run, by seed.
+pub(crate) type Runs = Vec<Vec<ClassNumbers>>;
+
 /// Measurements of one class in one run, or in several runs together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClassNumbers {
@@ -111,10 +114,12 @@ impl Span {
     }
 }
 
-/// Measurements of all classes of a run, in the order of `classes`: of queries if a class has any, else of messages.
+/// Measurements of all classes of a run until a time, in the order of `classes`: of queries if a class has any, else of messages. Goodput is that of the
+/// whole run.
 pub(crate) fn classes(
     classes: &[String],
     record: &UnitRecord,
+    until_ns: u64,
     flows: &[RecordBatch],
     queries: &[RecordBatch],
 ) -> Vec<ClassNumbers> {
@@ -122,7 +127,9 @@ pub(crate) fn classes(
     let mut spans = vec![Span::EMPTY; classes.len()];
     let seconds = record.end_ns.saturating_sub(record.measured_from_ns) as f64 * 1e-9;
     let find = |name: &str| classes.iter().position(|c| c == name);
-    let end = i64::try_from(record.end_ns).unwrap_or(i64::MAX);
+    let end = i64::try_from(record.end_ns.min(until_ns)).unwrap_or(i64::MAX);
+    let begun = |start: Option<i64>| start.is_some_and(|s| s <= end);
+    let in_time = |start: Option<i64>, took: Option<i64>| took.filter(|t| start.is_some_and(|s| s.saturating_add(*t) <= end));
     let mut bits = vec![0.0; classes.len()];
     let mut asked = vec![false; classes.len()];
     for batch in queries {
@@ -132,8 +139,12 @@ pub(crate) fn classes(
             let waited = rtos.int(row).unwrap_or(0) + syn.int(row).unwrap_or(0) > 0;
             let Some(c) = names.get(row).and_then(|n| find(n)) else { continue };
             asked[c] = true;
-            out[c].add(start.int(row), took.int(row), end, waited);
-            spans[c].extend(start.int(row), took.int(row), end);
+            if !begun(start.int(row)) {
+                continue;
+            }
+            let took = in_time(start.int(row), took.int(row));
+            out[c].add(start.int(row), took, end, waited);
+            spans[c].extend(start.int(row), took, end);
         }
     }
     for batch in flows {
@@ -148,10 +159,11 @@ pub(crate) fn classes(
                 out[c].misses.0 += usize::from(!met);
                 out[c].misses.1 += 1;
             }
-            if !asked[c] && size.int(row).is_some() {
+            if !asked[c] && size.int(row).is_some() && begun(start.int(row)) {
+                let took = in_time(start.int(row), took.int(row));
                 let waited = rtos.int(row).unwrap_or(0) + syn.int(row).unwrap_or(0) > 0;
-                out[c].add(start.int(row), took.int(row), end, waited);
-                spans[c].extend(start.int(row), took.int(row), end);
+                out[c].add(start.int(row), took, end, waited);
+                spans[c].extend(start.int(row), took, end);
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::evidence::{MATERIAL, far_fewer, starves};
 use crate::install::Step;
 use crate::measure::ClassNumbers;
 use crate::options::Caveat;
+use crate::reference::{Compared, scaled};
 use crate::robust::Robust;
 use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
@@ -196,17 +197,15 @@ pub(crate) struct About {
     pub(crate) caveat: Option<Caveat>,
 }
 
-/// Compares a change with the present network, by runs with the same seeds.
-pub(crate) fn compare(
-    objective: &Objective,
-    classes: &[String],
-    before: &[Vec<ClassNumbers>],
-    after: &[Vec<ClassNumbers>],
-    about: About,
-) -> Entry {
+/// Compares a change with the present network, by runs with the same seeds. A value is that of the whole run of the present network, times the ratio over
+/// the time that both runs have.
+pub(crate) fn compare(objective: &Objective, classes: &[String], runs: &Compared, about: About) -> Entry {
+    let Compared { whole, before, after } = runs;
     let pairs = |class: usize, goal: Goal| -> Vec<(f64, f64)> {
-        let both = |(b, a): (&Vec<ClassNumbers>, &Vec<ClassNumbers>)| Some((b[class].value(goal)?, a[class].value(goal)?));
-        before.iter().zip(after).filter_map(both).collect()
+        let one = |((w, b), a): ((&Vec<ClassNumbers>, &Vec<ClassNumbers>), &Vec<ClassNumbers>)| {
+            scaled(goal, &w[class], &b[class], &a[class])
+        };
+        whole.iter().zip(before).zip(after).filter_map(one).collect()
     };
     let own = classes.iter().position(|c| *c == objective.class).unwrap_or(0);
     let others: Vec<ClassEffect> = (0..classes.len())
@@ -280,7 +279,12 @@ mod tests {
 
     fn entry(name: &str, after: &[Vec<ClassNumbers>]) -> Entry {
         let before = vec![run(200.0, 5e9), run(210.0, 5e9), run(190.0, 5e9)];
-        compare(&objective(), &classes(), &before, after, About { name: name.to_owned(), ..About::default() })
+        compare(
+            &objective(),
+            &classes(),
+            &Compared::new(before, after.to_vec()),
+            About { name: name.to_owned(), ..About::default() },
+        )
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub struct Request {
     pub objective: Option<String>,
     /// Number of seeds of the best changes; at least one.
     pub seeds: u32,
+    /// Half width of the interval of the ratio of a change to the present network at which the run of the change ends, as a fraction of the ratio. `None`:
+    /// runs take the whole duration.
+    pub within: Option<f64>,
     /// Folder of the results; `None`: `out/NAME-advise`.
     pub dir: Option<PathBuf>,
     /// Number of parallel runs; at least one.

@@ -6,6 +6,7 @@
 
 use crate::evidence::{MATERIAL, far_fewer, loses_work, starves};
 use crate::measure::ClassNumbers;
+use crate::reference::{Compared, scaled};
 use forebay_scenario::Goal;
 use forebay_types::{Estimate, estimate};
 
@@ -43,28 +44,24 @@ pub struct Outcome {
 
 impl Outcome {
     /// Compares runs of a change in a network with those of the present network there.
-    fn of(
-        goal: Goal,
-        own: usize,
-        classes: &[String],
-        before: &[Vec<ClassNumbers>],
-        after: &[Vec<ClassNumbers>],
-    ) -> Option<Outcome> {
-        let (was, is) = (ClassNumbers::pool(before, own), ClassNumbers::pool(after, own));
+    fn of(goal: Goal, own: usize, classes: &[String], runs: &Compared) -> Option<Outcome> {
+        let Compared { whole, before, after } = runs;
+        let [all, was, is] = [whole, before, after].map(|runs| ClassNumbers::pool(runs, own));
         let starved = (0..classes.len()).find(|c| starves(before, after, *c));
         let sign = if goal.more_is_better() { -1.0 } else { 1.0 };
-        let logs = before.iter().zip(after).filter_map(|(b, a)| {
-            let (b, a) = (b[own].value(goal)?, a[own].value(goal)?);
-            (a > 0.0 && b > 0.0).then(|| sign * (a / b).ln())
-        });
+        // Changes are compared with each other, and their runs have different durations.
+        let seeds = whole.iter().zip(before).zip(after);
+        let pairs: Vec<(f64, f64)> = seeds.filter_map(|((w, b), a)| scaled(goal, &w[own], &b[own], &a[own])).collect();
+        let logs = pairs.iter().filter(|(b, a)| *a > 0.0 && *b > 0.0).map(|(b, a)| sign * (a / b).ln());
+        let (today, value) = scaled(goal, &all, &was, &is)?;
         Some(Outcome {
-            value: is.value(goal)?,
-            today: was.value(goal)?,
+            value,
+            today,
             was_completed: was.completed,
             completed: is.completed,
             stalled: ((was.stalled, was.started), (is.stalled, is.started)),
             objection: starved.map(|c| format!("{} starves", classes[c])),
-            values: after.iter().filter_map(|run| run[own].value(goal)).collect(),
+            values: pairs.iter().map(|p| p.1).collect(),
             logs: logs.collect(),
         })
     }
@@ -98,15 +95,9 @@ impl Outcome {
 
 impl Tried {
     /// Compares runs of a change in a network with those of the present network there.
-    pub(crate) fn of(
-        goal: Goal,
-        own: usize,
-        classes: &[String],
-        before: &[Vec<ClassNumbers>],
-        after: &[Vec<ClassNumbers>],
-    ) -> Tried {
+    pub(crate) fn of(goal: Goal, own: usize, classes: &[String], runs: &Compared) -> Tried {
         let none = || Tried::Unknown(format!("the {goal} of {} has no value", classes[own]));
-        Outcome::of(goal, own, classes, before, after).map_or_else(none, Tried::Measured)
+        Outcome::of(goal, own, classes, runs).map_or_else(none, Tried::Measured)
     }
 
     /// The comparison, if there are runs.

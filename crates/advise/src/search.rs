@@ -14,6 +14,7 @@ use crate::field::Field;
 use crate::options::{Subject, choices};
 use crate::plan::{Plan, complements, contenders, leaders};
 use crate::rank::{About, Assessment, Entry, compare, sort};
+use crate::reference::{Compared, References};
 use crate::request::{AdviseError, Request, Watcher};
 use crate::robust::Robust;
 use crate::trial::Trial;
@@ -21,6 +22,7 @@ use crate::values::inline;
 use forebay_runner::sweep::{Session, UnitStore};
 use forebay_scenario::{Goal, Objective, Resolved};
 use forebay_types::{Time, WorkloadId};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -72,6 +74,8 @@ pub struct Advice {
     pub own: usize,
     /// Number of runs, and of stored runs among them.
     pub runs: (usize, usize),
+    /// Number of runs that ended when the ratio of a change to the present network was known.
+    pub ended_early: usize,
 }
 
 /// Evaluates the possible changes and recommends one.
@@ -101,13 +105,15 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         classes: variant.class_names.clone(),
         objective: objective.clone(),
         ground: if queue.is_null() { Vec::new() } else { vec![format!("topology.host-queue={}", inline(queue))] },
+        references: References::default(),
+        ended_early: BTreeSet::new(),
         dropped: Vec::new(),
     };
     let few = FEW_SEEDS.min(request.seeds);
     let scenario = trial.scenario(None, None).map_err(AdviseError::Usage)?;
-    let now = trial.submit(&scenario, 1)?;
-    let first = trial.wait(&now, "present network")?;
-    let peers = trial.peers(&now)?;
+    let first = trial.submit(&scenario, 1)?;
+    trial.present(&first, true, "present network")?;
+    let peers = trial.peers(&first)?;
     let subject = Subject::new(&base, &resolved, WorkloadId::from_index(own), &peers);
     let (singles, variations) = match &subject {
         Some(s) => (choices(s), Variations::of(s, &base.document())),
@@ -119,11 +125,11 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     }
     let singles: Vec<Plan> = singles.into_iter().map(|c| Plan { parts: vec![c] }).collect();
     let (goal, now) = (objective.goal, trial.submit(&scenario, few)?);
-    let tried = trial.submit_all(&singles, 1)?;
+    let tried = trial.submit_all(&singles, 1, &first)?;
     let mut evaluated = trial.evaluate(tried, &first, "single changes")?;
-    let tried = trial.submit_all(&contenders(&evaluated, goal), few)?;
-    let before = trial.wait(&now, "present network")?;
-    let again = trial.evaluate(tried, &before, "the best of each kind")?;
+    trial.present(&now, true, "present network")?;
+    let tried = trial.submit_all(&contenders(&evaluated, goal), few, &now)?;
+    let again = trial.evaluate(tried, &now, "the best of each kind")?;
     let mut best = leaders(&again, goal);
     best.truncate(CANDIDATES);
     evaluated.retain(|(_, e)| again.iter().all(|(_, a)| a.name != e.name));
@@ -133,8 +139,8 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     field.add(best);
     field.race(PAIRED_AFTER.min(field.len()))?;
     let pairs: Vec<Plan> = complements(&field.changes, PAIRED_AFTER, goal).into_iter().take(PAIRS).collect();
-    let tried = field.trial.submit_all(&pairs, few)?;
-    let together = field.trial.evaluate(tried, &before, "pairs of the best changes")?;
+    let tried = field.trial.submit_all(&pairs, few, &now)?;
+    let together = field.trial.evaluate(tried, &now, "pairs of the best changes")?;
     evaluated.extend(together.iter().cloned());
     field.add(together);
     let mut left = field.confirm(few)?;
@@ -185,6 +191,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         dir,
         own,
         runs: (counts.total, counts.found),
+        ended_early: trial.ended_early.len(),
     })
 }
 
@@ -233,11 +240,11 @@ fn finals(trial: &mut Trial, own: usize, now: Robust, kept: Vec<(Plan, Entry)>) 
         let scenario = trial.scenario(None, None).map_err(AdviseError::Usage)?;
         let ticket = trial.submit(&scenario, seeds)?;
         let plans: Vec<Plan> = kept.iter().map(|(p, _)| p.clone()).collect();
-        let tried = trial.submit_all(&plans, seeds)?;
-        let before = trial.wait(&ticket, "present network, all seeds")?;
-        let best = trial.evaluate(tried, &before, "the best with all seeds")?;
+        let before = trial.present(&ticket, true, "present network, all seeds")?;
+        let tried = trial.submit_all(&plans, seeds, &ticket)?;
+        let best = trial.evaluate(tried, &ticket, "the best with all seeds")?;
         let about = About { name: "as it is".into(), ..About::default() };
-        let mut today = compare(&trial.objective, &trial.classes, &before, &before, about);
+        let mut today = compare(&trial.objective, &trial.classes, &Compared::new(before.clone(), before), about);
         let mut entries: Vec<Entry> = Vec::new();
         for ((_, mut entry), (_, first)) in best.into_iter().zip(&kept) {
             entry.robust.clone_from(&first.robust);

@@ -1,21 +1,21 @@
 //! Simulation of plans: in the network of the file and in its variations, on the pool and in the store of sweeps.
 
 use crate::assumptions::Variation;
-use crate::measure::{self, ClassNumbers, TABLES};
+use crate::evidence::MATERIAL;
+use crate::measure::{self, Runs, TABLES};
 use crate::peers::Peers;
 use crate::plan::Plan;
 use crate::rank::{Entry, compare};
+use crate::reference::{Accuracy, Compared, References};
 use crate::request::{AdviseError, Request, Watcher};
 use crate::screen;
 use crate::values::{inline, scaled};
-use forebay_runner::sweep::{Counts, Session, Ticket};
+use forebay_runner::sweep::{Counts, Session, Ticket, UnitKey, UnitRecord};
 use forebay_scenario::{Errors, Objective, Scenario};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-
-/// Measurements of all classes in each run, by seed.
-pub(crate) type Runs = Vec<Vec<ClassNumbers>>;
 
 /// State of a search.
 pub(crate) struct Trial<'a> {
@@ -27,6 +27,10 @@ pub(crate) struct Trial<'a> {
     pub(crate) objective: Objective,
     /// Overrides of every run: defaults of the present hosts, which a change must not move by itself.
     pub(crate) ground: Vec<String>,
+    /// Runs of the present network.
+    pub(crate) references: References,
+    /// Runs of changes that ended before the run of the present network.
+    pub(crate) ended_early: BTreeSet<UnitKey>,
     /// Plans that were not simulated, with the reason.
     pub(crate) dropped: Vec<(String, String)>,
 }
@@ -44,12 +48,21 @@ impl Trial<'_> {
         self.session.submit_seeds(scenario, seeds, tables).map_err(|e| AdviseError::Sweep(Arc::new(e)))
     }
 
-    /// Submits the scenario with each of these plans. Excluded plans are recorded with the reason.
-    pub(crate) fn submit_all(&mut self, plans: &[Plan], seeds: u32) -> Result<Vec<(Plan, Ticket)>, AdviseError> {
+    /// Submits `seeds` seeds of a scenario with a change, from `first`. Its runs end when their ratios to those of the present network, which have
+    /// ended, are known.
+    pub(crate) fn submit_change(&self, scenario: &Scenario, first: u64, seeds: u32, now: &Ticket) -> Result<Ticket, AdviseError> {
+        let Some(references) = self.references.of(now, seeds) else { return self.submit_from(scenario, first, seeds) };
+        let (tables, seeds) = (TABLES.map(str::to_owned).to_vec(), first..=first + u64::from(seeds) - 1);
+        self.session.submit_against(scenario, seeds, tables, references).map_err(|e| AdviseError::Sweep(Arc::new(e)))
+    }
+
+    /// Submits the scenario with each of these plans, in the network of the file, whose present runs `now` have ended. Excluded plans are recorded with
+    /// the reason.
+    pub(crate) fn submit_all(&mut self, plans: &[Plan], seeds: u32, now: &Ticket) -> Result<Vec<(Plan, Ticket)>, AdviseError> {
         let mut out = Vec::new();
         for plan in plans {
             match self.scenario(Some(plan), None) {
-                Ok(scenario) => out.push((plan.clone(), self.submit(&scenario, seeds)?)),
+                Ok(scenario) => out.push((plan.clone(), self.submit_change(&scenario, 1, seeds, now)?)),
                 Err(why) => self.dropped.push((plan.name(), why)),
             }
         }
@@ -83,40 +96,63 @@ impl Trial<'_> {
         excluded.map_or(Ok(scenario), Err)
     }
 
+    /// Compares changes in the network of the file with its present runs.
     pub(crate) fn evaluate(
         &mut self,
         tried: Vec<(Plan, Ticket)>,
-        before: &Runs,
+        now: &Ticket,
         what: &str,
     ) -> Result<Vec<(Plan, Entry)>, AdviseError> {
         let mut out = Vec::new();
         for (plan, ticket) in tried {
-            let after = self.wait(&ticket, what)?;
-            let entry = compare(&self.objective, &self.classes, before, &after, plan.about());
+            let compared = self.compared(now, &ticket, what)?;
+            let entry = compare(&self.objective, &self.classes, &compared, plan.about());
             out.push((plan, entry));
         }
         Ok(out)
     }
 
-    /// Measurements of all classes in each run of a ticket, by seed.
-    pub(crate) fn wait(&mut self, ticket: &Ticket, what: &str) -> Result<Runs, AdviseError> {
-        let records = loop {
+    /// Waits for the runs of the present network, which changes are compared with. In the network of the file, certainly worse changes end, too: they are
+    /// not tried in other networks.
+    pub(crate) fn present(&mut self, now: &Ticket, in_file: bool, what: &str) -> Result<Runs, AdviseError> {
+        let records = self.finish(now, what)?;
+        let accuracy = self.request.within.map(|within| Accuracy { within, too_large: in_file.then_some(MATERIAL) });
+        let about = (self.classes.as_slice(), &self.objective);
+        self.references.add(&self.session, (now, &records), about, accuracy).map_err(AdviseError::Store)?;
+        Ok(self.references.measured(now, &self.classes, &[]))
+    }
+
+    /// Waits for the runs of a change, and compares them with the present runs `now`.
+    pub(crate) fn compared(&mut self, now: &Ticket, change: &Ticket, what: &str) -> Result<Compared, AdviseError> {
+        let records = self.finish(change, what)?;
+        let ends: Vec<u64> = records.iter().map(|r| r.end_ns).collect();
+        let mut after = Vec::with_capacity(records.len());
+        let planned = self.references.ends_ns(now);
+        for ((unit, record), planned) in change.plan().units().iter().zip(&records).zip(planned) {
+            if record.end_ns < planned {
+                self.ended_early.insert(*unit.key());
+            }
+            let table = |name| self.session.store().table(unit.key(), name, None).map_err(AdviseError::Store);
+            let (flows, queries) = (table(TABLES[0])?, table(TABLES[1])?);
+            after.push(measure::classes(&self.classes, record, u64::MAX, &flows, &queries));
+        }
+        let (whole, before) =
+            (self.references.measured(now, &self.classes, &[]), self.references.measured(now, &self.classes, &ends));
+        Ok(Compared { whole, before, after })
+    }
+
+    /// Waits for the results of a ticket.
+    fn finish(&mut self, ticket: &Ticket, what: &str) -> Result<Vec<Arc<UnitRecord>>, AdviseError> {
+        loop {
             if self.stop.load(Relaxed) {
                 let Counts { done, total, .. } = self.session.kept();
                 return Err(AdviseError::Interrupted { done, total });
             }
             self.watcher.tick(what, self.session.counts());
             if let Some(result) = self.session.wait(ticket, Duration::from_millis(100)) {
-                break result.map_err(AdviseError::Sweep)?;
+                return result.map_err(AdviseError::Sweep);
             }
-        };
-        let table = |key, name| self.session.store().table(key, name, None).map_err(AdviseError::Store);
-        let mut out = Vec::with_capacity(records.len());
-        for (unit, record) in ticket.plan().units().iter().zip(&records) {
-            let [flows, queries] = [table(unit.key(), TABLES[0])?, table(unit.key(), TABLES[1])?];
-            out.push(measure::classes(&self.classes, record, &flows, &queries));
         }
-        Ok(out)
     }
 
     /// Hosts of the transports and classes, from the first run of a finished ticket.

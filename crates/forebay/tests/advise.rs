@@ -163,3 +163,76 @@ fn its_commands_can_be_typed() {
     assert!(all["today"]["started"].as_u64().unwrap() > 0, "{all}");
     assert_eq!(congestion_controls.into_iter().collect::<Vec<_>>(), ["dctcp", "proboscis", "trim"]);
 }
+
+/// Short messages behind a copy that fills a deep buffer.
+const BEHIND_COPY: &str = r#"
+name = "behind"
+duration = "120ms"
+
+[advise]
+objective = "mean of web"
+
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "200pkt" }
+
+[transport]
+stack = "linux"
+cc = "cubic"
+
+[[workload]]
+kind = "poisson"
+class = "web"
+from = "s0..s2"
+to = "receiver"
+sizes = "2KB"
+load = 0.1
+
+[[workload]]
+kind = "long"
+class = "copy"
+from = "s3"
+to = "receiver"
+"#;
+
+#[test]
+fn runs_end_when_ratio_is_known() {
+    let scratch = Scratch::new("advise-ends");
+    scratch.file("behind.toml", BEHIND_COPY);
+    let ask = |within: &str| -> serde_json::Value {
+        let common = ["advise", "behind.toml", "--seeds", "1", "--no-report", "--format", "json"];
+        let out = forebay(&scratch.0, &[common.as_slice(), &["--within", within, "--out", within]].concat());
+        serde_json::from_str(&text(&out.stdout)).unwrap_or_else(|e| panic!("{e}: {}", text(&out.stderr)))
+    };
+    let (rule, whole) = (ask("12.5%"), ask("0%"));
+    assert!(rule["ended_early"].as_u64() > Some(10), "{}", rule["ended_early"]);
+    assert_eq!(whole["ended_early"], 0);
+    let name = |all: &serde_json::Value| all["options"][0]["name"].clone();
+    assert_eq!((name(&rule), &rule["recommended"]), (name(&whole), &whole["recommended"]));
+    // The shorter runs have nearly the same results.
+    let gains = |all: &serde_json::Value| -> Vec<(String, f64)> {
+        let of = |o: &serde_json::Value| Some((o["name"].to_string(), o["objective"]["factor"].as_f64()?));
+        all["options"].as_array().unwrap().iter().filter_map(of).collect()
+    };
+    let all = gains(&whole);
+    let mut compared = 0;
+    for (name, factor) in gains(&rule) {
+        let Some((_, other)) = all.iter().find(|(n, f)| *n == name && *f < 1.0) else { continue };
+        assert!((factor / other).ln().abs() < 0.3, "{name}: {factor} and {other}");
+        compared += 1;
+    }
+    assert!(compared >= 3, "{all:?}");
+}
+
+#[test]
+fn wrong_accuracy_is_refused() {
+    let scratch = Scratch::new("advise-within");
+    scratch.file("behind.toml", BEHIND_COPY);
+    for wrong in ["5", "200%", "-1%", "x%"] {
+        let out = forebay(&scratch.0, &["advise", "behind.toml", &format!("--within={wrong}")]);
+        assert_eq!(out.status.code(), Some(2), "{wrong}");
+        assert!(text(&out.stderr).contains("a percentage from 0.1% to 100%"), "{wrong}: {}", text(&out.stderr));
+    }
+}

@@ -5,6 +5,7 @@ use crate::stopping::{self, StopRequest, Stopped};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::world::World;
+use forebay_stopping::against::Reference;
 use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
 use std::ops::ControlFlow;
@@ -52,6 +53,23 @@ pub fn simulate(
         }
     };
     Ok(Simulated::new(world, (variant, repetition), config, report, stopped))
+}
+
+/// As [`simulate`], for a run that ends when the ratio of a figure to that of a finished run is known.
+///
+/// # Errors
+/// As [`World::run`].
+pub(crate) fn simulate_against(
+    world: &dyn World,
+    variant: &str,
+    repetition: u32,
+    config: &Experiment,
+    job: &Job,
+    reference: &Reference,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+) -> Result<Simulated, RunError> {
+    let report = stopping::run_against(world, config, job, reference, watch)?;
+    Ok(Simulated::new(world, (variant, repetition), config, report, None))
 }
 
 impl Simulated {

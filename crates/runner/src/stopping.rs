@@ -8,6 +8,7 @@ use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Variant;
+use forebay_stopping::against::{AgainstRule, Reference};
 use forebay_stopping::comparison::{Comparison, RatioOutcome};
 use forebay_stopping::figure::Figure;
 use forebay_stopping::interval::Interval;
@@ -113,6 +114,28 @@ pub(crate) fn run(
     let outcomes = rule.outcomes(&work, report.end);
     let stopped = Stopped { outcomes, ratios: Vec::new(), end, unseen: unseen_size(config, &work) };
     Ok((report, stopped))
+}
+
+/// Runs `config` until the ratio of a figure to that of the reference is known. A backend that cannot end a run, and a run without a steady state, take the
+/// whole duration.
+///
+/// # Errors
+/// As [`World::run`].
+pub(crate) fn run_against(
+    world: &dyn World,
+    config: &Experiment,
+    job: &Job,
+    reference: &Reference,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+) -> Result<Report, RunError> {
+    let mut progress = |progress: Progress| {
+        job.note(progress);
+        watch()
+    };
+    match AgainstRule::new(reference, config) {
+        Some(mut rule) => world.run_with_decisions(job.may_use(), config.check()?, config.seed, &mut rule, &mut progress),
+        None => world.run_on(job.may_use(), config.check()?, config.seed, &mut progress),
+    }
 }
 
 /// Messages, queries and intervals of the twin of `config` until a time; `None` if it was interrupted.

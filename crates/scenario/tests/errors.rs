@@ -296,6 +296,7 @@ fn one_change_one_error() {
         ("cc = \"newreno\"", "cc = \"dcqcn\"", &["`dcqcn` does not exist", "not simulated", "forebay simulates TCP"], 12),
         (STEP, "\"PFC\"", &["queue `PFC` does not exist", "not simulated", "switches drop packets"], 9),
         ("senders = 8", "senders = 8\npfc = true", &["unknown key `pfc`", "priority flow control"], 8),
+        ("senders = 8", "senders = 8\nsample = 4", &["unknown key `sample`", "all hosts and links", "--within 5%"], 8),
         (STEP, "{ kind = \"policer\", rate = \"10Kbps\", burst = \"10MB\" }", &["`burst` is ", "legal: at most 3600s"], 9),
         ("cc = \"newreno\"", "cc = \"newren\"", &["did you mean `newreno`"], 12),
         ("cc = \"newreno\"", "cc = []", &["lists 0 congestion controls"], 12),

@@ -29,6 +29,10 @@ pub(crate) struct Args {
     /// Number of seeds for the best changes; other results have two
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: u32,
+    /// End the run of a change when the ratio of its objective to that of the present network is known this accurately; 0% for runs of the whole
+    /// duration
+    #[arg(long, value_name = "PERCENT", default_value = "12.5%", value_parser = accuracy)]
+    within: f64,
     /// Directory for the results [default: out/NAME-advise]; the same command continues an interrupted search
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -46,6 +50,12 @@ pub(crate) struct Args {
     format: TextFormat,
 }
 
+/// Reads a percentage such as `12.5%`.
+fn accuracy(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok()).map(|n| n / 100.0);
+    number.filter(|n| *n == 0.0 || (0.001..=1.0).contains(n)).ok_or_else(|| "legal: a percentage from 0.1% to 100%, or 0%".into())
+}
+
 /// Tries the changes, prints the recommendation and the table, and writes the report.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: false, continues: true })?;
@@ -55,6 +65,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         sets: args.set.clone(),
         objective: args.objective.clone(),
         seeds: args.seeds,
+        within: (args.within > 0.0).then_some(args.within),
         dir: args.out.clone(),
         threads: args.threads.map_or(Host::here().cpus, usize::from),
     };
@@ -118,7 +129,11 @@ fn answer(a: &Advice, all: bool) -> String {
         let _ = writeln!(out, "{}", paint(colour, DIM, &reason));
     }
     let (runs, found) = a.runs;
-    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them already finished)", a.dir.display());
+    let early = match a.ended_early {
+        0 => String::new(),
+        n => format!("; {n} ended when the ratio to the present network was known"),
+    };
+    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them already finished{early})", a.dir.display());
     out
 }
 

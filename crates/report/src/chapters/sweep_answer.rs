@@ -196,19 +196,27 @@ const LONG_TAIL: f64 = 10.0;
 /// exceeds the smallest one by far.
 fn with_short_tails<'a, 'b>(all: &[&'b Choice<'a>], m: &Metric) -> Vec<&'b Choice<'a>> {
     let median = |c: &Choice| c.cell(m).map_or(f64::INFINITY, |c| c.mean);
-    let least = |load: &[&Value]| {
-        let short = all.iter().filter(|c| c.load == load && !has_long_tail(all, c, m));
-        short.map(|c| median(c)).fold(f64::INFINITY, f64::min)
-    };
-    all.iter().copied().filter(|c| !has_long_tail(all, c, m) || median(c) >= least(&c.load)).collect()
+    let mut kept = vec![true; all.len()];
+    for here in by_load(all) {
+        let of: Vec<&Choice> = here.iter().map(|i| all[*i]).collect();
+        let longest = longest_short_tail(&of, m);
+        let is_long = |c: &Choice| has_long_tail(c, m, longest);
+        let least = of.iter().filter(|c| !is_long(c)).map(|c| median(c)).fold(f64::INFINITY, f64::min);
+        for (i, c) in here.into_iter().zip(of) {
+            kept[i] = !is_long(c) || median(c) >= least;
+        }
+    }
+    all.iter().zip(kept).filter(|(_, kept)| *kept).map(|(c, _)| *c).collect()
 }
 
-fn has_long_tail(all: &[&Choice], one: &Choice, m: &Metric) -> bool {
-    let Some(tail) = tail_of(m) else { return false };
-    let of = |c: &Choice| c.cell(&tail).map(|c| c.mean);
-    // At the same load, because every tail grows with the load.
-    let least = all.iter().filter(|c| c.load == one.load).filter_map(|c| of(c)).fold(f64::INFINITY, f64::min);
-    of(one).is_some_and(|own| own > LONG_TAIL * least)
+/// Largest 99th percentile of a choice that a low median makes good, among choices at the same load: every tail grows with the load.
+fn longest_short_tail(at_load: &[&Choice], m: &Metric) -> f64 {
+    let Some(tail) = tail_of(m) else { return f64::INFINITY };
+    LONG_TAIL * at_load.iter().filter_map(|c| c.cell(&tail)).map(|c| c.mean).fold(f64::INFINITY, f64::min)
+}
+
+fn has_long_tail(one: &Choice, m: &Metric, longest: f64) -> bool {
+    tail_of(m).and_then(|tail| one.cell(&tail)).is_some_and(|own| own.mean > longest)
 }
 
 /// The 99th percentile of a median.
@@ -218,8 +226,10 @@ fn tail_of(m: &Metric) -> Option<Metric> {
 
 /// Sentence about a choice with a lower median than the best one, and a much longer tail.
 fn long_tail(all: &[&Choice], (best, cell): (&Choice, Cell), m: &Metric) -> Option<String> {
-    let lower = |c: &&&Choice| c.load == best.load && has_long_tail(all, c, m) && c.cell(m).is_some_and(|c| c.mean < cell.mean);
-    let one = all.iter().find(lower)?;
+    let at_load: Vec<&Choice> = all.iter().copied().filter(|c| c.load == best.load).collect();
+    let longest = longest_short_tail(&at_load, m);
+    let lower = |c: &&&Choice| has_long_tail(c, m, longest) && c.cell(m).is_some_and(|c| c.mean < cell.mean);
+    let one = at_load.iter().find(lower)?;
     let (tail, own) = (tail_of(m)?, one.cell(m)?);
     let far = one.cell(&tail)?;
     Some(format!(
@@ -254,14 +264,8 @@ fn ends(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usiz
 
 /// The ends among the choices under the same load, at the load where they differ most: a load is given, and the smallest one is always the best.
 fn ends_at_one_load(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usize, Cell))> {
-    let mut loads: Vec<&[&Value]> = Vec::new();
-    for c in all {
-        if !loads.contains(&c.load.as_slice()) {
-            loads.push(&c.load);
-        }
-    }
-    let within = |load: &&[&Value]| {
-        let here: Vec<usize> = (0..all.len()).filter(|i| all[*i].load == *load).collect();
+    let loads = by_load(all);
+    let within = |here: &Vec<usize>| {
         let of: Vec<&Choice> = here.iter().map(|i| all[*i]).collect();
         let (best, worst) = ends(&of, m, less)?;
         Some(((here[best.0], best.1), (here[worst.0], worst.1)))
@@ -270,12 +274,26 @@ fn ends_at_one_load(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, 
         let (a, b) = (e.0.1.mean.abs(), e.1.1.mean.abs());
         if a.min(b) > 0.0 { a.max(b) / a.min(b) } else { f64::MAX }
     };
-    let several = |load: &&&[&Value]| all.iter().filter(|c| c.load == **load && c.cell(m).is_some()).count() > 1;
+    let several = |here: &&Vec<usize>| here.iter().filter(|i| all[**i].cell(m).is_some()).count() > 1;
     // Unfinished work leaves a load open: its values are not nearly the same.
     let known: Vec<_> = loads.iter().filter(several).map(within).collect();
     let open = known.iter().any(Option::is_none);
     let most = known.into_iter().flatten().reduce(|a, b| if ratio(&b) > ratio(&a) { b } else { a });
     most.filter(|e| !open || !same(e.0.1, e.1.1))
+}
+
+/// Numbers of the choices under each load, in the order in which the loads occur. Sweeps have thousands of loads.
+fn by_load(all: &[&Choice]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut places: BTreeMap<Vec<(u8, u64, &str)>, usize> = BTreeMap::new();
+    for (i, c) in all.iter().enumerate() {
+        let place = *places.entry(c.load.iter().map(|v| v.key()).collect()).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(i);
+    }
+    groups
 }
 
 fn same(a: Cell, b: Cell) -> bool {

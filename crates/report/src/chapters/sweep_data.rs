@@ -16,6 +16,16 @@ pub enum Value {
 }
 
 impl Value {
+    /// Key of a map, equal for equal values.
+    pub(super) fn key(&self) -> (u8, u64, &str) {
+        match self {
+            // Both zeros are equal.
+            Value::Number(v) => (0, (v + 0.0).to_bits(), ""),
+            Value::Text(t) => (1, 0, t),
+            Value::Unset => (2, 0, ""),
+        }
+    }
+
     /// Text in names of lines.
     pub(super) fn text(&self) -> String {
         match self {
@@ -101,4 +111,20 @@ pub(super) type Seeds = BTreeMap<String, Vec<f64>>;
 /// A metric over the seeds, marked as a lower bound where unfinished work contributes.
 pub(super) fn value(m: &Metric, of: &Seeds) -> Option<Cell> {
     cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_have_equal_keys() {
+        let all = [0.0, -0.0, 1.0].map(Value::Number).into_iter();
+        let all: Vec<Value> = all.chain(["", "a"].map(|t| Value::Text(t.into()))).chain([Value::Unset]).collect();
+        for a in &all {
+            for b in &all {
+                assert_eq!(a == b, a.key() == b.key(), "{a:?} {b:?}");
+            }
+        }
+    }
 }

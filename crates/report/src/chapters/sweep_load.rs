@@ -40,14 +40,15 @@ fn of_one(sweep: &Sweep, all: &[&Choice]) -> Option<String> {
     };
     // Loads in the order of the sweep, each with its choices and their values.
     let mut by_load: Vec<(Vec<&Value>, Vec<Named>)> = Vec::new();
+    let mut places: BTreeMap<Vec<(u8, u64, &str)>, usize> = BTreeMap::new();
     for c in all {
         let Some(cell) = c.cell(&m) else { continue };
         let load: Vec<&Value> = loads.iter().map(|i| &c.at[*i]).collect();
-        let at = by_load.iter().position(|(l, _)| *l == load).unwrap_or_else(|| {
+        let place = *places.entry(load.iter().map(|v| v.key()).collect()).or_insert(by_load.len());
+        if place == by_load.len() {
             by_load.push((load, Vec::new()));
-            by_load.len() - 1
-        });
-        by_load[at].1.push((name(c), cell.mean, less && cell.at_least));
+        }
+        by_load[place].1.push((name(c), cell.mean, less && cell.at_least));
     }
     by_load.retain(|(_, of)| of.len() > 1);
     let n = by_load.len();

@@ -4,7 +4,7 @@ use super::error::SweepError;
 use super::plan::{Plan, Unit};
 use crate::job::{Job, State};
 use crate::pool::Stop;
-use crate::simulate::{Simulated, simulate, simulate_together};
+use crate::simulate::{Simulated, simulate, simulate_against, simulate_together};
 use crate::stopping::StopRequest;
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::Capture;
@@ -173,7 +173,11 @@ pub(super) fn run_unit<'a>(
     let results: Result<Vec<Simulated>, RunError> = match (&stop, variants.as_slice()) {
         (Some(stop), [_, _, ..]) => simulate_together(world, unit.run, &variants, (stop, None), 1, &watch),
         (stop, all) => {
+            let reference = plan.references.get(unit.run as usize).filter(|_| stop.is_none());
             let one = |(label, config, job): &(&str, &Experiment, &Job)| {
+                if let Some(reference) = reference {
+                    return simulate_against(world, label, unit.run, config, job, reference, &watch);
+                }
                 simulate(world, label, unit.run, config, job, stop.as_ref().map(|s| (s, None)), &watch)
             };
             all.iter().map(one).collect()

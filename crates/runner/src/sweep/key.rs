@@ -63,6 +63,15 @@ pub fn add_file(h: &mut KeyHasher, name: &str, contents: &UnitKey) {
     h.part("file", name.as_bytes()).part("contents", contents.to_string().as_bytes());
 }
 
+/// Key of a unit that ends by its ratio to a finished one, whose key is `reference`.
+pub fn against(unit: &UnitKey, reference: &UnitKey, rule: &str) -> UnitKey {
+    let mut h = KeyHasher::default();
+    for (name, value) in [("unit", unit.to_string()), ("against", reference.to_string()), ("rule", rule.to_owned())] {
+        h.part(name, value.as_bytes());
+    }
+    h.key()
+}
+
 /// The key of a unit.
 pub fn with_seed(h: &KeyHasher, seed: u64) -> UnitKey {
     h.clone().part("seed", &seed.to_le_bytes()).key()
@@ -128,6 +137,16 @@ mod tests {
         assert_ne!(key(&[]), key(&[&one, &two]));
         assert_ne!(key(&[&one, &two]), key(&[&one, &three]));
         assert_ne!(key(&[&one, &two]), key(&[&one, &two, &three]));
+    }
+
+    #[test]
+    fn reference_changes_key() {
+        let [a, b] = ["a", "b"].map(|text| KeyHasher::of(text.as_bytes()));
+        let all = [a, against(&a, &b, "r"), against(&a, &a, "r"), against(&b, &b, "r"), against(&a, &b, "s")];
+        let mut different = all.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), all.len());
     }
 
     #[test]

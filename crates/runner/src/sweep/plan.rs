@@ -4,11 +4,13 @@ use super::error::SweepError;
 use super::key;
 use super::points::{Checked, Names, Points, check};
 use forebay_scenario::{Errors, FileRead, Scenario, Sweep};
+use forebay_stopping::against::Reference;
 use forebay_store::unit::{KeyHasher, UnitKey};
 use std::collections::HashMap;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
@@ -43,6 +45,8 @@ pub struct Plan {
     pub(crate) stacks: Vec<String>,
     /// True if the variants of a seed end together, at some point.
     pub(crate) together: bool,
+    /// Finished runs by repetition, if the units end by their ratios to them; otherwise empty.
+    pub(crate) references: Vec<Arc<Reference>>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
     /// Unique in the process.
@@ -183,6 +187,17 @@ impl Plan {
         Plan::new(scenario, Sweep::once(seeds.collect(), keep), 1, stop, &mut |_| {})
     }
 
+    /// The same plan, whose units end when their ratios to finished runs are known: one for each seed, with its key.
+    pub(super) fn against(mut self, references: Vec<(UnitKey, Arc<Reference>)>) -> Plan {
+        for unit in &mut self.units {
+            if let Some((key, reference)) = references.get(unit.run as usize) {
+                unit.key = key::against(&unit.key, key, &reference.rule());
+            }
+        }
+        self.references = references.into_iter().map(|r| r.1).collect();
+        self
+    }
+
     fn of(
         scenario: &Scenario,
         sweep: Sweep,
@@ -200,6 +215,7 @@ impl Plan {
             worlds: Vec::new(),
             stacks: Vec::new(),
             together: false,
+            references: Vec::new(),
             names: Vec::new(),
             files: HashMap::new(),
             id: PLANS.fetch_add(1, Relaxed),

@@ -5,6 +5,7 @@ use super::find::{Done, Finder};
 use super::plan::Plan;
 use crate::pool::{Stop, Work, run};
 use forebay_scenario::Scenario;
+use forebay_stopping::against::Reference;
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -157,7 +158,25 @@ impl Session {
     /// # Errors
     /// As [`Plan::new`].
     pub fn submit_seeds(&self, scenario: &Scenario, seeds: RangeInclusive<u64>, keep: Vec<String>) -> Result<Ticket, SweepError> {
+        Ok(self.enqueue(scenario, Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)?))
+    }
+
+    /// As [`Session::submit_seeds`], for runs that end when their ratios to finished runs are known: one for each seed, with its key.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn submit_against(
+        &self,
+        scenario: &Scenario,
+        seeds: RangeInclusive<u64>,
+        keep: Vec<String>,
+        references: Vec<(UnitKey, Arc<Reference>)>,
+    ) -> Result<Ticket, SweepError> {
         let plan = Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)?;
+        Ok(self.enqueue(scenario, plan.against(references)))
+    }
+
+    fn enqueue(&self, scenario: &Scenario, plan: Plan) -> Ticket {
         let planned = Arc::new(Planned { scenario: scenario.clone(), plan });
         let mut queue = self.shared.lock();
         for number in planned.plan.distinct() {
@@ -169,7 +188,7 @@ impl Session {
             }
         }
         self.shared.changed.notify_all();
-        Ok(Ticket(planned))
+        Ticket(planned)
     }
 
     /// Plans the units of a scenario with the seeds 1 to `seeds`, keeping these tables of each, without running them.

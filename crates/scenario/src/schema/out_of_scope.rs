@@ -1,4 +1,4 @@
-//! Names of well-known mechanisms that forebay does not simulate, which an error explains instead of a similar name.
+//! Names of well-known mechanisms that forebay does not have, which an error explains instead of a similar name.
 
 /// Names, in lower case without `-` and `_`, and the sentence about them.
 const NAMES: &[(&[&str], &str)] = &[
@@ -14,6 +14,11 @@ const NAMES: &[(&[&str], &str)] = &[
         &["timely", "swift", "powertcp", "hpcc", "ndp", "eqds", "homa"],
         "this transport is not part of Linux TCP and is not simulated; a congestion control of your own takes one file: \
          docs/how-to/add-a-congestion-control.md",
+    ),
+    (
+        &["sample", "samplepairs", "rings"],
+        "a run has all hosts and links of its network: parts of a network do not bracket the value of the whole \
+         (docs/concepts/statistics.md); `--within 5%` ends the exact run when its answer is known",
     ),
 ];
 

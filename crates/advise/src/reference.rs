@@ -1,0 +1,177 @@
+//! Runs of the present network: their tables, and the references that the runs of changes are compared with while they run.
+//!
+//! A change runs until the ratio of its objective to that of the present network is known, or until the change is certainly worse. So it has fewer
+//! messages than the run of the present network with the same seed, and is compared with the messages until the same time ([`Compared`]).
+
+use crate::columns::{Column, texts};
+use crate::measure::{ClassNumbers, Runs, TABLES, classes};
+use arrow_array::RecordBatch;
+use forebay_experiment::decisions::{ItemKind, WorkItem};
+use forebay_runner::sweep::{Session, Ticket, UnitKey, UnitRecord};
+use forebay_scenario::{Goal, Objective};
+use forebay_stopping::against::Reference;
+use forebay_stopping::figure::{Figure, Population, Quantity, Statistic};
+use forebay_store::StoreError;
+use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Accuracy at which the run of a change ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Accuracy {
+    /// Largest half width of the interval of the ratio to the present network, as a fraction of the ratio.
+    pub(crate) within: f64,
+    /// Ratio from which on the change is certainly worse, and its value does not matter.
+    pub(crate) too_large: Option<f64>,
+}
+
+/// Finished runs of the present network.
+#[derive(Default)]
+pub(crate) struct References {
+    runs: BTreeMap<UnitKey, Present>,
+}
+
+struct Present {
+    record: Arc<UnitRecord>,
+    flows: Vec<RecordBatch>,
+    queries: Vec<RecordBatch>,
+    /// `None` if the objective is that of the whole run.
+    reference: Option<Arc<Reference>>,
+}
+
+/// Measurements of all classes in each run, by seed.
+pub(crate) struct Compared {
+    /// The present network, over the whole run.
+    pub(crate) whole: Runs,
+    /// The present network, until the end of the run with the change.
+    pub(crate) before: Runs,
+    /// The network with the change.
+    pub(crate) after: Runs,
+}
+
+/// Least number of messages beyond a quantile, for a ratio over a part of a run. Our choice: as for the rule that ends the runs.
+const TAIL: f64 = 25.0;
+
+/// Value of the whole run of the present network, and that of a change. The latter is its own value times the factor by which the present network's
+/// value over the whole run differs from that over the time of both. With too few messages over that time the factor would be chance, and is 1.
+pub(crate) fn scaled(goal: Goal, whole: &ClassNumbers, before: &ClassNumbers, after: &ClassNumbers) -> Option<(f64, f64)> {
+    let (whole, part, after) = (whole.value(goal)?, before.value(goal)?, after.value(goal)?);
+    let tail = match goal {
+        Goal::P50 => 0.5,
+        Goal::P99 => 0.01,
+        Goal::P999 => 0.001,
+        Goal::Mean | Goal::DeadlineMisses | Goal::Completion | Goal::Goodput => 0.05,
+    };
+    let enough = part > 0.0 && before.started as f64 * tail >= TAIL;
+    Some((whole, if enough { after * (whole / part) } else { after }))
+}
+
+impl Compared {
+    /// Runs of the same duration.
+    pub(crate) fn new(before: Runs, after: Runs) -> Compared {
+        Compared { whole: before.clone(), before, after }
+    }
+}
+
+impl References {
+    /// Adds the runs of a finished ticket, with its records.
+    pub(crate) fn add(
+        &mut self,
+        session: &Session,
+        (ticket, records): (&Ticket, &[Arc<UnitRecord>]),
+        (classes, objective): (&[String], &Objective),
+        accuracy: Option<Accuracy>,
+    ) -> Result<(), StoreError> {
+        for (key, record) in ticket.plan().units().iter().map(|u| u.key()).zip(records) {
+            if self.runs.contains_key(key) {
+                continue;
+            }
+            let table = |name| session.store().table(key, name, None);
+            let (flows, queries) = (table(TABLES[0])?, table(TABLES[1])?);
+            let reference = accuracy.and_then(|a| reference(classes, objective, a, &flows, &queries)).map(Arc::new);
+            self.runs.insert(*key, Present { record: record.clone(), flows, queries, reference });
+        }
+        Ok(())
+    }
+
+    /// The references of the first `seeds` runs of a ticket, if each has one.
+    pub(crate) fn of(&self, ticket: &Ticket, seeds: u32) -> Option<Vec<(UnitKey, Arc<Reference>)>> {
+        let one = |key: &UnitKey| Some((*key, self.runs.get(key)?.reference.clone()?));
+        let all: Vec<_> = ticket.plan().units().iter().take(seeds as usize).map(|u| one(u.key())).collect::<Option<_>>()?;
+        (all.len() == seeds as usize).then_some(all)
+    }
+
+    /// Ends of the runs of a ticket.
+    pub(crate) fn ends_ns(&self, ticket: &Ticket) -> Vec<u64> {
+        let end = |key| self.runs.get(key).map_or(0, |run| run.record.end_ns);
+        ticket.plan().units().iter().map(|u| end(u.key())).collect()
+    }
+
+    /// Measurements of the runs of a ticket; each until a time, if there is one for it.
+    pub(crate) fn measured(&self, ticket: &Ticket, names: &[String], until_ns: &[u64]) -> Runs {
+        let one = |(i, key): (usize, &UnitKey)| {
+            let run = self.runs.get(key)?;
+            let until = until_ns.get(i).copied().unwrap_or(u64::MAX);
+            Some(classes(names, &run.record, until, &run.flows, &run.queries))
+        };
+        ticket.plan().units().iter().map(|u| u.key()).enumerate().filter_map(one).collect()
+    }
+}
+
+/// The reference of a run with these tables; `None` if a part of a run cannot replace the whole.
+fn reference(
+    classes: &[String],
+    objective: &Objective,
+    Accuracy { within, too_large }: Accuracy,
+    flows: &[RecordBatch],
+    queries: &[RecordBatch],
+) -> Option<Reference> {
+    let statistic = match objective.goal {
+        Goal::Mean => Statistic::Mean,
+        Goal::P50 => Statistic::Quantile(0.5),
+        Goal::P99 => Statistic::Quantile(0.99),
+        Goal::P999 => Statistic::Quantile(0.999),
+        Goal::DeadlineMisses | Goal::Completion | Goal::Goodput => return None,
+    };
+    let name = &objective.class;
+    let workloads: Vec<WorkloadId> =
+        classes.iter().enumerate().filter(|(_, c)| *c == name).map(|(i, _)| WorkloadId::from_index(i)).collect();
+    let items = |batches, kind, column| items(batches, (name, *workloads.first()?), kind, column);
+    let asked = items(queries, ItemKind::Query, "qct_ns")?;
+    let (quantity, work) = if asked.is_empty() {
+        (Quantity::MessageTime, items(flows, ItemKind::Message, "fct_ns")?)
+    } else {
+        (Quantity::QueryTime, asked)
+    };
+    let figure =
+        Figure { statistic, population: Population::Class { name: name.clone(), workloads: workloads.clone() }, quantity };
+    Some(Reference::new(work.into_iter(), figure, within, too_large))
+}
+
+/// Messages or queries of a class, whose times are in a column of nanoseconds.
+fn items(batches: &[RecordBatch], (class, workload): (&str, WorkloadId), kind: ItemKind, column: &str) -> Option<Vec<WorkItem>> {
+    let time = |ns: i64| Time(u64::try_from(ns).unwrap_or(0).saturating_mul(1_000));
+    let mut all = Vec::new();
+    for batch in batches {
+        let (names, start, took) = (texts(batch, "class"), Column::of(batch, "start_ns"), Column::of(batch, column));
+        let size = Column::of(batch, "size_bytes");
+        for (row, _) in names.iter().enumerate().filter(|(_, name)| *name == class) {
+            // Endless flows have no size.
+            let size_bytes = size.int(row).and_then(|s| u64::try_from(s).ok());
+            if kind == ItemKind::Message && size_bytes.is_none() {
+                continue;
+            }
+            let start = time(start.int(row)?);
+            all.push(WorkItem {
+                kind,
+                workload,
+                group: GroupId::new(0),
+                size_bytes: size_bytes.unwrap_or(0),
+                start,
+                end: took.int(row).map_or(TimeOrNever::NEVER, |t| TimeOrNever::at(start + time(t))),
+                ideal: Time::ZERO,
+            });
+        }
+    }
+    Some(all)
+}

@@ -1,0 +1,191 @@
+//! The rule for a run that is compared with a finished run of the same seed, its reference: it ends when the ratio of a figure is known.
+//!
+//! A search that compares many changes with the present network runs that network once for each seed. The runs of the changes follow one after the
+//! other. Each ends as soon as its ratio to the present network is accurate enough, or is certainly too large, or its own figure is accurate enough.
+//! For a network that is full of timeouts completes few messages, so that its figure is less accurate than that of a remedy. Transport groups do not
+//! matter: a change may divide or join them.
+
+use crate::figure::Figure;
+use crate::interval::Interval;
+use crate::measure::{Measured, Span, interval, value_at};
+use crate::ratio::{Paired, ratio, ratio_at};
+use crate::rule::{due_work, next_time, pools_connections, round_trip, times, warmup, warmup_at};
+use crate::steady;
+use forebay_experiment::Experiment;
+use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
+use forebay_types::{GroupId, Time, TimeOrNever};
+
+/// Group of all messages.
+const GROUP: GroupId = GroupId::new(0);
+/// Picoseconds of a nanosecond, the unit of stored times.
+const NS: u64 = 1_000;
+
+/// A finished run, and the figure that others are compared by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// Messages and queries of the run.
+    pub work: Vec<WorkItem>,
+    /// The figure.
+    pub figure: Figure,
+    /// Largest half width of the 95 % confidence interval of the ratio, or of the figure, as a fraction of it.
+    pub within: f64,
+    /// Ratio from which on the value does not matter: a run whose interval is above it ends.
+    pub too_large: Option<f64>,
+}
+
+impl Reference {
+    /// A run with these messages. Their times are rounded down to nanoseconds, as those of the runs that are compared.
+    pub fn new(work: impl Iterator<Item = WorkItem>, figure: Figure, within: f64, too_large: Option<f64>) -> Reference {
+        Reference { work: work.map(common).collect(), figure, within, too_large }
+    }
+
+    /// Text of the rule, for the key of stored results.
+    pub fn rule(&self) -> String {
+        format!("{} within {} up to {:?}", self.figure, self.within, self.too_large)
+    }
+}
+
+/// A message in the form in which both runs have it.
+fn common(item: WorkItem) -> WorkItem {
+    WorkItem { start: Time(item.start.0 / NS * NS), group: GROUP, ..item }
+}
+
+/// Decisions about a run that is compared with a reference.
+#[derive(Debug)]
+pub struct AgainstRule<'a> {
+    reference: &'a Reference,
+    /// Time before which the flows of a warm start begin.
+    from: Time,
+    warmup: Option<Time>,
+    /// True if connections are pooled.
+    pooled: bool,
+    round_trip: Time,
+    /// Times of the decisions that are left, latest first.
+    times: Vec<Time>,
+    /// True if the ratio was known at the last decision. Some intervals are narrow by chance: two decisions must agree.
+    known_before: bool,
+}
+
+impl<'a> AgainstRule<'a> {
+    /// Decisions for a run of `config`; `None` if its figures do not settle to constant values ([`steady::reason_against`]).
+    pub fn new(reference: &'a Reference, config: &Experiment) -> Option<AgainstRule<'a>> {
+        steady::reason_against(config).is_none().then(|| AgainstRule {
+            reference,
+            from: config.warm_start().unwrap_or_default(),
+            warmup: warmup(config),
+            pooled: pools_connections(config),
+            round_trip: round_trip(config),
+            times: times(config.duration.unwrap_or_default(), config.observe.warmup),
+            known_before: false,
+        })
+    }
+
+    fn is_known(&self, work: &[WorkItem], now: Time) -> bool {
+        let Reference { figure, work: before, within, too_large } = self.reference;
+        let warmup = warmup_at(now, self.warmup, self.pooled);
+        let span = Span { now, from: self.from, warmup, round_trip: self.round_trip };
+        // The results count the messages of the warm-up too. They must not matter.
+        let settled = |i: &Interval, whole: Option<f64>| whole.is_some_and(|v| i.low <= v && v <= i.high);
+        let own = Measured::new(figure, GROUP, work, &span).and_then(|m| interval(figure, &[&m]));
+        let whole = || value_at(figure, GROUP, work, self.from, now);
+        if own.is_ok_and(|i| i.is_within(*within) && settled(&i, whole())) {
+            return true;
+        }
+        let of_both = Paired::new(figure, GROUP, [before, work], &span).and_then(|p| ratio(figure, &[&p]));
+        let whole = || ratio_at(figure, GROUP, [before, work], self.from, now);
+        let enough = |i: &Interval| i.is_within(*within) || too_large.is_some_and(|most| i.low > most);
+        of_both.is_ok_and(|i| enough(&i) && settled(&i, whole()))
+    }
+}
+
+impl Decisions for AgainstRule<'_> {
+    fn next(&self) -> TimeOrNever {
+        next_time(&self.times, None)
+    }
+
+    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+        let Some(work) = due_work(&mut self.times, None, now, so_far) else { return false };
+        let work: Vec<WorkItem> = work.into_iter().map(common).collect();
+        let known = self.is_known(&work, now);
+        std::mem::replace(&mut self.known_before, known) && known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_experiment::decisions::ItemKind;
+    use forebay_types::{Rng, WorkloadId};
+
+    /// A message each 10 us, with times of 20 us to 24 us times `factor`.
+    fn work(messages: u64, factor: f64) -> Vec<WorkItem> {
+        let mut rng = Rng::stream(1, &[9]);
+        let mut one = |i| {
+            let start = Time::from_us(10 * i);
+            WorkItem {
+                kind: ItemKind::Message,
+                workload: WorkloadId::new(0),
+                group: GroupId::new(3),
+                size_bytes: 1_000,
+                start,
+                end: TimeOrNever::at(start + Time(((1.0 + 0.2 * rng.unit()) * factor * 20e6) as u64)),
+                ideal: Time::from_us(1),
+            }
+        };
+        (0..messages).map(&mut one).collect()
+    }
+
+    /// Time at which a run of 100 ms ends that takes `factor` times as long as its reference.
+    fn end(factor: f64, within: f64, too_large: Option<f64>) -> Option<Time> {
+        let figure = Figure::parse("p90 of fct", &[]).unwrap();
+        let reference = Reference::new(work(10_000, 1.0).into_iter(), figure, within, too_large);
+        run(&mut rule(&reference), &work(10_000, factor))
+    }
+
+    fn rule(reference: &Reference) -> AgainstRule<'_> {
+        AgainstRule {
+            reference,
+            from: Time::ZERO,
+            warmup: None,
+            pooled: false,
+            round_trip: Time::from_us(10),
+            times: times(Time::from_us(100_000), Time::ZERO),
+            known_before: false,
+        }
+    }
+
+    fn run(rule: &mut AgainstRule<'_>, all: &[WorkItem]) -> Option<Time> {
+        while let Some(now) = rule.next().get() {
+            let begun = || all.iter().filter(|i| i.start <= now).copied().collect();
+            if rule.ends(now, &SoFar { work: &begun, delivered: &Default::default }) {
+                return Some(now);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn accurate_ratio_ends_run() {
+        let rough = end(0.5, 0.1, None).unwrap();
+        assert!(rough < Time::from_us(20_000), "{rough}");
+        assert_eq!(end(0.5, 1e-9, None), None);
+    }
+
+    /// The reference completes too few messages for a ratio.
+    #[test]
+    fn accurate_figure_ends_run() {
+        let figure = Figure::parse("p90 of fct", &[]).unwrap();
+        let reference = Reference::new(work(100, 1.0).into_iter(), figure, 0.1, None);
+        let own = work(10_000, 0.5);
+        let mut rule = rule(&reference);
+        let first = run(&mut rule, &own);
+        assert!(first.unwrap() < Time::from_us(20_000), "{first:?}");
+    }
+
+    #[test]
+    fn certainly_large_ratio_ends_run() {
+        let end_of = |factor| end(factor, 1e-9, Some(1.25));
+        assert!(end_of(2.0).unwrap() < Time::from_us(20_000));
+        assert_eq!((end_of(1.2), end_of(0.5)), (None, None));
+    }
+}
