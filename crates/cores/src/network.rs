@@ -20,6 +20,10 @@ struct World {
     ties: u64,
     ties_shift: u64,
     records: u64,
+    seed: u64,
+    /// `u64::MAX`: no flowlets.
+    flowlet_gap: u64,
+    flowlet_random: [u64; 4],
 }
 
 /// `struct fb_port`.
@@ -48,8 +52,8 @@ pub struct Link {
     pub queue: [u64; CONFIG_WORDS],
     /// Number of random times for packets, whole ns, and the state of their stream.
     pub jitter: [u64; 2],
-    /// Bounds and random stream of the loss.
-    pub loss_numbers: [u64; 8],
+    /// Bounds and random stream of the loss, and the time from and until which the link loses packets.
+    pub loss_numbers: [u64; 10],
     /// Late packets and batches.
     pub hold_numbers: [u64; 7],
 }
@@ -58,7 +62,7 @@ impl Link {
     /// An egress port without limit and with this queue, and the random stream of that.
     pub fn new(from: u32, to: u32, queue: &QueueConfig, queue_random: [u64; 4]) -> Link {
         let (limit_bytes, limit_packets, queue) = (u64::MAX, u32::MAX, queue.words());
-        let (random, jitter, loss_numbers, hold_numbers) = ([1; 4], [0; 2], [0; 8], [0; 7]);
+        let (random, jitter, loss_numbers, hold_numbers) = ([1; 4], [0; 2], [0; 10], [0; 7]);
         let (rate, delay, loss) = (0, 0, 0);
         Link {
             from,
@@ -104,7 +108,11 @@ struct Open {
     ties_back: u64,
     class_of_service: u32,
     flags: u32,
+    rss_forth: u32,
+    rss_back: u32,
     deadline: u64,
+    reverse_of: u32,
+    number: u32,
 }
 
 /// `struct fb_packet`.
@@ -148,6 +156,7 @@ struct Listener {
 }
 
 unsafe extern "C" {
+    static fb_test_sizes: [u64; 4];
     fn fb_test_begin(listener: *const Listener);
     fn fb_test_send(conn: u32, wire: u32, ecn: u32, seq: u32, now: u64, late: u64) -> i32;
     fn fb_net_setup(world: *const World, ports: *const Link, switches: *const Switch, nswitches: u32) -> i32;
@@ -277,7 +286,23 @@ impl Network {
         let listener = Listener { itself, packet: on_packet, leave: on_leave, delivery: on_delivery };
         let ports = network.links.len() as u32;
         let records = RECORD_PACKETS;
-        let world = World { protocol: 1, nodes, ports, interfaces: 0, groups: 0, profiles: 0, ties, ties_shift, records };
+        let world = World {
+            protocol: 1,
+            nodes,
+            ports,
+            interfaces: 0,
+            groups: 0,
+            profiles: 0,
+            ties,
+            ties_shift,
+            records,
+            seed: 0,
+            flowlet_gap: u64::MAX,
+            flowlet_random: [0; 4],
+        };
+        // SAFETY: a constant of the driver.
+        let sizes = unsafe { fb_test_sizes };
+        assert_eq!(sizes.map(|n| n as usize), [size_of::<World>(), size_of::<Link>(), size_of::<Switch>(), size_of::<Open>()]);
         // SAFETY: links, switches and what was said live as long as the network does, and there is no other reference to them.
         let error = unsafe {
             fb_test_begin(&listener);
@@ -306,7 +331,11 @@ impl Network {
             ties_back: flow | 1,
             class_of_service: u32::from(class),
             flags: 0,
+            rss_forth: 0,
+            rss_back: 0,
             deadline: u64::MAX,
+            reverse_of: 0,
+            number: conn,
         };
         // SAFETY: the driver copies what it needs.
         assert_eq!(unsafe { fb_net_open(&open) }, 0, "the connection is refused");

@@ -38,6 +38,9 @@ static void on_delivery(struct fb_pkt *packet, fb_u64 time)
 
 static const struct fb_net_hosts hosts = { .sent = on_sent, .mark = on_mark, .drop = on_drop, .deliver = on_delivery };
 
+/* The records of the test have these sizes. */
+const fb_u64 fb_test_sizes[] = { sizeof(struct fb_world), sizeof(struct fb_port), sizeof(struct fb_switch), sizeof(struct fb_open) };
+
 /* Discards the network, so that the next one can be set up. */
 void fb_test_begin(const struct fb_listener *new)
 {
