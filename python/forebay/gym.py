@@ -12,10 +12,16 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, ClassVar, Literal, TypeAlias
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ModuleNotFoundError as e:
+    if e.name != "gymnasium":
+        raise
+    raise ModuleNotFoundError("gymnasium is not installed: pip install 'forebay[gym]'", name="gymnasium") from None
 
 from ._cc import CongestionControl
 from ._native import Ack, Reduction, Window

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import importlib
+import sys
+from collections.abc import Generator, Sequence
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -114,3 +117,16 @@ def test_errors_name_the_remedy(two: fb.Scenario) -> None:
     with pytest.raises(ValueError, match=r"legal: \(2,\)"):
         env.step(np.zeros(3, dtype=np.float32))
     env.close()
+
+
+def test_missing_gymnasium_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "gymnasium")
+    monkeypatch.delitem(sys.modules, "forebay.gym")
+
+    def refuse(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if name == "gymnasium":
+            raise ModuleNotFoundError("No module named 'gymnasium'", name=name)
+
+    monkeypatch.setattr(sys, "meta_path", [SimpleNamespace(find_spec=refuse), *sys.meta_path])
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'forebay\[gym\]'"):
+        importlib.import_module("forebay.gym")
