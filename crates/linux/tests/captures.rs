@@ -1,9 +1,8 @@
 //! Captures of a guest and of the simulator: the same packets at the same interfaces, and what differs in their headers.
 
-use crate::guest;
+use crate::{guest, packets};
 use forebay_experiment::capture::{CapturedPacket, PacketEvent, SynOptions, TcpHeader, tcp_flag};
 use forebay_linux::world::Linux;
-use forebay_sim::world::Simulator;
 use std::collections::BTreeMap;
 
 /// Two senders whose packets take whole nanoseconds on every link, so that both backends agree to the nanosecond.
@@ -17,11 +16,7 @@ fn scenario(cc: &str, queue: &str, more: &str) -> String {
 
 /// Captured packets of both backends; `None` where there is no kernel.
 fn both(text: &str) -> Option<[Vec<CapturedPacket>; 2]> {
-    if !guest::kernel() {
-        return None;
-    }
-    let e = guest::experiment(text);
-    Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)].map(|report| report.captured.to_vec()))
+    Some(packets::reports(&guest::experiment(text))?.map(|report| report.captured.to_vec()))
 }
 
 /// Fields of a packet that both backends share: its place, its fate, and its headers with sequence numbers relative to the first of each direction.

@@ -1,11 +1,9 @@
 //! Links that fail in a guest's network, against the same links in the simulator: what is lost, who moves, and where no way is left. Sources of
 //! datagrams do not react, so that both networks have the same packets.
 
-use crate::guest;
+use crate::{guest, packets};
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{EventKind, EventRow};
-use forebay_linux::world::Linux;
-use forebay_sim::world::Simulator;
 
 /// Two racks of four hosts and three spines, with failures; every host of one rack sends to one of the other.
 fn racks(failures: &str, queue: &str, traffic: &str) -> String {
@@ -36,11 +34,7 @@ fn failure(link: &str, down: &str, rest: &str) -> String {
 }
 
 fn both(text: &str) -> Option<[Report; 2]> {
-    if !guest::kernel() {
-        return None;
-    }
-    let e = guest::experiment(text);
-    Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)])
+    packets::reports(&guest::experiment(text))
 }
 
 /// A link that is avoided, and one that nothing avoids because it is a host's only one.

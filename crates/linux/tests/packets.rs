@@ -1,6 +1,7 @@
 //! Comparison of a guest with the simulator, packet by packet.
 
 use crate::guest;
+use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PacketRow;
 use forebay_linux::world::Linux;
@@ -8,12 +9,14 @@ use forebay_sim::world::Simulator;
 
 /// Runs a scenario in the guest and in the simulator; `None` where there is no kernel.
 pub(crate) fn both(text: &str) -> Option<[Report; 2]> {
-    if !guest::kernel() {
-        return None;
-    }
     let mut e = guest::experiment(text);
     e.observe.packets = true;
-    Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)])
+    reports(&e)
+}
+
+/// Runs an experiment in the guest and in the simulator; `None` where there is no kernel.
+pub(crate) fn reports(e: &Experiment) -> Option<[Report; 2]> {
+    guest::kernel().then(|| [guest::run_in(&Linux, e), guest::run_in(&Simulator, e)])
 }
 
 /// A packet, and the time at which it reached its host.

@@ -1,11 +1,9 @@
 //! Every queue discipline in a guest, at a switch and at hosts: datagrams, so that the guest's TCP plays no role. Ports count the packets, marks and
 //! drops of the simulator.
 
-use crate::guest;
+use crate::{guest, packets};
 use forebay_experiment::rows::PortRow;
-use forebay_linux::world::Linux;
 use forebay_queues::REGISTRY;
-use forebay_sim::world::Simulator;
 
 /// Bursts in four classes and sizes to one receiver; everything has arrived before the end.
 fn bursts(queue: &str, host: &str) -> String {
@@ -24,11 +22,7 @@ fn bursts(queue: &str, host: &str) -> String {
 
 /// Marks and drops of all ports, after the comparison with the simulator.
 fn both(text: &str, close: fn(u64, u64) -> bool) -> Option<(u64, u64)> {
-    if !guest::kernel() {
-        return None;
-    }
-    let e = guest::experiment(text);
-    let (linux, sim) = (guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e));
+    let [linux, sim] = packets::reports(&guest::experiment(text))?;
     let sum = |of: fn(&PortRow) -> u64| (linux.ports.iter().map(of).sum::<u64>(), sim.ports.iter().map(of).sum::<u64>());
     let drops = |p: &PortRow| p.dropped_overflow + p.dropped_shared + p.dropped_early;
     for p in &linux.ports {

@@ -1,9 +1,7 @@
 //! Classes of service in a guest: which packets of real connections are urgent, against the same connections in the simulator.
 
-use crate::guest;
+use crate::packets;
 use forebay_experiment::report::Report;
-use forebay_linux::world::Linux;
-use forebay_sim::world::Simulator;
 use std::collections::BTreeMap;
 
 /// Three servers answer with blocks, over a port with eight queues; nothing is lost.
@@ -41,12 +39,7 @@ fn classes(report: &Report) -> Classes {
 
 /// Runs on both backends; `None` where there is no kernel.
 fn both(transport: &str) -> Option<[Report; 2]> {
-    if !guest::kernel() {
-        return None;
-    }
-    let mut e = guest::experiment(&blocks(transport));
-    e.observe.packets = true;
-    Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)])
+    packets::both(&blocks(transport))
 }
 
 #[test]
