@@ -221,22 +221,21 @@ impl<'t, 'a> Field<'t, 'a> {
         let present = self.measure_today(&networks, seeds)?;
         let mut tickets = Vec::new();
         for (i, w) in pairs {
-            let now = present.get(w).cloned().unwrap_or_else(|| Err(String::new()));
-            let ticket = match now.as_ref().ok().map(|now| self.submit_change(*i, *w, seeds, now)) {
-                Some(ticket) => ticket?,
-                None => Err(String::new()),
+            let submitted = match &present[w] {
+                Ok(now) => self.submit_change(*i, *w, seeds, now)?.map(|change| (now, change)),
+                Err(why) => Err(why.clone()),
             };
-            tickets.push((*i, *w, now, ticket));
+            tickets.push((*i, *w, submitted));
         }
         let names = self.names();
         let (goal, own) = (self.trial.objective.goal, self.own);
-        for (i, w, now, ticket) in tickets {
-            let tried = match (now, ticket) {
-                (Ok(now), Ok(ticket)) => {
-                    let compared = self.trial.compared(&now, &ticket, &names[w])?;
+        for (i, w, submitted) in tickets {
+            let tried = match submitted {
+                Ok((now, change)) => {
+                    let compared = self.trial.compared(now, &change, &names[w])?;
                     Tried::of(goal, own, &self.trial.classes, &compared)
                 }
-                (Err(why), _) | (_, Err(why)) => Tried::Unknown(why),
+                Err(why) => Tried::Unknown(why),
             };
             if let Some(robust) = &mut self.changes[i].1.robust {
                 robust.tried[w] = tried;

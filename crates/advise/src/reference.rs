@@ -86,8 +86,7 @@ impl References {
             if self.runs.contains_key(key) {
                 continue;
             }
-            let table = |name| session.store().table(key, name, None);
-            let (flows, queries) = (table(TABLES[0])?, table(TABLES[1])?);
+            let [flows, queries] = tables(session, key)?;
             let reference = accuracy.and_then(|a| reference(classes, objective, a, &flows, &queries)).map(Arc::new);
             self.runs.insert(*key, Present { record: record.clone(), flows, queries, reference });
         }
@@ -116,6 +115,12 @@ impl References {
         };
         ticket.plan().units().iter().map(|u| u.key()).enumerate().filter_map(one).collect()
     }
+}
+
+/// Tables of messages and queries of a run.
+pub(crate) fn tables(session: &Session, key: &UnitKey) -> Result<[Vec<RecordBatch>; 2], StoreError> {
+    let table = |name| session.store().table(key, name, None);
+    Ok([table(TABLES[0])?, table(TABLES[1])?])
 }
 
 /// The reference of a run with these tables; `None` if a part of a run cannot replace the whole.

@@ -6,7 +6,7 @@ use crate::measure::{self, Runs, TABLES};
 use crate::peers::Peers;
 use crate::plan::Plan;
 use crate::rank::{Entry, compare};
-use crate::reference::{Accuracy, Compared, References};
+use crate::reference::{Accuracy, Compared, References, tables};
 use crate::request::{AdviseError, Request, Watcher};
 use crate::screen;
 use crate::values::{inline, scaled};
@@ -132,8 +132,7 @@ impl Trial<'_> {
             if record.end_ns < planned {
                 self.ended_early.insert(*unit.key());
             }
-            let table = |name| self.session.store().table(unit.key(), name, None).map_err(AdviseError::Store);
-            let (flows, queries) = (table(TABLES[0])?, table(TABLES[1])?);
+            let [flows, queries] = tables(&self.session, unit.key()).map_err(AdviseError::Store)?;
             after.push(measure::classes(&self.classes, record, u64::MAX, &flows, &queries));
         }
         let (whole, before) =
