@@ -36,6 +36,11 @@ impl HostTiming {
         }
     }
 
+    /// Step of the clocks of hosts: a nanosecond where cards have interrupts (`ktime_t`), otherwise a picosecond, which rounds nothing.
+    pub fn clock_step(&self) -> Time {
+        if self.interrupt_delay.is_some() { Time(NANOSECOND) } else { Time(1) }
+    }
+
     /// Phase of `host`, uniform in whole nanoseconds.
     pub fn phase(&self, seed: u64, host: NodeId) -> Time {
         Time(RngStream::HostPhase.stream(seed, &[u64::from(host.get())]).below(self.phase.as_ns() + 1) * NANOSECOND)

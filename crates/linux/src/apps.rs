@@ -62,7 +62,7 @@ pub(crate) struct Hosts<'a> {
     live: u64,
     peak: u64,
     names: Names,
-    /// Step of the clock of applications: a nanosecond on hosts whose cards have interrupts (`ktime_t`), as in the simulator.
+    /// Step of the clock of applications.
     clock: Time,
 }
 
@@ -88,10 +88,7 @@ impl<'a> Hosts<'a> {
             live: 0,
             peak: 0,
             names: Names::new(forebay_apps::window_length(experiment, None)),
-            clock: match HostTiming::of(&experiment.groups).interrupt_delay {
-                Some(delay) if delay > Time::ZERO => Time::from_ns(1),
-                _ => Time(1),
-            },
+            clock: HostTiming::of(&experiment.groups).clock_step(),
         }
     }
 

@@ -110,12 +110,11 @@ impl SimState {
         let framing = config.groups.iter().map(|g| g.tcp.framing() as u16).max().unwrap_or(0);
         // With timestamps those of an ACK are 12 bytes and those of a SYN 20, without them none and 12.
         let syn_options = if config.groups.iter().all(|g| g.tcp.timestamps) { 8 } else { 12 };
-        let clock = if timing.interrupt_delay.is_some() { Time::from_ns(1) } else { Time(1) };
         let ring = (byte_queue_limits || jitter || tcp.iter().any(|c| c.tso.is_some() || c.tsq)).then_some(TransmitRingConfig {
             byte_queue_limits,
             framing,
             syn_options,
-            clock,
+            clock: timing.clock_step(),
         });
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
             let host = &mut hosts[port.from];
