@@ -40,7 +40,7 @@ pub(crate) fn remove_directories(folder: &Path) {
         if !own || process_runs(pid) || !free(&path) {
             continue;
         }
-        if ours(&path) && (!path.join(Manifest::FILE).exists() || folder.join(last).exists()) {
+        if ours(&path) && (!is_complete(&path) || folder.join(last).exists()) {
             // These files are never read, so a failure to remove them is ignored.
             let _ = fs::remove_dir_all(&path);
         }
@@ -72,10 +72,11 @@ pub(crate) fn is_complete(path: &Path) -> bool {
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }
 
-/// True if a directory holds only result files.
+/// True if a directory holds only result files, all of them plain.
 fn ours(path: &Path) -> bool {
     let known = |name: &str| is_result(name.rsplit_once(MARK).map_or(name, |(last, _)| last));
-    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(known))))
+    let result = |e: fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_file()) && e.file_name().to_str().is_some_and(known);
+    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(result)))
 }
 
 /// True for the name of a file in a directory of results: manifest, report, table, captured packets (`capture-VARIANT-RUN`), or trace of a flow
@@ -159,7 +160,8 @@ mod tests {
             fs::write(dir.join(file), "half").unwrap();
             dir
         };
-        let ours = [results(1, "capture-newreno-0.pcapng"), results(2, "manifest.json.tmp-7-12")];
+        // The last one was killed while it wrote the manifest.
+        let ours = [results(1, "capture-newreno-0.pcapng"), results(2, "manifest.json.tmp-7-12"), results(5, Manifest::FILE)];
         let other = results(3, "capture.pcapng");
         #[cfg(unix)]
         std::os::unix::fs::symlink(&other, place.path().join(format!("x.tmp-{}-4", u32::MAX))).unwrap();
