@@ -95,3 +95,29 @@ fn tables_must_be_valid_files() {
     let err = doctored("doctored-deep", |_| (), |s| replace(s, "manifest.json", &|p| fs::write(p, &deep).unwrap()));
     assert!(err.contains("manifest.json"), "{err}");
 }
+
+/// A changed byte in any file of results: `report` and `explain` refuse them, and the page stays.
+#[test]
+fn changed_bytes_are_refused() {
+    let s = Scratch::new("bytes");
+    s.file("small.toml", SMALL);
+    s.ok(&["run", "small.toml", "--quiet", "--out", "r"]);
+    let (page, mut tried) = (s.bytes("r/report.html"), 0);
+    for name in s.entries("r").into_iter().filter(|name| name != "report.html") {
+        let whole = s.bytes(&format!("r/{name}"));
+        for (part, change) in [(1, 0x01), (3, 0x80), (5, 0xff)] {
+            let (mut bytes, at) = (whole.clone(), whole.len() * part / 6);
+            bytes[at] ^= change;
+            fs::write(s.0.join("r").join(&name), bytes).unwrap();
+            for args in [&["report", "r", "--force"][..], &["explain", "r", "--flow", "0"]] {
+                let out = s.run(args);
+                assert_eq!(out.status.code(), Some(1), "{args:?}: byte {at} of {name}: {}", text(&out.stdout));
+            }
+            assert!(s.bytes("r/report.html") == page, "byte {at} of {name}");
+            tried += 1;
+        }
+        fs::write(s.0.join("r").join(&name), whole).unwrap();
+    }
+    assert!(tried > 20, "{tried}");
+    s.ok(&["explain", "r", "--flow", "0"]);
+}

@@ -127,6 +127,18 @@ fn forecasts_of_other_networks_come_true() {
     }
 }
 
+/// Messages that have not ended count as well: a run whose applications write a thousand times faster than its links send stays below its limit.
+#[test]
+fn open_messages_count_as_memory() {
+    const LIMIT: u64 = 300_000_000;
+    let s = Scratch::new("open");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/torture/queries-faster-than-packets.toml");
+    let limit = format!("{LIMIT}B");
+    let (peak, manifest) = measured(&s, &[file.to_str().unwrap(), "--yes", "--max-memory", &limit, "--no-report"]);
+    assert!(manifest["partial"].as_str().unwrap().contains("by --max-memory at"), "{}", manifest["partial"]);
+    assert!(peak < LIMIT, "{peak} bytes");
+}
+
 fn held_against_the_run(s: &Scratch, args: &[&str]) {
     let f = json(s, &[&["check"], args, &["--format", "json"]].concat())["forecast"].clone();
     let (peak, manifest) = measured(s, args);

@@ -15,6 +15,8 @@ mod explain;
 mod explained;
 mod exports;
 #[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
 mod guests;
 #[cfg(unix)]
 mod hostile;

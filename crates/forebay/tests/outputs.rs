@@ -111,7 +111,9 @@ fn leftovers_of_dead_processes_removed() {
     folder(format!("other.tmp-{dead}"), &["summary.csv"]);
     folder(format!("small.tmp-{alive}"), &["flows.parquet"]);
     folder(format!("photos.tmp-{dead}"), &["holiday.jpg"]);
-    folder(format!("complete.tmp-{dead}"), &["flows.parquet", "manifest.json"]);
+    folder(format!("cut.tmp-{dead}"), &["flows.parquet", "manifest.json"]);
+    folder(format!("complete.tmp-{dead}"), &["flows.parquet"]);
+    s.file(&format!("out/complete.tmp-{dead}/manifest.json"), r#"{"kind": "forebay-run"}"#);
     s.file(&format!("out/notes.tmp-{dead}"), "mine");
     assert!(forebay(&s.0, &["run", "small.toml", "--quiet"]).status.success());
     let mut left = [

@@ -166,8 +166,7 @@ mod tests {
     /// The verifier's own words are in the message; needs root, as loading does.
     #[test]
     fn verifier_log_is_in_the_error() {
-        // SAFETY: no arguments, no effects.
-        if unsafe { libc::geteuid() } != 0 || !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        if !nix::unistd::geteuid().is_root() || !Path::new("/sys/kernel/btf/vmlinux").exists() {
             return forebay_platform::doctor::required::skip("bpf", "loading needs root and type information of the kernel");
         }
         let bytes = include_bytes!(env!("FOREBAY_TEST_REFUSED"));

@@ -339,9 +339,7 @@ mod tests {
         std::fs::create_dir(path("folder")).unwrap();
         // One without an end, and one that nothing is ever written to.
         symlink("/dev/zero", path("link")).unwrap();
-        let pipe = std::ffi::CString::new(path("pipe").into_os_string().into_encoded_bytes()).unwrap();
-        // SAFETY: the path ends in zero and lives through the call.
-        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         for (name, wanted) in [
             ("metrics", true),
             ("empty", true),

@@ -2,9 +2,8 @@
 
 use crate::error::StoreError;
 use crate::file::{sync_together, what};
-use crate::manifest::Manifest;
 use crate::stale_files;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -136,8 +135,7 @@ impl Staging {
     pub(crate) fn create(target: Target) -> Result<Staging, StoreError> {
         target.check()?;
         if let Some(parent) = target.staging(0).parent() {
-            // Only directories are written here, no files.
-            stale_files::remove(parent, OsStr::new(Manifest::FILE));
+            stale_files::remove_directories(parent);
         }
         let mut attempt = 0;
         loop {

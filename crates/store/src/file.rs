@@ -1,8 +1,7 @@
 //! Atomic creation of files.
 
 use crate::error::StoreError;
-use crate::stale_files;
-use std::ffi::OsString;
+use crate::stale_files::is_result;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,10 +70,14 @@ pub fn write_atomic(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     replace(path, contents, true)
 }
 
+/// Removes from a directory of results the temporary files that killed processes left in it.
+pub fn remove_unfinished(folder: &Path) {
+    forebay_platform::files::remove_unfinished(folder, is_result);
+}
+
 fn replace(path: &Path, contents: &[u8], sync: bool) -> Result<(), StoreError> {
     replaceable(path)?;
-    let name = path.file_name().map_or_else(OsString::new, OsString::from);
-    stale_files::remove(path.parent().unwrap_or(Path::new("")), &name);
+    remove_unfinished(path.parent().unwrap_or(Path::new("")));
     let options = forebay_platform::files::Options { mode: None, sync };
     forebay_platform::files::replace(path, contents, options).map_err(StoreError::io("write", path))
 }

@@ -48,7 +48,7 @@ pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
 pub use events::{RateChange, event_lines, listen_overflows, losing_links, rate_changes};
-pub use file::{replaceable, write_atomic, write_atomic_unsynced};
+pub use file::{remove_unfinished, replaceable, write_atomic, write_atomic_unsynced};
 pub use known_figure::KnownFigure;
 pub use manifest::{
     Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,

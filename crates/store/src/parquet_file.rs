@@ -8,17 +8,31 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 
 /// An open Parquet file.
 pub(crate) struct ParquetFile {
-    writer: ArrowWriter<Summed<File>>,
+    writer: ArrowWriter<Output>,
+}
+
+/// The file, until it is complete. `ArrowWriter::into_inner` returns the text of an error of the system, and not its number.
+#[derive(Debug)]
+struct Output(Option<Summed<File>>);
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_mut().map_or(Ok(0), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_mut().map_or(Ok(()), Write::flush)
+    }
 }
 
 impl ParquetFile {
     /// Starts the file.
     pub(crate) fn new(file: File, schema: SchemaRef) -> Result<ParquetFile, ParquetError> {
-        Ok(ParquetFile { writer: ArrowWriter::try_new(Summed::new(file), schema, Some(properties()))? })
+        Ok(ParquetFile { writer: ArrowWriter::try_new(Output(Some(Summed::new(file))), schema, Some(properties()))? })
     }
 
     /// A file of one batch, in memory.
@@ -34,8 +48,10 @@ impl ParquetFile {
     }
 
     /// Writes the footer; returns the file, which is still to be synced, and its SHA-256.
-    pub(crate) fn finish(self) -> Result<(File, String), ParquetError> {
-        self.writer.into_inner().map(Summed::finish)
+    pub(crate) fn finish(mut self) -> Result<(File, String), ParquetError> {
+        self.writer.finish()?;
+        let file = self.writer.inner_mut().0.take();
+        file.map(Summed::finish).ok_or_else(|| ParquetError::General("the file is complete already".into()))
     }
 }
 

@@ -1,11 +1,11 @@
-//! Cleanup of half-written files of killed processes, `NAME.tmp-PID` with an optional suffix.
+//! Cleanup of the half-written result directories of killed processes, `NAME.tmp-PID` with an optional suffix.
 //!
 //! The process that writes such a file or directory holds a lock on it, which is visible in other containers. On a shared disk nothing is removed:
 //! a lock on a directory may hold on one machine only, and other machines do not know the process id.
 
 use crate::manifest::Manifest;
 use crate::run_table::RunTable;
-use forebay_platform::files::{Lock, TEMPORARY as MARK, is_shared, process_runs};
+use forebay_platform::files::{Lock, TEMPORARY as MARK, is_own, is_shared, process_runs};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ pub(crate) fn lock(path: &Path) -> Option<File> {
     }
 }
 
-/// Removes from `folder` the half-written files for the name `file` and the half-written result directories of ended processes. Complete results
-/// stay under any name, and so does everything that forebay did not write.
-pub(crate) fn remove(folder: &Path, file: &OsStr) {
+/// Removes from `folder` the half-written result directories of ended processes. Complete results stay under any name, and so does everything that
+/// forebay did not write.
+pub(crate) fn remove_directories(folder: &Path) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if is_shared(folder) {
         return;
@@ -35,18 +35,13 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
-        let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        // Opening a pipe of another user would block forever.
-        if process_runs(pid) || !(kind.is_file() || kind.is_dir()) || !free(&path) {
+        let own = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir() && is_own(&found));
+        if !own || process_runs(pid) || !free(&path) {
             continue;
         }
-        // These files are never read, so a failure to remove them is ignored.
-        if kind.is_file()
-            && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(MARK.as_bytes()))
-        {
-            let _ = fs::remove_file(&path);
-        } else if kind.is_dir() && ours(&path) && (!path.join(Manifest::FILE).exists() || folder.join(last).exists()) {
+        if ours(&path) && (!is_complete(&path) || folder.join(last).exists()) {
+            // These files are never read, so a failure to remove them is ignored.
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -77,13 +72,29 @@ pub(crate) fn is_complete(path: &Path) -> bool {
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }
 
-/// True if a directory holds only result files.
+/// True if a directory holds only result files, all of them plain.
 fn ours(path: &Path) -> bool {
-    let known = |name: &str| {
-        let table = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".csv"));
-        table.is_some_and(|t| RunTable::of(t).is_some()) || name.starts_with(Manifest::FILE) || name.starts_with("report.html")
-    };
-    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(known))))
+    let known = |name: &str| is_result(name.rsplit_once(MARK).map_or(name, |(last, _)| last));
+    let result = |e: fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_file()) && e.file_name().to_str().is_some_and(known);
+    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(result)))
+}
+
+/// True for the name of a file in a directory of results: manifest, report, table, captured packets (`capture-VARIANT-RUN`), or trace of a flow
+/// (`trace-VARIANT-RUN-flow-FLOW`).
+pub(crate) fn is_result(name: &str) -> bool {
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let numbered =
+        |stem: &str| stem.rsplit_once('-').is_some_and(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let capture = || stem.starts_with("capture-") && numbered(stem);
+    let trace = || stem.starts_with("trace-") && stem.contains("-flow-") && numbered(stem);
+    match extension {
+        "parquet" => RunTable::of(stem).is_some(),
+        "csv" => RunTable::of(stem).is_some() || capture(),
+        "pcapng" => capture() || trace(),
+        "html" => name == "report.html" || trace(),
+        "qlog" | "sqlog" => trace(),
+        _ => name == Manifest::FILE,
+    }
 }
 
 /// The final name of a complete `NAME.tmp-12` or `NAME.tmp-12-3` (none, except for the replaced `NAME.tmp-12-old`), and the process id.
@@ -118,8 +129,8 @@ mod tests {
         let results = place.path().join(format!("x.tmp-{}-1", u32::MAX));
         fs::create_dir(&results).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(results.join(Manifest::FILE)).status().unwrap().success());
-        remove(place.path(), OsStr::new("x"));
-        assert!(complete(place.path(), OsStr::new("x")).is_empty() && pipe.exists());
+        remove_directories(place.path());
+        assert!(complete(place.path(), OsStr::new("x")).is_empty() && pipe.exists() && results.exists());
     }
 
     #[test]
@@ -139,19 +150,38 @@ mod tests {
         assert_eq!(super::complete(place.path(), OsStr::new("x")), [complete]);
     }
 
-    #[cfg(unix)]
     #[test]
-    fn pipes_and_links_are_left_alone() {
+    fn half_written_results_go() {
         let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
-        let path = |name: &str| place.path().join(format!("{name}.tmp-{}", u32::MAX));
-        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
-        std::os::unix::fs::symlink(place.path(), path("link")).unwrap();
-        fs::write(path("file"), "half").unwrap();
-        for name in ["pipe", "link", "file"] {
-            remove(place.path(), OsStr::new(name));
+        let results = |number: u32, file: &str| {
+            let dir = place.path().join(format!("x.tmp-{}-{number}", u32::MAX));
+            fs::create_dir(&dir).unwrap();
+            fs::write(dir.join("flows.parquet"), "half").unwrap();
+            fs::write(dir.join(file), "half").unwrap();
+            dir
+        };
+        // The last one was killed while it wrote the manifest.
+        let ours = [results(1, "capture-newreno-0.pcapng"), results(2, "manifest.json.tmp-7-12"), results(5, Manifest::FILE)];
+        let other = results(3, "capture.pcapng");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&other, place.path().join(format!("x.tmp-{}-4", u32::MAX))).unwrap();
+        remove_directories(place.path());
+        assert!(ours.iter().all(|dir| !dir.exists()) && other.join("flows.parquet").exists());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), if cfg!(unix) { 2 } else { 1 });
+    }
+
+    #[test]
+    fn results_are_told_by_their_names() {
+        for name in
+            ["summary.parquet", "flows.csv", "manifest.json", "report.html", "capture-a-b-3.csv", "trace-a-0-flow-12.sqlog"]
+        {
+            assert!(is_result(name), "{name}");
         }
-        let left = |name: &str| fs::symlink_metadata(path(name)).is_ok();
-        assert_eq!(["pipe", "link", "file"].map(left), [true, true, false]);
+        for name in
+            ["notes.csv", "manifest.csv", "capture-a.pcapng", "trace-0.html", "trace-a-0-flow-x.qlog", "page.html", "flows"]
+        {
+            assert!(!is_result(name), "{name}");
+        }
     }
 
     #[test]

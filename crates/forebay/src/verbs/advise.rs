@@ -8,11 +8,12 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, paint};
 use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, installation, json, networks, page, recommendation, table};
-use forebay_runner::sweep::{Counts, SweepError};
+use forebay_runner::sweep::Counts;
 use forebay_store::{Host, write_atomic};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Try the changes that an operator can make, and rank them by effect and by cost for other traffic
 #[derive(Debug, clap::Args)]
@@ -90,11 +91,8 @@ fn failure(e: AdviseError) -> Failure {
         AdviseError::Usage(text) => Failure::Usage(text),
         AdviseError::Store(e) => Failure::Store(e),
         AdviseError::Interrupted { done, total } => Failure::Stopped { done, total },
-        AdviseError::Sweep(e) => match &*e {
-            SweepError::Scenario(e) => Failure::Scenario(e.clone()),
-            SweepError::Interrupted { done, total } => Failure::Stopped { done: *done, total: *total },
-            other => Failure::Engine(other.to_string()),
-        },
+        // The search, which shared the error among its runs, has ended.
+        AdviseError::Sweep(e) => Arc::try_unwrap(e).map_or_else(|e| Failure::Machine(e.to_string()), Failure::from),
     }
 }
 

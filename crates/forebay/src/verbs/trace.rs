@@ -70,6 +70,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     let folder = args.out.as_deref().unwrap_or(&args.dir);
     std::fs::create_dir_all(folder).map_err(|source| StoreError::Io { doing: "create", path: folder.to_owned(), source })?;
+    forebay_store::remove_unfinished(folder);
     let stem = format!("trace-{}-{}-flow-{}", file_name(&t.variant), args.run, args.flow);
     let path = |extension: &str| folder.join(format!("{stem}.{extension}"));
     let files = [("packets", path("pcapng")), ("qlog", path(dialect.extension())), ("picture", path("html"))];

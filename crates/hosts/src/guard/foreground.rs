@@ -8,6 +8,9 @@ use super::{Command, Ending, Event, Order, Report, Subject};
 use crate::lease::LEASE;
 use crate::state::{Attachment, Guard};
 use crate::{Error, Health};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -229,14 +232,11 @@ impl Foreground {
 
     /// Kills the process of the guard and waits, for a second at most, until it has ended.
     fn end_guard(&self) {
-        let child = self.guard.process.cast_signed();
-        // SAFETY: plain system calls. It is a child of this process that was not waited for: no other process can have its number.
-        unsafe {
-            libc::kill(child, libc::SIGKILL);
-        }
+        let child = Pid::from_raw(self.guard.process.cast_signed());
+        // It is a child of this process that was not waited for: no other process can have its number. A failure means that it has ended.
+        let _ = kill(child, Signal::SIGKILL);
         let begin = Instant::now();
-        // SAFETY: no status is asked for.
-        while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } == 0 && begin.elapsed() < TICK {
+        while waitpid(child, Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive) && begin.elapsed() < TICK {
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -2,8 +2,9 @@
 
 use super::schedule::{Order, Sending};
 use crate::Error;
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, setsockopt, socket, sockopt};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
@@ -16,13 +17,9 @@ pub(super) struct Wire(OwnedFd);
 
 impl Wire {
     pub(super) fn open() -> Result<Wire, Error> {
-        // SAFETY: a plain system call without pointers. Protocol 0 receives nothing.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        if fd < 0 {
-            return Err(Error::io("a packet socket", &io::Error::last_os_error()).fix("run it as root, or with CAP_NET_RAW"));
-        }
-        // SAFETY: the descriptor was just made and has no other owner.
-        Ok(Wire(unsafe { OwnedFd::from_raw_fd(fd) }))
+        // Without a protocol it receives nothing.
+        let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None::<SockProtocol>);
+        socket.map(Wire).map_err(|e| Error::io("a packet socket", &e.into()).fix("run it as root, or with CAP_NET_RAW"))
     }
 
     /// Sends a frame at the interface where it was captured.
@@ -34,18 +31,22 @@ impl Wire {
         };
         let mark = ORDER | what << 8 | size.min(255);
         complete(&mut sending.frame);
-        // SAFETY: zero is a legal address; all values live through the calls and have the sizes that are given.
+        setsockopt(&self.0, sockopt::Mark, &mark)?;
+        // SAFETY: zero is a legal address; address and frame live through the call and have the sizes that are given.
         unsafe {
-            let fd = self.0.as_raw_fd();
-            if libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_MARK, (&raw const mark).cast(), size_of_val(&mark) as u32) != 0 {
-                return Err(io::Error::last_os_error());
-            }
             let mut to: libc::sockaddr_ll = std::mem::zeroed();
             to.sll_family = libc::AF_PACKET as u16;
             to.sll_protocol = (libc::ETH_P_IP as u16).to_be();
             to.sll_ifindex = sending.interface as i32;
             let frame = &sending.frame;
-            let n = libc::sendto(fd, frame.as_ptr().cast(), frame.len(), 0, (&raw const to).cast(), size_of_val(&to) as u32);
+            let n = libc::sendto(
+                self.0.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                0,
+                (&raw const to).cast(),
+                size_of_val(&to) as u32,
+            );
             if n < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
         }
     }

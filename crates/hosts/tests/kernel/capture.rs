@@ -178,9 +178,7 @@ fn at(host: &Host, side: TcAttachPoint, script: Script) {
         let map = object.maps().find(|m| m.name() == "params").expect("its parameters");
         map.update(&0u32.to_ne_bytes(), &params, MapFlags::ANY).expect("parameters are set");
         let program = object.progs_mut().find(|p| p.name() == "egress").expect("its program");
-        let name = c"eth0";
-        // SAFETY: the name ends in zero.
-        let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+        let index = nix::net::if_::if_nametoindex("eth0").expect("an interface");
         // Behind all of our filters.
         let mut hook = TcHook::new(program.as_fd());
         hook.ifindex(index as i32).handle(1).priority(0xff00).attach_point(side);

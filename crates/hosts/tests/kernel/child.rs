@@ -3,7 +3,8 @@
 use forebay_hosts::attach::{Request, attach};
 use forebay_hosts::detach::detach;
 use forebay_hosts::privileges;
-use std::ffi::CStr;
+use nix::mount::MsFlags;
+use nix::sched::{CloneFlags, unshare};
 use std::process::ExitCode;
 
 /// The first argument of such a process.
@@ -15,22 +16,19 @@ pub(crate) const NO_SETTINGS: &str = "no-settings";
 
 /// Makes this process one that lacks it, in a mount namespace of its own.
 fn take_away(what: &str) {
-    let mount = |source: &CStr, place: &CStr, kind: &CStr, flags| {
-        // SAFETY: the strings end in zero and live through the call.
-        let done = unsafe { libc::mount(source.as_ptr(), place.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) };
-        assert_eq!(done, 0, "mounting {kind:?} at {place:?}: {}", std::io::Error::last_os_error());
+    let mount = |source: &str, place: &str, kind: &str, flags: MsFlags| {
+        nix::mount::mount(Some(source), place, Some(kind), flags, None::<&str>)
+            .unwrap_or_else(|e| panic!("mounting {kind} at {place}: {e}"));
     };
-    // SAFETY: a plain system call; it changes this process only.
-    let done = unsafe { libc::unshare(libc::CLONE_NEWNS) };
-    assert_eq!(done, 0, "a mount namespace: {}", std::io::Error::last_os_error());
-    mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE);
+    unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace");
+    mount("none", "/", "none", MsFlags::MS_REC | MsFlags::MS_PRIVATE);
     // Otherwise it would be refused for the mount namespace.
-    mount(c"bpf", c"/sys/fs/bpf", c"bpf", 0);
+    mount("bpf", "/sys/fs/bpf", "bpf", MsFlags::empty());
     if what == NO_BTF {
-        mount(c"tmpfs", c"/sys/kernel/btf", c"tmpfs", 0);
+        mount("tmpfs", "/sys/kernel/btf", "tmpfs", MsFlags::empty());
     } else {
-        mount(c"/proc/sys", c"/proc/sys", c"none", libc::MS_BIND);
-        mount(c"none", c"/proc/sys", c"none", libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY);
+        mount("/proc/sys", "/proc/sys", "none", MsFlags::MS_BIND);
+        mount("none", "/proc/sys", "none", MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY);
     }
 }
 

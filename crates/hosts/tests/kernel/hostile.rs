@@ -8,7 +8,9 @@ use forebay_hosts::attach::{Request, attach};
 use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::privileges;
 use forebay_hosts::status::{status, unaccounted};
-use std::ffi::CStr;
+use nix::mount::MsFlags;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::stat::Mode;
 use std::fs::{self, File, Permissions};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -60,22 +62,20 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let Some((_, case)) = CASES.iter().find(|c| c.0 == case) else { return ExitCode::from(2) };
     lab::enter(namespace);
     fs::create_dir_all("/run/forebay").expect("a place to mount something at");
-    // SAFETY: a plain system call; it changes this process only.
-    assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0, "{}", std::io::Error::last_os_error());
-    mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE, c"");
-    mount(c"tmpfs", c"/run/forebay", c"tmpfs", 0, c"mode=0755");
+    unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace");
+    mount("/", "none", MsFlags::MS_REC | MsFlags::MS_PRIVATE, "");
+    mount("/run/forebay", "tmpfs", MsFlags::empty(), "mode=0755");
     // As mount(8) creates it without options: every user may create folders there. It is mounted over another one, as in a container.
     for _ in 0..2 {
-        mount(c"bpf", c"/sys/fs/bpf", c"bpf", 0, c"mode=1777");
+        mount("/sys/fs/bpf", "bpf", MsFlags::empty(), "mode=1777");
     }
     case();
     ExitCode::SUCCESS
 }
 
-fn mount(source: &CStr, place: &CStr, kind: &CStr, flags: u64, data: &CStr) {
-    // SAFETY: the strings end in zero and live through the call.
-    let done = unsafe { libc::mount(source.as_ptr(), place.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
-    assert_eq!(done, 0, "mounting {kind:?} at {place:?}: {}", std::io::Error::last_os_error());
+fn mount(place: &str, kind: &str, flags: MsFlags, data: &str) {
+    nix::mount::mount(Some(kind), place, Some(kind), flags, Some(data))
+        .unwrap_or_else(|e| panic!("mounting {kind} at {place}: {e}"));
 }
 
 fn request() -> Request {
@@ -139,8 +139,7 @@ fn lock() {
 
 /// Modes do not depend on the umask.
 fn umask() {
-    // SAFETY: a plain system call; it changes this process only.
-    unsafe { libc::umask(0) };
+    nix::sys::stat::umask(Mode::empty());
     attached();
     let modes = ["/run/forebay", "/run/forebay/lock", STATE, PINS, "/sys/fs/bpf/forebay/fbt_hostile"].map(mode);
     assert_eq!(modes, [0o755, 0o600, 0o644, 0o700, 0o700]);

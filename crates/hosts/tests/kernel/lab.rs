@@ -1,14 +1,13 @@
 //! Two hosts: network namespaces `left` and `right` with a virtual link between them.
 
+use nix::sched::{CloneFlags, setns};
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
 
 /// Why this machine cannot run these tests, or nothing.
 pub(crate) fn lacks() -> Option<String> {
-    // SAFETY: no arguments, no effects.
-    if unsafe { libc::geteuid() } != 0 {
+    if !nix::unistd::geteuid().is_root() {
         return Some("these tests need root (they make network namespaces and load BPF programs)".into());
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -85,9 +84,7 @@ impl Host {
 /// Moves the calling thread into the namespace.
 pub(crate) fn enter(name: &str) {
     let file = File::open(format!("/run/netns/{name}")).unwrap_or_else(|e| panic!("namespace {name}: {e}"));
-    // SAFETY: an open file of a namespace; only this thread is concerned.
-    let done = unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) };
-    assert_eq!(done, 0, "entering {name}: {}", std::io::Error::last_os_error());
+    setns(file, CloneFlags::CLONE_NEWNET).unwrap_or_else(|e| panic!("entering {name}: {e}"));
 }
 
 /// Runs a program to its end and returns what it printed.

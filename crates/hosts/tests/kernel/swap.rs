@@ -76,11 +76,8 @@ pub(crate) fn back_to_what_it_was() {
 
 /// Processor time of this process, ms.
 fn processor_ms() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a plain structure that lives through the call.
-    let done = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    assert_eq!(done, 0, "processor time: {}", std::io::Error::last_os_error());
-    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+    let time = nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID.now().expect("processor time");
+    time.tv_sec() as u64 * 1000 + time.tv_nsec() as u64 / 1_000_000
 }
 
 /// Ten thousand sockets in less than a second of processor time, and every one of them still works.

@@ -1,6 +1,6 @@
 //! Detects whether a process still uses a temporary file or directory that it created: by its lock, or by its process ID.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -34,6 +34,20 @@ pub fn lock(path: &Path) -> Lock {
 pub fn process_runs(pid: u32) -> bool {
     let processes = Path::new("/proc");
     !processes.join("self").exists() || processes.join(pid.to_string()).exists()
+}
+
+/// Returns true if a file belongs to the effective user. Systems without users have one only.
+pub fn is_own(found: &Metadata) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt;
+        found.uid() == rustix::process::geteuid().as_raw()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = found;
+        true
+    }
 }
 
 /// File systems that several machines may mount (`linux/magic.h`): 9p, AFS, BeeGFS, Ceph, CIFS, Coda, FUSE, GFS2, GPFS, Lustre, NFS, OCFS2, PanFS,

@@ -1,7 +1,7 @@
 //! Files that other users of a machine cannot redirect, replace or lock.
 //!
 //! * [`replace`] and [`write_new`] write files for the user: no symbolic link is followed, temporary names are random and made exclusively, and
-//!   only a plain file is replaced.
+//!   only a plain file is replaced. [`remove_unfinished`] removes the temporary files of processes that were killed.
 //! * [`TempDir`] is a temporary directory with a lock, so that the next process finds and removes those of processes that were killed.
 //! * [`lock`], [`process_runs`] and [`is_shared`] find out whether a process still uses a temporary file or directory.
 //! * `Dir` (Linux) holds privileged files: owner and mode are checked, each file has the mode that the caller gives whatever the umask, and the
@@ -12,10 +12,12 @@ mod dir;
 mod in_use;
 mod random;
 mod temp_dir;
+mod unfinished;
 mod write;
 
 #[cfg(target_os = "linux")]
 pub use dir::{Dir, Error};
-pub use in_use::{Lock, is_shared, lock, process_runs};
+pub use in_use::{Lock, is_own, is_shared, lock, process_runs};
 pub use temp_dir::{TempDir, remove_stale};
-pub use write::{Options, TEMPORARY, create, create_beside, read_plain, replace, write_new};
+pub use unfinished::remove_unfinished;
+pub use write::{Options, TEMPORARY, create, create_beside, read_plain, remove_unfinished_at, replace, write_new};

@@ -1,6 +1,6 @@
 //! Temporary directories: created exclusively, locked while they are used, removed by the next process if this one is killed.
 
-use crate::files::in_use::{Lock, is_shared, lock, process_runs};
+use crate::files::in_use::{Lock, is_own, is_shared, lock, process_runs};
 use crate::files::random;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -102,14 +102,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
 
 /// Returns true if `path` is a directory, not a link, that belongs to the effective user.
 fn is_own_directory(path: &Path) -> bool {
-    let Ok(found) = fs::symlink_metadata(path) else { return false };
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::fs::MetadataExt;
-        found.is_dir() && found.uid() == rustix::process::geteuid().as_raw()
-    }
-    #[cfg(not(target_os = "linux"))]
-    found.is_dir()
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && is_own(&found))
 }
 
 #[cfg(all(test, unix))]

@@ -1,6 +1,6 @@
 //! Files for the user.
 
-use crate::files::random;
+use crate::files::{random, remove_unfinished};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -21,7 +21,8 @@ pub struct Options {
     pub sync: bool,
 }
 
-/// Writes a file and, once it is complete, replaces the plain file at `path`, if there is one.
+/// Writes a file and, once it is complete, replaces the plain file at `path`, if there is one. Before, removes the temporary files of killed processes
+/// that were to have the same name.
 ///
 /// # Errors
 /// Errors of the system, and `AlreadyExists` if `path` is a symbolic link, a directory or a device.
@@ -34,10 +35,9 @@ pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()>
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
+    remove_unfinished_at(path);
     let (mut file, temporary) = create_beside(path, options.mode)?;
     let mut write = || -> io::Result<()> {
-        // Marks the file as in use, until it is closed; on file systems without locks, the process number in the name does.
-        let _ = file.try_lock();
         file.write_all(contents)?;
         if options.sync {
             file.sync_all()?;
@@ -82,7 +82,15 @@ pub fn write_new(path: &Path, contents: &[u8], mode: Option<u32>) -> io::Result<
     })
 }
 
-/// Creates a temporary file in the directory of `path`: `NAME.tmp-PID-RANDOM`.
+/// Removes the temporary files of killed processes that were to have the name `path`.
+pub fn remove_unfinished_at(path: &Path) {
+    if let Some(wanted) = path.file_name().and_then(|name| name.to_str()) {
+        remove_unfinished(path.parent().unwrap_or(Path::new("")), |name| name == wanted);
+    }
+}
+
+/// Creates a temporary file in the directory of `path`: `NAME.tmp-PID-RANDOM`. It is locked, which marks it as in use, until it is closed. On file
+/// systems without locks, the process ID in the name does.
 ///
 /// # Errors
 /// Errors of the system.
@@ -94,7 +102,10 @@ pub fn create_beside(path: &Path, mode: Option<u32>) -> io::Result<(File, PathBu
         name.push(format!("{TEMPORARY}{}-{}", std::process::id(), random::number()));
         let temporary = path.with_file_name(name);
         match create(&temporary, mode) {
-            Ok(file) => return Ok((file, temporary)),
+            Ok(file) => {
+                let _ = file.try_lock();
+                return Ok((file, temporary));
+            }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < ATTEMPTS => attempt += 1,
             Err(e) => return Err(e),
         }

@@ -8,11 +8,11 @@ use crate::net::packet::{Codepoint, Packet, flag};
 use forebay_apps::QueryStart;
 use forebay_experiment::decisions::{BegunQuery, WorkItem, WorkList};
 use forebay_experiment::observe::Observe;
-use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, PacketRow, QueryRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::waits::Stalls;
-use forebay_types::{GroupId, Time, WorkloadId};
+use forebay_types::{GroupId, QueryId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// The place of a message's row, its stalls, and its mean RTT, ps, less the delay of delayed ACKs.
@@ -22,6 +22,8 @@ pub(super) type Stalled = (usize, Stalls, Option<u64>);
 #[derive(Default)]
 pub(super) struct Recorder {
     flows: FlowRows,
+    /// Messages that have begun. Each has a row, at its end or that of the run.
+    begun: u64,
     queries: Vec<QueryStart>,
     samples: Series<TcpRow>,
     timeouts: Series<TimeoutRow>,
@@ -70,6 +72,7 @@ impl Recorder {
         let before = self.flows.len();
         self.flows.append(&mut part.flows);
         self.stalled.extend(part.stalled.drain(..).map(|(row, stalls, rtt)| (before + row, stalls, rtt)));
+        self.begun += std::mem::take(&mut part.begun);
         self.queries.append(&mut part.queries);
         before
     }
@@ -138,9 +141,17 @@ impl Recorder {
         self.records_timeouts
     }
 
-    /// Bytes that the rows of messages take when they are unpacked.
+    /// Bytes that the rows of messages and queries take in the report: of ended messages, unpacked, and of messages that have not ended yet.
     pub(super) fn bytes_of_rows(&self) -> u64 {
-        (self.flows.len() * size_of::<FlowRow>()) as u64
+        let messages = self.begun.max(self.flows.len() as u64);
+        // Each query also has an entry in the list of new numbers.
+        messages * size_of::<FlowRow>() as u64 + (self.queries.len() * (size_of::<QueryRow>() + 2 * size_of::<QueryId>())) as u64
+    }
+
+    /// Notes that a message has begun.
+    #[inline]
+    pub(super) fn begin_message(&mut self) {
+        self.begun += 1;
     }
 
     /// Records a message, at its end or that of the run. Returns the place of its row.

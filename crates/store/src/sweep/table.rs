@@ -106,6 +106,7 @@ impl SweepTable {
     ) -> Result<TableRecord, StoreError> {
         let name = format!("summary.{}", format.extension());
         let path = dir.join(&name);
+        crate::file::remove_unfinished(dir);
         let (file, temporary) = forebay_platform::files::create_beside(&path, None).map_err(StoreError::io("create", &path))?;
         let written = self.write_to(file, &temporary, format, rows);
         let written = written.and_then(|done| {

@@ -7,9 +7,7 @@ use super::record::UnitRecord;
 use super::table_record::KeptTable;
 use crate::error::StoreError;
 use crate::read::parquet_of;
-use crate::stale_files;
 use arrow_array::RecordBatch;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,7 +30,7 @@ pub struct UnitStore {
 impl UnitStore {
     /// The store in the folder `root`, which is created with the first result. Removes the half-written files of killed processes.
     pub fn open(root: &Path) -> UnitStore {
-        stale_files::remove(&root.join(TEMPORARY), OsStr::new("unit"));
+        forebay_platform::files::remove_unfinished(&root.join(TEMPORARY), |name| name == "unit");
         UnitStore { root: root.to_owned() }
     }
 
@@ -135,8 +133,6 @@ impl UnitStore {
         let wanted = self.root.join(TEMPORARY).join("unit");
         let (mut file, temporary) = create_beside(&wanted).map_err(StoreError::io("write", &wanted))?;
         let mut write = || -> io::Result<()> {
-            // The lock is released with the file.
-            let _ = file.try_lock();
             file.write_all(bytes)?;
             if sync { file.sync_all() } else { Ok(()) }
         };

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const MOST_HOPS: u64 = 150_000;
 /// The same of a crowd of connections.
 const MOST_HOPS_OF_CROWDS: u64 = 20_000_000;
+/// Bytes of the rows of a run. Applications can write messages faster than links send packets.
+const MOST_ROWS: u64 = 512 << 20;
 /// Wall time of one run.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Reports of progress, at least 50 ms of a run or 100 000 activations apart, during which simulated time must advance.
@@ -61,7 +63,7 @@ pub(super) fn run(config: &Experiment, cores: Cores, kind: Kind, work: &mut Work
             fault = Some(format!("time stands still: at {clock}, {} transmissions so far", p.packet_hops));
             return ControlFlow::Break(Cut::Abandon);
         }
-        let over = p.packet_hops > most || (begin.elapsed() > LONGEST && still < LONGEST_MOMENT / 4);
+        let over = p.packet_hops > most || p.to_report > MOST_ROWS || (begin.elapsed() > LONGEST && still < LONGEST_MOMENT / 4);
         if over { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
     };
     let outcome = run_seeded(checked, config.seed, cores, &mut progress);

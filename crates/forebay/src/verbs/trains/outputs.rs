@@ -81,6 +81,7 @@ impl ScenarioFile {
 
     /// Creates the list of flows under a temporary name.
     pub(super) fn begin_list(&self, names: HostNames) -> Result<List, Failure> {
+        files::remove_unfinished_at(&self.beside);
         let (file, temporary) = files::create_beside(&self.beside, MODE).map_err(|e| failed(&self.beside, &e))?;
         Ok(List { flows: FlowList::new(BufWriter::with_capacity(1 << 16, file), names), temporary: Temporary(temporary) })
     }

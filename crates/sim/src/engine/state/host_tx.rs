@@ -67,6 +67,7 @@ impl SimState {
         let alone = out.is_empty();
         let message = Message { begin, end_offset, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
         out.push(message, &mut self.partition.spare);
+        self.recorder.begin_message();
         if alone {
             sender.start_message((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
@@ -192,6 +193,7 @@ impl SimState {
                 first_window: 0,
             };
             out.push(message, &mut self.partition.spare);
+            self.recorder.begin_message();
         }
         // The processing jitter of hosts applies to TCP; a source has its own.
         let src = self.connections.get(conn).src;

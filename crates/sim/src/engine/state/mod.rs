@@ -190,7 +190,7 @@ impl SimState {
         self.partition.done
     }
 
-    /// Bytes that the rows of messages will take in the report, where they are not packed.
+    /// Bytes that the rows of messages and queries will take in the report, where they are not packed.
     pub(super) fn bytes_to_report(&self) -> u64 {
         self.recorder.bytes_of_rows()
     }
