@@ -33,9 +33,9 @@ fn name(data: &Data, subject: usize) -> String {
     data.subjects[subject].name.clone()
 }
 
-/// Prefix of a lower bound.
+/// Prefix of a lower bound that may be far below the value.
 fn at_least(cell: Option<Cell>) -> String {
-    if cell.is_some_and(|c| c.at_least) { "at least ".into() } else { String::new() }
+    if cell.is_some_and(|c| c.at_least && !c.tight) { "at least ".into() } else { String::new() }
 }
 
 fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
@@ -98,7 +98,7 @@ pub(crate) fn sentence(
         return format!("The {} is nearly the same: {range}.", t.phrase);
     }
     // Small differences are no ranking, however sure they are.
-    let near = |i: &usize| cells[*i].is_some_and(|c| !c.at_least) && (value(i) - best).abs() <= SMALL * best.abs();
+    let near = |i: &usize| cells[*i].is_some_and(|c| !c.at_least || c.tight) && (value(i) - best).abs() <= SMALL * best.abs();
     let (alike, worse): (Vec<usize>, Vec<usize>) = s.worse.iter().copied().partition(near);
     let (alike, worse) = if worse.is_empty() { (Vec::new(), s.worse.clone()) } else { (alike, worse) };
     let word = if less { "lowest" } else { "highest" };

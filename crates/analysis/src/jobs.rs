@@ -2,8 +2,11 @@
 //! until the last one is complete is what counts. Where messages arrive at given times, that time says more about the arrivals than about the network.
 
 use crate::cells::{Cell, cells};
-use crate::data::Data;
+use crate::data::{Data, Flow};
 use crate::headline_metrics::MAKESPAN;
+use crate::late_messages;
+use forebay_experiment::waits::Cause;
+use std::collections::BTreeMap;
 
 /// Messages that start in this fraction of the job start together. Our choice.
 const TOGETHER: f64 = 0.1;
@@ -27,6 +30,23 @@ pub(crate) fn makespan(data: &Data, subject: usize) -> Option<Cell> {
     }
     runs.retain(|spans| !spans.is_empty());
     (!runs.is_empty() && runs.iter().all(|spans| spans.len() > 1 && is_job(spans))).then_some(cell)
+}
+
+/// Cause of delay of the message that ends last in each seed, if it is a stall: a timer, or the repair of losses. A bandwidth share needs no name, as
+/// a job uses the links that it has.
+pub(crate) fn stall_of_the_last(data: &Data, subject: usize) -> Option<String> {
+    let mut last: BTreeMap<usize, (i64, &Flow)> = BTreeMap::new();
+    for f in data.flows.iter().filter(|f| f.subject == subject) {
+        let Some(end) = f.end_ns() else { continue };
+        let of = last.entry(f.run).or_insert((end, f));
+        if end > of.0 {
+            *of = (end, f);
+        }
+    }
+    let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Recovery];
+    let stalled = last.values().filter(|(_, f)| f.waited.is_some_and(|cause| stalls.contains(&cause))).count();
+    let waited = last.values().filter_map(|(_, f)| Some(((f.waited?, f.delay_port), f.blocked_by)));
+    late_messages::shared_cause(data, waited).filter(|_| 2 * stalled > last.len())
 }
 
 /// True if most messages start together, or when another one ends.

@@ -43,6 +43,8 @@ struct Windows {
     first: usize,
     /// Messages after an idle time, after which the window restarts (RFC 5681 section 4.1, tcp_cwnd_restart).
     after_idle: usize,
+    /// Messages after losses of earlier ones on their connection, which reduced the window, and not after an idle time.
+    after_loss: usize,
     /// Messages that the receive window limits for most of their time.
     by_receiver: usize,
 }
@@ -137,6 +139,7 @@ fn windows(data: &Data, all: &mut BTreeMap<(usize, Option<u32>), Late>) {
     for messages in of.values_mut() {
         messages.sort_by_key(|f| f.start_ns);
         let mut acked: Option<i64> = None;
+        let mut lost = false;
         for f in messages {
             if f.waited == Some(Cause::Window)
                 && let Some(late) = all.get_mut(&(f.subject, f.class))
@@ -146,8 +149,11 @@ fn windows(data: &Data, all: &mut BTreeMap<(usize, Option<u32>), Late>) {
                 late.windows.all += 1;
                 late.windows.first += usize::from(acked.is_none());
                 late.windows.by_receiver += usize::from(waits_for_receiver(data, f));
-                late.windows.after_idle += usize::from(idle.zip(restarts).is_some_and(|(idle, after)| idle > after));
+                let restarted = idle.zip(restarts).is_some_and(|(idle, after)| idle > after);
+                late.windows.after_idle += usize::from(restarted);
+                late.windows.after_loss += usize::from(lost && !restarted);
             }
+            lost |= f.retransmitted > 0;
             acked = Some(acked.unwrap_or(i64::MIN).max(f.acked_ns.unwrap_or(i64::MAX)));
         }
     }
@@ -218,18 +224,28 @@ impl Late {
             "{prefix}{late} of {things} {are} late: a single cause delayed {each} by more than its unloaded completion time. {main}: {}.{}{}",
             causes.join(", "),
             self.nagle(data),
-            self.initial_window()
+            self.initial_window(data)
         )
     }
 
-    /// Addition for messages that the window delays, if it is the initial window for most of them.
-    fn initial_window(&self) -> String {
+    /// Addition for messages that the window delays, if for most of them it is the initial window, or one that losses reduced.
+    fn initial_window(&self, data: &Data) -> String {
         let most = self.causes.iter().max_by_key(|(_, ports)| ports.values().sum::<usize>());
-        let Windows { all, first, after_idle, by_receiver } = self.windows;
-        if most.is_none_or(|(cause, _)| *cause != Cause::Window) || 2 * (first + after_idle) <= all || 2 * by_receiver > all {
+        let Windows { all, first, after_idle, after_loss, by_receiver } = self.windows;
+        if most.is_none_or(|(cause, _)| *cause != Cause::Window) || 2 * by_receiver > all {
             return String::new();
         }
         let part = |n: usize| quantity(n as f64 / all as f64, Dimension::Fraction);
+        if 2 * after_loss > all {
+            return format!(
+                " {} of the messages that the window delays follow losses of earlier messages on their connections, which reduced the window{}.",
+                part(after_loss),
+                lost_on(data, Cause::Recovery)
+            );
+        }
+        if 2 * (first + after_idle) <= all {
+            return String::new();
+        }
         if after_idle > first {
             let part = part(after_idle);
             return format!(
@@ -247,11 +263,16 @@ impl Late {
     /// Addition for messages of several writes whose last write Nagle's algorithm holds.
     fn nagle(&self, data: &Data) -> &'static str {
         let most = self.causes.iter().max_by_key(|(_, ports)| ports.values().sum::<usize>());
-        if data.subjects[self.subject].nagle_holds && most.is_some_and(|(cause, _)| *cause == Cause::DelayedAck) {
-            " Nagle's algorithm holds the end of a message until that ACK: applications write it by several calls. `nagle = false` (TCP_NODELAY), or \
-             one call for the whole message, avoids it."
-        } else {
-            ""
+        match most.filter(|_| data.subjects[self.subject].nagle_holds).map(|(cause, _)| *cause) {
+            Some(Cause::DelayedAck) => {
+                " Nagle's algorithm holds the end of a message until that ACK: applications write it by several calls. `nagle = false` (TCP_NODELAY), \
+                 or one call for the whole message, avoids it."
+            }
+            Some(Cause::Interrupts | Cause::Window) => {
+                " Nagle's algorithm holds the end of a message for a round trip, until the ACK of its beginning: applications write it by several \
+                 calls. `nagle = false` (TCP_NODELAY), or one call for the whole message, avoids it."
+            }
+            _ => "",
         }
     }
 

@@ -8,7 +8,7 @@ use crate::data::{Data, Flow, Port};
 use crate::dimension::Dimension;
 use crate::format::quantity;
 use crate::paths::Paths;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum part of the time in which a limit is named. Our choice.
 const NAMED: f64 = 0.1;
@@ -51,6 +51,8 @@ pub(crate) struct Limits {
     pub draws: bool,
     /// Links between switches that carry traffic, where the network chooses among several.
     pub fabric: Option<Fabric>,
+    /// Number and smallest utilization of the full links that only some of the flows cross, where no full link carries all of them.
+    pub several: Option<(usize, f64)>,
 }
 
 /// Part of the whole time of a flow in which a window or buffer of its end limited it.
@@ -67,6 +69,8 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     let mut paths = Paths::of(data, data.subjects[subject].network);
     let (mut time, mut acked, mut branches, mut own_links, mut out) = (0.0, 0.0, false, true, Limits::default());
     let mut interfaces = BTreeSet::new();
+    // Flows by the ports that all connections between their hosts cross.
+    let mut crossing: BTreeMap<usize, usize> = BTreeMap::new();
     // Messages for which the run is too short arrive at any time, and say little about a link.
     let active = ActiveUse::of(data, data.subjects[subject].network, |f| own(&f) && !f.unreachable);
     let used = |p: &usize| active.used(*p);
@@ -80,7 +84,9 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         let choice = paths.choice(from, to);
         branches |= !choice.is_empty();
         out.one_of = choice.first().map(|p| (choice.len(), data.ports[*p].rate_bps));
-        let way = [paths.ports(from, to), choice].concat();
+        let ports = paths.ports(from, to);
+        ports.iter().filter(|p| used(p) >= SATURATED).for_each(|p| *crossing.entry(*p).or_default() += 1);
+        let way = [ports, choice].concat();
         let busiest = way.into_iter().chain(out.busiest).max_by(|a, b| used(a).total_cmp(&used(b)));
         let own = paths.ports(from, to).first().copied().filter(|p| data.ports[*p].from == from);
         interfaces.extend(own);
@@ -91,7 +97,12 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     let seeds = data.runs.iter().filter(|r| r.network == network).count();
     (out.draws, out.single) = (branches && seeds > 1, out.flows <= seeds);
     let hosts_bps = interfaces.iter().map(|p| data.ports[*p].rate_bps).sum();
-    out.fabric = fabric(data, network, hosts_bps).filter(|_| branches);
+    // A full link that all flows cross limits them, whatever the use of the others.
+    let common = crossing.values().any(|n| *n == out.flows);
+    out.fabric = fabric(data, network, hosts_bps).filter(|_| branches && !common);
+    out.several = (crossing.len() > 1 && !common)
+        .then(|| (crossing.len(), crossing.keys().map(used).fold(f64::INFINITY, f64::min)))
+        .filter(|_| out.busiest.is_some_and(|p| crossing.contains_key(&p)));
     // Behind a full interface a port that is busier is another bottleneck: the interface has capacity to spare. Of equally full ones the longer queue
     // shows it.
     let interface = interfaces.into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).filter(|_| own_links);
@@ -191,9 +202,8 @@ impl Limits {
                 "limited by **one of {links}** equal links ({rate} each): a hash assigns each connection to one of them"
             ));
         }
-        Some(match self.fabric {
-            // Flows collide on some links while others have capacity to spare.
-            Some(f) if (f.most >= FULL || self.draws) && f.mean < FULL => {
+        Some(match self.collide() {
+            Some(f) => {
                 let part = |v: f64| quantity(v, Dimension::Fraction);
                 let full = if f.full > 0 {
                     let are = if f.full == 1 { "is" } else { "are" };
@@ -207,8 +217,22 @@ impl Limits {
                 format!("the links of the sending hosts carry {}: {links}", quantity(f.hosts_bps, Dimension::BitsPerSecond))
             }
             _ if self.own => format!("limited by the link of the sending host, {} ({})", port.name, self.utilized()),
+            _ if self.several.is_some() => {
+                let (links, least) = self.several.unwrap_or_default();
+                let part = |v: f64| quantity(v, Dimension::Fraction);
+                let (least, most) = (part(least), self.utilized());
+                let range = if most.starts_with(&least) { most } else { format!("{least} to {most}") };
+                let others = if links == 2 { "another link".to_owned() } else { format!("{} other links", links - 1) };
+                format!("limited by {} and {others} ({range})", port.name)
+            }
             _ => format!("limited by {} ({}{})", port.name, rate_over_time(port), self.utilized()),
         })
+    }
+
+    /// The links between switches, if flows collide on some of them while others have capacity to spare.
+    fn collide(&self) -> Option<Fabric> {
+        let some = |f: &Fabric| f.mean < FULL || !self.own && (1..f.links).contains(&f.full);
+        self.fabric.filter(|f| (f.most >= FULL || self.draws) && some(f))
     }
 
     /// Short text for a table.
@@ -225,6 +249,8 @@ impl Limits {
             Some(port) if port.policed_bps.is_some() => format!("congestion window, policer at {}", port.name),
             Some(_) if self.one_of.is_some() => "one of several equal links".to_owned(),
             Some(port) if self.used >= FULL && self.own => format!("own link {}", port.name),
+            Some(_) if self.used >= FULL && self.collide().is_some() => "links between switches".to_owned(),
+            Some(_) if self.used >= FULL && self.several.is_some() => "several links".to_owned(),
             Some(port) if self.used >= FULL => format!("link {}", port.name),
             Some(_) if self.draws => "links between switches".to_owned(),
             _ => "congestion window".to_owned(),

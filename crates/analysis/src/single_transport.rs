@@ -170,7 +170,9 @@ impl One<'_> {
         let makespan = jobs::makespan(self.data, self.subject)?;
         let n = self.value("flows").filter(|n| *n > 1.0)?;
         let all = if n == 2.0 { "Both".to_owned() } else { format!("All {}", number(n)) };
-        Some(format!("{all} messages are complete after {}", bold(&seconds(makespan.mean))))
+        let cause = jobs::stall_of_the_last(self.data, self.subject);
+        let cause = cause.map_or_else(String::new, |cause| format!(" (main cause of delay of the last: {cause})"));
+        Some(format!("{all} messages are complete after {}{cause}", bold(&seconds(makespan.mean))))
     }
 
     fn message_times(&self) -> Option<String> {

@@ -16,7 +16,8 @@
 //!    message itself once: `host-queue` or `switch-queue`. In the remaining time the window limited sending, round trip by round
 //!    trip. The share in which the packets of a window were in queues is `share`: the link had no more capacity for the message. The other part is
 //!    `window`: the congestion window, receive window or pacing rate was too small for the empty path. A link that carried less than that share in
-//!    the whole run bounds it: a queue that a window filled once is not the share of others. The part of `window` that its receiver or send buffer
+//!    the whole run bounds it: a queue that a window filled once is not the share of others. While that link is full, the interrupts of a round trip
+//!    delay nothing, because other packets use the link, and count as `share`. The part of `window` that its receiver or send buffer
 //!    does not explain is `recovery` for a message with retransmissions: they took round trips, and the window that the losses left took more. All
 //!    time in the host's own interface is `host-queue`. The queue is that of the port on the path at which a packet spends most time, on average after the warm-up.
 //!
@@ -145,6 +146,8 @@ pub struct MessageTime {
     pub at_once: bool,
     /// Most that the interrupts of the hosts can have added to a round trip; to all of its time, if it was sent at once.
     pub interrupts: u64,
+    /// True if the port with the longest queueing time was full for its time.
+    pub full: bool,
     /// Most that traffic beside its own can have occupied the port with the longest queueing time; `None` where it is unknown.
     pub busy: Option<u64>,
     /// Time in which its receive window or its send buffer limited the sender, if some of it was retransmitted; `None` without losses.
@@ -189,9 +192,10 @@ impl MessageTime {
         let rest = left - once;
         let round = u128::from(queued) + u128::from(self.empty_rtt);
         let of_rest = |part: u64| (u128::from(rest) * u128::from(part)).checked_div(round).map_or(0, |part| part as u64);
-        let share = of_rest(queued - held);
+        let in_rounds = if self.full { 0 } else { held };
+        let share = of_rest(queued - in_rounds);
         let share = share.min(self.busy.unwrap_or(share));
-        let (held_once, held_rest) = (held.min(once), of_rest(held));
+        let (held_once, held_rest) = (held.min(once), of_rest(in_rounds));
         let limited = rest - share - held_rest;
         let window = self.repaired.map_or(limited, |ends| ends.min(limited));
         let of = [
@@ -310,6 +314,10 @@ mod tests {
         assert_eq!(rounds.parts().once, MS);
         assert_eq!(cause(rounds), Some((Cause::Interrupts, 2 + 37 / 2)));
         assert_eq!(cause(MessageTime { interrupts: 0, ..rounds }), Some((Cause::HostQueue, 3 + 37 * 3 / 4)));
+        // A full link of a switch has no time to give, however short the round trips are.
+        let switch = |c: MessageTime| c.parts().waited(PORT, false).map(|w| (w.cause, w.time_ps / MS));
+        assert_eq!(switch(rounds), Some((Cause::Interrupts, 2 + 37 / 2)));
+        assert_eq!(switch(MessageTime { full: true, ..rounds }), Some((Cause::Share, 37 * 3 / 4)));
     }
 
     #[test]

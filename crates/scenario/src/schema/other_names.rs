@@ -58,15 +58,13 @@ const ENTRIES: &[(&str, &str, &str)] = &[
     ("queue", "bfifo", "drop-tail"),
     ("queue", "droptail", "drop-tail"),
     ("queue", "tail-drop", "drop-tail"),
-    ("queue", "cake", "fq-codel"),
+    ("queue", "pfifo-fast", "strict-priority"),
     ("queue", "drr", "dwrr"),
     ("queue", "prio", "strict-priority"),
     ("queue", "tbf", "policer"),
     ("queue", "netem", "lossy"),
     ("congestion control", "bbrv1", "bbr"),
     ("congestion control", "bbr1", "bbr"),
-    ("congestion control", "bbrv2", "bbr3"),
-    ("congestion control", "bbr2", "bbr3"),
     ("congestion control", "bbrv3", "bbr3"),
 ];
 

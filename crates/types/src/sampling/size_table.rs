@@ -1,7 +1,9 @@
 //! Flow-size tables: cumulative distributions by points, with linear interpolation.
 //!
 //! Three common formats are read: `bytes fraction`, `bytes percent`, and `packets index fraction` in three columns (ns-2 style, 1460-byte packets).
-//! Tables of Homa's simulator have their mean as the first line. Their sizes are bytes, except in its DCTCP tables: those begin with one packet.
+//! Tables of Homa's simulator (HomaSimulation, `sizeDistributions/`) have their mean as the first line. Their rows are steps: a size has the probability
+//! up to its row, and nothing lies between two sizes, as their means show. Where a probability falls, the largest one so far counts. The sizes are bytes,
+//! except in the DCTCP tables; their content does not tell, so the name of the file does (`MsgSizeDistributions.cc` selects the unit by name, too).
 //! `#` starts a comment; blank lines are skipped.
 
 use std::fmt;
@@ -89,8 +91,9 @@ impl SizeTable {
                 return Err(err(number, format!("more than {MAX_ROWS} rows")));
             }
         }
-        if has_mean && rows.first().is_some_and(|r| r.1 == 1.0) && columns == 2 {
-            rows.iter_mut().for_each(|r| r.1 *= PACKET_BYTES);
+        if has_mean && columns == 2 {
+            let unit = if in_packets(file) { PACKET_BYTES } else { 1.0 };
+            rows = steps(&rows, unit);
         }
         let Some(&(last_line, _, last)) = rows.last() else {
             return Err(err(0, "the table is empty; it needs at least two rows of size and cumulative probability".into()));
@@ -161,6 +164,23 @@ impl SizeTable {
     }
 }
 
+/// True for a table of Homa's simulator whose sizes are packets.
+fn in_packets(file: &str) -> bool {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.to_ascii_lowercase().contains("dctcp")
+}
+
+/// Rows of a step function, in bytes: each size twice, with the probability below it and up to it.
+fn steps(rows: &[(usize, f64, f64)], unit: f64) -> Vec<(usize, f64, f64)> {
+    let mut below = 0.0;
+    let mut step = |&(line, size, p): &(usize, f64, f64)| {
+        let from = below;
+        below = p.max(below);
+        [(line, size * unit, from), (line, size * unit, below)]
+    };
+    rows.iter().flat_map(|row| step(row)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,13 +198,40 @@ mod tests {
     fn three_dialects_agree() {
         let fraction = SizeTable::parse("0 0\n14600 0.4\n146000 1\n", "f").unwrap();
         let percent = SizeTable::parse("0 0\n14600 40\n146000 100\n", "p").unwrap();
-        let homa = SizeTable::parse("10.9\n1 0.5\n2 0.6\n100 1\n", "h").unwrap();
-        assert_eq!(homa, SizeTable::parse("1460 0.5\n2920 0.6\n146000 1\n", "b").unwrap());
-        let homa = SizeTable::parse("27168.4\n100 0.5\n1456 1\n", "h").unwrap();
-        assert_eq!(homa, SizeTable::parse("100 0.5\n1456 1\n", "b").unwrap());
         let packets = SizeTable::parse("0 1 0\n10 1 0.4\n100 1 1\n", "k").unwrap();
         assert_eq!(fraction, percent);
         assert_eq!(fraction, packets);
+    }
+
+    /// A table in the form of Homa's simulator: 2 x 0.25 + 6 x 0.25 + 40 x 0.4 + 1000 x 0.1 = 118.
+    const HOMA: &str = "118\n2   0.25\n6   0.5\n9   0.45\n40  0.9\n1000 1.0\n";
+
+    #[test]
+    fn homa_tables_are_steps() {
+        let bytes = SizeTable::parse(HOMA, "tables/Google_SearchRPC.txt").unwrap();
+        assert!((bytes.mean() - 118.0).abs() < 1e-9, "{}", bytes.mean());
+        let sizes: Vec<u64> = [0.0, 0.1, 0.3, 0.499, 0.6, 0.89, 0.95, 0.999].iter().map(|u| bytes.sample(*u)).collect();
+        assert_eq!(sizes, [2, 2, 6, 6, 40, 40, 1000, 1000]);
+        // A first row of one byte is no packet.
+        let one = SizeTable::parse("3.5\n1 0\n2 0.5\n5 1\n", "Google_AllRPC.txt").unwrap();
+        assert!((one.mean() - 3.5).abs() < 1e-9 && one.sample(0.0) == 2, "{one:?}");
+        // The same rows without the mean are points of a piecewise linear function.
+        let linear = SizeTable::parse("2 0.25\n6 0.5\n40 0.9\n1000 1.0\n", "rows").unwrap();
+        assert_ne!(linear.mean(), bytes.mean());
+    }
+
+    #[test]
+    fn homa_dctcp_tables_have_packets() {
+        for name in ["DCTCP_MsgSizeDist.txt", "homa/sizeDistributions/DCTCP_MsgSizeDist_Original.txt", "my-dctcp.txt"] {
+            let packets = SizeTable::parse(HOMA, name).unwrap();
+            assert!((packets.mean() - 118.0 * 1460.0).abs() < 1e-6, "{name}: {}", packets.mean());
+            assert_eq!((packets.sample(0.1), packets.sample(0.95)), (2920, 1_460_000), "{name}");
+        }
+        // The folder does not decide.
+        assert!(SizeTable::parse(HOMA, "dctcp/Facebook.txt").unwrap().mean() < 200.0);
+        // A table that leaves the rest to a formula is refused.
+        let open = SizeTable::parse("185.0\n1 0.3\n15 0.47\n", "k").unwrap_err().to_string();
+        assert!(open.contains("must end at 1"), "{open}");
     }
 
     #[test]

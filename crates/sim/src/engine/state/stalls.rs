@@ -14,6 +14,9 @@ use forebay_queues::Queue;
 use forebay_types::{ConnSlot, IndexVec, PortId, Time, WorkloadId};
 use std::collections::BTreeSet;
 
+/// Minimum utilization of a full port. Our choice: bursts leave gaps.
+const FULL: f64 = 0.9;
+
 impl SimState {
     /// Runs the timer of the sender of `conn`. The sender's counters show whether it was a retransmission timeout or a tail loss probe, rather than
     /// RACK's reordering timer; each of those gets a row.
@@ -172,13 +175,17 @@ impl SimState {
             let c = &self.tcp[flow.group];
             // The port with the longest wait on the path, and the time of a full segment and of an ACK on the empty path. The return path is
             // assumed to have equal links.
+            // Longest time that a packet of it can have spent in the queues of the path.
             let (mut longest, mut data, mut small): (Option<PortId>, _, _) = (None, 0, 0);
+            let mut in_queues = 0;
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
                 if longest.is_none_or(|l| waits[port] > waits[l]) {
                     longest = Some(port);
                 }
                 let p = &self.network.ports[port];
-                data += p.delay.0 + p.rate.tx_time(u64::from(c.mss + c.header)).0;
+                let segment = p.rate.tx_time(u64::from(c.mss + c.header)).0;
+                in_queues += ports.get(port.index()).map_or(0, |row| u64::from(row.queue_max_pkts)) * segment;
+                data += p.delay.0 + segment;
                 small += p.delay.0 + p.rate.tx_time(u64::from(c.ack_size)).0;
             });
             let Some(port) = longest else { continue };
@@ -192,22 +199,29 @@ impl SimState {
             let rate = self.network.ports[port].rate;
             let others = |p: &PortRow| rate.tx_time(p.sent_bytes.saturating_sub(flow.size_bytes)).0;
             let busy = ports.get(port.index()).filter(|_| counted).map(others);
+            // The port was full for the time of the message if it was full in all of the run, or if it sent so much that no less of it fits outside.
+            let measured = self.partition.calendar.end.saturating_sub(self.measurement.since).0;
+            let full = ports.get(port.index()).filter(|_| counted && took > 0).is_some_and(|p| {
+                let within = p.busy * measured as f64 - measured.saturating_sub(took) as f64;
+                p.busy >= FULL || within >= FULL * took as f64
+            });
             let ends = flow.rwnd_limited.ps().unwrap_or(0) + flow.sndbuf_limited.ps().unwrap_or(0);
-            let at_once = flow.fits && flow.segs_retx == 0;
+            let ideal = flow.ideal.0.saturating_add(if first { handshake } else { 0 });
             // An interrupt for the data, and one each for the SYN and its answer; in a round trip, for the data and its ACK.
-            let interrupts = match (at_once, first) {
-                (true, true) => 3 * delay,
-                (true, false) => delay,
-                (false, _) => 2 * delay,
-            };
+            let alone = if first { 3 * delay } else { delay };
+            // A message that took longer than interrupts and queues explain was not sent at once: Nagle's algorithm held its end until an ACK.
+            let explained = ideal + alone + stalls.behind + if counted { in_queues } else { u64::MAX / 2 };
+            let at_once = flow.fits && flow.segs_retx == 0 && (!c.nagle || rtt.is_none() || took <= explained);
+            let interrupts = if at_once { alone } else { 2 * delay };
             let course = MessageTime {
                 took,
                 stalls,
-                ideal: flow.ideal.0.saturating_add(if first { handshake } else { 0 }),
+                ideal,
                 empty_rtt,
                 rtt,
                 at_once,
                 interrupts,
+                full,
                 busy,
                 repaired: (flow.segs_retx > 0).then_some(ends),
             };
