@@ -196,7 +196,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "tail-reorder-wait",
                 kind: Kind::Time,
                 default: Some(""),
-                doc: "delay of fast retransmit after the whole message has been sent, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK, and not on the stack `linux`)",
+                doc: "delay of fast retransmit after the whole message has been sent, because the tail may have overtaken the rest: slightly more than the largest queueing delay. Not in the publication; refused with SACK and on the stack `linux`",
             },
         ],
     },
