@@ -227,9 +227,9 @@ fn closed_forms_of_long_flows() {
     assert_eq!(value(&evaluated(&scratch, &[]), "share", "throughput")["model"], serde_json::Value::Null);
 
     // Eq. 3 for three flows: two of TCP have the weight 2 each, that of DCTCP 2 / alpha.
-    let third = "[[transport.group]]\nname = \"c\"\ncc = \"reno\"\necn = \"classic\"\n[[workload]]\nkind = \"long\"\nclass = \"third\"\n\
-                 from = \"s2\"\nto = \"receiver\"\ntransport = \"c\"\n";
-    let three = two.replace("senders = 2", "senders = 3").replacen("[[workload]]\n", &format!("{third}[[workload]]\n"), 1);
+    let group = "[[transport.group]]\nname = \"c\"\ncc = \"reno\"\necn = \"classic\"\n[[workload]]\n";
+    let third = "[[workload]]\nkind = \"long\"\nclass = \"third\"\nfrom = \"s2\"\nto = \"receiver\"\ntransport = \"c\"\n";
+    let three = two.replace("senders = 2", "senders = 3").replacen("[[workload]]\n", group, 1) + third;
     scratch.file("s.toml", &(three + observed));
     let out = beside_simulation(&scratch, &[]);
     let share = |group: &str| of_share(&out, &format!("share of a `{group}` flow"));
