@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 INF = math.inf
 
@@ -19,6 +19,24 @@ INF = math.inf
 def peak(w: Fraction) -> Fraction:
     """Packets delivered in a congestion-avoidance period that peaks at `w`, E(Y_n) of (3)."""
     return Fraction(3, 8) * w * w + Fraction(5, 4) * w - 1
+
+
+@cache
+def overflow(held: Fraction, n: int) -> tuple[int, int]:
+    """W_m (5), the smallest window at which the buffer overflows, and N_m (spec step 3), the flows that lose a packet there.
+
+    They depend on neither blocks nor modes, for which the model is evaluated many times.
+    """
+    w = math.floor(held / n + Fraction(1, 2)) + 1
+    return w, n * w - math.floor(held + Fraction(n, 2))
+
+
+@cache
+def delivered_until_loss(held: Fraction, n: int) -> Fraction:
+    """Y_C before the floor, (8)."""
+    whole, losers = overflow(held, n)
+    w, share = Fraction(whole), Fraction(losers, n)
+    return Fraction(3, 8) * w * w + 2 * w + Fraction(5, 8) - (Fraction(3, 4) * w + Fraction(13, 8)) * share
 
 
 def periods_until(x: int, ca: int, block: int) -> float:
@@ -76,18 +94,18 @@ class Incast:
         rate = Fraction(gbps * 10**9, 8000)
         return Incast(rate, rate * delay, buffer, kb, **kw)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def held(self) -> Fraction:
         """X = CD + B."""
         return self.cd + self.buffer
 
     def window(self, n: int) -> int:
         """W_m, the smallest window at which the buffer overflows (5)."""
-        return math.floor(self.held / n + Fraction(1, 2)) + 1
+        return overflow(self.held, n)[0]
 
     def losers(self, n: int) -> int:
         """N_m, the flows that lose a packet there (spec step 3)."""
-        return n * self.window(n) - math.floor(self.held + Fraction(n, 2))
+        return overflow(self.held, n)[1]
 
     def mean_peak(self, n: int) -> Fraction:
         """E(W_n) of (6)."""
@@ -95,8 +113,7 @@ class Incast:
 
     def delivered_exact(self, n: int) -> Fraction:
         """Y_C before the floor, (8)."""
-        w, share = Fraction(self.window(n)), Fraction(self.losers(n), n)
-        return Fraction(3, 8) * w * w + 2 * w + Fraction(5, 8) - (Fraction(3, 4) * w + Fraction(13, 8)) * share
+        return delivered_until_loss(self.held, n)
 
     def delivered(self, n: int) -> int:
         """Y_C (7)."""
@@ -113,7 +130,8 @@ class Incast:
 
     def k_alpha(self, n: int, alpha: int) -> float:
         """Periods until a loss falls on one of a block's last three packets (13)."""
-        return min(periods_until(alpha - beta, self.delivered(n), self.block) for beta in range(3))
+        delivered = self.delivered(n)
+        return min(periods_until(alpha - beta, delivered, self.block) for beta in range(3))
 
     def tail(self, n: int) -> Tail:
         """Probability that a period ends in a block-tail timeout (12)-(16)."""

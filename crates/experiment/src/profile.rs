@@ -42,6 +42,13 @@ const ECN: &[(&str, Ecn)] =
 const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];
 const PROFILE: &[(&str, Profile)] = &[("ns2", Profile::Ns2), ("linux", Profile::Linux), ("rfc", Profile::Rfc)];
 
+impl Recovery {
+    /// Value of the key `recovery`.
+    pub fn name(self) -> &'static str {
+        RECOVERY.iter().find(|r| r.1 == self).map_or("", |r| r.0)
+    }
+}
+
 const HOST: &[(&str, HostProfile)] =
     &[("linux-server", HostProfile::LinuxServer), ("bare", HostProfile::Bare), ("ns2", HostProfile::Ns2)];
 
@@ -117,7 +124,7 @@ pub const PARAMS: &[Param] = &[
         Kind::Choice(&choices::<3, _>(SSTHRESH_FROM)),
         "base of ssthresh at a reduction: min(congestion window, receive window) (ns-2), FlightSize (RFC 5681 equation 4), or the congestion window, once per episode (Linux)",
     ),
-    p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
+    p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042); always on with SACK, and without it on the stack `linux`"),
     p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
     p(
         "dup-thresh",

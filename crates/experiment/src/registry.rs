@@ -68,6 +68,8 @@ pub struct ShimEntry<C> {
     pub needs_handshake: bool,
     /// True if the shim detects congestion by marks; a scenario without marking ports gets a note.
     pub wants_marks: bool,
+    /// Parameters that act on the third duplicate ACK of a stack without scoreboard (RFC 6582); other stacks refuse them.
+    pub duplicates_only: &'static [&'static str],
     /// Builds the configuration from checked parameters; the error names the parameter.
     pub build: fn(&Values) -> Result<C, BuildError>,
 }
@@ -80,7 +82,7 @@ impl<C> ShimEntry<C> {
 
     /// Same entry with another builder.
     pub const fn with_builder<D>(&self, build: fn(&Values) -> Result<D, BuildError>) -> ShimEntry<D> {
-        let ShimEntry { entry, place, needs_handshake, wants_marks, build: _ } = *self;
-        ShimEntry { entry, place, needs_handshake, wants_marks, build }
+        let ShimEntry { entry, place, needs_handshake, wants_marks, duplicates_only, build: _ } = *self;
+        ShimEntry { entry, place, needs_handshake, wants_marks, duplicates_only, build }
     }
 }

@@ -177,6 +177,12 @@ fn closed_forms_give_reasons() {
     assert_eq!(value(&prin, "incast", "timeouts per block")["model"], 0.0);
 }
 
+/// The model's value of the AIMD model.
+fn of_share(out: &serde_json::Value, name: &str) -> f64 {
+    let v = &value(out, "share", name)["model"];
+    v["mean"].as_f64().or(v.as_f64()).unwrap_or_else(|| panic!("{name}: {v}"))
+}
+
 /// Long flows: DCTCP's queue, TRIM's queue, shares with the alpha of the run, and the capacity of the link.
 #[test]
 fn closed_forms_of_long_flows() {
@@ -213,10 +219,23 @@ fn closed_forms_of_long_flows() {
                 [[workload]]\nkind = \"long\"\nclass = \"second\"\nfrom = \"s1\"\nto = \"receiver\"\ntransport = \"b\"\n";
     let two =
         long.replace("stack = \"ns2\"\ncc = \"newreno\"\n", groups).replace("from = \"senders\"\nto = \"receiver\"\n", pair);
-    scratch.file("s.toml", &(two + observed));
+    scratch.file("s.toml", &(two.clone() + observed));
     let out = beside_simulation(&scratch, &[]);
     // Alpha is at most 1, so the model sees DCTCP ahead, and so does the run.
     let ratio = value(&out, "share", "throughput of a `b` flow over a `a` flow");
     assert!(ratio["model"].as_f64().unwrap() > 1.0 && ratio["sim"]["mean"].as_f64().unwrap() > 1.0, "{ratio}");
     assert_eq!(value(&evaluated(&scratch, &[]), "share", "throughput")["model"], serde_json::Value::Null);
+
+    // Eq. 3 for three flows: two of TCP have the weight 2 each, that of DCTCP 2 / alpha.
+    let group = "[[transport.group]]\nname = \"c\"\ncc = \"reno\"\necn = \"classic\"\n[[workload]]\n";
+    let third = "[[workload]]\nkind = \"long\"\nclass = \"third\"\nfrom = \"s2\"\nto = \"receiver\"\ntransport = \"c\"\n";
+    let three = two.replace("senders = 2", "senders = 3").replacen("[[workload]]\n", group, 1) + third;
+    scratch.file("s.toml", &(three + observed));
+    let out = beside_simulation(&scratch, &[]);
+    let share = |group: &str| of_share(&out, &format!("share of a `{group}` flow"));
+    let ratio = of_share(&out, "throughput of a `b` flow over a `c` flow");
+    let expected = [(1.0 / (2.0 + ratio), "a"), (ratio / (2.0 + ratio), "b"), (1.0 / (2.0 + ratio), "c")];
+    for (expected, group) in expected {
+        assert!((share(group) - expected).abs() < 1e-3, "{group}: {} instead of {expected}", share(group));
+    }
 }

@@ -90,6 +90,24 @@ fn one_change_one_error() {
         ("senders = 8", "senders = 8\nfar = \"s0: 1ms\"", &["this key is now `extra-delay`"], 8),
         ("k = \"20pkt\"", "k = \"20pkt\", far = 1", &["unknown key `far`", "unknown key"], 9),
         ("mss = 1460", "frto = true", &["`frto` needs `recovery`", "no effect"], 13),
+        (
+            "stack = \"ns2\"",
+            "stack = \"linux\"\nrecovery = \"newreno\"\nlimited-transmit = false",
+            &["`limited-transmit` is false", "counts each duplicate ACK as a SACK", "legal: true"],
+            13,
+        ),
+        (
+            "mss = 1460",
+            "recovery = \"sack\"\nlimited-transmit = false",
+            &["`limited-transmit` is false", "`recovery` is \"sack\""],
+            14,
+        ),
+        (
+            "stack = \"ns2\"",
+            "stack = \"linux\"\nrecovery = \"newreno\"\nshim = { kind = \"prin\", tail-reorder-wait = \"300us\" }",
+            &["`tail-reorder-wait` of `prin`", "counts each duplicate ACK as a SACK", "of other stacks"],
+            13,
+        ),
         ("mss = 1460", "eifel = true", &["`eifel` needs `recovery`", "and `timestamps`"], 13),
         ("mss = 1460", "shim = \"pias\"", &["one of `demotion-thresholds` and `table` must be given"], 13),
         (

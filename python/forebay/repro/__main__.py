@@ -72,14 +72,16 @@ def main(argv: list[str] | None = None) -> int:
     where = [] if args.world == _worlds.OWN else ["--world", args.world]
     command = " ".join(["forebay repro", *args.paper, *how, *where, *parts])
     outcomes = []
-    # While a paper is judged and drawn, on one core, the runs of the next use the others.
+    # While a paper is judged and drawn, on one core, the runs of the next use the others. The last paper has no next one: it is
+    # that with the fewest claims.
+    order = sorted(papers, key=lambda paper: len(paper.claims), reverse=True)
     ahead = ThreadPoolExecutor(2, thread_name_prefix="paper")
-    simulated = [ahead.submit(session.simulate, paper, claims, figures) for paper in papers[:2]]
+    simulated = [ahead.submit(session.simulate, paper, claims, figures) for paper in order[:2]]
     began = time.monotonic()
     try:
-        for i, paper in enumerate(papers):
+        for i, paper in enumerate(order):
             found = simulated.pop(0).result()
-            simulated += [ahead.submit(session.simulate, later, claims, figures) for later in papers[i + 2 : i + 3]]
+            simulated += [ahead.submit(session.simulate, later, claims, figures) for later in order[i + 2 : i + 3]]
             outcome, results = session.judge(paper, found, claims, figures)
             drawn = session.drawn(paper, figures)
             if drawn:
@@ -109,6 +111,7 @@ def main(argv: list[str] | None = None) -> int:
         if elsewhere is not None:
             elsewhere.simulator.close()
         ahead.shutdown(cancel_futures=True)
+    outcomes.sort(key=lambda outcome: papers.index(outcome.paper))
     _gallery.write(outcomes, out, command, scale=scale)
     if elsewhere is not None and args.keep and args.scorecard:
         card = Path(args.scorecard)

@@ -15,7 +15,7 @@ use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use forebay_experiment::registry::CcEntry;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Group, Recovery, Transport};
-use forebay_types::param::{Entry, Values};
+use forebay_types::param::{Entry, Value, Values};
 use forebay_types::{GroupId, IndexVec, Time};
 use serde_json::{Map, Value as Json};
 
@@ -242,7 +242,7 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
 /// Values of the group, with those of `[transport]` as defaults.
 fn merged(base: &Values, own: Values) -> Values {
     let pairs = own.0.into_iter().zip(&base.0);
-    Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_types::param::Value::Unset { b.clone() } else { v })).collect())
+    Values(pairs.map(|((k, v), (_, b))| (k, if v == Value::Unset { b.clone() } else { v })).collect())
 }
 
 fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: String, rule: &Rule) -> Transports {
@@ -327,6 +327,27 @@ fn check(cx: &mut Cx, entry: &CcEntry<()>, tcp: &Transport, places: &[(String, A
                 format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}, or `newreno` of the stack `linux`"),
                 "has no effect here",
             );
+        }
+    }
+    // A scoreboard sends the segments of limited transmit because its pipe gets smaller (RFC 6675 section 5, step 3; Linux tcp_add_reno_sack).
+    let scoreboard = if tcp.counts_duplicates() {
+        format!("the stack \"{}\" counts each duplicate ACK as a SACK", tcp.profile.name())
+    } else {
+        format!("`recovery` is \"{}\"", tcp.recovery.name())
+    };
+    if sack && set("limited-transmit") && !tcp.limited_transmit {
+        let message = format!("`limited-transmit` is false, but {scoreboard}, with which limited transmit is always on");
+        error(
+            &["limited-transmit"],
+            message,
+            "has no effect here; legal: true, or `recovery` \"reno\" or \"newreno\" of other stacks",
+        );
+    }
+    for shim in &tcp.shims {
+        let keys = shim::entry(cx.worlds, shim).map_or(&[] as &[_], |e| e.duplicates_only);
+        for key in keys.iter().filter(|key| sack && *shim.values.get(key) != Value::Unset) {
+            let message = format!("`{key}` of `{}` delays the reaction to the third duplicate ACK, but {scoreboard}", shim.name);
+            error(&["shim", "cc"], message, "has no effect here; legal with `recovery` \"reno\" or \"newreno\" of other stacks");
         }
     }
     if tcp.plb.is_some() && !(entry.plb && tcp.is_linux()) {

@@ -1,18 +1,12 @@
 //! Echo of a resolved TCP configuration in the keys of scenarios, with all defaults.
 
 use forebay_experiment::plb;
-use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, Recovery, RtoRule, Stack};
+use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, RtoRule, Stack};
 use forebay_types::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 
 /// Writes every key of `profile::PARAMS`; `tso` only if on, `isn` only if fixed, sizes of buffers only if given or limited.
 pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
-    let recovery = match c.recovery {
-        Recovery::Reno => "reno",
-        Recovery::NewReno => "newreno",
-        Recovery::Sack => "sack",
-        Recovery::Rack => "rack",
-    };
     let rto_rule = match c.rto_rule {
         RtoRule::Rfc6298 => "rfc6298",
         RtoRule::Linux => "linux",
@@ -55,7 +49,7 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("ack-every", c.ack_every.into()),
         ("ack-delay", c.ack_delay.to_string().into()),
         ("quickack-count", c.quickack_count.into()),
-        ("recovery", recovery.into()),
+        ("recovery", c.recovery.name().into()),
         ("limited-transmit", c.limited_transmit.into()),
         ("prr", c.prr.into()),
         ("dup-thresh", c.dup_thresh.into()),

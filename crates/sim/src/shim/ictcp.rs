@@ -317,6 +317,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     place: Place::Window,
     needs_handshake: false,
     wants_marks: false,
+    duplicates_only: &[],
     build: |v| {
         Ok(Config {
             alpha: v.float("alpha"),

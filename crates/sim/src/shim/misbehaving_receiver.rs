@@ -193,6 +193,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     place: Place::Endpoint,
     needs_handshake: true,
     wants_marks: false,
+    duplicates_only: &[],
     build: |v| {
         let ahead = v.bytes("ack-ahead").0;
         if ahead > MAX_AHEAD {

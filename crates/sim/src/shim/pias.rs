@@ -104,6 +104,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     place: Place::Tag,
     needs_handshake: false,
     wants_marks: false,
+    duplicates_only: &[],
     build,
 };
 

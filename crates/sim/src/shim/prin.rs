@@ -196,13 +196,14 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "tail-reorder-wait",
                 kind: Kind::Time,
                 default: Some(""),
-                doc: "delay of fast retransmit after the whole message has been sent, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
+                doc: "delay of fast retransmit after the whole message has been sent, because the tail may have overtaken the rest: slightly more than the largest queueing delay. Not in the publication; refused with SACK and on the stack `linux`",
             },
         ],
     },
     place: Place::Tag,
     needs_handshake: false,
     wants_marks: false,
+    duplicates_only: &["tail-reorder-wait"],
     build: |v: &Values| {
         Ok(Config {
             halve: v.bool("halve"),

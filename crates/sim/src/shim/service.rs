@@ -51,6 +51,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     place: Place::Tag,
     needs_handshake: false,
     wants_marks: false,
+    duplicates_only: &[],
     build: |v| Ok(Config { class: v.int("class") as u8 }),
 };
 

@@ -44,5 +44,6 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     place: Place::Tag,
     needs_handshake: false,
     wants_marks: false,
+    duplicates_only: &[],
     build: |_| Ok(Config),
 };

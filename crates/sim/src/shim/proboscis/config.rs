@@ -263,6 +263,7 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     place: Place::Endpoint,
     needs_handshake: true,
     wants_marks: true,
+    duplicates_only: &[],
     build,
 };
 
