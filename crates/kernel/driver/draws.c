@@ -22,7 +22,7 @@ static u32 drawn_without;
 static u64 draw(const struct sock *sk, u64 bound)
 {
 	struct fb_conn *conn = sk->sk_mark ? fb_conn(sk->sk_mark - 1) : NULL;
-	const u64 tags[] = { CONGESTION_CONTROL, conn ? conn->number : ~0u, ~0ull };
+	const u64 tags[] = { CONGESTION_CONTROL, conn ? conn->outside : ~0u, ~0ull };
 	struct fb_random stream = fb_stream(fb_setup.world.seed, tags, ARRAY_SIZE(tags));
 	u32 *drawn = conn ? &conn->drawn : &drawn_without;
 

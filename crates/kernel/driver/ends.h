@@ -11,7 +11,8 @@
 /* A connection, or a flow of datagrams. */
 struct fb_conn {
 	struct list_head todo; /* in the list of those for which a process has something to do */
-	u32 number;
+	u32 number;  /* in the order of opening */
+	u32 outside; /* in the program outside: in the order of creation, as in fb_open */
 	u32 group;
 	u32 src; /* interfaces */
 	u32 dst;

@@ -43,6 +43,7 @@ struct fb_conn *fb_new_conn(const struct fb_open *open)
 	conns++;
 	conn = fb_conn(open->conn);
 	conn->number = open->conn;
+	conn->outside = open->number;
 	conn->group = open->group;
 	conn->src = open->src;
 	conn->dst = open->dst;

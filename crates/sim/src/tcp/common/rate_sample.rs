@@ -2,8 +2,9 @@
 
 use crate::cc::{Arrival, Cc};
 use crate::tcp::common::rack::Rack;
-use crate::tcp::common::scoreboard::{EVER_RETX, Scoreboard, Seg};
+use crate::tcp::common::scoreboard::{EVER_RETX, LOST, RETX, Scoreboard, Seg};
 use crate::tcp::common::undo_state::older;
+use crate::tcp::common::write_queue::WriteQueue;
 use forebay_types::Time;
 
 /// Ages of segments that were sent once: of the first and the last one that the ACK covers.
@@ -25,6 +26,8 @@ pub(in crate::tcp) struct AckedSegments<'a> {
     /// Congestion control that is notified of each segment.
     pub cc: Option<&'a mut Cc>,
     pub rack: &'a mut Rack,
+    /// Buffers of the sender, with segmentation offload.
+    pub buffers: Option<&'a mut WriteQueue>,
     /// Time by the clock of the scoreboard.
     pub now: Time,
     /// Smallest RTT before this ACK.
@@ -91,6 +94,9 @@ impl AckedSegments<'_> {
                 }
                 let beyond = self.rack.highest();
                 self.take(number, seg, beyond, true);
+                if let Some(q) = &mut self.buffers {
+                    q.sack((seg.start, seg.end()), seg.is(RETX) && !seg.is(LOST));
+                }
             }) > 0;
         }
         news

@@ -69,7 +69,8 @@ pub(in crate::tcp) struct SenderView {
     pub cwnd: u64,
     /// Number of windows for which the buffer has space.
     pub windows: u64,
-    /// Segments that were merged with SACKed ones before them, and need no memory beside their payload (tcp_shift_skb_data).
+    /// Segments that were merged with SACKed ones before them, and need no memory beside their payload (tcp_shift_skb_data). With segmentation
+    /// offload the queue knows its buffers ([`WriteQueue::sack`]).
     pub merged: u64,
     /// Degree of reordering seen so far, in segments.
     pub reordering: u64,
@@ -208,9 +209,7 @@ impl SendBuffer {
     fn occupied(&self, s: &SenderView) -> u64 {
         let bytes = self.taken.saturating_sub(s.snd_una);
         if let Some(q) = &self.queue {
-            // Of the heads of SACKed data, those of whole buffers that join others are free (our choice: an average buffer).
-            let merged = s.merged * q.outstanding() as u64 / s.packets_out.max(1);
-            return bytes + HEAD * (q.len() as u64).saturating_sub(merged);
+            return bytes + HEAD * q.len() as u64;
         }
         let unsent = self.taken.saturating_sub(s.snd_nxt);
         bytes + HEAD * (s.packets_out + unsent.div_ceil(s.mss)).saturating_sub(s.merged)

@@ -24,6 +24,8 @@ struct SentBuffer {
     end: u64,
     /// Time of its last transmission (`skb->tstamp`), not in whole microseconds.
     time: Time,
+    /// True if all of it is SACKed, and what is SACKed behind it joins it (tcp_shift_skb_data).
+    sacked: bool,
 }
 
 /// The buffers of one sender, by the stream offsets of their ends.
@@ -31,6 +33,8 @@ struct SentBuffer {
 pub(in crate::tcp) struct WriteQueue {
     /// Sent and not acknowledged, oldest first.
     sent: VecDeque<SentBuffer>,
+    /// Offset at which the first of them begins, if none of its bytes is acknowledged.
+    begin: u64,
     /// Not sent, in order. The first begins at the next offset to send.
     unsent: VecDeque<u64>,
     /// While the segments of a burst leave, which count as one packet for the pacer and the interface: its end, where the last one of several carries
@@ -116,7 +120,7 @@ impl WriteQueue {
         while let Some(&end) = self.unsent.front()
             && end <= snd_nxt
         {
-            self.sent.push_back(SentBuffer { end, time });
+            self.sent.push_back(SentBuffer { end, time, sacked: false });
             self.unsent.pop_front();
         }
     }
@@ -155,9 +159,50 @@ impl WriteQueue {
     /// Frees the buffers up to `snd_una` (tcp_clean_rtx_queue).
     #[inline]
     pub(in crate::tcp) fn acknowledge(&mut self, snd_una: u64) {
-        while self.sent.front().is_some_and(|b| b.end <= snd_una) {
+        while let Some(first) = self.sent.front().filter(|b| b.end <= snd_una) {
+            self.begin = first.end;
             self.sent.pop_front();
         }
+    }
+
+    /// The segment from `start` to `end` is SACKed. It moves to the buffer before it if that is SACKed, and then joins the buffer behind it, too
+    /// (tcp_shift_skb_data); else it becomes a buffer of its own (tcp_match_skb_to_sack). `repeated`: only its retransmission is outstanding, which
+    /// the kernel leaves alone.
+    #[cold]
+    pub(in crate::tcp) fn sack(&mut self, (start, end): (u64, u64), repeated: bool) {
+        let mut place = self.sent.partition_point(|b| b.end <= start);
+        let Some(&whole) = self.sent.get(place) else { return };
+        // A FIN is no data.
+        let end = end.min(whole.end);
+        let begin = self.begin_of(place);
+        if begin < start {
+            self.sent.insert(place, SentBuffer { end: start, ..whole });
+            place += 1;
+        } else if !repeated
+            && let Some(before) = place.checked_sub(1)
+            && self.sent[before].sacked
+            // tcp_skb_seglen: both have segments of the same size.
+            && start - self.begin_of(before) >= end - start
+        {
+            self.sent[before].end = end;
+            if end == whole.end {
+                self.sent.remove(place);
+                if let Some(&behind) = self.sent.get(place).filter(|b| b.sacked) {
+                    self.sent[before].end = behind.end;
+                    self.sent.remove(place);
+                }
+            }
+            return;
+        }
+        if end < whole.end {
+            self.sent.insert(place, SentBuffer { end, ..whole });
+        }
+        self.sent[place].sacked = !repeated;
+    }
+
+    /// Offset at which the buffer at `place` of those that have been sent begins.
+    fn begin_of(&self, place: usize) -> u64 {
+        place.checked_sub(1).map_or(self.begin, |before| self.sent[before].end)
     }
 
     /// Ends the data at `end`: buffers behind it are dropped.
@@ -198,6 +243,32 @@ mod tests {
         assert_eq!((q.outstanding(), q.head()), (1, None), "the second is acknowledged in part");
         q.acknowledge(20_000);
         assert_eq!(q.len(), 0);
+    }
+
+    /// Buffers of 10 segments. SACKed segments are cut out, join those before them, and fill holes between SACKed buffers.
+    #[test]
+    fn sacked_segments_share_buffers() {
+        let mut q = WriteQueue::default();
+        [10_000, 20_000, 30_000].into_iter().for_each(|end| q.push(end));
+        q.sent_up_to(30_000, Time::ZERO);
+        let sack = |q: &mut WriteQueue, from: u64, to: u64| (from..to).for_each(|i| q.sack((i * 1_000, (i + 1) * 1_000), false));
+        let ends = |q: &WriteQueue| q.sent.iter().map(|b| b.end).collect::<Vec<_>>();
+        sack(&mut q, 3, 5);
+        assert_eq!(ends(&q), [3_000, 5_000, 10_000, 20_000, 30_000]);
+        sack(&mut q, 10, 20);
+        assert_eq!(ends(&q), [3_000, 5_000, 10_000, 20_000, 30_000], "a whole buffer stays");
+        sack(&mut q, 20, 22);
+        assert_eq!(ends(&q), [3_000, 5_000, 10_000, 22_000, 30_000]);
+        sack(&mut q, 5, 10);
+        assert_eq!(ends(&q), [3_000, 22_000, 30_000], "the filled hole joins both");
+        q.sack((25_000, 26_000), true);
+        sack(&mut q, 26, 27);
+        assert_eq!(ends(&q), [3_000, 22_000, 25_000, 26_000, 27_000, 30_000], "nothing joins a retransmission");
+        q.acknowledge(22_000);
+        sack(&mut q, 23, 24);
+        assert_eq!(ends(&q), [23_000, 24_000, 25_000, 26_000, 27_000, 30_000]);
+        q.sack((29_000, 30_001), false);
+        assert_eq!(ends(&q), [23_000, 24_000, 25_000, 26_000, 27_000, 29_000, 30_000], "a FIN needs no memory");
     }
 
     #[test]

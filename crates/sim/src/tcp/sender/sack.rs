@@ -126,6 +126,7 @@ impl Sender {
             recover: self.cold.recover,
             cc: self.cc.hooks().records().then_some(self.cc.algorithm_mut()),
             rack,
+            buffers: self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()),
             late,
             newest: None,
             original: false,
