@@ -2,11 +2,12 @@
 //! are valid, and a capture changes no result.
 
 use forebay_capture::{FlowEventKind, FlowTrace, Interface, PacketFile};
-use forebay_experiment::capture::{CapturePlace, CapturePoint, PacketEvent};
+use forebay_experiment::capture::{CapturePlace, CapturePoint, PacketEvent, tcp_flag};
 use forebay_platform::doctor::required;
 use forebay_sim::run::{Cores, run_seeded};
 use forebay_tests::{Outcome, execute, resolve, rows};
 use forebay_types::{NodeId, PortId};
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::process::Command;
@@ -136,7 +137,7 @@ const FIELDS: [&str; 12] = [
 const OUTBOUND: &str = "0x00000002";
 
 /// Lines of the fields of all packets. Checksums are verified.
-fn tshark(bytes: &[u8], name: &str) -> Option<Vec<Vec<String>>> {
+fn tshark(bytes: &[u8], name: &str, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let path = std::env::temp_dir().join(format!("forebay-capture-{}-{name}.pcapng", std::process::id()));
     fs::write(&path, bytes).expect("a temporary file");
     let mut command = Command::new("tshark");
@@ -144,7 +145,7 @@ fn tshark(bytes: &[u8], name: &str) -> Option<Vec<Vec<String>>> {
     for layer in ["ip", "tcp", "udp"] {
         command.args(["-o", &format!("{layer}.check_checksum:TRUE")]);
     }
-    command.args(FIELDS.iter().flat_map(|field| ["-e", field]));
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
     let output = command.output();
     fs::remove_file(&path).expect("the temporary file");
     let output = match output {
@@ -240,7 +241,7 @@ fn tshark_counts_equal_simulator() {
     let (mut seen, mut wrong) = (Counts::default(), Vec::new());
     for (name, text, at) in scenarios() {
         let o = captured(&text, at);
-        let Some(lines) = tshark(&file(&o), name) else { return };
+        let Some(lines) = tshark(&file(&o), name, &FIELDS) else { return };
         let (theirs, ours) = (counted_by_tshark(&lines, name), counted_by_simulator(&o));
         let (theirs, ours) = (compared(&o, theirs), compared(&o, ours));
         if theirs != ours {
@@ -259,6 +260,62 @@ fn tshark_counts_equal_simulator() {
     let all =
         [seen.retransmissions, seen.duplicate_acks, seen.sack_blocks, seen.ce, seen.marked_here, seen.dropped, seen.lost_on_link];
     assert!(all.iter().all(|n| *n >= 20), "{seen:?}");
+}
+
+/// Accurate ECN as tshark decodes it: the flags of ACE, ECT(1), and the counters of the option, which count the payload of each codepoint.
+#[test]
+fn accecn_options_equal_simulator() {
+    const FIELDS: [&str; 9] = [
+        "tcp.options.acc_ecn.ee0b",
+        "tcp.options.acc_ecn.eceb",
+        "tcp.options.acc_ecn.ee1b",
+        "tcp.flags",
+        "ip.dsfield.ecn",
+        "tcp.len",
+        "tcp.stream",
+        "tcp.checksum.status",
+        "_ws.malformed",
+    ];
+    let step = "buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"10pkt\" }";
+    for (name, transport, ect) in [
+        ("accurate", "stack = \"linux\"\nhost = \"bare\"\ncc = \"dctcp\"\necn = \"accurate\"", 2),
+        ("prague", "stack = \"linux\"\nhost = \"bare\"\ncc = \"prague\"", 1),
+    ] {
+        let o = captured(&star(step, transport, LONG), "recv");
+        let Some(lines) = tshark(&file(&o), name, &FIELDS) else { return };
+        let packets = o.report.captured.to_vec();
+        assert_eq!(lines.len(), packets.len());
+        // Payload of each codepoint that each connection has received, counted from the packets that tshark prints.
+        let mut counters: BTreeMap<String, [u32; 4]> = BTreeMap::new();
+        let (mut options, mut flags) = (0, 0);
+        for (line, p) in lines.iter().zip(&packets) {
+            let [e0b, ceb, e1b, bits, ecn, length, stream, checksum, malformed] = line.as_slice() else { panic!("{line:?}") };
+            assert!(checksum == "1" && malformed.is_empty(), "{name}: {line:?}");
+            let counted = counters.entry(stream.clone()).or_default();
+            let (ecn, length): (usize, u32) = (ecn.parse().unwrap(), length.parse().unwrap());
+            counted[ecn] += length;
+            let bits = u16::from_str_radix(bits.trim_start_matches("0x"), 16).expect("flags");
+            let t = p.tcp.expect("a segment");
+            let of = |bit: u16| bits & bit != 0;
+            assert_eq!(
+                [of(0x100), of(0x80), of(0x40)],
+                [tcp_flag::AE, tcp_flag::CWR, tcp_flag::ECE].map(|flag| t.has(flag)),
+                "{line:?}"
+            );
+            flags += usize::from(of(0x100));
+            assert_eq!(t.accecn.is_some(), !ceb.is_empty(), "{name}: {line:?}");
+            if let Some(fields) = t.accecn {
+                options += 1;
+                let theirs = [e0b, ceb, e1b].map(|text| text.parse::<u32>().expect("a counter"));
+                assert_eq!(theirs, [fields.e0b, fields.ceb, fields.e1b]);
+                // A counter of a codepoint begins with 1, that of CE with 0 (RFC 9768 section 3.2.1).
+                assert_eq!(theirs, [counted[2] + 1, counted[3], counted[1] + 1], "{name}: {line:?}");
+            }
+        }
+        let sums = counters.values().fold([0; 4], |all, c| [0, 1, 2, 3].map(|i| all[i] + c[i]));
+        assert!(options > 1_000 && flags > 100, "{name}: {options} options, {flags} flags");
+        assert!(sums[3] > 100_000 && sums[ect] > 1_000_000 && sums[3 - ect] == 0, "{name}: {sums:?}");
+    }
 }
 
 #[test]

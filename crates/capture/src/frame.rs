@@ -1,5 +1,6 @@
 //! Ethernet frames of captured packets.
 
+use crate::accecn;
 use crate::addresses::{Address, Endpoints, host};
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader as Tcp, TcpOptionElement, UdpHeader,
@@ -11,6 +12,8 @@ use std::io;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// Initial time to live, as Linux.
 const TTL: u8 = 64;
+/// Maximum number of bytes of TCP options.
+const OPTIONS: usize = 40;
 
 /// A frame without its check sequence, as packet analyzers expect it.
 #[derive(Debug, Default)]
@@ -154,6 +157,15 @@ fn segment(t: &TcpHeader, sport: u16, dport: u16) -> io::Result<Tcp> {
         options.extend([Noop, Noop, SelectiveAcknowledgement(first, others)]);
     }
     tcp.set_options(&options).map_err(|e| invalid(format!("{e:?}")))?;
+    if let Some(fields) = t.accecn {
+        let others = tcp.options.as_slice();
+        let option = accecn::encode(&fields);
+        // As in Linux, the option is omitted where other options leave no space (RFC 9768 section 3.2.3.3).
+        if others.len() + option.len() <= OPTIONS {
+            let all = [others, &option].concat();
+            tcp.set_options_raw(&all).map_err(|e| invalid(format!("{e:?}")))?;
+        }
+    }
     Ok(tcp)
 }
 

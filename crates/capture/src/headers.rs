@@ -1,5 +1,6 @@
 //! Headers of packets that a backend has as bytes.
 
+use crate::accecn;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use forebay_experiment::capture::{SACK_BLOCKS, SynOptions, TcpHeader, tcp_flag};
 
@@ -76,6 +77,7 @@ fn tcp_header(t: &TcpHeaderSlice<'_>) -> TcpHeader {
         }
     }
     header.syn = syn;
+    header.accecn = accecn::decode(t.options());
     header
 }
 
@@ -83,7 +85,7 @@ fn tcp_header(t: &TcpHeaderSlice<'_>) -> TcpHeader {
 mod tests {
     use super::*;
     use crate::Frame;
-    use forebay_experiment::capture::{CapturedPacket, IpVersion, PacketEvent};
+    use forebay_experiment::capture::{AccEcnFields, CapturedPacket, IpVersion, PacketEvent};
     use forebay_types::NodeId;
 
     fn packet(payload: u16, tcp: Option<TcpHeader>) -> CapturedPacket {
@@ -127,7 +129,9 @@ mod tests {
     fn headers_roundtrip() {
         let options = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true };
         let syn = TcpHeader { flags: tcp_flag::SYN, syn: options, sack: Default::default(), ..segment() };
-        for (payload, tcp) in [(1_448, Some(segment())), (0, Some(syn)), (100, None)] {
+        let fields = AccEcnFields { e0b: 1, ceb: 70_000, e1b: 0xff_ffff };
+        let accurate = TcpHeader { accecn: Some(fields), sack: Default::default(), ..segment() };
+        for (payload, tcp) in [(1_448, Some(segment())), (0, Some(syn)), (0, Some(accurate)), (100, None)] {
             let decoded = Headers::decode(&bytes(&packet(payload, tcp)));
             assert_eq!(decoded, Some(Headers { ip_id: 77, ecn: 2, class: 5, payload, tcp }));
         }

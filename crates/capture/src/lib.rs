@@ -3,6 +3,7 @@
 //!
 //! Backends record packets with their header fields (`forebay_experiment::capture`); this crate gives hosts their addresses and encodes the frames.
 
+mod accecn;
 mod addresses;
 mod flow;
 mod flow_monitor;

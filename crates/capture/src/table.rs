@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Columns of the table.
-pub const COLUMNS: [&str; 19] = [
+pub const COLUMNS: [&str; 20] = [
     "time_ns",
     "interface",
     "inbound",
@@ -25,6 +25,7 @@ pub const COLUMNS: [&str; 19] = [
     "tsval",
     "tsecr",
     "sack",
+    "accecn",
 ];
 
 /// Letters of the flags, in the order of the header; that of AE as tcpdump prints it.
@@ -66,7 +67,7 @@ impl<'a, W: Write> PacketTable<'a, W> {
         let (interfaces, nodes) = self.names;
         let numbers = [p.time_ps / 1_000, p.conn_id, p.ecn.into(), p.class.into(), p.payload.into(), p.ip_id.into()];
         let [time, conn, ecn, class, payload, ip_id] = numbers.map(|n| n.to_string());
-        let [seq, ack, flags, window, tsval, tsecr, sack] = p.tcp.as_ref().map(tcp_fields).unwrap_or_default();
+        let [seq, ack, flags, window, tsval, tsecr, sack, accecn] = p.tcp.as_ref().map(tcp_fields).unwrap_or_default();
         self.out.write_record([
             time.as_str(),
             name(interfaces, p.interface),
@@ -87,6 +88,7 @@ impl<'a, W: Write> PacketTable<'a, W> {
             &tsval,
             &tsecr,
             &sack,
+            &accecn,
         ])?;
         Ok(())
     }
@@ -101,7 +103,7 @@ impl<'a, W: Write> PacketTable<'a, W> {
 }
 
 /// The columns of a TCP header; a datagram has none.
-fn tcp_fields(t: &TcpHeader) -> [String; 7] {
+fn tcp_fields(t: &TcpHeader) -> [String; 8] {
     let flags = FLAGS.iter().filter(|(flag, _)| t.has(*flag)).map(|(_, letter)| *letter).collect();
     let (tsval, tsecr) = t.timestamps.map_or_else(Default::default, |(value, echo)| (value.to_string(), echo.to_string()));
     let mut sack = String::new();
@@ -110,13 +112,14 @@ fn tcp_fields(t: &TcpHeader) -> [String; 7] {
         // Writing to a string does not fail.
         let _ = write!(sack, "{space}{start}-{end}");
     }
-    [t.seq.to_string(), t.ack.to_string(), flags, t.window.to_string(), tsval, tsecr, sack]
+    let accecn = t.accecn.map_or_else(String::new, |f| format!("{} {} {}", f.e0b, f.ceb, f.e1b));
+    [t.seq.to_string(), t.ack.to_string(), flags, t.window.to_string(), tsval, tsecr, sack, accecn]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_experiment::capture::PacketEvent;
+    use forebay_experiment::capture::{AccEcnFields, PacketEvent};
     use forebay_types::NodeId;
 
     #[test]
@@ -128,6 +131,7 @@ mod tests {
             window: 7,
             timestamps: Some((8, 9)),
             sack: [(10, 11), (12, 13), (0, 0), (0, 0)],
+            accecn: Some(AccEcnFields { e0b: 1, ceb: 2, e1b: 3 }),
             ..TcpHeader::default()
         };
         let p = CapturedPacket {
@@ -153,7 +157,7 @@ mod tests {
         let text = String::from_utf8(out).expect("text");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], COLUMNS.join(","));
-        assert_eq!(lines[1], "1,sw->recv,false,dropped-full,3,true,s0,\"a,b\",2,5,100,77,5,6,EA,7,8,9,10-11 12-13");
-        assert_eq!(lines[2], "1,sw->recv,false,dropped-full,3,true,s0,\"a,b\",2,5,100,77,,,,,,,");
+        assert_eq!(lines[1], "1,sw->recv,false,dropped-full,3,true,s0,\"a,b\",2,5,100,77,5,6,EA,7,8,9,10-11 12-13,1 2 3");
+        assert_eq!(lines[2], "1,sw->recv,false,dropped-full,3,true,s0,\"a,b\",2,5,100,77,,,,,,,,");
     }
 }

@@ -264,6 +264,17 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
+/// Fields of an AccECN option (RFC 9768 section 3.2.3), 24 bits each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccEcnFields {
+    /// EE0B: bytes with ECT(0), plus 1.
+    pub e0b: u32,
+    /// ECEB: bytes with CE.
+    pub ceb: u32,
+    /// EE1B: bytes with ECT(1), plus 1.
+    pub e1b: u32,
+}
+
 /// TCP header of a captured packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpHeader {
@@ -281,6 +292,8 @@ pub struct TcpHeader {
     pub syn: SynOptions,
     /// SACK blocks as start and end; unused ones are (0, 0) and come last.
     pub sack: [(u32, u32); SACK_BLOCKS],
+    /// AccECN option with all three fields.
+    pub accecn: Option<AccEcnFields>,
 }
 
 impl TcpHeader {
@@ -327,7 +340,7 @@ pub struct CapturedPacket {
 }
 
 impl SeriesRow for CapturedPacket {
-    const WORDS: usize = 12;
+    const WORDS: usize = 13;
 
     /// Orders packets of the same instant by interface; at one interface they keep their order.
     fn key(&self) -> (u64, u64) {
@@ -341,6 +354,7 @@ impl SeriesRow for CapturedPacket {
         let bits = [self.inbound, self.back, self.tcp.is_some(), t.timestamps.is_some(), t.syn.sack_permitted];
         let bits = bits.iter().fold(0, |all, bit| all << 1 | u32::from(*bit));
         let scale = t.syn.window_scale.map_or(0, |s| s + 1);
+        let accecn = t.accecn.unwrap_or_default();
         words[..8].copy_from_slice(&[
             self.time_ps,
             self.conn_id,
@@ -352,9 +366,10 @@ impl SeriesRow for CapturedPacket {
             ),
             two(t.seq, t.ack),
             two(tsval, tsecr),
-            two(u32::from(scale), u32::from(t.syn.mss)),
+            two(accecn.e1b << 8 | u32::from(scale), u32::from(t.syn.mss)),
         ]);
-        for (word, (start, end)) in words[8..].iter_mut().zip(t.sack) {
+        words[12] = two(accecn.e0b, accecn.ceb << 8 | u32::from(t.accecn.is_some()));
+        for (word, (start, end)) in words[8..12].iter_mut().zip(t.sack) {
             *word = two(start, end);
         }
     }
@@ -363,7 +378,7 @@ impl SeriesRow for CapturedPacket {
         let (high, low) = (|place: usize| (words[place] >> 32) as u32, |place: usize| words[place] as u32);
         let bit = |place: u32| low(3) >> (24 + place) & 1 == 1;
         let mut sack = [(0, 0); SACK_BLOCKS];
-        for (block, word) in sack.iter_mut().zip(&words[8..]) {
+        for (block, word) in sack.iter_mut().zip(&words[8..12]) {
             *block = ((word >> 32) as u32, *word as u32);
         }
         let header = TcpHeader {
@@ -374,6 +389,7 @@ impl SeriesRow for CapturedPacket {
             timestamps: bit(1).then(|| (high(6), low(6))),
             syn: SynOptions { mss: low(7) as u16, window_scale: (high(7) as u8).checked_sub(1), sack_permitted: bit(0) },
             sack,
+            accecn: (low(12) & 1 == 1).then(|| AccEcnFields { e0b: high(12), ceb: low(12) >> 8, e1b: high(7) >> 8 }),
         };
         CapturedPacket {
             time_ps: words[0],
@@ -413,6 +429,7 @@ mod tests {
             timestamps: Some((7, 8)),
             syn: SynOptions { mss: 1460, window_scale: Some(0), sack_permitted: true },
             sack: [(9, 10), (11, 12), (0, 0), (0, 0)],
+            accecn: Some(AccEcnFields { e0b: 0xff_fffe, ceb: 0xff_ffff, e1b: 0xff_fffd }),
         };
         let segment = CapturedPacket {
             time_ps: 5,

@@ -1,6 +1,7 @@
 //! Runs the scenarios of rows. A scenario that several rows use runs once.
 
 use crate::network::{Case, alone};
+use crate::picture::{Picture, picture, sampled};
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::worlds::Worlds;
@@ -28,6 +29,8 @@ pub struct Request {
     pub threads: usize,
     /// Also runs the experiments of the Common TCP Evaluation Suite, which take longer than all other rows.
     pub tcpeval: bool,
+    /// Keeps the series of all scenarios for the page.
+    pub pictures: bool,
 }
 
 impl Request {
@@ -53,7 +56,7 @@ impl Request {
         Ok(self.columns.clone())
     }
 
-    fn resolve(&self, text: &str) -> Result<Resolved, Errors> {
+    pub(crate) fn resolve(&self, text: &str) -> Result<Resolved, Errors> {
         let file = format!("{}.toml", name_of(text));
         Scenario::from_text(self.worlds, text, &file, Path::new("."), &[], None)?.resolve()
     }
@@ -92,6 +95,7 @@ pub(crate) struct Outcome {
     pub(crate) report: Report,
     /// Name of every port.
     ports: Vec<String>,
+    picture: Option<Picture>,
 }
 
 impl Outcome {
@@ -133,6 +137,16 @@ impl<'a> Shared<'a> {
         runs.into_iter().map(|text| (name_of(&text).to_owned(), text)).collect()
     }
 
+    /// Series of the scenarios that ran, by name.
+    pub(crate) fn pictures(&self) -> BTreeMap<String, Picture> {
+        let Ok(runs) = self.runs.lock() else { return BTreeMap::new() };
+        let picture = |(text, slot): (&String, &Slot)| {
+            let outcome = slot.get()?.as_ref().ok()?;
+            Some((name_of(text).to_owned(), outcome.picture.clone()?))
+        };
+        runs.iter().filter_map(picture).collect()
+    }
+
     fn run(&self, case: &Case, world: &str) -> Result<Arc<Outcome>, RefereeError> {
         let text = case.text(world);
         let slot = match self.runs.lock() {
@@ -151,8 +165,13 @@ impl<'a> Shared<'a> {
         };
         let watch = || if self.stop.load(Relaxed) { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
         let job = Job::new(0, 0, variant.config.seed);
-        match simulate(resolved.world, &variant.label, 0, &variant.config, &job, None, &watch) {
-            Ok(run) => Ok(Arc::new(Outcome { summary: run.summary, report: run.report, ports: variant.port_names.clone() })),
+        let pictures = self.request.pictures;
+        let config = if pictures { sampled(variant) } else { variant.config.clone() };
+        match simulate(resolved.world, &variant.label, 0, &config, &job, None, &watch) {
+            Ok(run) => {
+                let picture = pictures.then(|| picture(variant, &run.report));
+                Ok(Arc::new(Outcome { summary: run.summary, report: run.report, ports: variant.port_names.clone(), picture }))
+            }
             Err(RunError::Interrupted) => Err(RefereeError::Interrupted),
             Err(e) => Err(RefereeError::Run(name.to_owned(), e.to_string())),
         }
@@ -160,7 +179,7 @@ impl<'a> Shared<'a> {
 }
 
 /// Name of a scenario, which is its first key.
-fn name_of(text: &str) -> &str {
+pub(crate) fn name_of(text: &str) -> &str {
     text.lines().find_map(|l| l.strip_prefix("name = \"")?.strip_suffix('"')).unwrap_or("scenario")
 }
 

@@ -15,8 +15,7 @@ pub fn table(report: &Report) -> String {
     if several {
         out.push_str(&differences(report));
     }
-    let lines: Vec<Vec<String>> = report.findings.iter().map(|f| line(f, &report.columns)).collect();
-    let heads = heads(&report.columns);
+    let (heads, lines) = rows(report);
     let width = |place: usize| {
         let head = if several { heads[place].chars().count() } else { 0 };
         lines.iter().map(|l| l[place].chars().count()).max().unwrap_or(0).max(head)
@@ -39,6 +38,11 @@ pub fn table(report: &Report) -> String {
         write(&mut out, line);
     }
     out
+}
+
+/// Heads of the columns, and the cells of each row.
+pub(crate) fn rows(report: &Report) -> (Vec<String>, Vec<Vec<String>>) {
+    (heads(&report.columns), report.findings.iter().map(|f| line(f, &report.columns)).collect())
 }
 
 /// Heads of the columns, for several backends.
@@ -64,7 +68,7 @@ fn bands(f: &Finding, columns: &[String]) -> String {
 }
 
 /// Counts of the verdicts, such as `cubic in sim: 20 of 22 judged rows hold, 2 are violated; 9 are reported, 3 do not apply`.
-fn sentence(report: &Report, column: usize, world: &str) -> String {
+pub(crate) fn sentence(report: &Report, column: usize, world: &str) -> String {
     let cells = || report.findings.iter().filter_map(|f| f.cells.get(column));
     let count = |v: Verdict| cells().filter(|c| c.verdict == v).count();
     let (holds, violated, unknown) = (count(Verdict::Holds), count(Verdict::Violated), count(Verdict::Unknown));

@@ -4,17 +4,24 @@
 //! A row is one criterion: scenarios, the value that is measured in them, and the band in which the value is expected. A band is that of a text, or it
 //! is relative to the values of Reno and CUBIC in the same scenarios. Without either the value is reported and not judged.
 //!
-//! `rows` has the rows, one file a group. `network` writes scenarios, `bench` runs them, `samples` reads time series, and `format` prints the report.
+//! `rows` has the rows, one file a group. `network` writes scenarios, `bench` runs them, `samples` reads time series, `format` prints the report, `page` and
+//! `picture` draw it, and `qlog` writes the packets of a scenario.
 
 mod bench;
 mod format;
 mod network;
+mod page;
+mod picture;
+mod qlog;
 mod row;
 mod rows;
 mod samples;
 
 pub use bench::{RefereeError, Request};
 pub use format::{json, table};
+pub use page::page;
+pub use picture::{Curve, Picture};
+pub use qlog::qlog;
 pub use row::{Cell, Finding, Verdict};
 
 use bench::{Bench, Shared};
@@ -34,6 +41,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Texts of all scenarios, by name. Each runs by itself with `forebay run`.
     pub scenarios: BTreeMap<String, String>,
+    /// Series of all scenarios, by name, if the request has asked for them.
+    pub pictures: BTreeMap<String, Picture>,
 }
 
 /// Judges a congestion control. `progress` is called with the number of finished rows and of all rows, those of each backend counted.
@@ -69,7 +78,7 @@ pub fn referee(request: &Request, stop: &AtomicBool, progress: &(dyn Fn(usize, u
         Finding { group: row.group, row: row.name, source: row.source, cells }
     };
     let findings = merge_groups(rows.iter().enumerate().map(finding).collect());
-    Ok(Report { cc: request.cc.clone(), columns, findings, scenarios: shared.scenarios() })
+    Ok(Report { cc: request.cc.clone(), columns, findings, scenarios: shared.scenarios(), pictures: shared.pictures() })
 }
 
 /// Replaces a group that is not about the congestion control by one finding.

@@ -1,6 +1,6 @@
 //! Verdicts about congestion controls whose faults are known, and about those that bands are relative to.
 
-use forebay_referee::{Finding, Report, Request, Verdict, json, referee, table};
+use forebay_referee::{Finding, Report, Request, Verdict, json, page, qlog, referee, table};
 use forebay_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ fn judge(cc: &str, threads: usize) -> Report {
 
 fn judge_in(cc: &str, columns: &[&str], threads: usize) -> Report {
     let columns = columns.iter().map(|&c| c.to_owned()).collect();
-    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads, tcpeval: false };
+    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads, tcpeval: false, pictures: false };
     referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
@@ -83,8 +83,14 @@ fn bbr3_follows_the_draft() {
 
 #[test]
 fn evaluation_suite_convicts_null_controls() {
-    let request =
-        Request { worlds: forebay_backends::all(), cc: "halving".into(), columns: vec!["sim".into()], threads: 2, tcpeval: true };
+    let request = Request {
+        worlds: forebay_backends::all(),
+        cc: "halving".into(),
+        columns: vec!["sim".into()],
+        threads: 2,
+        tcpeval: true,
+        pictures: false,
+    };
     let report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
     let suite: Vec<&Finding> = report.findings.iter().filter(|f| f.group.contains("Evaluation Suite")).collect();
     assert_eq!(suite.len(), 36);
@@ -97,6 +103,45 @@ fn evaluation_suite_convicts_null_controls() {
     for name in ["75 Mbit/s of UDP end", "ramp-up, 1 Gbit/s"] {
         assert!(rows.iter().any(|r| r.starts_with(name)), "{name}: {rows:?}");
     }
+}
+
+/// The page has a figure for each row that has run, and observation changes no verdict.
+#[test]
+fn every_row_has_a_picture() {
+    let worlds = forebay_backends::all();
+    let request = Request { worlds, cc: "cubic".into(), columns: vec!["sim".into()], threads: 2, tcpeval: false, pictures: true };
+    let report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
+    assert_eq!(report.findings, judged("cubic").findings);
+    let page = page(&report);
+    let figures: Vec<_> = page.sections.iter().flat_map(|s| &s.figures).collect();
+    let ran = report.findings.iter().filter(|f| f.cells.iter().any(|c| !c.scenarios.is_empty()));
+    assert_eq!(figures.iter().map(|f| f.title.as_str()).collect::<Vec<_>>(), ran.map(|f| f.row).collect::<Vec<_>>());
+    assert_eq!(report.pictures.len(), report.scenarios.len());
+    // One flow fills the link, and its queue is that of the row.
+    let alone = &report.pictures["alone-cubic"];
+    let values = &alone.goodput[0].values;
+    let mean = values.iter().skip(values.len() / 5).sum::<f64>() / (values.len() - values.len() / 5) as f64;
+    assert!(alone.goodput[0].name.starts_with("cubic") && (40e6..50e6).contains(&mean), "{mean}: {}", alone.goodput[0].name);
+    assert!(alone.queue[0].values.len() > 300 && alone.rate == Some(50e6));
+    let html = forebay_report::render(&page);
+    assert!(html.contains("loss rate of 16 flows") && html.contains("row-1"));
+}
+
+#[test]
+fn qlog_has_packets_of_row() {
+    let worlds = forebay_backends::all();
+    let request =
+        Request { worlds, cc: "cubic".into(), columns: vec!["sim".into()], threads: 1, tcpeval: false, pictures: false };
+    let text = "name = \"short\"\nduration = \"1s\"\n[topology]\nkind = \"dumbbell\"\nleft = 1\n\
+                access = { rate = \"1Gbps\", delay = \"100us\" }\nbottleneck = { rate = \"10Mbps\", delay = \"5ms\", buffer = \"20pkt\" }\n\
+                [transport]\nstack = \"linux\"\ncc = \"cubic\"\n[[workload]]\nkind = \"long\"\nfrom = \"l0\"\nto = \"r0\"\n";
+    let log = String::from_utf8(qlog(&request, text, &AtomicBool::new(false)).unwrap().unwrap()).unwrap();
+    let records: Vec<serde_json::Value> =
+        log.split('\u{1e}').skip(1).map(|record| serde_json::from_str(record).unwrap()).collect();
+    let count = |name: &str| records.iter().filter(|r| r["name"] == name).count();
+    // 10 Mbit/s for a second.
+    assert!((750..900).contains(&count("tcp:packet_sent")), "{}", count("tcp:packet_sent"));
+    assert!(count("tcp:packet_received") > 300 && count("tcp:metrics_updated") > 300);
 }
 
 /// Compares the sections `compared` of the generated part of a page with the reports; `FOREBAY_UPDATE=1` renews those of all `ccs`.
@@ -138,14 +183,31 @@ fn the_linux_page_is_current() {
     if !linux.version().contains(RELEASE) {
         return println!("skipped: the page is that of Linux {RELEASE}");
     }
-    let both = |cc: &str| Arc::new(judge_in(cc, &["sim", "linux"], 2));
-    check_page("referee-linux.md", &["newreno", "cubic", "dctcp", "bbr"], &["dctcp"], both);
+    let both = |section: &str| match section.split_once(" --tcpeval") {
+        None => Arc::new(judge_in(section, &["sim", "linux"], 2)),
+        Some((cc, _)) => {
+            let columns = vec!["sim".into(), "linux".into()];
+            let worlds = forebay_backends::all();
+            let request = Request { worlds, cc: cc.into(), columns, threads: 2, tcpeval: true, pictures: false };
+            let mut report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
+            // The other rows have a section of their own.
+            report.findings.retain(|f| f.group.contains("Evaluation Suite"));
+            Arc::new(report)
+        }
+    };
+    check_page("referee-linux.md", &["newreno", "cubic", "dctcp", "bbr", "cubic --tcpeval"], &["dctcp"], both);
 }
 
 #[test]
 fn unknown_names_are_refused() {
-    let request =
-        Request { worlds: forebay_backends::all(), cc: "cubik".into(), columns: Vec::new(), threads: 1, tcpeval: false };
+    let request = Request {
+        worlds: forebay_backends::all(),
+        cc: "cubik".into(),
+        columns: Vec::new(),
+        threads: 1,
+        tcpeval: false,
+        pictures: false,
+    };
     let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
 }

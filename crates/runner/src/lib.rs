@@ -35,4 +35,4 @@ pub use rerun::{ExplainError, recorded, recorded_experiment};
 pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};
 pub use simulate::{Simulated, simulate, simulate_together};
 pub use stopping::{StopRequest, Stopped};
-pub use trace::{Trace, trace};
+pub use trace::{Trace, capture_flow, trace};

@@ -1,16 +1,20 @@
 //! Trace of one flow from results: the run is repeated with the packets of its connection captured.
 
 use crate::explain::{MessageSelector, chosen};
+use crate::job::Job;
 use crate::rerun::{ExplainError, configured, recorded, repeat};
 use crate::routes::{Endpoints, routes};
-use crate::simulate::Simulated;
+use crate::simulate::{Simulated, simulate};
 use forebay_capture::FlowTrace;
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint};
+use forebay_experiment::report::{Cut, RunError};
 use forebay_experiment::rows::FlowRow;
+use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_store::RunDir;
 use forebay_types::{NodeId, PortId, Time};
+use std::ops::ControlFlow;
 
 /// A flow of a repeated run, with its packets.
 #[derive(Debug)]
@@ -50,24 +54,54 @@ pub fn trace(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -> 
     let (Some(src), Some(dst)) = (node(&wanted.src), node(&wanted.dst)) else {
         return Err(ExplainError::Other(format!("the scenario has no hosts `{}` and `{}`", wanted.src, wanted.dst)));
     };
-    let points = points(&config, record.seed, wanted.conn, (src, dst), Time::from_ns(record.end_ns));
-    config.observe.capture = Capture { points, connections: Some(vec![wanted.conn]), ..Capture::default() };
-    config.observe.tcp_series = vec![(wanted.conn, Time::ZERO)];
-    config.observe.queue_series.clear();
-    config.observe.timeouts = true;
+    observe(&mut config, wanted.conn, (src, dst), Time::from_ns(record.end_ns));
     let again = repeat(world, &config, manifest, (&variant, record))?;
     let flow = usize::try_from(wanted.flow).ok().and_then(|i| again.report.flows.get(i)).cloned();
     let Some(flow) = flow else {
         return Err(ExplainError::Other(format!("the repeated run has no flow {}", wanted.flow)));
     };
+    let packets = packets(&again, src).map_err(|e| ExplainError::Other(format!("the captured packets cannot be read: {e}")))?;
+    let interfaces = config.observe.capture.points.iter().map(|p| p.name.clone()).collect();
+    Ok(Trace { again, config, flow, packets, variant, seed: record.seed, interfaces })
+}
+
+/// Runs `config` with the packets of the connection of `flow` captured, which a run that ended at `end` has in its report.
+///
+/// # Errors
+/// Backends that capture no packets, and runs that fail.
+pub fn capture_flow(
+    world: &dyn World,
+    variant: &str,
+    config: &Experiment,
+    (flow, end): (&FlowRow, Time),
+    job: &Job,
+    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+) -> Result<Trace, RunError> {
+    let mut config = config.clone();
+    observe(&mut config, flow.conn_id, (flow.src, flow.dst), end);
+    let again = simulate(world, variant, 0, &config, job, None, watch)?;
+    let packets = packets(&again, flow.src).map_err(|e| RunError::World(format!("the captured packets cannot be read: {e}")))?;
+    let interfaces = config.observe.capture.points.iter().map(|p| p.name.clone()).collect();
+    Ok(Trace { seed: config.seed, again, config, flow: flow.clone(), packets, variant: variant.to_owned(), interfaces })
+}
+
+/// Captures the packets of a connection, and the states of its sender.
+fn observe(config: &mut Experiment, conn: u64, ends: (NodeId, NodeId), end: Time) {
+    let points = points(config, config.seed, conn, ends, end);
+    config.observe.capture = Capture { points, connections: Some(vec![conn]), ..Capture::default() };
+    config.observe.tcp_series = vec![(conn, Time::ZERO)];
+    config.observe.queue_series.clear();
+    config.observe.timeouts = true;
+}
+
+/// The captured packets as the sender at `src` sees them.
+fn packets(again: &Simulated, src: NodeId) -> std::io::Result<FlowTrace> {
     let mut packets = FlowTrace::new(src, Trace::SENDER);
     let read: std::io::Result<()> = again.report.captured.pieces(1 << 12, &mut |rows| {
         rows.iter().for_each(|p| packets.add(p));
         Ok(())
     });
-    read.map_err(|e| ExplainError::Other(format!("the captured packets cannot be read: {e}")))?;
-    let interfaces = config.observe.capture.points.iter().map(|p| p.name.clone()).collect();
-    Ok(Trace { again, config, flow, packets, variant, seed: record.seed, interfaces })
+    read.map(|()| packets)
 }
 
 /// The sender's host, and the ports of both directions on the paths of a connection.

@@ -4,8 +4,9 @@ use super::check::TextFormat;
 use crate::interrupt::{self, Forced};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
-use forebay_referee::{RefereeError, Report, Request, Verdict, json, referee, table};
+use forebay_referee::{RefereeError, Report, Request, Verdict, json, page, qlog, referee, table};
 use forebay_store::{Host, write_atomic};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,12 @@ pub(crate) struct Args {
     /// Also run the experiments of draft-irtf-iccrg-tcpeval-01, which take longer than all other rows
     #[arg(long)]
     tcpeval: bool,
+    /// HTML page with the verdicts, and with goodput, queue and congestion window over time behind each row
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Directory for a qlog of each row: the packets of the first connection of its first scenario, which runs again
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     format: TextFormat,
@@ -41,6 +48,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         columns: args.world.clone(),
         threads: args.threads.map_or(Host::here().cpus, usize::from),
         tcpeval: args.tcpeval,
+        pictures: args.page.is_some(),
     };
     let shown = std::io::stderr().is_terminal();
     let progress = |done: usize, all: usize| {
@@ -52,6 +60,12 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let report = referee(&request, interrupt::flag(), &progress).map_err(failure)?;
     if let Some(dir) = &args.out {
         write_scenarios(dir, &report)?;
+    }
+    if let Some(file) = &args.page {
+        write_atomic(file, forebay_report::render(&page(&report)).as_bytes())?;
+    }
+    if let Some(dir) = &args.qlog {
+        write_qlogs(dir, &request, &report)?;
     }
     match args.format {
         TextFormat::Text => print(&table(&report))?,
@@ -67,6 +81,19 @@ fn write_scenarios(dir: &Path, report: &Report) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|e| Failure::Machine(format!("{}: {e}", dir.display())))?;
     for (name, text) in &report.scenarios {
         write_atomic(&dir.join(format!("{name}.toml")), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Writes a qlog for the first scenario of each row in each backend. Rows share scenarios.
+fn write_qlogs(dir: &Path, request: &Request, report: &Report) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|e| Failure::Machine(format!("{}: {e}", dir.display())))?;
+    let firsts: BTreeSet<&String> = report.findings.iter().flat_map(|f| &f.cells).filter_map(|c| c.scenarios.first()).collect();
+    for name in firsts {
+        let Some(text) = report.scenarios.get(name) else { continue };
+        if let Some(log) = qlog(request, text, interrupt::flag()).map_err(failure)? {
+            write_atomic(&dir.join(format!("{name}.sqlog")), &log)?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use crate::net::packet::{CarriedAck, Extra, Packet, flag};
 use crate::net::tick::Tick;
-use forebay_experiment::capture::{Capture, CapturedPacket, PacketEvent, SACK_BLOCKS, SynOptions, TcpHeader, tcp_flag};
+use forebay_experiment::capture::{
+    AccEcnFields, Capture, CapturedPacket, PacketEvent, SACK_BLOCKS, SynOptions, TcpHeader, tcp_flag,
+};
 use forebay_experiment::series::Series;
 use forebay_experiment::skb::TIMESTAMPS;
 use forebay_experiment::streams::RngStream;
@@ -175,6 +177,8 @@ fn header(known: &Known, seen: &Seen<'_>, sent: Option<u32>) -> TcpHeader {
     let has = |ours: u8, theirs: u8| if p.has(ours) { theirs } else { 0 };
     let peer_next = known.peer_isn.wrapping_add(1);
     let mut t = TcpHeader { timestamps: c.clock.map(|clock| timestamps(clock, seen)), ..TcpHeader::default() };
+    t.accecn =
+        CarriedAck::of(seen.extra).and_then(|ack| ack.accecn).map(|o| AccEcnFields { e0b: o.e0b(), ceb: o.ceb(), e1b: o.e1b() });
     if c.accurate_ecn && (back || p.has(flag::SYN)) {
         t.flags = ecn_flags(p.ace());
     }
