@@ -458,11 +458,11 @@ mod tests {
     use super::*;
     use crate::tcp::profile::tests::config;
 
-    /// An endless flow that stops in the middle of its second message: the first one still ends with PSH, and the second one has no end.
+    /// A flow that stops in the middle of its second message: the first one still ends with PSH, and the second one has no end.
     #[test]
     fn stop_keeps_ends_of_earlier_messages() {
         let mut buffer = SendBuffer::new(&config("linux", "cubic"), 1, false);
-        [401, 1001].map(|end| buffer.write(end));
+        buffer.write_parts((1, 1001), 400);
         buffer.taken = 700;
         buffer.stop(501);
         assert!(buffer.pushes(401, 1) && buffer.first == u64::MAX);
