@@ -54,6 +54,8 @@ wheel)
 kernel)
     forebay=$(realpath "${FOREBAY:-target/release/forebay}")
     built=linux
+    # The Makefile of Linux refuses blanks.
+    folders[1]=$scratch/another-folder
     for folder in "${folders[@]}"; do
         rm -rf "$folder"
         mkdir -p "$folder"

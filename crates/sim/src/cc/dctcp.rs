@@ -397,7 +397,10 @@ mod tests {
                 [(2 * 1460, 2 * 1460, 2, false), (3 * 1460, 1460, 1, false), (3 * 1460 + 1, 1, 1, true)]
             {
                 let segments = if counted { segments } else { 0 };
-                d.in_ack_event(&mut w, &Ack { snd_una, snd_nxt: 29_200, acked, delivered: acked, segments, ece, ..ACK });
+                let ack = Ack { snd_una, snd_nxt: 29_200, acked, delivered: acked, segments, ece, ..ACK };
+                // The same fraction for protective load balancing, at the end of the window.
+                assert_eq!(d.marked_in_window(&ack), ece.then_some(WHOLE_ROUND / 4), "{counted}");
+                d.in_ack_event(&mut w, &ack);
             }
             assert_eq!(d.alpha * 1024.0, f64::from(1024 - 64 + 64 / 4), "{counted}");
         }

@@ -119,6 +119,19 @@ fn probes_rtt_every_five_seconds() {
     }
 }
 
+/// AdaptLongTermModel, AdvanceMaxBwFilter: the end of a probe discards the bandwidth of the cycle before the last one.
+#[test]
+fn end_of_probe_discards_older_bandwidth() {
+    let mut l = until(State::Refill);
+    let high = LINE_BW * 11 / 10;
+    l.cc.max_bw[0] = high;
+    go(&mut l, State::Up);
+    assert_eq!(l.cc.max_bw[0], high, "the probe has not ended");
+    go(&mut l, State::Down);
+    l.run(LINE_RTT * 3, |_| {});
+    assert!(l.cc.max_bw[0] <= LINE_BW * 101 / 100, "{}", l.cc.max_bw[0]);
+}
+
 /// InflightAtLoss: of 100 segments in flight two may be lost. A third loss shows that 98 fit, and the fraction of two in a hundred that may be lost.
 #[test]
 fn loss_threshold_crossed_within_segment() {

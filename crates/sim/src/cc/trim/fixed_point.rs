@@ -144,6 +144,17 @@ mod tests {
     use super::*;
     use crate::cc::trim::threshold::threshold;
 
+    /// The smoothed RTT moves by an eighth of its distance to a sample, down and up.
+    #[test]
+    fn smoothed_rtt_moves_by_weight() {
+        let mut fixed_point = FixedPoint::default();
+        let after = |us| {
+            fixed_point.take_sample(0.125, Time::from_us(us));
+            fixed_point.smooth()
+        };
+        assert_eq!([1000, 200, 1700].map(after), [1000, 900, 1000].map(Time::from_us));
+    }
+
     /// K equals that of real numbers except for rounding, from a pipe of a fiftieth of a packet to one of a thousand.
     #[test]
     fn threshold_matches_real_arithmetic() {

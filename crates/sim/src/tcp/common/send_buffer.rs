@@ -451,3 +451,23 @@ pub(in crate::tcp) enum Written {
     /// The message is written.
     Message,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::profile::tests::config;
+
+    /// A flow that stops in the middle of its second message: the first one still ends with PSH, and the second one has no end.
+    #[test]
+    fn stop_keeps_ends_of_earlier_messages() {
+        let mut buffer = SendBuffer::new(&config("linux", "cubic"), 1, false);
+        buffer.write_parts((1, 1001), 400);
+        buffer.taken = 700;
+        buffer.stop(501);
+        assert!(buffer.pushes(401, 1) && buffer.first == u64::MAX);
+        // In the middle of the first one.
+        buffer.write(1001);
+        buffer.stop(501);
+        assert_eq!(buffer.first, u64::MAX);
+    }
+}
