@@ -27,7 +27,7 @@ def incast(run: Run) -> dict[str, Curve]:
         "start jitter 20 us": {"workload.0.jitter": "20us"},
         "start jitter 200 us": {"workload.0.jitter": "200us"},
         "limited transmit": LT,
-        # With SACK limited transmit cannot be switched off.
+        # With SACK limited transmit is always on.
         "SACK": {**LT, "transport.recovery": "sack"},
         "D = 116 us": FAR,
         "40-byte headers": HEADERS,

@@ -97,12 +97,6 @@ fn one_change_one_error() {
             13,
         ),
         (
-            "mss = 1460",
-            "recovery = \"sack\"\nlimited-transmit = false",
-            &["`limited-transmit` is false", "`recovery` is \"sack\""],
-            14,
-        ),
-        (
             "stack = \"ns2\"",
             "stack = \"linux\"\nrecovery = \"newreno\"\nshim = { kind = \"prin\", tail-reorder-wait = \"300us\" }",
             &["`tail-reorder-wait` of `prin`", "counts each duplicate ACK as a SACK", "of other stacks"],

@@ -183,3 +183,12 @@ fn check_names_the_effective_limit() {
     let text = resolve_with(FAR, &["transport.host=linux-server"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
     assert!(text.contains("hosts of `cubic`: linux-server, queue fq-codel, byte queue limits, tso 65.536KB, gro 8us"), "{text}");
 }
+
+/// RFC 6675 section 5, step 3: the pipe gets smaller with each SACK, so the key changes nothing.
+#[test]
+fn limited_transmit_is_on_with_sack() {
+    let noted = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("no effect with SACK"));
+    assert!(noted(&["transport.recovery=sack", "transport.limited-transmit=false"]));
+    assert!(!noted(&["transport.recovery=sack", "transport.limited-transmit=true"]));
+    assert!(!noted(&["transport.limited-transmit=false"]));
+}

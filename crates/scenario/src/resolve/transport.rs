@@ -296,6 +296,10 @@ fn check(cx: &mut Cx, entry: &CcEntry<()>, tcp: &Transport, places: &[(String, A
             tcp.init_cwnd
         ));
     }
+    let has_sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack);
+    if has_sack && !tcp.limited_transmit && places.iter().any(|p| p.0 == "limited-transmit") {
+        cx.note("`limited-transmit` = false has no effect with SACK, whose pipe allows the same segments (RFC 6675 section 5, step 3)".to_owned());
+    }
     // The position is that of the first of the keys in the file; a profile's default has none.
     let mut error = |keys: &[&str], message: String, label: &str| {
         let place = keys.iter().find_map(|k| places.iter().find(|p| p.0 == *k));
@@ -317,7 +321,7 @@ fn check(cx: &mut Cx, entry: &CcEntry<()>, tcp: &Transport, places: &[(String, A
             error(&[key], format!("`{key}` is zero"), "legal: above zero");
         }
     }
-    let sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) || tcp.counts_duplicates();
+    let sack = has_sack || tcp.counts_duplicates();
     let set = |key: &str| places.iter().any(|p| p.0 == key);
     for (key, on, needs) in [("frto", tcp.frto, sack), ("eifel", tcp.eifel, sack && tcp.timestamps)] {
         if on && set(key) && !needs {
@@ -335,13 +339,9 @@ fn check(cx: &mut Cx, entry: &CcEntry<()>, tcp: &Transport, places: &[(String, A
     } else {
         format!("`recovery` is \"{}\"", tcp.recovery.name())
     };
-    if sack && set("limited-transmit") && !tcp.limited_transmit {
+    if tcp.counts_duplicates() && set("limited-transmit") && !tcp.limited_transmit {
         let message = format!("`limited-transmit` is false, but {scoreboard}, with which limited transmit is always on");
-        error(
-            &["limited-transmit"],
-            message,
-            "has no effect here; legal: true, or `recovery` \"reno\" or \"newreno\" of other stacks",
-        );
+        error(&["limited-transmit"], message, "has no effect here; legal: true, or another stack");
     }
     for shim in &tcp.shims {
         let keys = shim::entry(cx.worlds, shim).map_or(&[] as &[_], |e| e.duplicates_only);

@@ -67,11 +67,9 @@ fn transport(rng: &mut Rng) -> Json {
             table.insert(key.into(), by_chance(rng, 50).into());
         }
     }
-    // With a scoreboard limited transmit is always on.
+    // There limited transmit is always on (Linux tcp_add_reno_sack).
     let word = |key: &str| table.get(key).and_then(Json::as_str);
-    let by_default = if word("stack") == Some("ns2") && !records { "newreno" } else { "sack" };
-    let recovery = word("recovery").unwrap_or(by_default);
-    if matches!(recovery, "sack" | "rack") || (word("stack") == Some("linux") && recovery == "newreno") {
+    if word("stack") == Some("linux") && word("recovery") == Some("newreno") {
         table.remove("limited-transmit");
     }
     if by_chance(rng, 30) {
