@@ -1,7 +1,7 @@
 //! Buffers (`sk_buff`) of a sender with segmentation offload: each holds several segments, and memory for one head. `sk_write_queue` has those that
 //! have not been sent, `tcp_rtx_queue` those that wait for their acknowledgement.
 
-use forebay_types::Time;
+use forebay_types::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// Occasion of a transmission (`push_one` of tcp_write_xmit).
@@ -22,10 +22,15 @@ pub(in crate::tcp) enum Push {
 struct SentBuffer {
     /// Stream offset of its end.
     end: u64,
-    /// Time of its last transmission (`skb->tstamp`), not in whole microseconds.
-    time: Time,
-    /// True if all of it is SACKed, and what is SACKed behind it joins it (tcp_shift_skb_data).
-    sacked: bool,
+    /// Time of its last transmission (`skb->tstamp`), not in whole microseconds. Never, which needs no further byte: all of it is SACKed, and what is
+    /// SACKed behind it joins it (tcp_shift_skb_data).
+    time: TimeOrNever,
+}
+
+impl SentBuffer {
+    fn is_sacked(&self) -> bool {
+        self.time.is_never()
+    }
 }
 
 /// The buffers of one sender, by the stream offsets of their ends.
@@ -120,7 +125,7 @@ impl WriteQueue {
         while let Some(&end) = self.unsent.front()
             && end <= snd_nxt
         {
-            self.sent.push_back(SentBuffer { end, time, sacked: false });
+            self.sent.push_back(SentBuffer { end, time: time.into() });
             self.unsent.pop_front();
         }
     }
@@ -142,13 +147,13 @@ impl WriteQueue {
     pub(in crate::tcp) fn sent_again(&mut self, end: u64, time: Time) {
         let place = self.sent.partition_point(|b| b.end < end);
         if let Some(buffer) = self.sent.get_mut(place) {
-            buffer.time = time;
+            buffer.time = time.into();
         }
     }
 
     /// Time of the last transmission of the oldest buffer that is not acknowledged (tcp_rtx_queue_head).
     pub(in crate::tcp) fn oldest_sent(&self) -> Option<Time> {
-        self.sent.front().map(|b| b.time)
+        self.sent.front().and_then(|b| b.time.get())
     }
 
     /// Notes that a retransmission of a buffer has ended.
@@ -180,14 +185,14 @@ impl WriteQueue {
             place += 1;
         } else if !repeated
             && let Some(before) = place.checked_sub(1)
-            && self.sent[before].sacked
+            && self.sent[before].is_sacked()
             // tcp_skb_seglen: both have segments of the same size.
             && start - self.begin_of(before) >= end - start
         {
             self.sent[before].end = end;
             if end == whole.end {
                 self.sent.remove(place);
-                if let Some(&behind) = self.sent.get(place).filter(|b| b.sacked) {
+                if let Some(&behind) = self.sent.get(place).filter(|b| b.is_sacked()) {
                     self.sent[before].end = behind.end;
                     self.sent.remove(place);
                 }
@@ -197,7 +202,9 @@ impl WriteQueue {
         if end < whole.end {
             self.sent.insert(place, SentBuffer { end, ..whole });
         }
-        self.sent[place].sacked = !repeated;
+        if !repeated {
+            self.sent[place].time = TimeOrNever::NEVER;
+        }
     }
 
     /// Offset at which the buffer at `place` of those that have been sent begins.
