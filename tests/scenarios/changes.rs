@@ -49,6 +49,15 @@ fn arrived(o: &Outcome) -> u64 {
     o.report.flows.iter().map(|f| f.bytes_acked / 1472).sum()
 }
 
+/// Without delays a packet of the faster link arrives before the smallest packet of the slower one would. The engine asserts that no event lies in the
+/// window that it handles.
+#[test]
+fn link_without_delay_becomes_faster() {
+    let none = ["topology.access.delay=0s", "topology.bottleneck.delay=0s"];
+    let faster = with(DATAGRAMS, &[change("0s", "rate = \"12Gbps\"")], &none);
+    assert_eq!(arrived(&faster), arrived(&with(DATAGRAMS, &[], &[none[0], none[1], "topology.bottleneck.rate=12Gbps"])));
+}
+
 #[test]
 fn rate_applies_to_waiting_packets() {
     let before = arrived(&with(DATAGRAMS, &[], &[]));

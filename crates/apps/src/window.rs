@@ -1,6 +1,7 @@
 //! Windows of simulated time in which no host can affect another.
 
 use forebay_experiment::Experiment;
+use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::network::PortConfig;
 use forebay_types::Time;
 
@@ -15,9 +16,15 @@ pub fn window_length(config: &Experiment, packet: Option<u32>) -> Time {
     let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1));
     let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());
     let smallest = segments.chain(packet).chain(datagrams).min().unwrap_or(40);
-    let link = |p: &PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)) } else { p.delay };
-    let changed = config.network.faults.changes.iter().filter_map(|c| c.delay);
-    let links = config.network.ports.iter().map(link).chain(changed).min();
+    let (ports, changes) = (&config.network.ports, &config.network.faults.changes);
+    let (timing, later) = (HostTiming::of(&config.groups), changes.iter().filter_map(|c| c.rate).max());
+    let affects = |p: &PortConfig, delay: Time| match delay {
+        // A link is as fast as the clock of its host or a later change makes it.
+        Time::ZERO => timing.fastest(p.rate.max(later.unwrap_or(p.rate))).tx_time(u64::from(smallest)),
+        _ => delay,
+    };
+    let changed = changes.iter().filter_map(|c| c.delay.map(|delay| affects(&ports[c.port], delay)));
+    let links = ports.iter().map(|p| affects(p, p.delay)).chain(changed).min();
     let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency()).min();
     let gap = config.workloads.iter().filter_map(|w| w.kind.arrival_gap()).fold(f64::INFINITY, f64::min);
     let arrivals = Time((gap * ARRIVALS_PER_WINDOW) as u64);

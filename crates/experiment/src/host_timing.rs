@@ -53,8 +53,12 @@ impl HostTiming {
         }
         let most = u64::from(self.clock) * 1_000;
         let share = RngStream::HostClock.stream(seed, &[u64::from(host.get())]).below(2 * most + 1);
-        let scaled = u128::from(nominal.0) * u128::from(1_000_000_000 - most + share) / 1_000_000_000;
-        Rate(scaled as u64)
+        scaled(nominal, 1_000_000_000 - most + share)
+    }
+
+    /// The highest rate at which any host sends on a link of `nominal` rate.
+    pub fn fastest(&self, nominal: Rate) -> Rate {
+        scaled(nominal, 1_000_000_000 + u64::from(self.clock) * 1_000)
     }
 
     /// Random times of the packets of `host`.
@@ -62,6 +66,11 @@ impl HostTiming {
         let values = if self.jitter > Time::ZERO { self.jitter.as_ns() + 1 } else { 0 };
         Jitter { values, state: RngStream::HostJitter.stream(seed, &[u64::from(host.get())]).next_u64() }
     }
+}
+
+/// `nominal` times `parts`, in 10^-9.
+fn scaled(nominal: Rate, parts: u64) -> Rate {
+    Rate((u128::from(nominal.0) * u128::from(parts) / 1_000_000_000) as u64)
 }
 
 /// Random times of an interface's packets, uniform in whole nanoseconds and independent: SplitMix64 (Steele, Lea and Flood 2014), in 16 bytes that fit beside the queue.
@@ -140,6 +149,7 @@ mod tests {
         let nominal = Rate(1_000_000_000);
         let rates: Vec<u64> = (0..1_000).map(|h| TIMING.rate(h / 40, NodeId::new(h as u32 % 40), nominal).0).collect();
         assert!(rates.iter().all(|r| (999_900_000..=1_000_100_000).contains(r)));
+        assert_eq!(TIMING.fastest(nominal), Rate(1_000_100_000));
         let above = rates.iter().filter(|r| **r > nominal.0).count();
         assert!((450..550).contains(&above), "{above}");
         assert_eq!(HostTiming::default().rate(1, NodeId::new(3), nominal), nominal);
