@@ -173,12 +173,12 @@ fn in_packets(file: &str) -> bool {
 /// Rows of a step function, in bytes: each size twice, with the probability below it and up to it.
 fn steps(rows: &[(usize, f64, f64)], unit: f64) -> Vec<(usize, f64, f64)> {
     let mut below = 0.0;
-    let mut step = |&(line, size, p): &(usize, f64, f64)| {
+    let step = |&(line, size, p): &(usize, f64, f64)| {
         let from = below;
         below = p.max(below);
         [(line, size * unit, from), (line, size * unit, below)]
     };
-    rows.iter().flat_map(|row| step(row)).collect()
+    rows.iter().flat_map(step).collect()
 }
 
 #[cfg(test)]
