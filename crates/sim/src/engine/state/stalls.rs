@@ -210,7 +210,8 @@ impl SimState {
             // An interrupt for the data, and one each for the SYN and its answer; in a round trip, for the data and its ACK.
             let alone = if first { 3 * delay } else { delay };
             // A message that took longer than interrupts and queues explain was not sent at once: Nagle's algorithm held its end until an ACK.
-            let explained = ideal + alone + stalls.behind + if counted { in_queues } else { u64::MAX / 2 };
+            let queues = if counted { in_queues } else { u64::MAX };
+            let explained = ideal.saturating_add(alone + stalls.behind).saturating_add(queues);
             let at_once = flow.fits && flow.segs_retx == 0 && (!c.nagle || rtt.is_none() || took <= explained);
             let interrupts = if at_once { alone } else { 2 * delay };
             let course = MessageTime {
