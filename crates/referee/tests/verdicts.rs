@@ -8,21 +8,27 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-fn judge(cc: &str, threads: usize) -> Report {
-    judge_in(cc, &["sim"], threads)
+/// The whole report of a congestion control in the simulator, on two threads.
+fn request(cc: &str) -> Request {
+    let columns = vec!["sim".into()];
+    Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads: 2, tcpeval: false, pictures: false }
 }
 
-fn judge_in(cc: &str, columns: &[&str], threads: usize) -> Report {
-    let columns = columns.iter().map(|&c| c.to_owned()).collect();
-    let request = Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads, tcpeval: false, pictures: false };
-    referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap()
+fn judge(request: &Request) -> Report {
+    referee(request, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
-/// Report of a congestion control, which several tests read.
+/// Report of a congestion control, which several tests read; of `halving` with the rows of the evaluation suite.
 fn judged(cc: &str) -> Arc<Report> {
     static REPORTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Report>>>>> = Mutex::new(BTreeMap::new());
     let slot = REPORTS.lock().unwrap().entry(cc.to_owned()).or_default().clone();
-    slot.get_or_init(|| Arc::new(judge(cc, 2))).clone()
+    slot.get_or_init(|| Arc::new(judge(&Request { tcpeval: cc == "halving", ..request(cc) }))).clone()
+}
+
+/// The report of `cubic` on one thread, with pictures.
+fn observed() -> &'static Report {
+    static REPORT: OnceLock<Report> = OnceLock::new();
+    REPORT.get_or_init(|| judge(&Request { threads: 1, pictures: true, ..request("cubic") }))
 }
 
 fn violated(report: &Report) -> Vec<&str> {
@@ -56,7 +62,8 @@ fn halving_is_convicted() {
 fn references_hold_and_repeat() {
     let report = judged("cubic");
     assert_eq!(violated(&report), [""; 0]);
-    assert_eq!(*report, judge("cubic", 1), "the number of threads changes nothing");
+    assert_eq!(report.findings, observed().findings, "neither the number of threads nor observation changes anything");
+    assert_eq!(report.scenarios, observed().scenarios);
     let text = table(&report);
     assert!(text.starts_with("cubic in sim: ") && text.contains("harm to newreno"), "{text}");
     assert!(!text.to_lowercase().contains("pass"), "every verdict has its band");
@@ -83,15 +90,7 @@ fn bbr3_follows_the_draft() {
 
 #[test]
 fn evaluation_suite_convicts_null_controls() {
-    let request = Request {
-        worlds: forebay_backends::all(),
-        cc: "halving".into(),
-        columns: vec!["sim".into()],
-        threads: 2,
-        tcpeval: true,
-        pictures: false,
-    };
-    let report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
+    let report = judged("halving");
     let suite: Vec<&Finding> = report.findings.iter().filter(|f| f.group.contains("Evaluation Suite")).collect();
     assert_eq!(suite.len(), 36);
     for f in &suite {
@@ -105,14 +104,11 @@ fn evaluation_suite_convicts_null_controls() {
     }
 }
 
-/// The page has a figure for each row that has run, and observation changes no verdict.
+/// The page has a figure for each row that has run.
 #[test]
 fn every_row_has_a_picture() {
-    let worlds = forebay_backends::all();
-    let request = Request { worlds, cc: "cubic".into(), columns: vec!["sim".into()], threads: 2, tcpeval: false, pictures: true };
-    let report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
-    assert_eq!(report.findings, judged("cubic").findings);
-    let page = page(&report);
+    let report = observed();
+    let page = page(report);
     let figures: Vec<_> = page.sections.iter().flat_map(|s| &s.figures).collect();
     let ran = report.findings.iter().filter(|f| f.cells.iter().any(|c| !c.scenarios.is_empty()));
     assert_eq!(figures.iter().map(|f| f.title.as_str()).collect::<Vec<_>>(), ran.map(|f| f.row).collect::<Vec<_>>());
@@ -129,13 +125,10 @@ fn every_row_has_a_picture() {
 
 #[test]
 fn qlog_has_packets_of_row() {
-    let worlds = forebay_backends::all();
-    let request =
-        Request { worlds, cc: "cubic".into(), columns: vec!["sim".into()], threads: 1, tcpeval: false, pictures: false };
     let text = "name = \"short\"\nduration = \"1s\"\n[topology]\nkind = \"dumbbell\"\nleft = 1\n\
                 access = { rate = \"1Gbps\", delay = \"100us\" }\nbottleneck = { rate = \"10Mbps\", delay = \"5ms\", buffer = \"20pkt\" }\n\
                 [transport]\nstack = \"linux\"\ncc = \"cubic\"\n[[workload]]\nkind = \"long\"\nfrom = \"l0\"\nto = \"r0\"\n";
-    let log = String::from_utf8(qlog(&request, text, &AtomicBool::new(false)).unwrap().unwrap()).unwrap();
+    let log = String::from_utf8(qlog(&request("cubic"), text, &AtomicBool::new(false)).unwrap().unwrap()).unwrap();
     let records: Vec<serde_json::Value> =
         log.split('\u{1e}').skip(1).map(|record| serde_json::from_str(record).unwrap()).collect();
     let count = |name: &str| records.iter().filter(|r| r["name"] == name).count();
@@ -183,31 +176,19 @@ fn the_linux_page_is_current() {
     if !linux.version().contains(RELEASE) {
         return println!("skipped: the page is that of Linux {RELEASE}");
     }
-    let both = |section: &str| match section.split_once(" --tcpeval") {
-        None => Arc::new(judge_in(section, &["sim", "linux"], 2)),
-        Some((cc, _)) => {
-            let columns = vec!["sim".into(), "linux".into()];
-            let worlds = forebay_backends::all();
-            let request = Request { worlds, cc: cc.into(), columns, threads: 2, tcpeval: true, pictures: false };
-            let mut report = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap();
-            // The other rows have a section of their own.
-            report.findings.retain(|f| f.group.contains("Evaluation Suite"));
-            Arc::new(report)
-        }
+    let both = |section: &str| {
+        let (cc, tcpeval) = section.split_once(" --tcpeval").map_or((section, false), |(cc, _)| (cc, true));
+        let mut report = judge(&Request { columns: vec!["sim".into(), "linux".into()], tcpeval, ..request(cc) });
+        // The other rows have a section of their own.
+        report.findings.retain(|f| !tcpeval || f.group.contains("Evaluation Suite"));
+        Arc::new(report)
     };
     check_page("referee-linux.md", &["newreno", "cubic", "dctcp", "bbr", "cubic --tcpeval"], &["dctcp"], both);
 }
 
 #[test]
 fn unknown_names_are_refused() {
-    let request = Request {
-        worlds: forebay_backends::all(),
-        cc: "cubik".into(),
-        columns: Vec::new(),
-        threads: 1,
-        tcpeval: false,
-        pictures: false,
-    };
+    let request = Request { columns: Vec::new(), ..request("cubik") };
     let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
 }
