@@ -64,12 +64,12 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if let Some(file) = &args.page {
         write_atomic(file, forebay_report::render(&page(&report)).as_bytes())?;
     }
-    if let Some(dir) = &args.qlog {
-        write_qlogs(dir, &request, &report)?;
-    }
     match args.format {
         TextFormat::Text => print(&table(&report))?,
         TextFormat::Json => print_data(&format!("{:#}\n", json(&report)))?,
+    }
+    if let Some(dir) = &args.qlog {
+        write_qlogs(dir, &request, &report)?;
     }
     match report.findings.iter().flat_map(|f| &f.cells).any(|c| matches!(c.verdict, Verdict::Violated | Verdict::Unknown)) {
         true => Err(Failure::Reported(1)),
@@ -85,10 +85,11 @@ fn write_scenarios(dir: &Path, report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a qlog for the first scenario of each row in each backend. Rows share scenarios.
+/// Writes a qlog for the first scenario of each row in each backend that ran it. Rows share scenarios.
 fn write_qlogs(dir: &Path, request: &Request, report: &Report) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|e| Failure::Machine(format!("{}: {e}", dir.display())))?;
-    let firsts: BTreeSet<&String> = report.findings.iter().flat_map(|f| &f.cells).filter_map(|c| c.scenarios.first()).collect();
+    let ran = report.findings.iter().flat_map(|f| &f.cells).filter(|c| c.verdict != Verdict::Refused);
+    let firsts: BTreeSet<&String> = ran.filter_map(|c| c.scenarios.first()).collect();
     for name in firsts {
         let Some(text) = report.scenarios.get(name) else { continue };
         if let Some(log) = qlog(request, text, interrupt::flag()).map_err(failure)? {
