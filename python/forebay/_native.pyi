@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "Ack", "BegunSweep", "Buffer", "Controls", "Engine", "Event", "Reduction", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "Window", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "Ack", "BegunSweep", "Buffer", "Controls", "Engine", "Event", "Reduction", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "Window", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names", "write_file"]
 
 __sources__: Final[str]
 __version__: Final[str]
@@ -704,4 +704,9 @@ def run_sweep(scenario: Scenario, axes: SupportsGetItem[int, str], out: str | Pa
 def table_names() -> list[str]:
     """
     Names of all tables.
+    """
+
+def write_file(path: str | PathLike[str], contents: bytes) -> None:
+    """
+    Writes a file and, once it is complete, replaces the plain file at `path`, if there is one.
     """

@@ -9,6 +9,7 @@ mod control;
 mod detach;
 mod engine;
 mod errors;
+mod files;
 mod listener;
 mod model;
 mod registry;
@@ -30,6 +31,8 @@ mod _native {
     use crate::control::{Ack, Controls, Event, Reduction, Window};
     #[pymodule_export]
     use crate::engine::Engine;
+    #[pymodule_export]
+    use crate::files::write_file;
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,

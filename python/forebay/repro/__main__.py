@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay import _dask, _native
+from forebay import ForebayError, _dask, _native
 
-from . import _artifact, _column, _decides, _draw, _gallery, _merge, _paper, _scorecard, _simulate, _workers, _worlds
+from . import _artifact, _column, _decides, _draw, _files, _gallery, _merge, _paper, _scorecard, _simulate, _workers, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
 
@@ -44,15 +44,24 @@ def main(argv: list[str] | None = None) -> int:
     if args.keep and args.world == _worlds.OWN:
         print("error: --keep needs --world, the backend whose verdicts it keeps", file=sys.stderr)
         return 2
-    out = Path(args.out)
-    if args.artifact:
-        return _evaluate(papers, out, args)
-    units = Path(args.cache) if args.cache else out / "units"
     try:
-        made = _maker(units, args)
+        return (_evaluate if args.artifact else _reproduce)(papers, Path(args.out), args)
     except OSError as e:
-        print(f"error: {e}", file=sys.stderr)
+        # Errors of this package are in the words of the command line.
+        print(str(e) if isinstance(e, ForebayError) else f"error: {e}", file=sys.stderr)
         return 1
+
+
+def _reproduce(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) -> int:
+    """Run, judge and draw the papers, write their pages and scorecards, and return the exit code.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written, or there is no such scheduler.
+    """
+    units = Path(args.cache) if args.cache else out / "units"
+    made = _maker(units, args)
     simulator = made(_worlds.OWN)
     if sys.stderr.isatty():
         threading.Thread(target=_bar, args=[simulator], daemon=True).start()
@@ -94,8 +103,8 @@ def main(argv: list[str] | None = None) -> int:
                 decides = _decides.page(session, outcome, found, there, command, _decides.run)
                 for folder in [out / paper.slug, *([paper.folder] if args.keep else [])]:
                     folder.mkdir(parents=True, exist_ok=True)
-                    (folder / outcome.decides).write_text(decides)
-                    _column.file(folder, args.world).write_text(_column.write(outcome, scale))
+                    _files.write(folder / outcome.decides, decides)
+                    _files.write(_column.file(folder, args.world), _column.write(outcome, scale))
             # The next paper's time begins here; some of its runs are done already.
             outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)
@@ -115,7 +124,7 @@ def main(argv: list[str] | None = None) -> int:
     _gallery.write(outcomes, out, command, scale=scale)
     if elsewhere is not None and args.keep and args.scorecard:
         card = Path(args.scorecard)
-        card.write_text(_column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
+        _files.write(card, _column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
     # A selection of claims gives no scorecard of its own, but renews their rows on that of --scorecard.
     whole = claims is None and figures is None
     cards = [out / "SCORECARD.md"] if whole else []
@@ -133,9 +142,9 @@ def main(argv: list[str] | None = None) -> int:
             text = _merge.merge(card.read_text(), text, every)
         for world in _worlds.OTHERS if elsewhere is None else []:
             text = _column.lay(text, every, world)
-        card.write_text(text)
+        _files.write(card, text)
     if whole:
-        (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
+        _files.write(out / "verdicts.csv", _scorecard.table(outcomes))
     print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))
@@ -144,7 +153,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _evaluate(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) -> int:
-    """Run the evaluation of the artifact, and return its exit code."""
+    """Run the evaluation of the artifact, and return its exit code.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
+    """
     others = ("claim", "figure", "scorecard", "keep", "cache", "dask")
     given = [f"--{name}" for name in others if getattr(args, name)] + ["--world"] * (args.world != _worlds.OWN)
     if given:
@@ -155,9 +170,6 @@ def _evaluate(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) -
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on from here", file=sys.stderr)
         return 130
-    except OSError as e:
-        print(f"error: {e}", file=sys.stderr)
-        return 1
 
 
 def _maker(units: Path, args: argparse.Namespace) -> Callable[[str], _simulate.Simulator]:

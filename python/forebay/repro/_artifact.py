@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from . import _appendix, _draw, _gallery, _scorecard
+from . import _appendix, _draw, _files, _gallery, _scorecard
 from ._appendix import Cost
 from ._session import Session
 
@@ -46,10 +46,10 @@ def evaluate(papers: Sequence[Paper], out: Path, simulator: Callable[[Path], Sim
         wrong = _appendix.unexpected(outcome, expected)
         print(f"E{number} {paper.slug}: {_told(len(outcome.verdicts), wrong)}, {_appendix.minutes(cost.seconds)} min", flush=True)
     _gallery.write(outcomes, out, " ".join(["forebay repro --artifact", *(p.slug for p in papers)]), scale="quick")
-    (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
-    (out / _appendix.COSTS).write_text(_appendix.table(costs))
+    _files.write(out / "verdicts.csv", _scorecard.table(outcomes))
+    _files.write(out / _appendix.COSTS, _appendix.table(costs))
     results = _appendix.results(papers, outcomes, costs, expected)
-    (out / _appendix.PAGE).write_text(f"{_appendix.page(papers, expected, costs)}\n{results}")
+    _files.write(out / _appendix.PAGE, f"{_appendix.page(papers, expected, costs)}\n{results}")
     wrong = [name for o in outcomes for name in _appendix.unexpected(o, expected)]
     undrawn = [f"{o.paper.slug} {number}" for o in outcomes for number in o.broken_figures]
     print(f"all: {_told(sum(len(o.verdicts) for o in outcomes), wrong)}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from forebay.plot._settings import settings
 
-from . import _style
+from . import _files, _style
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,7 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
     for number, figure in outcome.paper.figures.items():
         if number not in numbers or number in outcome.broken_figures:
             continue
+        drawn: dict[str, bytes] = {}
         with _style.looks(), settings(_style.rc()):
             fig = plt.figure(figsize=figure.size, layout="constrained")
             try:
@@ -34,11 +36,21 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
                 if (layout := fig.get_layout_engine()) is not None:
                     layout.execute(fig)
                 fig.set_layout_engine(None)
-                fig.savefig(out / f"{figure.name}.svg", metadata={"Date": None, "Creator": "forebay"})
+                drawn["svg"] = _saved(fig, "svg", metadata={"Date": None, "Creator": "forebay"})
                 if not quick:  # its pages show the SVG
-                    fig.savefig(out / f"{figure.name}.png", dpi=150, metadata={"Software": None})
-                outcome.figures[number] = figure.name
+                    drawn["png"] = _saved(fig, "png", dpi=150, metadata={"Software": None})
             except Exception:
                 outcome.broken_figures[number] = traceback.format_exc()
+                continue
             finally:
                 plt.close(fig)
+        for kind, contents in drawn.items():
+            _files.write(out / f"{figure.name}.{kind}", contents)
+        outcome.figures[number] = figure.name
+
+
+def _saved(fig: Any, kind: str, **how: Any) -> bytes:
+    """Return a figure as the bytes of a file."""
+    file = io.BytesIO()
+    fig.savefig(file, format=kind, **how)
+    return file.getvalue()

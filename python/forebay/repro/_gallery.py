@@ -8,6 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from . import _files
 from ._scorecard import (
     SCALE,
     brief,
@@ -41,8 +42,8 @@ def write(outcomes: list[Outcome], out: Path, command: str, *, scale: Scale) -> 
     for o in outcomes:
         folder = out / o.paper.slug
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "index.html").write_text(_paper(o, command, scale=scale))
-    (out / "index.html").write_text(_index(outcomes, command, scale=scale))
+        _files.write(folder / "index.html", _paper(o, command, scale=scale))
+    _files.write(out / "index.html", _index(outcomes, command, scale=scale))
 
 
 def _page(title: str, body: str) -> str:

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from forebay import StoreError
+
 from . import _alone, _basis
 from ._measured import Measured
 from ._run import Run, Scale
@@ -253,6 +255,8 @@ class Session:
                     results[name] = future.result()
                     for unit in runs[name].units:
                         unit.runs.wait()
+                except StoreError:
+                    raise
                 except RefusedError as e:
                     failures[name] = str(e)
                     refused.add(name)

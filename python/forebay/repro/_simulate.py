@@ -205,6 +205,9 @@ class _Submitted:
     def wait(self) -> None:
         try:
             self._native.wait()
+        except fb.StoreError:
+            # A full disk is no property of the scenario, and concerns all others too.
+            raise
         except fb.ForebayError as e:
             raise RunError(f"{self._words}\n{e}") from e
 

@@ -33,6 +33,19 @@ fn duplicate_behind_episode_counts() {
     assert_eq!((t.ssthresh(), t.cwnd()), (f64::INFINITY, 10.0));
 }
 
+/// tcp_dsack_seen adds the segments of a duplicate to those that the ACK delivers (`sack_delivered`). tcp_cwnd_reduction counts both: five delivered
+/// segments of a window of 20 that is halved permit three, of which two have left.
+#[test]
+fn duplicates_advance_window_reduction() {
+    let mut t = Script::new(linux(20), 40);
+    t.at(200).sack(0, &[(2, 5)]);
+    assert_eq!((t.s.ca_state(), t.ssthresh(), t.cwnd()), (CaState::Recovery, 10.0, 17.0));
+    assert!(t.sent().ends_with(" 0r 1r"));
+    // The network delivers segment 0 twice, too early for the retransmission. Segment 1 is still missing, so that nothing is undone.
+    t.at(210).sack(1, &[(0, 1), (2, 5)]);
+    assert_eq!((t.s.ca_state(), t.cwnd(), t.sent().as_str()), (CaState::Recovery, 17.0, "20"));
+}
+
 /// tcp_sacktag_one: above the cumulative ACK only segments that were sent again count, and a duplicate of another is no reason to undo anything.
 #[test]
 fn duplicates_by_network_do_not_count() {
