@@ -149,9 +149,10 @@ fuzz: setup ## mutate the inputs of every reader, guided by coverage: a minute f
 fuzz-smoke: tests ## read the corpus of the fuzz targets, and mutate it for two seconds each
 	$(if $(FUZZER),tools/fuzz.sh --blind 2 $(FUZZ),@echo "No C++ compiler: inputs are not mutated.")
 
-processors: tests ## compare results with those of emulated processors: aarch64, and s390x, which is big-endian (minutes)
+processors: tests ## compare results with those of emulated processors: aarch64, s390x, which is big-endian, and four models of x86-64 (minutes)
 	@tools/setup.sh --with-processors
 	tools/processors.sh
+	tools/processor-models.sh
 
 # REPRODUCIBLE="kernel" compares guest kernels.
 REPRODUCIBLE ?= binary wheel

@@ -13,6 +13,7 @@ pub mod faults;
 pub mod host_timing;
 pub mod ideal_time;
 pub mod idle_time;
+pub mod kernel;
 pub mod link_errors;
 pub mod listen;
 pub mod network;

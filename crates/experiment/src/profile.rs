@@ -1,5 +1,6 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
+use crate::kernel::Kernel;
 use crate::plb::{self, Plb};
 use crate::registry::CcEntry;
 use crate::transport::{
@@ -54,6 +55,11 @@ const HOST: &[(&str, HostProfile)] =
 
 /// Keys of `[transport]` beside `stack`, `cc` and `name`. The default of each, the empty text, is the value of the profile.
 pub const PARAMS: &[Param] = &[
+    p(
+        "kernel",
+        Kind::Choice(&choices::<2, _>(Kernel::NAMED)),
+        "release of Linux that `stack = \"linux\"` follows where releases differ: receive window, receiver's RTT below 1 ms, repeated SYNs, merging of data that has not been sent, protective load balancing. On the backend `linux` it is the release of the kernel in use. Default: 6.12",
+    ),
     p(
         "host",
         Kind::Choice(&choices::<3, _>(HOST)),
@@ -396,6 +402,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
     c.byte_queue_limits = flag("byte-queue-limits", c.byte_queue_limits);
     c.metrics = values.opt_choice("tcp-metrics", METRICS).unwrap_or(c.metrics);
+    c.kernel = values.opt_choice("kernel", Kernel::NAMED).unwrap_or(c.kernel);
     c.plb = Plb::of(values);
     c.txrehash = flag("txrehash", c.plb.is_some());
     c.handshake = flag("handshake", c.handshake);
@@ -418,6 +425,7 @@ pub fn defaults(profile: Profile) -> Stack {
     let ns2 = Stack {
         profile: Profile::Ns2,
         flavor: Flavor::Rfc,
+        kernel: Kernel::default(),
         host: HostProfile::Ns2,
         mss: 1460,
         header: 40,

@@ -2,8 +2,6 @@
 
 use crate::transport::Transport;
 
-/// Memory of a buffer that a sender writes beside its payload (SKB_TRUESIZE of the head that tcp_stream_alloc_skb allocates).
-pub const SENT_HEAD: u64 = 832;
 /// `SOCK_MIN_SNDBUF`: two segments of 2048 bytes, each with an aligned `struct sk_buff`.
 pub const SMALLEST_SEND_BUFFER: u64 = 2 * (2048 + SKB as u64);
 
@@ -38,11 +36,11 @@ pub fn send_limit(tcp: &Transport) -> Option<u64> {
     // A buffer is one segment, or with segmentation offload as many whole ones as fit.
     let segments = tcp.tso.map_or(1, |burst| (burst / tcp.mss).max(1));
     let payload = u64::from(segments) * u64::from(tcp.mss);
-    Some((u128::from(memory) * u128::from(payload) / u128::from(payload + SENT_HEAD)) as u64)
+    Some((u128::from(memory) * u128::from(payload) / u128::from(payload + tcp.kernel.sent_head())) as u64)
 }
 
 /// Largest window in bytes that a receiver can offer. It is given by its key, or by the memory of the buffer and the share of payload in full segments
-/// (tcp_win_from_space with the ratio of tcp_measure_rcv_mss).
+/// (tcp_win_from_space with the ratio of tcp_measure_rcv_mss; half of it in 6.1).
 pub fn window_limit(tcp: &Transport) -> u64 {
     // setsockopt doubles SO_RCVBUF (socket(7)).
     let memory = match (tcp.rcv_buf, tcp.rmem_max) {
@@ -50,6 +48,9 @@ pub fn window_limit(tcp: &Transport) -> u64 {
         (None, Some(most)) => most,
         (None, None) => return tcp.rcv_wnd,
     };
-    let ratio = u64::from(tcp.mss) * 256 / u64::from(received(tcp.mss, tcp.timestamps));
+    let ratio = match tcp.kernel.measures_window_scale() {
+        true => u64::from(tcp.mss) * 256 / u64::from(received(tcp.mss, tcp.timestamps)),
+        false => 128,
+    };
     ((u128::from(memory) * u128::from(ratio)) >> 8).min(u128::from(tcp.window_limit())) as u64
 }

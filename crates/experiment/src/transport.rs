@@ -1,6 +1,7 @@
 //! Transports of an experiment as plain data: a stack with a congestion control and shims. A congestion control or shim is the name of its entry in a
 //! backend's registry, with checked parameters.
 
+use crate::kernel::Kernel;
 use crate::plb::Plb;
 use forebay_types::param::{Value, Values};
 use forebay_types::{Rate, Time};
@@ -236,6 +237,8 @@ pub struct Stack {
     pub profile: Profile,
     /// Behaviour where no other property decides.
     pub flavor: Flavor,
+    /// Release of Linux that it follows, with [`Flavor::Linux`].
+    pub kernel: Kernel,
     /// Host profile the defaults below TCP came from.
     pub host: HostProfile,
     /// Payload bytes of a full segment.

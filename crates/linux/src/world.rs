@@ -10,6 +10,7 @@ use crate::socket_state::SocketState;
 use crate::{kernel, queue, routes, stack};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
+use forebay_experiment::kernel::Kernel as Release;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::{Workload, WorkloadKind};
@@ -80,6 +81,16 @@ fn rehash_with_failures(experiment: &Experiment) -> Option<Unsupported> {
     (!experiment.network.faults.failures.is_empty()).then_some(Unsupported { key: "transport.txrehash", reason })
 }
 
+/// A release of Linux that is not the one in use.
+fn other_release(experiment: &Experiment, identity: &str) -> Option<Unsupported> {
+    let group = experiment.groups.iter().find(|g| g.tcp.is_linux() && g.tcp.kernel != Release::default())?;
+    let (wanted, name) = (group.tcp.kernel, group.tcp.kernel.name());
+    (Release::of_version(identity) != Some(wanted)).then(|| {
+        let reason = format!("the kernel in use is {identity}; legal: `kernel` left out, or a kernel {name} (`forebay kernel build`, --kernel {name})");
+        Unsupported { key: "transport.kernel", reason }
+    })
+}
+
 /// A shim below TCP with a queue discipline at the interfaces of its hosts.
 fn shim_below_queue(experiment: &Experiment) -> Option<Unsupported> {
     let network = &experiment.network;
@@ -122,6 +133,7 @@ impl World for Linux {
         cannot.extend(Unsupported::warm_start(experiment));
         cannot.extend(shim_below_queue(experiment));
         cannot.extend(rehash_with_failures(experiment));
+        cannot.extend(other_release(experiment, &self.version()));
         let conflicts = experiment.two_way_conflicts();
         cannot.extend(conflicts.map(|(_, reason)| Unsupported { key: "workload.two-way", reason }));
         cannot.extend(experiment.workloads.iter().find(|w| w.listen.is_some()).map(|w| {

@@ -89,6 +89,9 @@ fn one_change_one_error() {
         ("mss = 1460", "cwr-on-any = true", &["this key is now `cwr-on-retransmit`"], 13),
         ("senders = 8", "senders = 8\nfar = \"s0: 1ms\"", &["this key is now `extra-delay`"], 8),
         ("k = \"20pkt\"", "k = \"20pkt\", far = 1", &["unknown key `far`", "unknown key"], 9),
+        ("mss = 1460", "kernel = \"5.15\"", &["`kernel` `5.15` does not exist", "legal: `6.1` or `6.12`"], 13),
+        ("mss = 1460", "kernel = 6.1", &["a word in quotes"], 13),
+        ("mss = 1460", "kernel = \"6.1\"", &["`kernel` is \"6.1\", and `stack` is \"ns2\"", "stack \"linux\" only"], 13),
         ("mss = 1460", "frto = true", &["`frto` needs `recovery`", "no effect"], 13),
         (
             "stack = \"ns2\"",

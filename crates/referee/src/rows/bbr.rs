@@ -12,7 +12,10 @@ const GROUP: &str = "BBR (draft-ietf-ccwg-bbr, test cases)";
 const SOURCE: &str = "ccwg-bbr";
 
 const NO_BBR: Absent = Absent::NotApplicable("has no states of BBR");
-const NOT_BBR3: Absent = Absent::NotApplicable("has no such state");
+const NO_PHASE: Absent = Absent::NotApplicable("has no such state");
+const NO_REFILL: Absent = Absent::NotApplicable("has no ProbeBW_REFILL");
+const NO_BOUND: Absent = Absent::NotApplicable("has no inflight_longterm");
+const NO_LIMITED_UP: Absent = Absent::NotApplicable("losses do not end its Startup (case 2)");
 
 /// 20 Mbit/s, 40 ms, 12 BDP of buffer: no packet is lost.
 const PATH: PathSpec = PathSpec { mbps: 20.0, rtt_ms: 40.0, buffer: 12.0, queue: "\"drop-tail\"" };
@@ -105,6 +108,11 @@ impl Seen {
         self.samples.rows()[self.stays[i].first].time_ps / 1_000
     }
 
+    /// Returns true if a refilling phase precedes the probes for bandwidth, as in version 3.
+    fn has_refill(&self) -> bool {
+        self.find("ProbeBW_REFILL", 0).is_some()
+    }
+
     /// Entry of the first `ProbeBW_UP` and its number.
     fn up(&self) -> Option<usize> {
         self.find("ProbeBW_UP", 0)
@@ -148,10 +156,39 @@ impl Seen {
     }
 }
 
+/// The phases of the `ProbeBW` of BBR version 1, with the names of those of version 3. A pacing gain of 1.25 probes for bandwidth. One of 0.75 drains the
+/// queue of that probe, and 1 cruises (`bbr_pacing_gain`, here 1 % less).
+fn phases(samples: &Samples, stays: Vec<Stay>) -> Vec<Stay> {
+    let phase = |place: usize| {
+        let gain = samples.int(place, "pacing_rate_bps")? / samples.int(place, "bw_bps")?;
+        Some(match gain {
+            g if g > 1.1 => "ProbeBW_UP",
+            g if g < 0.9 => "ProbeBW_DOWN",
+            _ => "ProbeBW_CRUISE",
+        })
+    };
+    let mut all: Vec<Stay> = Vec::new();
+    for stay in stays {
+        if stay.state != "ProbeBW" {
+            all.push(stay);
+            continue;
+        }
+        let begin = all.len();
+        for place in stay.first..stay.end {
+            let Some(state) = phase(place) else { continue };
+            match all[begin..].last_mut() {
+                Some(last) if last.state == state => last.end = place + 1,
+                _ => all.push(Stay { state, first: place, end: place + 1 }),
+            }
+        }
+    }
+    all
+}
+
 fn see(bench: &Bench<'_>, case: &Case) -> Result<Option<Seen>, RefereeError> {
     let run = bench.run(case)?;
     let samples = Samples::of(&run);
-    let stays = samples.stays();
+    let stays = phases(&samples, samples.stays());
     let expired = run.report.timeouts.iter().filter(|t| !matches!(t.kind, TimeoutKind::Probe | TimeoutKind::Syn));
     let timeouts = expired.map(|t| t.time_ps as f64 * 1e-12).collect();
     Ok((!stays.is_empty()).then_some(Seen { samples, stays, timeouts }))
@@ -178,16 +215,17 @@ fn decide(bench: &Bench<'_>, case: &Case, of: impl Fn(&Seen) -> Option<Decided>,
     Ok(of(&seen).ok_or(absent))
 }
 
-/// Runs a scenario again with a change at the entry of a state that the first run shows.
+/// Runs a scenario again with a change at the entry of a state that the first run shows; `absent`: the reason if it shows none.
 fn decide_at(
     bench: &Bench<'_>,
     case: &Case,
     entry: impl Fn(&Seen) -> Option<usize>,
     change: impl Fn(Case, u64) -> Case,
     of: impl Fn(&Seen, usize) -> Option<Decided>,
+    absent: Absent,
 ) -> Decision {
     let Some(first) = see(bench, case)? else { return Ok(Err(NO_BBR)) };
-    let Some(stay) = entry(&first) else { return Ok(Err(NOT_BBR3)) };
+    let Some(stay) = entry(&first) else { return Ok(Err(absent)) };
     let changed = change(case.clone(), first.entry_ns(stay));
     let Some(second) = see(bench, &changed)? else { return Ok(Err(NO_BBR)) };
     Ok(of(&second, stay).ok_or(Absent::Unknown("the state did not end")))
@@ -264,22 +302,32 @@ fn drain_rounds(bench: &Bench<'_>, cc: &str) -> Decision {
         // The round in which the third one ends.
         Some(within(seen.rounds(first, next)?, 0.0, 4.0))
     };
-    decide_at(bench, &steady(cc), |seen| seen.find("Drain", 0), |c, at| named(slower(c, at), "bbr-drain-slower"), of)
+    decide_at(bench, &steady(cc), |seen| seen.find("Drain", 0), |c, at| named(slower(c, at), "bbr-drain-slower"), of, NO_DRAIN)
 }
 
 fn up_rounds(bench: &Bench<'_>, cc: &str) -> Decision {
     let of = |seen: &Seen| {
-        let next = seen.next(seen.up()?)?;
-        Some(within(seen.full_bw_count(next.first)?, 3.0, 3.0))
+        let up = seen.up()?;
+        let (first, next) = (seen.stays[up].first, seen.next(up)?.first);
+        // Version 1 counts in Startup only. Its phase lasts one minimum RTT (bbr_is_next_cycle_phase).
+        let count = if seen.has_refill() { seen.full_bw_count(next)? } else { seen.rounds(first, next)? };
+        Some(within(count, 3.0, 3.0))
     };
-    decide(bench, &steady(cc), of, NOT_BBR3)
+    decide(bench, &steady(cc), of, NO_PHASE)
 }
 
 fn loss_ends_up(bench: &Bench<'_>, cc: &str) -> Decision {
     let change = |case: Case, at| {
         named(case.change_at(at, "loss = \"10%\"").change_at(at + 2_000_000_000, "loss = \"0%\""), "bbr-up-loss-limited")
     };
-    decide_at(bench, &lossy_startup(cc), Seen::up, change, |seen, up| Some(state(seen.next(up)?.state, "ProbeBW_DOWN")))
+    decide_at(
+        bench,
+        &lossy_startup(cc),
+        Seen::up,
+        change,
+        |seen, up| Some(state(seen.next(up)?.state, "ProbeBW_DOWN")),
+        NO_LIMITED_UP,
+    )
 }
 
 fn stays_in_startup(bench: &Bench<'_>, cc: &str) -> Decision {
@@ -291,15 +339,15 @@ fn stays_in_startup(bench: &Bench<'_>, cc: &str) -> Decision {
 }
 
 fn down_gain(bench: &Bench<'_>, cc: &str) -> Decision {
-    decide(bench, &steady(cc), |seen| Some(within(seen.gain("ProbeBW_DOWN")?, 0.88, 0.91)), NOT_BBR3)
+    decide(bench, &steady(cc), |seen| Some(within(seen.gain("ProbeBW_DOWN")?, 0.88, 0.91)), NO_PHASE)
 }
 
 fn down_to_refill(bench: &Bench<'_>, cc: &str) -> Decision {
     // The time to the next probe is below that to ProbeRTT.
     let case = bulk("bbr-short", SHORT, 15.0, cc);
-    let second_down = |seen: &Seen| seen.find("ProbeBW_DOWN", seen.up()?);
+    let second_down = |seen: &Seen| seen.find("ProbeBW_DOWN", seen.up()?).filter(|_| seen.has_refill());
     let of = |seen: &Seen, down: usize| Some(state(seen.next(down)?.state, "ProbeBW_REFILL"));
-    decide_at(bench, &case, second_down, |c, at| named(slower(c, at), "bbr-down-slower"), of)
+    decide_at(bench, &case, second_down, |c, at| named(slower(c, at), "bbr-down-slower"), of, NO_REFILL)
 }
 
 fn probe_rtt_duration(bench: &Bench<'_>, cc: &str) -> Decision {
@@ -365,7 +413,7 @@ fn rate_up(bench: &Bench<'_>, cc: &str) -> Decision {
         };
         Some(Decided { value, band, holds: None })
     };
-    decide(bench, &case, of, NOT_BBR3)
+    decide(bench, &case, of, NO_PHASE)
 }
 
 fn rate_down(bench: &Bench<'_>, cc: &str) -> Decision {
@@ -379,7 +427,7 @@ fn rate_down(bench: &Bench<'_>, cc: &str) -> Decision {
         let third = downs.clone().nth(2)?;
         Some(within(seen.max_bw(third.end - 1)? / link, 0.9, 1.1))
     };
-    decide(bench, &case, of, NOT_BBR3)
+    decide(bench, &case, of, NO_PHASE)
 }
 
 fn policer(bench: &Bench<'_>, cc: &str) -> Decision {
@@ -405,7 +453,7 @@ fn loss_bounds(bench: &Bench<'_>, cc: &str) -> Decision {
         |case: Case, at, row| named(case.change_at(at, "loss = \"10%\"").change_at(at + 200_000_000, "loss = \"0%\""), row);
     let case = bulk("bbr-short", SHORT, 15.0, cc);
     let Some(first) = see(bench, &case)? else { return Ok(Err(NO_BBR)) };
-    let Some(up) = first.up() else { return Ok(Err(NOT_BBR3)) };
+    let Some(up) = first.up().filter(|_| first.has_refill()) else { return Ok(Err(NO_BOUND)) };
     // Losses in one ProbeBW_UP set the bound; those at the entry of a later one lower it.
     let bounded = burst(case, first.entry_ns(up), "bbr-bounded");
     let bounded_up = |seen: &Seen| {
@@ -421,7 +469,7 @@ fn loss_bounds(bench: &Bench<'_>, cc: &str) -> Decision {
         let value = format!("{ratio:.2}, then {}", next.state);
         Some(Decided { value, band: "0.7 (Beta) to 1.1, then ProbeBW_DOWN".into(), holds: Some(holds) })
     };
-    decide_at(bench, &bounded, bounded_up, |case, at| burst(case, at, "bbr-up-loss"), of)
+    decide_at(bench, &bounded, bounded_up, |case, at| burst(case, at, "bbr-up-loss"), of, NO_BOUND)
 }
 
 /// Bounds of the model in a sample.
@@ -501,7 +549,7 @@ fn pause_in_refill(bench: &Bench<'_>, cc: &str) -> Decision {
         Case::new(row, PATH, 12.0, vec![Traffic::of(cc, 1, &keys)]).sampled("ack").whole()
     };
     let Some(first) = see(bench, &train("bbr-trains", 1_000_000_000))? else { return Ok(Err(NO_BBR)) };
-    let Some(refill) = first.find("ProbeBW_REFILL", 0) else { return Ok(Err(NOT_BBR3)) };
+    let Some(refill) = first.find("ProbeBW_REFILL", 0) else { return Ok(Err(NO_REFILL)) };
     // The train ends a third of a BDP after the entry.
     let row = first.samples.rows()[first.stays[refill].first];
     let bytes = row.bytes_acked + row.unacked_bytes + (PATH.bdp() * PAYLOAD / 3.0) as u64;

@@ -10,6 +10,7 @@ use crate::schema::tcp_echo::tcp_echo;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::short;
+use forebay_experiment::kernel::Kernel;
 use forebay_experiment::plb;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use forebay_experiment::registry::CcEntry;
@@ -359,6 +360,14 @@ fn check(cx: &mut Cx, entry: &CcEntry<()>, tcp: &Transport, places: &[(String, A
             tcp.profile.name()
         );
         error(&[plb::ENABLED], message, &format!("legal with stack \"linux\" and cc \"{}\"", having.join("\", \"")));
+    }
+    if tcp.kernel != Kernel::default() && !tcp.is_linux() {
+        let message = format!("`kernel` is \"{}\", and `stack` is \"{}\"", tcp.kernel.name(), tcp.profile.name());
+        error(&["kernel"], message, "has an effect with stack \"linux\" only");
+    }
+    if tcp.plb.is_some() && !tcp.kernel.has_plb() {
+        let message = format!("`{}` needs Linux 6.2, and `kernel` is \"{}\"", plb::ENABLED, tcp.kernel.name());
+        error(&["kernel", plb::ENABLED], message, "legal: kernel = \"6.12\"");
     }
     if tcp.plb.is_some() && !tcp.txrehash {
         let message = format!("`txrehash` is false, and `{}` draws a new hash", plb::ENABLED);

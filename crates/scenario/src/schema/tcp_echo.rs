@@ -1,5 +1,6 @@
 //! Echo of a resolved TCP configuration in the keys of scenarios, with all defaults.
 
+use forebay_experiment::kernel::Kernel;
 use forebay_experiment::plb;
 use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, RtoRule, Stack};
 use forebay_types::{Bytes, Time};
@@ -92,6 +93,9 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         if let Some(bytes) = bytes {
             echo.insert(key.into(), Bytes(bytes).to_string().into());
         }
+    }
+    if c.kernel != Kernel::default() {
+        echo.insert("kernel".into(), c.kernel.name().into());
     }
     if c.txrehash {
         echo.insert("txrehash".into(), true.into());

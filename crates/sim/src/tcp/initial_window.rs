@@ -30,7 +30,9 @@ pub(super) fn first_window(c: &TcpConfig) -> u64 {
         return c.rcv_wnd;
     }
     let half = u64::from(first_buffer(c) / 2);
-    c.window_limit().min((half / mss * mss).max(mss.min(half)))
+    // Up to 6.1 the SYN-ACK's 16 bits limit it, too.
+    let most = if c.kernel.measures_window_scale() { c.window_limit() } else { c.window_limit().min(65_535) };
+    most.min((half / mss * mss).max(mss.min(half)))
 }
 
 /// Window-scale shift of a stack with a buffer: that of the largest one, or of the window of one with a fixed size (tcp_openreq_init_rwin,

@@ -13,6 +13,7 @@ mod handshake;
 mod ictcp;
 mod idle;
 mod kernel_probes;
+mod kernel_releases;
 mod kernel_sack;
 mod kernel_timers;
 mod kernel_undo;

@@ -2,6 +2,7 @@
 
 use super::scenarios::Case;
 use forebay_experiment::Experiment;
+use forebay_experiment::kernel::Kernel;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_runner::trace_diff::{Alignment, align};
@@ -150,6 +151,9 @@ fn in_world(world: &str, name: &str, text: &str) -> Result<(Figures, Report), St
     let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.render())?;
     let mut config: Experiment = resolved.variants[0].config.clone();
     config.set_seed(resolved.run_seed(0));
+    // The simulator follows the release of the kernel that it is compared with.
+    let release = forebay_backends::all().find("linux").and_then(|w| Kernel::of_version(&w.version())).unwrap_or_default();
+    config.groups.iter_mut().filter(|g| g.tcp.is_linux()).for_each(|g| g.tcp.stack.kernel = release);
     config.observe.packets = true;
     // Connections have numbers from 0; those beyond the last are not there.
     config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();

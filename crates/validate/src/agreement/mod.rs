@@ -12,10 +12,10 @@ use std::io::{self, Write};
 
 /// Arguments of [`execute`].
 pub const USAGE: &str = "\
-  forebay-bench linux [--out FILE] [--around N] [--within NS] [WORD | FILE | --random SEED COUNT]
+  forebay-bench linux [--out FILE] [--around N] [--within NS] [--kernel NAME] [WORD | FILE | --random SEED COUNT]
                                                 the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
                                                 WORD, one in a FILE, or random ones; with N packets around the first difference;
-                                                equal packets of a FILE may differ by NS nanoseconds
+                                                equal packets of a FILE may differ by NS nanoseconds. The simulator follows the release of the kernel
   forebay-bench linux --connections KIND SEED COUNT [--keep FOLDER]
                                                 single connections over bad paths, drawn with the seeds from SEED on: the first difference between the
                                                 simulator's endpoint and a kernel's. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or
@@ -38,6 +38,7 @@ pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--out" => out = Some(args.next().ok_or("--out: expected a file")?.clone()),
+            "--kernel" => forebay_backends::choose_kernel(Some(args.next().ok_or("--kernel: expected a name")?.clone())),
             "--show" => around = Some(4),
             "--around" => {
                 around = Some(args.next().and_then(|n| n.parse().ok()).ok_or("--around: expected a number of packets")?)

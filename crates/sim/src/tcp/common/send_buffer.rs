@@ -10,8 +10,6 @@ use crate::tcp::config::TcpConfig;
 use forebay_experiment::skb::{SMALLEST_SEND_BUFFER, TIMESTAMPS};
 use std::collections::VecDeque;
 
-/// Memory of a buffer beside its payload.
-pub(in crate::tcp) use forebay_experiment::skb::SENT_HEAD as HEAD;
 /// Largest size of headers and shared info of a frame (tcp_sndbuf_expand), and of an `skb`, aligned.
 const FRAME: u64 = 192 + 320;
 const SKB: u64 = 256;
@@ -43,6 +41,8 @@ pub(in crate::tcp) struct SendBuffer {
     cwnd: u32,
     /// While it waits for space and nothing is SACKed: offset whose acknowledgement frees enough.
     resumes: u64,
+    /// Memory of a buffer beside its payload.
+    head: u16,
     /// True while the application waits for space.
     full: bool,
     /// True if it is larger than that of a new connection.
@@ -92,6 +92,7 @@ impl SendBuffer {
             window: 0,
             cwnd: 0,
             resumes: 0,
+            head: c.kernel.sent_head() as u16,
             full: false,
             grown: false,
             max: fixed.is_none().then(|| c.wmem_max.map_or(i32::MAX as u32, |most| most.min(i32::MAX as u64) as u32)),
@@ -206,13 +207,17 @@ impl SendBuffer {
         size.saturating_sub(occupied) >= occupied / 2 && occupied < size
     }
 
+    fn head(&self) -> u64 {
+        self.head.into()
+    }
+
     fn occupied(&self, s: &SenderView) -> u64 {
         let bytes = self.taken.saturating_sub(s.snd_una);
         if let Some(q) = &self.queue {
-            return bytes + HEAD * q.len() as u64;
+            return bytes + self.head() * q.len() as u64;
         }
         let unsent = self.taken.saturating_sub(s.snd_nxt);
-        bytes + HEAD * (s.packets_out + unsent.div_ceil(s.mss)).saturating_sub(s.merged)
+        bytes + self.head() * (s.packets_out + unsent.div_ceil(s.mss)).saturating_sub(s.merged)
     }
 
     /// Sets PSH on the last segment of the buffer.
@@ -250,7 +255,7 @@ impl SendBuffer {
     /// Returns true if the application waits for space, or has more data.
     #[inline]
     pub(in crate::tcp) fn wants(&self, snd_una: u64) -> bool {
-        // At least a third must be free; a segment needs HEAD and its payload of the rest.
+        // At least a third must be free; a segment needs a head and its payload of the rest.
         let last = self.others.back().copied().unwrap_or(self.first);
         last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(snd_una) < u64::from(self.size))
     }
@@ -278,7 +283,7 @@ impl SendBuffer {
         let space = u64::from(self.size) - self.occupied(s);
         let beyond = u64::from((self.taken as u32).wrapping_sub(self.pushed));
         let until_push = u64::from(self.window / 2).saturating_sub(beyond) / s.mss + 1;
-        space.div_ceil(s.mss + HEAD).min(left / s.mss).min(until_push) * s.mss
+        space.div_ceil(s.mss + self.head()).min(left / s.mss).min(until_push) * s.mss
     }
 
     /// Fills the buffer from the application, as far as there is space. Stops at the end of a message, if more follow, when its last segment is short
@@ -301,8 +306,8 @@ impl SendBuffer {
             let occupied = self.occupied(s);
             let size = u64::from(self.size);
             if !Self::is_writable(self.size, occupied) {
-                // At least a third must be free, of which HEAD a segment and its payload take the rest.
-                self.resumes = self.taken.saturating_sub((2 * size + 1) * s.mss / (3 * (s.mss + HEAD)));
+                // At least a third must be free, of which a head for each segment and its payload take the rest.
+                self.resumes = self.taken.saturating_sub((2 * size + 1) * s.mss / (3 * (s.mss + self.head())));
                 return None;
             }
             self.full = false;

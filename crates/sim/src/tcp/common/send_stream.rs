@@ -96,6 +96,12 @@ impl SendStream {
         self.fin
     }
 
+    /// Returns true if the data from `start` on is the last segment, with the FIN, and may exceed the congestion window (tcp_cwnd_test up to 6.1).
+    #[cold]
+    pub(in crate::tcp) fn is_final_fin(&self, c: &TcpConfig, start: u64) -> bool {
+        !c.kernel.tests_cwnd_of_fin() && c.is_linux() && self.fin && self.written().saturating_sub(start) <= c.mss.into()
+    }
+
     /// Returns true if a FIN waits for the send buffer.
     #[inline(always)]
     pub(in crate::tcp) fn closing(&self) -> bool {

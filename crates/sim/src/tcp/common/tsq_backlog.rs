@@ -1,6 +1,5 @@
 //! Packets of one connection in the interface of its own host, for TCP small queues (Linux `tcp_small_queue_check`).
 
-use super::send_buffer::HEAD;
 use crate::tcp::config::TcpConfig;
 use forebay_types::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
@@ -176,7 +175,7 @@ pub(in crate::tcp) fn limit(rate: Rate, pair: u64, paced: bool) -> u64 {
 
 /// Memory of a segment in the interface (`truesize`, by `sk_wmem_alloc`); a burst has it once for all segments.
 pub(in crate::tcp) fn memory(c: &TcpConfig, data: u32) -> u64 {
-    u64::from(data) + if c.tso.is_some() { u64::from(c.header) } else { HEAD }
+    u64::from(data) + if c.tso.is_some() { u64::from(c.header) } else { c.kernel.sent_head() }
 }
 
 #[cfg(test)]

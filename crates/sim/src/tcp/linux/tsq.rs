@@ -2,7 +2,6 @@
 //! waits there if the link of the host is the bottleneck.
 
 use crate::cc::Window;
-use crate::tcp::common::send_buffer::HEAD;
 use crate::tcp::common::tsq_backlog::{limit, memory};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
@@ -18,7 +17,7 @@ impl Sender {
     pub(in crate::tcp) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         let Some(q) = &self.tx.tsq else { return false };
         if self.sends_bursts() {
-            return self.small_queue_check(c, HEAD + data, factor);
+            return self.small_queue_check(c, c.kernel.sent_head() + data, factor);
         }
         // Two of them are always allowed (tcp_small_queue_check).
         let pair = 2 * memory(c, data as u32);

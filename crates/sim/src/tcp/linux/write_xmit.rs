@@ -3,7 +3,7 @@
 
 use super::tso::{Candidate, Stop, gso_max_size};
 use crate::net::packet::{CONTINUES, Wire, flag};
-use crate::tcp::common::send_buffer::{HEAD, SendBuffer, Written};
+use crate::tcp::common::send_buffer::{SendBuffer, Written};
 use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::write_queue::Push;
@@ -75,12 +75,12 @@ impl Sender {
         let (cwnd, in_flight) = (self.cc.window.cwnd as u64, u64::from(s.board.in_network()));
         let quota = match cwnd.checked_sub(in_flight).filter(|&free| free > 0) {
             Some(free) => free.min((cwnd / 2).max(1)),
-            None if push == Push::Probe => 1,
+            None if push == Push::Probe || self.stream.is_final_fin(c, start) => 1,
             None => return Err(Stop::CwndLimited),
         };
         let quota = quota.min(max_segs);
         let head = |b: &SendBuffer| b.queue().and_then(|q| q.head()).unwrap_or(start);
-        if head(b) - start < quota * mss {
+        if c.kernel.grows_first_buffer() && head(b) - start < quota * mss {
             b.grow_head(quota * mss - (head(b) - start));
         }
         // Data that the congestion control does not allow yet does not count.
@@ -116,7 +116,7 @@ impl Sender {
         {
             q.split_head(burst);
         }
-        if self.small_queue_check(c, HEAD + burst - start, 1) {
+        if self.small_queue_check(c, c.kernel.sent_head() + burst - start, 1) {
             return Err(Stop::Other);
         }
         Ok(Burst { end: burst, skb })
@@ -204,7 +204,7 @@ impl Sender {
             let first = s.board.get(index).start;
             let buffer = b.queue().map_or(first, |q| q.end_of_sent(first)).max(first + 1);
             let (waiting, end) = s.board.waiting_run(index, buffer);
-            if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, HEAD + end - first, 2) {
+            if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, c.kernel.sent_head() + end - first, 2) {
                 return;
             }
             self.retransmit_burst(c, now, (index, waiting.min(quota as usize)), out);
@@ -296,7 +296,7 @@ impl Sender {
         let outstanding = self.stream.snd_una() < self.stream.snd_nxt();
         if tail < most / u64::from(c.mss) * u64::from(c.mss)
             && outstanding
-            && let Some(q) = self.tx.tsq.as_mut().filter(|q| q.bytes >= HEAD + tail)
+            && let Some(q) = self.tx.tsq.as_mut().filter(|q| q.bytes >= c.kernel.sent_head() + tail)
         {
             return q.wait_for_first();
         }

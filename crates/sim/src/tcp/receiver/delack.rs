@@ -190,7 +190,7 @@ impl DelayedAck {
             return self.reset_ato(c);
         }
         if let Some(ato) = self.ato.get() {
-            self.ato = (ato * 2).min(self.rto()).min(DELACK_MAX).into();
+            self.ato = (ato * 2).min(self.rto()).min(longest_interval(c)).into();
         }
     }
 
@@ -233,7 +233,7 @@ impl DelayedAck {
         if pause <= floor / 2 {
             self.ato = (ato / 2 + floor / 2).into();
         } else if pause < ato {
-            self.ato = (ato / 2 + pause).min(rto).min(DELACK_MAX).into();
+            self.ato = (ato / 2 + pause).min(rto).min(longest_interval(c)).into();
         } else {
             // After more than an RTO the sender may have restarted with a small window.
             return pause > rto;
@@ -252,7 +252,8 @@ impl DelayedAck {
             ato = ato.min(if self.srtt > 0 { Time::from_ns(self.srtt.into()).max(floor).min(max) } else { max });
         }
         let tick = c.rto_granularity;
-        ato.min(DELACK_MAX).min(c.rto_min.max(tick * 2) - tick)
+        let ato = ato.min(DELACK_MAX);
+        if c.kernel.delays_acks_below_min_rto() { ato.min(c.rto_min.max(tick * 2) - tick) } else { ato }
     }
 
     /// Delays an ACK (tcp_send_delayed_ack); `running`: the timer is set.
@@ -321,4 +322,9 @@ impl DelayedAck {
         }
         expires
     }
+}
+
+/// Largest interval of delayed ACKs beside the RTO.
+fn longest_interval(c: &TcpConfig) -> Time {
+    if c.kernel.limits_ack_interval() { DELACK_MAX } else { Time(u64::MAX) }
 }

@@ -204,7 +204,7 @@ impl Receiver {
         }
         let old_mss = a.delack.rcv_mss();
         let mut pushed = false;
-        if accepted.in_order || c.quickack {
+        if accepted.in_order || (c.quickack && c.kernel.measures_mss_behind_holes()) {
             let ends_write = a.delack.measure_rcv_mss(c.mss, accepted.segments.size, p.has(flag::PUSH));
             let short = u32::from(accepted.segments.size) < u32::from(old_mss);
             pushed = ends_write && len > 0 && accepted.in_order && c.quickack && a.delack.acks_end_of_write(short);
@@ -221,7 +221,7 @@ impl Receiver {
         if let Some(rcvbuf) = &mut a.rcvbuf {
             let rcv_mss = a.delack.rcv_mss();
             let size = accepted.segments.size;
-            if size > old_mss {
+            if size > old_mss && c.kernel.measures_window_scale() {
                 rcvbuf.on_new_rcv_mss(len, accepted.segments.truesize(c, len));
             }
             // tcp_event_data_recv, and tcp_data_queue_ofo, which does so only with SACK, for segments of any size.

@@ -60,7 +60,8 @@ impl RcvRtt {
     fn measure_new_echo(&mut self, c: &TcpConfig, now: Tick, tsecr: Tick, full: bool) {
         self.last_tsecr = tsecr;
         // tcp_rtt_tsopt_us: samples above 2^31 us are invalid.
-        let sample = u64::from(now.since(tsecr)) * tick_length(c).as_us();
+        let least = u32::from(!c.kernel.drops_rtts_below_tick());
+        let sample = u64::from(u32::from(now.since(tsecr)).max(least)) * tick_length(c).as_us();
         if full && sample > 0 && sample < 1 << 31 {
             self.update(sample as u32, false);
         }

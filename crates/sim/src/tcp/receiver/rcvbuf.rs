@@ -10,6 +10,9 @@ use crate::tcp::initial_window::{first_buffer, first_window, max_buffer};
 use forebay_types::Time;
 use std::num::NonZeroU16;
 
+/// Memory that 6.1 assumes for a segment beside its payload: MAX_TCP_HEADER, `struct sk_buff` and `struct skb_shared_info` (SKB_TRUESIZE).
+const SEGMENT_OVERHEAD: u64 = 192 + 256 + 320;
+
 /// State of one receiver. Stream offsets are their low 32 bits, and clocks the low 32 bits of microseconds, to keep connections small.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RcvBuf {
@@ -70,6 +73,20 @@ impl RcvBuf {
     /// Window of `space` bytes of buffer (tcp_win_from_space).
     fn window_of(&self, space: u32) -> u32 {
         ((u64::from(space) * u64::from(self.ratio.get())) >> 8) as u32
+    }
+
+    /// Bytes of buffer for a `window` (tcp_space_from_win; in 6.1 the loop in tcp_rcv_space_adjust).
+    fn buffer_of(&self, c: &TcpConfig, window: u64) -> u64 {
+        if c.kernel.measures_window_scale() {
+            return window * 256 / u64::from(self.ratio.get());
+        }
+        let mss = u64::from(c.mss);
+        let mut segment = mss + SEGMENT_OVERHEAD;
+        while segment.div_ceil(2) < mss {
+            segment += 128;
+        }
+        // Half of an odd size is rounded up there, which is half of the next even one.
+        (window / mss * segment).next_multiple_of(2)
     }
 
     /// Opens the window for a segment of `len` bytes while `used` bytes of the buffer are occupied, its own among them (tcp_grow_window). True if
@@ -136,7 +153,8 @@ impl RcvBuf {
             return;
         }
         // Windows stay below 2^30, so no more than that is read in an RTT. Data that waits to be read does not count, and is subtracted.
-        let copied = (read as u32).wrapping_sub(self.count_start).cast_signed().saturating_sub((rcv_nxt - read) as i32);
+        let unread = if c.kernel.subtracts_unread() { (rcv_nxt - read) as i32 } else { 0 };
+        let copied = (read as u32).wrapping_sub(self.count_start).cast_signed().saturating_sub(unread);
         let copied = copied.max(0).cast_unsigned();
         if copied > self.space && !c.rcv_autotune {
             self.space = copied;
@@ -145,7 +163,7 @@ impl RcvBuf {
             let steady = 2 * u64::from(copied) + 16 * u64::from(c.mss);
             let growth = steady * u64::from(copied - self.space) / u64::from(self.space.max(1));
             let window = steady + 2 * growth;
-            let buffer = (window * 256 / u64::from(self.ratio.get())).min(u64::from(max_buffer(c))) as u32;
+            let buffer = self.buffer_of(c, window).min(u64::from(max_buffer(c))) as u32;
             if buffer > self.buffer {
                 self.buffer = buffer;
                 self.window_clamp = self.window_of(buffer);

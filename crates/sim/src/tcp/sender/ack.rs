@@ -88,7 +88,9 @@ impl Sender {
         // Data that carries the ACK has a newer sequence number, and is no duplicate ACK (RFC 5681 section 2 (b); FLAG_DATA).
         let widens = carried
             || edge > self.stream.snd_wnd_edge()
-            || (linux && (p.window() == 0 || (self.stream.snd_una() == 0 && edge != self.stream.snd_wnd_edge())));
+            || (linux
+                && ((p.window() == 0 && c.kernel.closes_window_without_new_ack())
+                    || (self.stream.snd_una() == 0 && edge != self.stream.snd_wnd_edge())));
         // RFC 9293 section 3.10.7.4: the window is that of the newest ACK, also when its right edge has moved left. Data outstanding beyond it stays
         // outstanding, and nothing new is sent there (section 3.8.6). Applications read at once, but data that waits for a hole can fill the buffer.
         // Linux ignores a smaller window of an ACK that acknowledges nothing, unless it closes.

@@ -8,9 +8,6 @@ use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, RtoRule, SsthreshFrom};
 use forebay_types::Time;
 
-/// Number of SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
-const LINEAR_SYNS: u32 = 4;
-
 impl Sender {
     /// Starts or restarts the retransmission timer.
     #[inline(always)]
@@ -38,7 +35,7 @@ impl Sender {
     /// Current retransmission timeout with its back-off. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
     pub fn rto(&self, c: &TcpConfig) -> Time {
         if self.stream.phase() == Phase::SynSent && c.is_linux() {
-            return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(LINEAR_SYNS));
+            return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(c.kernel.linear_syns()));
         }
         self.rtt.rto(c)
     }

@@ -4,7 +4,6 @@ use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
-use crate::tcp::common::send_buffer::HEAD;
 use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::state::FastPath;
 use crate::tcp::common::tsq_backlog::memory;
@@ -226,7 +225,7 @@ impl Sender {
             debug_assert!(len > 0, "every segment makes progress");
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(full);
-            if pipe + room > window + extra {
+            if pipe + room > window + extra && !self.stream.is_final_fin(c, self.stream.snd_nxt()) {
                 limited = true;
                 break;
             }
@@ -373,7 +372,7 @@ impl Sender {
         (segments, continues): (u64, bool),
         departure: Time,
     ) {
-        let bytes = if self.sends_bursts() { HEAD + data } else { memory(c, data as u32) } as u32;
+        let bytes = if self.sends_bursts() { c.kernel.sent_head() + data } else { memory(c, data as u32) } as u32;
         let leaves = self.departure(now);
         let held = self.cold.pacer_mut().and_then(|p| p.held_mut()).is_some_and(|h| h.end_burst(leaves, bytes));
         if c.tsq {
