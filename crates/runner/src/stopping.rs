@@ -8,7 +8,7 @@ use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Variant;
-use forebay_stopping::against::{AgainstRule, Reference};
+use forebay_stopping::against::{AgainstRule, OwnFigure, Reference};
 use forebay_stopping::comparison::{Comparison, RatioOutcome};
 use forebay_stopping::figure::Figure;
 use forebay_stopping::interval::Interval;
@@ -21,6 +21,7 @@ use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -116,7 +117,16 @@ pub(crate) fn run(
     Ok((report, stopped))
 }
 
-/// Runs `config` until the ratio of a figure to that of the reference is known. A backend that cannot end a run, and a run without a steady state, take the
+/// Rule of a run that is compared with others of its seed.
+#[derive(Debug, Clone)]
+pub(crate) enum Compared {
+    /// It ends when its own figure is known.
+    Own(Arc<OwnFigure>),
+    /// It ends when its ratio to a finished run is known.
+    Against(Arc<Reference>),
+}
+
+/// Runs `config` until its own figure, or the ratio of a figure to that of the reference, is known. A backend that cannot end a run, and a run without a steady state, take the
 /// whole duration.
 ///
 /// # Errors
@@ -125,14 +135,18 @@ pub(crate) fn run_against(
     world: &dyn World,
     config: &Experiment,
     job: &Job,
-    reference: &Reference,
+    rule: &Compared,
     watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
 ) -> Result<Report, RunError> {
     let mut progress = |progress: Progress| {
         job.note(progress);
         watch()
     };
-    match AgainstRule::new(reference, config) {
+    let rule = match rule {
+        Compared::Own(figure) => AgainstRule::own(figure, config),
+        Compared::Against(reference) => AgainstRule::new(reference, config),
+    };
+    match rule {
         Some(mut rule) => world.run_with_decisions(job.may_use(), config.check()?, config.seed, &mut rule, &mut progress),
         None => world.run_on(job.may_use(), config.check()?, config.seed, &mut progress),
     }
