@@ -81,6 +81,7 @@ fn estimate(f: &KnownFigure, value: f64) -> String {
     let (factor, unit) = match (f.ratio, f.rate) {
         (true, _) => (1.0, ""),
         (false, true) => prefix(value, Dimension::BitsPerSecond),
+        _ if f.packets => (1.0, " packets"),
         (false, false) => prefix(value, Dimension::Seconds),
     };
     let scaled = |x: f64| number(x / factor);

@@ -106,3 +106,5 @@ fn wrong_rules_name_legal_values() {
         assert!(text(&out.stderr).contains(part), "{rule}: {}", text(&out.stderr));
     }
 }
+        ("[stop]\nknown = [{ of = \"mean of nowhere queue\", within = \"5%\" }]\n", "names the port `nowhere`"),
+        ("[stop]\nknown = [{ of = \"p99 of leaf0->h2 queue\", within = \"5%\" }]\n", "have a mean only"),

@@ -126,8 +126,8 @@ pub(crate) enum Compared {
     Against(Arc<Reference>),
 }
 
-/// Runs `config` until its own figure, or the ratio of a figure to that of the reference, is known. A backend that cannot end a run, and a run without a steady state, take the
-/// whole duration.
+/// Runs `config` until its own figure, or the ratio of a figure to that of the reference, is known. A backend that cannot end a run, and a run without a
+/// steady state, take the whole duration.
 ///
 /// # Errors
 /// As [`World::run`].
@@ -388,10 +388,12 @@ fn known_figure(
         variant: v.variant.clone(),
         over,
         transport: v.groups.get(group.index()).cloned().unwrap_or_default(),
-        groups: v.groups.len(),
+        // A port belongs to all groups.
+        groups: if figure.port().is_some() { 1 } else { v.groups.len() },
         of: figure.to_string(),
         phrase: figure.phrase(),
-        ratio: of_ratio || figure.dimension() == Dimension::Ratio,
+        ratio: of_ratio || matches!(figure.dimension(), Dimension::Ratio | Dimension::Fraction),
+        packets: !of_ratio && figure.dimension() == Dimension::Packets,
         rate: !of_ratio && figure.dimension() == Dimension::BitsPerSecond,
         within,
         value: shown.map(|i| i.value),
