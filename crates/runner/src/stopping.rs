@@ -50,6 +50,8 @@ pub struct Stopped {
     /// Of a variant that ends together with the first one.
     ratios: Vec<RatioOutcome>,
     end: End,
+    /// True if the run ended because another one did.
+    follows: bool,
     /// A class whose largest sizes did not occur, and the largest one.
     unseen: Option<(String, u64)>,
 }
@@ -63,6 +65,11 @@ impl Stopped {
             End::Budget => "budget of wall time",
             End::Duration => "",
         }
+    }
+
+    /// End of a run that took the same simulated time as this one because this one ended, and has these ratios to it.
+    pub(crate) fn at_same_time(&self, ratios: Vec<RatioOutcome>) -> Stopped {
+        Stopped { outcomes: Vec::new(), ratios, end: self.end, follows: true, unseen: self.unseen.clone() }
     }
 
     /// Interval of the first figure in this run alone, if it has one.
@@ -113,7 +120,7 @@ pub(crate) fn run(
         None => End::Duration,
     };
     let outcomes = rule.outcomes(&work, report.end);
-    let stopped = Stopped { outcomes, ratios: Vec::new(), end, unseen: unseen_size(config, &work) };
+    let stopped = Stopped { outcomes, ratios: Vec::new(), end, follows: false, unseen: unseen_size(config, &work) };
     Ok((report, stopped))
 }
 
@@ -238,7 +245,7 @@ pub(crate) fn run_together(
         };
         let ratios = outcomes.iter().filter(|o| o.variant == variant).cloned().collect();
         let unseen = unseen_size(configs[variant], &work[variant]);
-        (report, Stopped { outcomes: Vec::new(), ratios, end, unseen })
+        (report, Stopped { outcomes: Vec::new(), ratios, end, follows: false, unseen })
     };
     Ok(reports.into_iter().enumerate().map(stopped).collect())
 }
@@ -290,8 +297,13 @@ pub(crate) struct VariantNames {
 
 impl VariantNames {
     pub(crate) fn of(variant: &Variant) -> VariantNames {
+        VariantNames::labelled(&variant.label, variant)
+    }
+
+    /// Names of a variant that has this one in sentences.
+    pub(crate) fn labelled(label: &str, variant: &Variant) -> VariantNames {
         VariantNames {
-            variant: variant.label.clone(),
+            variant: label.to_owned(),
             groups: variant.transports.clone(),
             duration: variant.config.duration.unwrap_or_default(),
         }
@@ -402,6 +414,7 @@ fn known_figure(
         floor,
         known: shown.is_some_and(|i| i.is_within(within)) && !below_floor,
         below_floor,
+        follows: runs.iter().any(|r| r.stopped.follows),
         why_not: interval.err().map(|why| why.to_string()).unwrap_or_default(),
         by_budget: ended(End::Budget),
         budget_s: stop.budget.map(|b| b.as_secs_f64()),

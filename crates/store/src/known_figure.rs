@@ -40,6 +40,9 @@ pub struct KnownFigure {
     pub known: bool,
     /// True if the requested accuracy is below the noise floor.
     pub below_floor: bool,
+    /// True if the runs ended because those of `over` did, whose own figure was known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
     /// Reason why there is no interval; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why_not: String,
