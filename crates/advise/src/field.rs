@@ -259,7 +259,7 @@ impl<'t, 'a> Field<'t, 'a> {
 
     /// Submits a change in a network, whose present runs have ended. The inner error says why the network does not allow the change.
     fn submit_change(
-        &self,
+        &mut self,
         change: usize,
         network: usize,
         seeds: u32,

@@ -1,7 +1,8 @@
 //! Runs of the present network: their tables, and the references that the runs of changes are compared with while they run.
 //!
-//! A change runs until the ratio of its objective to that of the present network is known, or until the change is certainly worse. So it has fewer
-//! messages than the run of the present network with the same seed, and is compared with the messages until the same time ([`Compared`]).
+//! The present network runs until its own objective is known. A change runs until the ratio of its objective to that of the present network is known,
+//! or until the change is certainly worse. So it has fewer messages than the run of the present network with the same seed, and is compared with the
+//! messages until the same time ([`Compared`]).
 
 use crate::columns::{Column, texts};
 use crate::measure::{ClassNumbers, Runs, TABLES, classes};
@@ -9,8 +10,8 @@ use arrow_array::RecordBatch;
 use forebay_experiment::decisions::{ItemKind, WorkItem};
 use forebay_runner::sweep::{Session, Ticket, UnitKey, UnitRecord};
 use forebay_scenario::{Goal, Objective};
-use forebay_stopping::against::Reference;
-use forebay_stopping::figure::{Figure, Population, Quantity, Statistic};
+use forebay_stopping::against::{OwnFigure, Reference};
+use forebay_stopping::figure::Statistic;
 use forebay_store::StoreError;
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ struct Present {
 
 /// Measurements of all classes in each run, by seed.
 pub(crate) struct Compared {
-    /// The present network, over the whole run.
+    /// The present network, over its whole run.
     pub(crate) whole: Runs,
     /// The present network, until the end of the run with the change.
     pub(crate) before: Runs,
@@ -87,7 +88,8 @@ impl References {
                 continue;
             }
             let [flows, queries] = tables(session, key)?;
-            let reference = accuracy.and_then(|a| reference(classes, objective, a, &flows, &queries)).map(Arc::new);
+            let end = Time::from_ns(record.end_ns);
+            let reference = accuracy.and_then(|a| reference(classes, objective, (a, end), &flows, &queries)).map(Arc::new);
             self.runs.insert(*key, Present { record: record.clone(), flows, queries, reference });
         }
         Ok(())
@@ -98,12 +100,6 @@ impl References {
         let one = |key: &UnitKey| Some((*key, self.runs.get(key)?.reference.clone()?));
         let all: Vec<_> = ticket.plan().units().iter().take(seeds as usize).map(|u| one(u.key())).collect::<Option<_>>()?;
         (all.len() == seeds as usize).then_some(all)
-    }
-
-    /// Ends of the runs of a ticket.
-    pub(crate) fn ends_ns(&self, ticket: &Ticket) -> Vec<u64> {
-        let end = |key| self.runs.get(key).map_or(0, |run| run.record.end_ns);
-        ticket.plan().units().iter().map(|u| end(u.key())).collect()
     }
 
     /// Measurements of the runs of a ticket; each until a time, if there is one for it.
@@ -127,10 +123,22 @@ pub(crate) fn tables(session: &Session, key: &UnitKey) -> Result<[Vec<RecordBatc
 fn reference(
     classes: &[String],
     objective: &Objective,
-    Accuracy { within, too_large }: Accuracy,
+    (Accuracy { within, too_large }, end): (Accuracy, Time),
     flows: &[RecordBatch],
     queries: &[RecordBatch],
 ) -> Option<Reference> {
+    let own = own_figure(classes, objective, within)?;
+    let items = |batches, kind, column| items(batches, (&own.class, *own.workloads.first()?), kind, column);
+    let mut work = items(queries, ItemKind::Query, "qct_ns")?;
+    if work.is_empty() {
+        work = items(flows, ItemKind::Message, "fct_ns")?;
+    }
+    let figure = own.of(&work);
+    Some(Reference::new(work.into_iter(), figure, within, too_large).ended_at(end))
+}
+
+/// The objective as a figure that ends a run; `None` if a part of a run cannot replace the whole.
+pub(crate) fn own_figure(classes: &[String], objective: &Objective, within: f64) -> Option<OwnFigure> {
     let statistic = match objective.goal {
         Goal::Mean => Statistic::Mean,
         Goal::P50 => Statistic::Quantile(0.5),
@@ -138,19 +146,9 @@ fn reference(
         Goal::P999 => Statistic::Quantile(0.999),
         Goal::DeadlineMisses | Goal::Completion | Goal::Goodput => return None,
     };
-    let name = &objective.class;
-    let workloads: Vec<WorkloadId> =
-        classes.iter().enumerate().filter(|(_, c)| *c == name).map(|(i, _)| WorkloadId::from_index(i)).collect();
-    let items = |batches, kind, column| items(batches, (name, *workloads.first()?), kind, column);
-    let asked = items(queries, ItemKind::Query, "qct_ns")?;
-    let (quantity, work) = if asked.is_empty() {
-        (Quantity::MessageTime, items(flows, ItemKind::Message, "fct_ns")?)
-    } else {
-        (Quantity::QueryTime, asked)
-    };
-    let figure =
-        Figure { statistic, population: Population::Class { name: name.clone(), workloads: workloads.clone() }, quantity };
-    Some(Reference::new(work.into_iter(), figure, within, too_large))
+    let class = objective.class.clone();
+    let workloads = classes.iter().enumerate().filter(|(_, c)| **c == class).map(|(i, _)| WorkloadId::from_index(i)).collect();
+    Some(OwnFigure { statistic, class, workloads, within })
 }
 
 /// Messages or queries of a class, whose times are in a column of nanoseconds.

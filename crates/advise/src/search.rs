@@ -22,7 +22,7 @@ use crate::values::inline;
 use forebay_runner::sweep::{Session, UnitStore};
 use forebay_scenario::{Goal, Objective, Resolved};
 use forebay_types::{Time, WorkloadId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -106,6 +106,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         objective: objective.clone(),
         ground: if queue.is_null() { Vec::new() } else { vec![format!("topology.host-queue={}", inline(queue))] },
         references: References::default(),
+        durations_ns: BTreeMap::new(),
         ended_early: BTreeSet::new(),
         dropped: Vec::new(),
     };

@@ -6,13 +6,14 @@ use crate::measure::{self, Runs, TABLES};
 use crate::peers::Peers;
 use crate::plan::Plan;
 use crate::rank::{Entry, compare};
-use crate::reference::{Accuracy, Compared, References, tables};
+use crate::reference::{Accuracy, Compared, References, own_figure, tables};
 use crate::request::{AdviseError, Request, Watcher};
 use crate::screen;
 use crate::values::{inline, scaled};
 use forebay_runner::sweep::{Counts, Session, Ticket, UnitKey, UnitRecord};
 use forebay_scenario::{Errors, Objective, Scenario};
-use std::collections::BTreeSet;
+use forebay_stopping::steady;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -29,20 +30,32 @@ pub(crate) struct Trial<'a> {
     pub(crate) ground: Vec<String>,
     /// Runs of the present network.
     pub(crate) references: References,
-    /// Runs of changes that ended before the run of the present network.
+    /// Durations of the whole runs of changes whose figures may end them earlier, in nanoseconds.
+    pub(crate) durations_ns: BTreeMap<UnitKey, u64>,
+    /// Runs of changes that ended earlier.
     pub(crate) ended_early: BTreeSet<UnitKey>,
     /// Plans that were not simulated, with the reason.
     pub(crate) dropped: Vec<(String, String)>,
 }
 
 impl Trial<'_> {
-    /// Submits the seeds 1 to `seeds` of a scenario.
+    /// Submits the seeds 1 to `seeds` of the present network.
     pub(crate) fn submit(&self, scenario: &Scenario, seeds: u32) -> Result<Ticket, AdviseError> {
         self.submit_from(scenario, 1, seeds)
     }
 
-    /// Submits `seeds` seeds of a scenario, from `first`.
+    /// Submits `seeds` seeds of the present network in a network, from `first`. Its runs end when their objective is known.
     pub(crate) fn submit_from(&self, scenario: &Scenario, first: u64, seeds: u32) -> Result<Ticket, AdviseError> {
+        let tables = TABLES.map(str::to_owned).to_vec();
+        let Some(figure) = self.request.within.and_then(|within| own_figure(&self.classes, &self.objective, within)) else {
+            return self.submit_whole(scenario, first, seeds);
+        };
+        let seeds = first..=first + u64::from(seeds) - 1;
+        self.session.submit_known(scenario, seeds, tables, &Arc::new(figure)).map_err(|e| AdviseError::Sweep(Arc::new(e)))
+    }
+
+    /// Submits `seeds` seeds of a scenario for its whole duration, from `first`.
+    fn submit_whole(&self, scenario: &Scenario, first: u64, seeds: u32) -> Result<Ticket, AdviseError> {
         let tables = TABLES.map(str::to_owned).to_vec();
         let seeds = first..=first + u64::from(seeds) - 1;
         self.session.submit_seeds(scenario, seeds, tables).map_err(|e| AdviseError::Sweep(Arc::new(e)))
@@ -50,10 +63,21 @@ impl Trial<'_> {
 
     /// Submits `seeds` seeds of a scenario with a change, from `first`. Its runs end when their ratios to those of the present network, which have
     /// ended, are known.
-    pub(crate) fn submit_change(&self, scenario: &Scenario, first: u64, seeds: u32, now: &Ticket) -> Result<Ticket, AdviseError> {
-        let Some(references) = self.references.of(now, seeds) else { return self.submit_from(scenario, first, seeds) };
+    pub(crate) fn submit_change(
+        &mut self,
+        scenario: &Scenario,
+        first: u64,
+        seeds: u32,
+        now: &Ticket,
+    ) -> Result<Ticket, AdviseError> {
+        let Some(references) = self.references.of(now, seeds) else { return self.submit_whole(scenario, first, seeds) };
         let (tables, seeds) = (TABLES.map(str::to_owned).to_vec(), first..=first + u64::from(seeds) - 1);
-        self.session.submit_against(scenario, seeds, tables, references).map_err(|e| AdviseError::Sweep(Arc::new(e)))
+        let submitted = self.session.submit_against(scenario, seeds, tables, references);
+        let ticket = submitted.map_err(|e| AdviseError::Sweep(Arc::new(e)))?;
+        if let Some(duration) = duration_ns(scenario) {
+            self.durations_ns.extend(ticket.plan().units().iter().map(|u| (*u.key(), duration)));
+        }
+        Ok(ticket)
     }
 
     /// Submits the scenario with each of these plans, in the network of the file, whose present runs `now` have ended. Excluded plans are recorded with
@@ -127,9 +151,8 @@ impl Trial<'_> {
         let records = self.finish(change, what)?;
         let ends: Vec<u64> = records.iter().map(|r| r.end_ns).collect();
         let mut after = Vec::with_capacity(records.len());
-        let planned = self.references.ends_ns(now);
-        for ((unit, record), planned) in change.plan().units().iter().zip(&records).zip(planned) {
-            if record.end_ns < planned {
+        for (unit, record) in change.plan().units().iter().zip(&records) {
+            if self.durations_ns.get(unit.key()).is_some_and(|whole| record.end_ns < *whole) {
                 self.ended_early.insert(*unit.key());
             }
             let [flows, queries] = tables(&self.session, unit.key()).map_err(AdviseError::Store)?;
@@ -160,4 +183,11 @@ impl Trial<'_> {
         let flows = self.session.store().table(unit.key(), TABLES[0], None).map_err(AdviseError::Store)?;
         Ok(Peers::of(&flows))
     }
+}
+
+/// Duration of the whole run of a scenario, in nanoseconds; `None` if no figure ends it earlier.
+fn duration_ns(scenario: &Scenario) -> Option<u64> {
+    let resolved = scenario.resolve().ok()?;
+    let config = &resolved.variants.first()?.config;
+    config.duration.filter(|_| steady::reason_against(config).is_none()).map(|d| d.as_ns())
 }

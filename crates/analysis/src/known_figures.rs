@@ -5,7 +5,7 @@ use crate::format::{bold, count, number, prefix, quantity};
 use forebay_store::KnownFigure;
 
 /// One sentence for each figure, and the ratios between variants.
-pub(crate) fn sentences(figures: &[KnownFigure]) -> Vec<String> {
+pub fn sentences(figures: &[KnownFigure]) -> Vec<String> {
     let variants = figures.iter().any(|f| f.variant != figures[0].variant);
     figures.iter().map(|f| sentence(f, variants)).chain(figures.iter().filter_map(|f| ratio(f, figures))).collect()
 }
@@ -71,7 +71,8 @@ fn sentence(f: &KnownFigure, variants: bool) -> String {
             quantity(f.budget_s.unwrap_or_default(), Dimension::Seconds)
         )
     } else {
-        format!("{estimate}, {} within {within} after {end}{seeds}: increase `duration` or `runs`", bold("not known"))
+        let help = if f.follows { "ask for a higher accuracy" } else { "increase `duration` or `runs`" };
+        format!("{estimate}, {} within {within} after {end}{seeds}: {help}", bold("not known"))
     };
     format!("{text}{}.", unseen(f))
 }
@@ -80,6 +81,7 @@ fn sentence(f: &KnownFigure, variants: bool) -> String {
 fn estimate(f: &KnownFigure, value: f64) -> String {
     let (factor, unit) = match (f.ratio, f.rate) {
         (true, _) => (1.0, ""),
+        _ if f.packets => (1.0, " packets"),
         (false, true) => prefix(value, Dimension::BitsPerSecond),
         (false, false) => prefix(value, Dimension::Seconds),
     };

@@ -53,6 +53,7 @@ pub use format::{bold, count, factor, list, number, quantity};
 pub use grid::{Grid, GridCell, ports, workloads};
 pub use headline::{Headline, HeadlineChart, headline};
 pub use headline_metrics::headline_metrics;
+pub use known_figures::sentences as known_sentences;
 pub use names::directories;
 pub use read::read;
 pub use row_context::limit_memory;

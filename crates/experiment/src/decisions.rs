@@ -1,7 +1,7 @@
 //! Decisions during a run about its end, from the messages so far.
 
 use crate::rows::{FlowRow, QueryRow};
-use forebay_types::{GroupId, IndexVec, QueryId, Time, TimeOrNever, WorkloadId};
+use forebay_types::{GroupId, IndexVec, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::collections::BTreeMap;
 
 /// Kind of a [`WorkItem`].
@@ -15,6 +15,10 @@ pub enum ItemKind {
     Query,
     /// An interval in which messages of all kinds, also endless ones, delivered payload.
     Interval,
+    /// An interval with the integral of the queue of a port.
+    Queue(PortId),
+    /// An interval with the bytes that a port sent.
+    Sent(PortId),
 }
 
 /// A finite message, a query, or an interval of the run, complete or still running.
@@ -26,7 +30,7 @@ pub struct WorkItem {
     pub workload: WorkloadId,
     /// Index of the transport group; of a query, the lowest of its messages.
     pub group: GroupId,
-    /// Payload bytes, those that arrived in an interval; 0 for a query.
+    /// Payload bytes, those that arrived in an interval; 0 for a query. Wire bytes that a port sent; of a queue, packets times picoseconds.
     pub size_bytes: u64,
     /// Start.
     pub start: Time,
@@ -39,6 +43,15 @@ pub struct WorkItem {
 /// Payload that has reached receivers, in order or not, by workload and transport.
 pub type Delivered = BTreeMap<(WorkloadId, GroupId), u64>;
 
+/// A port since the start of its statistics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PortSoFar {
+    /// Integral of the queue, packets times picoseconds. It includes the packet in service.
+    pub queue: u128,
+    /// Wire bytes of the packets that were queued.
+    pub sent_bytes: u64,
+}
+
 /// State of a run at the time of a decision. Each part is computed when it is needed.
 #[derive(Clone, Copy)]
 pub struct SoFar<'a> {
@@ -46,6 +59,8 @@ pub struct SoFar<'a> {
     pub work: &'a dyn Fn() -> Vec<WorkItem>,
     /// Payload that has arrived.
     pub delivered: &'a dyn Fn() -> Delivered,
+    /// These ports.
+    pub ports: &'a dyn Fn(&[PortId]) -> Vec<PortSoFar>,
 }
 
 /// Decides at certain simulated times whether a run ends there. A decision depends on its arguments only, so that it is the same with any number of

@@ -76,6 +76,32 @@ fn ratio_of_variants_is_first_line() {
     assert!(out.starts_with("dctcp: p99 completion time of small messages "), "{out}");
 }
 
+/// Both stacks of the simulator end together, whatever the number of threads.
+#[test]
+fn compare_ends_when_ratio_is_known() {
+    let s = Scratch::new("known-compare");
+    s.file("web.toml", WEB);
+    let compare = |threads: &str, more: &[&str]| {
+        s.ok(&[&["compare", "web.toml", "--worlds", "sim,model", "--within", "40%", "--threads", threads][..], more].concat())
+    };
+    let (one, two) = (compare("1", &[]), compare("2", &[]));
+    let first = one.lines().next().unwrap();
+    let start = "p99 completion time of small messages of sim stack ns2 over that of sim stack linux: ";
+    assert!(first.starts_with(start) && first.contains(", known after ") && first.ends_with(" of 2 s."), "{first}");
+    assert_eq!(one, two);
+    let document: serde_json::Value = serde_json::from_str(&compare("2", &["--format", "json"])).unwrap();
+    let known = &document["known"][0];
+    assert_eq!((known["over"].as_str(), known["known"].as_bool()), (Some("sim stack linux"), Some(true)), "{known}");
+    assert!(known["end_ns"].as_u64().unwrap() < 2_000_000_000, "{known}");
+    let both = s.run(&["compare", "web.toml", "--worlds", "model", "--within", "40%"]);
+    assert!(text(&both.stderr).contains("add `sim` to --worlds"), "{}", text(&both.stderr));
+    for (option, message) in [(&["--within", "10us"][..], "is a percentage"), (&["--within", "5%", "--packets"], "is a time")] {
+        let out = s.run(&[&["compare", "web.toml"][..], option].concat());
+        assert_eq!(out.status.code(), Some(2), "{option:?}");
+        assert!(text(&out.stderr).contains(message), "{}", text(&out.stderr));
+    }
+}
+
 #[test]
 fn sweep_units_of_variants_end_together() {
     let s = Scratch::new("known-ratio-sweep");
@@ -97,6 +123,8 @@ fn wrong_rules_name_legal_values() {
         ("[stop]\nwithin = \"0.01%\"\n", "0.1% to 100%"),
         ("[stop]\nknown = [{ of = \"p99 of small slowdown\" }]\n", "needs the key `within`"),
         ("[stop]\nknown = [{ of = \"p99 of reads fct\", within = \"5%\" }]\n", "classes here: web"),
+        ("[stop]\nknown = [{ of = \"mean of nowhere queue\", within = \"5%\" }]\n", "names the port `nowhere`"),
+        ("[stop]\nknown = [{ of = \"p99 of leaf0->h2 queue\", within = \"5%\" }]\n", "have a mean only"),
         ("[stop]\nwithin = \"5%\"\nbudget = \"0s\"\n", "`budget` is zero"),
         ("[stop]\nwithni = \"5%\"\n", "did you mean `within`"),
     ] {

@@ -5,7 +5,6 @@ use crate::stopping::{self, StopRequest, Stopped};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::world::World;
-use forebay_stopping::against::Reference;
 use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
 use std::ops::ControlFlow;
@@ -55,7 +54,7 @@ pub fn simulate(
     Ok(Simulated::new(world, (variant, repetition), config, report, stopped))
 }
 
-/// As [`simulate`], for a run that ends when the ratio of a figure to that of a finished run is known.
+/// As [`simulate`], for a run that is compared with others of its seed.
 ///
 /// # Errors
 /// As [`World::run`].
@@ -65,10 +64,10 @@ pub(crate) fn simulate_against(
     repetition: u32,
     config: &Experiment,
     job: &Job,
-    reference: &Reference,
+    rule: &stopping::Compared,
     watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
 ) -> Result<Simulated, RunError> {
-    let report = stopping::run_against(world, config, job, reference, watch)?;
+    let report = stopping::run_against(world, config, job, rule, watch)?;
     Ok(Simulated::new(world, (variant, repetition), config, report, None))
 }
 

@@ -8,7 +8,7 @@ use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Variant;
-use forebay_stopping::against::{AgainstRule, Reference};
+use forebay_stopping::against::{AgainstRule, OwnFigure, Reference};
 use forebay_stopping::comparison::{Comparison, RatioOutcome};
 use forebay_stopping::figure::Figure;
 use forebay_stopping::interval::Interval;
@@ -21,6 +21,7 @@ use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ pub struct Stopped {
     /// Of a variant that ends together with the first one.
     ratios: Vec<RatioOutcome>,
     end: End,
+    /// True if the run ended because another one did.
+    follows: bool,
     /// A class whose largest sizes did not occur, and the largest one.
     unseen: Option<(String, u64)>,
 }
@@ -62,6 +65,11 @@ impl Stopped {
             End::Budget => "budget of wall time",
             End::Duration => "",
         }
+    }
+
+    /// End of a run that took the same simulated time as this one because this one ended, and has these ratios to it.
+    pub(crate) fn at_same_time(&self, ratios: Vec<RatioOutcome>) -> Stopped {
+        Stopped { outcomes: Vec::new(), ratios, end: self.end, follows: true, unseen: self.unseen.clone() }
     }
 
     /// Interval of the first figure in this run alone, if it has one.
@@ -112,12 +120,21 @@ pub(crate) fn run(
         None => End::Duration,
     };
     let outcomes = rule.outcomes(&work, report.end);
-    let stopped = Stopped { outcomes, ratios: Vec::new(), end, unseen: unseen_size(config, &work) };
+    let stopped = Stopped { outcomes, ratios: Vec::new(), end, follows: false, unseen: unseen_size(config, &work) };
     Ok((report, stopped))
 }
 
-/// Runs `config` until the ratio of a figure to that of the reference is known. A backend that cannot end a run, and a run without a steady state, take the
-/// whole duration.
+/// Rule of a run that is compared with others of its seed.
+#[derive(Debug, Clone)]
+pub(crate) enum Compared {
+    /// It ends when its own figure is known.
+    Own(Arc<OwnFigure>),
+    /// It ends when its ratio to a finished run is known.
+    Against(Arc<Reference>),
+}
+
+/// Runs `config` until its own figure, or the ratio of a figure to that of the reference, is known. A backend that cannot end a run, and a run without a
+/// steady state, take the whole duration.
 ///
 /// # Errors
 /// As [`World::run`].
@@ -125,14 +142,18 @@ pub(crate) fn run_against(
     world: &dyn World,
     config: &Experiment,
     job: &Job,
-    reference: &Reference,
+    rule: &Compared,
     watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
 ) -> Result<Report, RunError> {
     let mut progress = |progress: Progress| {
         job.note(progress);
         watch()
     };
-    match AgainstRule::new(reference, config) {
+    let rule = match rule {
+        Compared::Own(figure) => AgainstRule::own(figure, config),
+        Compared::Against(reference) => AgainstRule::new(reference, config),
+    };
+    match rule {
         Some(mut rule) => world.run_with_decisions(job.may_use(), config.check()?, config.seed, &mut rule, &mut progress),
         None => world.run_on(job.may_use(), config.check()?, config.seed, &mut progress),
     }
@@ -224,7 +245,7 @@ pub(crate) fn run_together(
         };
         let ratios = outcomes.iter().filter(|o| o.variant == variant).cloned().collect();
         let unseen = unseen_size(configs[variant], &work[variant]);
-        (report, Stopped { outcomes: Vec::new(), ratios, end, unseen })
+        (report, Stopped { outcomes: Vec::new(), ratios, end, follows: false, unseen })
     };
     Ok(reports.into_iter().enumerate().map(stopped).collect())
 }
@@ -276,8 +297,13 @@ pub(crate) struct VariantNames {
 
 impl VariantNames {
     pub(crate) fn of(variant: &Variant) -> VariantNames {
+        VariantNames::labelled(&variant.label, variant)
+    }
+
+    /// Names of a variant that has this one in sentences.
+    pub(crate) fn labelled(label: &str, variant: &Variant) -> VariantNames {
         VariantNames {
-            variant: variant.label.clone(),
+            variant: label.to_owned(),
             groups: variant.transports.clone(),
             duration: variant.config.duration.unwrap_or_default(),
         }
@@ -374,10 +400,12 @@ fn known_figure(
         variant: v.variant.clone(),
         over,
         transport: v.groups.get(group.index()).cloned().unwrap_or_default(),
-        groups: v.groups.len(),
+        // A port belongs to all groups.
+        groups: if figure.port().is_some() { 1 } else { v.groups.len() },
         of: figure.to_string(),
         phrase: figure.phrase(),
-        ratio: of_ratio || figure.dimension() == Dimension::Ratio,
+        ratio: of_ratio || matches!(figure.dimension(), Dimension::Ratio | Dimension::Fraction),
+        packets: !of_ratio && figure.dimension() == Dimension::Packets,
         rate: !of_ratio && figure.dimension() == Dimension::BitsPerSecond,
         within,
         value: shown.map(|i| i.value),
@@ -386,6 +414,7 @@ fn known_figure(
         floor,
         known: shown.is_some_and(|i| i.is_within(within)) && !below_floor,
         below_floor,
+        follows: runs.iter().any(|r| r.stopped.follows),
         why_not: interval.err().map(|why| why.to_string()).unwrap_or_default(),
         by_budget: ended(End::Budget),
         budget_s: stop.budget.map(|b| b.as_secs_f64()),

@@ -2,13 +2,13 @@
 
 use forebay_backends as backends;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, SoFar, WorkItem};
+use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, PortSoFar, SoFar, WorkItem};
 use forebay_experiment::report::Report;
 use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_all};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_sim::run::Cores;
 use forebay_store::{KnownFigure, Manifest};
-use forebay_types::{Time, TimeOrNever};
+use forebay_types::{PortId, Time, TimeOrNever};
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -147,10 +147,14 @@ fn order(i: &WorkItem) -> (Time, ItemKind, u64, TimeOrNever, Time) {
     (i.start, i.kind, i.size_bytes, i.end, i.ideal)
 }
 
-/// Notes the work at some times, and ends the run at the last one.
+/// Work, payload and ports at a time.
+type Noted = (Time, Vec<WorkItem>, (Delivered, Vec<PortSoFar>));
+
+/// Notes the work and all ports at some times, and ends the run at the last one.
 struct Notes {
     times: Vec<Time>,
-    seen: Vec<(Time, Vec<WorkItem>, Delivered)>,
+    ports: Vec<PortId>,
+    seen: Vec<Noted>,
 }
 
 impl Decisions for Notes {
@@ -161,13 +165,14 @@ impl Decisions for Notes {
     fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
         let mut work = (so_far.work)();
         work.sort_by_key(order);
-        self.seen.push((now, work, (so_far.delivered)()));
+        self.seen.push((now, work, ((so_far.delivered)(), (so_far.ports)(&self.ports))));
         self.seen.len() == self.times.len()
     }
 }
 
-fn with_notes(config: CheckedExperiment<'_>, cores: usize) -> (Vec<(Time, Vec<WorkItem>, Delivered)>, Report) {
-    let mut notes = Notes { times: [100, 1_234, 5_000].map(Time::from_us).to_vec(), seen: Vec::new() };
+fn with_notes(config: CheckedExperiment<'_>, cores: usize) -> (Vec<Noted>, Report) {
+    let ports = config.network.ports.ids().collect();
+    let mut notes = Notes { times: [100, 1_234, 5_000].map(Time::from_us).to_vec(), ports, seen: Vec::new() };
     let go = &mut |_| ControlFlow::Continue(());
     let report = forebay_sim::run::run_with_decisions(config, 1, Cores::exactly(cores), &mut notes, go).unwrap();
     (notes.seen, report)
@@ -192,6 +197,35 @@ fn decisions_independent_of_cores() {
     let mut last = WorkItem::of_report(&report.flows, &report.queries);
     last.sort_by_key(order);
     assert!(last == one.last().unwrap().1, "the report has other messages");
+    // And the same queues and bytes.
+    let (end, _, (_, ports)) = one.last().unwrap();
+    let of_report: Vec<(f64, u64)> = report.ports.iter().map(|p| (p.queue_mean_pkts, p.sent_bytes)).collect();
+    let noted: Vec<(f64, u64)> = ports.iter().map(|p| (p.queue as f64 / end.0 as f64, p.sent_bytes)).collect();
+    assert_eq!(noted, of_report);
+    assert!(noted.iter().filter(|p| p.0 > 0.0).count() > 8, "{noted:?}");
+}
+
+/// A queue and a utilization are those of the whole run with another seed.
+#[test]
+fn time_averages_of_port_are_known() {
+    let workload = "[[workload]]\nkind = \"poisson\"\nclass = \"web\"\nfrom = \"senders\"\nto = \"receiver\"\nload = 0.25\n\
+                    sizes = { exponential = \"10KB\" }\n";
+    let text = format!("{}{workload}", &LONG[..LONG.find("[[workload]]").unwrap()]);
+    let figures = "[stop]\nwithin = \"10%\"\n\
+                   known = [{ of = \"mean of bottleneck queue\" }, { of = \"mean of bottleneck utilization\" }]\n";
+    let resolved = resolve(&text, &["seed=7"]).unwrap();
+    let port = resolved.variants[0].port_names.iter().position(|n| n == "bottleneck").unwrap();
+    let config = resolved.variants[0].config.check().unwrap();
+    let whole = resolved.world.run(config, 7, &mut |_| ControlFlow::Continue(())).unwrap();
+    let m = manifest(&resolve(&format!("{text}{figures}"), &["seed=2"]).unwrap(), 1);
+    let [queue, busy] = m.known.as_slice() else { panic!("{:?}", m.known) };
+    assert!(queue.known && queue.packets && busy.known && busy.ratio && m.runs[0].stopped_by == "known", "{:?}", m.known);
+    for (figure, value) in [(queue, whole.ports[port].queue_mean_pkts), (busy, whole.ports[port].busy)] {
+        // Both are samples.
+        let known = figure.value.unwrap();
+        assert!((known / value - 1.0).abs() < 0.2, "{value}: {figure:?}");
+    }
+    assert_eq!((queue.phrase.as_str(), queue.groups), ("mean queue of port bottleneck", 1));
 }
 
 #[test]

@@ -5,20 +5,50 @@
 //! For a network that is full of timeouts completes few messages, so that its figure is less accurate than that of a remedy. Transport groups do not
 //! matter: a change may divide or join them.
 
-use crate::figure::Figure;
+use crate::figure::{Figure, Population, Quantity, Statistic};
 use crate::interval::Interval;
-use crate::measure::{Measured, Span, interval, value_at};
+use crate::measure::{Measured, Span, interval, order, value_at};
 use crate::ratio::{Paired, ratio, ratio_at};
 use crate::rule::{due_work, next_time, pools_connections, round_trip, times, warmup, warmup_at};
 use crate::steady;
 use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
-use forebay_types::{GroupId, Time, TimeOrNever};
+use forebay_experiment::decisions::{Decisions, ItemKind, SoFar, WorkItem};
+use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
 
 /// Group of all messages.
 const GROUP: GroupId = GroupId::new(0);
 /// Picoseconds of a nanosecond, the unit of stored times.
 const NS: u64 = 1_000;
+
+/// The figure of a run that others are compared with later, and the accuracy at which it ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnFigure {
+    /// Statistic over the queries of a class, or over its messages if it has no queries.
+    pub statistic: Statistic,
+    /// Name of the class.
+    pub class: String,
+    /// Workloads of the class.
+    pub workloads: Vec<WorkloadId>,
+    /// Largest half width of the 95 % confidence interval, as a fraction of the figure.
+    pub within: f64,
+}
+
+impl OwnFigure {
+    /// The figure over these messages and queries.
+    pub fn of(&self, work: &[WorkItem]) -> Figure {
+        let queries = work.iter().any(|i| i.kind == ItemKind::Query && self.workloads.contains(&i.workload));
+        Figure {
+            statistic: self.statistic,
+            population: Population::Class { name: self.class.clone(), workloads: self.workloads.clone() },
+            quantity: if queries { Quantity::QueryTime } else { Quantity::MessageTime },
+        }
+    }
+
+    /// Text of the rule, for the key of stored results.
+    pub fn rule(&self) -> String {
+        format!("{:?} of {} within {}", self.statistic, self.class, self.within)
+    }
+}
 
 /// A finished run, and the figure that others are compared by.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +61,22 @@ pub struct Reference {
     pub within: f64,
     /// Ratio from which on the value does not matter: a run whose interval is above it ends.
     pub too_large: Option<f64>,
+    /// End of the run, if its own figure ended it: there is nothing to compare with afterwards.
+    pub end: Option<Time>,
 }
 
 impl Reference {
     /// A run with these messages. Their times are rounded down to nanoseconds, as those of the runs that are compared.
     pub fn new(work: impl Iterator<Item = WorkItem>, figure: Figure, within: f64, too_large: Option<f64>) -> Reference {
-        Reference { work: work.map(common).collect(), figure, within, too_large }
+        // Each decision of each change sorts them, which is fast for a sorted list.
+        let mut work: Vec<WorkItem> = work.map(common).collect();
+        work.sort_unstable_by_key(order);
+        Reference { work, figure, within, too_large, end: None }
+    }
+
+    /// A reference whose own figure has ended it at `end`.
+    pub fn ended_at(self, end: Time) -> Reference {
+        Reference { end: Some(end), ..self }
     }
 
     /// Text of the rule, for the key of stored results.
@@ -50,10 +90,17 @@ fn common(item: WorkItem) -> WorkItem {
     WorkItem { start: Time(item.start.0 / NS * NS), group: GROUP, ..item }
 }
 
-/// Decisions about a run that is compared with a reference.
+/// Aim of a run.
+#[derive(Debug, Clone, Copy)]
+enum Aim<'a> {
+    Against(&'a Reference),
+    Own(&'a OwnFigure),
+}
+
+/// Decisions about a run that is compared with a reference, or that others are compared with.
 #[derive(Debug)]
 pub struct AgainstRule<'a> {
-    reference: &'a Reference,
+    aim: Aim<'a>,
     /// Time before which the flows of a warm start begin.
     from: Time,
     warmup: Option<Time>,
@@ -69,8 +116,17 @@ pub struct AgainstRule<'a> {
 impl<'a> AgainstRule<'a> {
     /// Decisions for a run of `config`; `None` if its figures do not settle to constant values ([`steady::reason_against`]).
     pub fn new(reference: &'a Reference, config: &Experiment) -> Option<AgainstRule<'a>> {
+        AgainstRule::with(Aim::Against(reference), config)
+    }
+
+    /// As [`AgainstRule::new`], for a run that ends when its own figure is known.
+    pub fn own(figure: &'a OwnFigure, config: &Experiment) -> Option<AgainstRule<'a>> {
+        AgainstRule::with(Aim::Own(figure), config)
+    }
+
+    fn with(aim: Aim<'a>, config: &Experiment) -> Option<AgainstRule<'a>> {
         steady::reason_against(config).is_none().then(|| AgainstRule {
-            reference,
+            aim,
             from: config.warm_start().unwrap_or_default(),
             warmup: warmup(config),
             pooled: pools_connections(config),
@@ -81,14 +137,19 @@ impl<'a> AgainstRule<'a> {
     }
 
     fn is_known(&self, work: &[WorkItem], now: Time) -> bool {
-        let Reference { figure, work: before, within, too_large } = self.reference;
         let warmup = warmup_at(now, self.warmup, self.pooled);
         let span = Span { now, from: self.from, warmup, round_trip: self.round_trip };
         // The results count the messages of the warm-up too. They must not matter.
         let settled = |i: &Interval, whole: Option<f64>| whole.is_some_and(|v| i.low <= v && v <= i.high);
-        let own = Measured::new(figure, GROUP, work, &span).and_then(|m| interval(figure, &[&m]));
-        let whole = || value_at(figure, GROUP, work, self.from, now);
-        if own.is_ok_and(|i| i.is_within(*within) && settled(&i, whole())) {
+        let own = |figure: &Figure, within: f64| {
+            let own = Measured::new(figure, GROUP, work, &span).and_then(|m| interval(figure, &[&m]));
+            own.is_ok_and(|i| i.is_within(within) && settled(&i, value_at(figure, GROUP, work, self.from, now)))
+        };
+        let Reference { figure, work: before, within, too_large, .. } = match self.aim {
+            Aim::Against(reference) => reference,
+            Aim::Own(sought) => return own(&sought.of(work), sought.within),
+        };
+        if own(figure, *within) {
             return true;
         }
         let of_both = Paired::new(figure, GROUP, [before, work], &span).and_then(|p| ratio(figure, &[&p]));
@@ -106,6 +167,11 @@ impl Decisions for AgainstRule<'_> {
     fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
         let Some(work) = due_work(&mut self.times, None, now, so_far) else { return false };
         let work: Vec<WorkItem> = work.into_iter().map(common).collect();
+        if let Aim::Against(Reference { end: Some(end), .. }) = self.aim
+            && now >= *end
+        {
+            return true;
+        }
         let known = self.is_known(&work, now);
         std::mem::replace(&mut self.known_before, known) && known
     }
@@ -114,8 +180,7 @@ impl Decisions for AgainstRule<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_experiment::decisions::ItemKind;
-    use forebay_types::{Rng, WorkloadId};
+    use forebay_types::Rng;
 
     /// A message each 10 us, with times of 20 us to 24 us times `factor`.
     fn work(messages: u64, factor: f64) -> Vec<WorkItem> {
@@ -143,8 +208,12 @@ mod tests {
     }
 
     fn rule(reference: &Reference) -> AgainstRule<'_> {
+        with_aim(Aim::Against(reference))
+    }
+
+    fn with_aim(aim: Aim<'_>) -> AgainstRule<'_> {
         AgainstRule {
-            reference,
+            aim,
             from: Time::ZERO,
             warmup: None,
             pooled: false,
@@ -157,7 +226,7 @@ mod tests {
     fn run(rule: &mut AgainstRule<'_>, all: &[WorkItem]) -> Option<Time> {
         while let Some(now) = rule.next().get() {
             let begun = || all.iter().filter(|i| i.start <= now).copied().collect();
-            if rule.ends(now, &SoFar { work: &begun, delivered: &Default::default }) {
+            if rule.ends(now, &SoFar { work: &begun, delivered: &Default::default, ports: &|_| Vec::new() }) {
                 return Some(now);
             }
         }
@@ -180,6 +249,20 @@ mod tests {
         let mut rule = rule(&reference);
         let first = run(&mut rule, &own);
         assert!(first.unwrap() < Time::from_us(20_000), "{first:?}");
+    }
+
+    /// The present network ends by its own figure, and a change that differs little by the end of the present network.
+    #[test]
+    fn own_figure_ends_reference_and_change() {
+        let statistic = Statistic::Quantile(0.9);
+        let sought = OwnFigure { statistic, class: "web".into(), workloads: vec![WorkloadId::new(0)], within: 0.01 };
+        let all = work(10_000, 1.0);
+        let end = run(&mut with_aim(Aim::Own(&sought)), &all).unwrap();
+        assert!(end < Time::from_us(50_000), "{end}");
+        let until = all.iter().filter(|i| i.start <= end).copied();
+        let reference = Reference::new(until, sought.of(&all), 1e-9, None).ended_at(end);
+        assert_eq!(run(&mut rule(&reference), &work(10_000, 1.1)), Some(end));
+        assert_eq!(reference.figure.quantity, Quantity::MessageTime);
     }
 
     #[test]

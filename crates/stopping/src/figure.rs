@@ -3,7 +3,7 @@
 use forebay_experiment::decisions::{ItemKind, WorkItem};
 use forebay_experiment::dimension::Dimension;
 use forebay_experiment::size_bin::SizeBin;
-use forebay_types::{Time, WorkloadId};
+use forebay_types::{PortId, Rate, Time, WorkloadId};
 use std::fmt;
 
 /// Statistic over messages or queries.
@@ -26,6 +26,10 @@ pub enum Quantity {
     QueryTime,
     /// Payload that all messages, also endless ones, deliver in an interval, bits per second.
     Goodput,
+    /// Mean queue of a port in an interval, packets.
+    Queue,
+    /// Part of the rate of a port that it sends in an interval.
+    Utilization,
 }
 
 /// Messages or queries that a figure counts.
@@ -42,6 +46,13 @@ pub enum Population {
         /// The workloads.
         workloads: Vec<WorkloadId>,
     },
+    /// Intervals of a port.
+    Port {
+        /// Its name.
+        name: String,
+        /// Its number and rate, once the network is known.
+        port: Option<(PortId, Rate)>,
+    },
 }
 
 /// A number about a run.
@@ -56,11 +67,13 @@ pub struct Figure {
 }
 
 /// Names of the quantities.
-const QUANTITIES: [(&str, Quantity); 4] = [
+const QUANTITIES: [(&str, Quantity); 6] = [
     ("slowdown", Quantity::Slowdown),
     ("fct", Quantity::MessageTime),
     ("qct", Quantity::QueryTime),
     ("goodput", Quantity::Goodput),
+    ("queue", Quantity::Queue),
+    ("utilization", Quantity::Utilization),
 ];
 
 /// Names of the size classes.
@@ -68,7 +81,8 @@ const SIZES: [(&str, SizeBin); 3] = [("small", SizeBin::Small), ("medium", SizeB
 
 /// Legal form of the text of a figure.
 pub const FORM: &str = "\"mean of ...\" or \"p99 of ...\" (p and a percentage), then `small`, `medium`, `large` or the class of a workload if not all \
-                        messages count, then `slowdown`, `fct` (completion time of messages), `qct` (of queries) or `goodput` (of all messages together)";
+                        messages count, then `slowdown`, `fct` (completion time of messages), `qct` (of queries) or `goodput` (of all messages together); or \
+                        \"mean of PORT queue\" and \"mean of PORT utilization\", such as \"mean of bottleneck queue\"";
 
 impl Figure {
     /// Reads `p99 of small slowdown` for a scenario whose workloads have these classes, in their order.
@@ -89,6 +103,19 @@ impl Figure {
         let (_, quantity) =
             QUANTITIES.iter().find(|(name, _)| *name == quantity).ok_or_else(|| format!("`{quantity}` is not a quantity"))?;
         let name = population.trim();
+        if matches!(quantity, Quantity::Queue | Quantity::Utilization) {
+            if statistic != Statistic::Mean {
+                return Err("queues and utilizations of ports have a mean only".to_owned());
+            }
+            if name.is_empty() {
+                return Err("the name of a port is missing, such as \"mean of bottleneck queue\"".to_owned());
+            }
+            return Ok(Figure {
+                statistic,
+                population: Population::Port { name: name.to_owned(), port: None },
+                quantity: *quantity,
+            });
+        }
         let workloads: Vec<WorkloadId> =
             classes.iter().enumerate().filter(|(_, class)| **class == name).map(|(i, _)| WorkloadId::from_index(i)).collect();
         let population = match SIZES.iter().find(|(word, _)| *word == name) {
@@ -103,6 +130,23 @@ impl Figure {
             None => return Err(format!("no workload has the class `{name}`")),
         };
         Ok(Figure { statistic, population, quantity: *quantity })
+    }
+
+    /// Name of its port, if it is about one.
+    pub fn port(&self) -> Option<&str> {
+        if let Population::Port { name, .. } = &self.population { Some(name) } else { None }
+    }
+
+    /// Number of its port, if it is about one that is known.
+    pub fn port_id(&self) -> Option<PortId> {
+        if let Population::Port { port, .. } = &self.population { port.map(|p| p.0) } else { None }
+    }
+
+    /// Sets number and rate of its port.
+    pub fn set_port(&mut self, id: PortId, rate: Rate) {
+        if let Population::Port { port, .. } = &mut self.population {
+            *port = Some((id, rate));
+        }
     }
 
     /// The figure that the first sentence about a run reports. It is the 99th percentile of query times if there are queries. Otherwise it is that of the
@@ -128,9 +172,11 @@ impl Figure {
             Quantity::MessageTime => item.kind == ItemKind::Message,
             Quantity::Slowdown => item.kind == ItemKind::Message && item.ideal > Time::ZERO,
             Quantity::Goodput => item.kind == ItemKind::Interval,
+            Quantity::Queue => self.port_id().is_some_and(|port| item.kind == ItemKind::Queue(port)),
+            Quantity::Utilization => self.port_id().is_some_and(|port| item.kind == ItemKind::Sent(port)),
         };
         kind && match &self.population {
-            Population::All => true,
+            Population::All | Population::Port { .. } => true,
             Population::Sizes(bin) => SizeBin::of(item.size_bytes) == *bin,
             Population::Class { workloads, .. } => workloads.contains(&item.workload),
         }
@@ -142,6 +188,11 @@ impl Figure {
             Quantity::Slowdown => taken.0 as f64 / item.ideal.0 as f64,
             Quantity::MessageTime | Quantity::QueryTime => taken.as_secs_f64(),
             Quantity::Goodput => item.size_bytes as f64 * 8.0 / taken.as_secs_f64(),
+            Quantity::Queue => item.size_bytes as f64 / taken.0 as f64,
+            Quantity::Utilization => {
+                let rate = if let Population::Port { port: Some((_, rate)), .. } = &self.population { rate.0 } else { 0 };
+                item.size_bytes as f64 * 8.0 / (taken.as_secs_f64() * rate as f64)
+            }
         }
     }
 
@@ -151,6 +202,8 @@ impl Figure {
             Quantity::Slowdown => Dimension::Ratio,
             Quantity::MessageTime | Quantity::QueryTime => Dimension::Seconds,
             Quantity::Goodput => Dimension::BitsPerSecond,
+            Quantity::Queue => Dimension::Packets,
+            Quantity::Utilization => Dimension::Fraction,
         }
     }
 
@@ -160,11 +213,15 @@ impl Figure {
             let of = if let Population::Class { name, .. } = &self.population { format!(" of {name}") } else { String::new() };
             return format!("{} goodput{of}", self.statistic);
         }
+        if let Population::Port { name, .. } = &self.population {
+            let quantity = if self.quantity == Quantity::Queue { "queue" } else { "utilization" };
+            return format!("{} {quantity} of port {name}", self.statistic);
+        }
         let unit = if self.quantity == Quantity::QueryTime { "queries" } else { "messages" };
         let of = match &self.population {
             Population::All => unit.to_owned(),
             Population::Sizes(bin) => format!("{} {unit}", size_name(*bin)),
-            Population::Class { name, .. } => format!("{unit} of {name}"),
+            Population::Class { name, .. } | Population::Port { name, .. } => format!("{unit} of {name}"),
         };
         let quantity = if self.quantity == Quantity::Slowdown { "slowdown" } else { "completion time" };
         format!("{} {quantity} of {of}", self.statistic)
@@ -192,7 +249,9 @@ impl fmt::Display for Figure {
         match &self.population {
             Population::All => write!(f, "{} of {quantity}", self.statistic),
             Population::Sizes(bin) => write!(f, "{} of {} {quantity}", self.statistic, size_name(*bin)),
-            Population::Class { name, .. } => write!(f, "{} of {name} {quantity}", self.statistic),
+            Population::Class { name, .. } | Population::Port { name, .. } => {
+                write!(f, "{} of {name} {quantity}", self.statistic)
+            }
         }
     }
 }
@@ -213,6 +272,8 @@ mod tests {
             "p50 of reads fct",
             "p95 of qct",
             "mean of reads goodput",
+            "mean of leaf0->h2 queue",
+            "mean of bottleneck utilization",
         ] {
             assert_eq!(Figure::parse(text, &CLASSES).unwrap().to_string(), text);
         }
@@ -234,10 +295,39 @@ mod tests {
             ("p99 of writes fct", "`writes`"),
             ("p99 of small qct", "`small`"),
             ("mean of small goodput", "`small`"),
+            ("mean of queue", "name of a port"),
+            ("p99 of bottleneck queue", "mean only"),
         ] {
             let why = Figure::parse(text, &CLASSES).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
         }
+    }
+
+    /// 30 packets times microseconds in 10 us, and 5000 bytes of a link of 10 Gbps.
+    #[test]
+    fn ports_have_means_of_intervals() {
+        let [port, other] = [3, 4].map(PortId::new);
+        let item = |kind, size_bytes| WorkItem {
+            kind,
+            workload: WorkloadId::new(0),
+            group: GroupId::new(0),
+            size_bytes,
+            start: Time::from_us(20),
+            end: TimeOrNever::at(Time::from_us(30)),
+            ideal: Time::ZERO,
+        };
+        let figure = |text: &str| {
+            let mut figure = Figure::parse(text, &[]).unwrap();
+            figure.set_port(port, Rate(10_000_000_000));
+            figure
+        };
+        let (queue, busy) = (figure("mean of bottleneck queue"), figure("mean of bottleneck utilization"));
+        let (queued, sent) = (item(ItemKind::Queue(port), 30_000_000), item(ItemKind::Sent(port), 5_000));
+        assert!(queue.counts(&queued) && !queue.counts(&sent) && busy.counts(&sent) && !busy.counts(&queued));
+        assert!(!queue.counts(&item(ItemKind::Queue(other), 1)));
+        let taken = Time::from_us(10);
+        assert!((queue.value(&queued, taken) - 3.0).abs() < 1e-12 && (busy.value(&sent, taken) - 0.4).abs() < 1e-12);
+        assert_eq!(queue.phrase(), "mean queue of port bottleneck");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::figure::{Figure, Quantity, Statistic};
 use crate::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
 use crate::warmup;
 use forebay_experiment::decisions::WorkItem;
-use forebay_types::{GroupId, Time, quantile};
+use forebay_types::{GroupId, Time, TimeOrNever, quantile};
 use std::fmt;
 
 /// Mean number of messages that start in a batch.
@@ -89,8 +89,7 @@ pub(crate) fn needed(figure: &Figure) -> u64 {
 pub(crate) fn ordered(figure: &Figure, group: GroupId, work: &[WorkItem], (from, now): (Time, Time)) -> Vec<WorkItem> {
     let counts = |i: &&WorkItem| i.group == group && i.start >= from && i.start <= now && figure.counts(i);
     let mut own: Vec<WorkItem> = work.iter().filter(counts).copied().collect();
-    // Equal keys have equal values, so that the order does not depend on that of the list.
-    own.sort_unstable_by_key(|i| (i.start, i.end, i.ideal, i.size_bytes));
+    own.sort_unstable_by_key(order);
     if figure.quantity == Quantity::Goodput {
         own.dedup_by(|next, sum| {
             let same = next.start == sum.start;
@@ -99,6 +98,11 @@ pub(crate) fn ordered(figure: &Figure, group: GroupId, work: &[WorkItem], (from,
         });
     }
     own
+}
+
+/// Order of messages by their start. Equal keys have equal values, so that the order does not depend on that of the list.
+pub(crate) fn order(item: &WorkItem) -> (Time, TimeOrNever, Time, u64) {
+    (item.start, item.end, item.ideal, item.size_bytes)
 }
 
 /// Length of the batches of these messages, the first of which starts at `begin`.
@@ -251,7 +255,7 @@ fn median(batch: &[Observation]) -> Option<f64> {
 mod tests {
     use super::*;
     use forebay_experiment::decisions::ItemKind;
-    use forebay_types::{Rng, TimeOrNever, WorkloadId};
+    use forebay_types::{Rng, WorkloadId};
 
     const GROUP: GroupId = GroupId::new(0);
 

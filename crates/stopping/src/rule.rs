@@ -8,7 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_types::{GroupId, Time, TimeOrNever};
+use forebay_types::{GroupId, PortId, Time, TimeOrNever};
 use std::time::Duration;
 
 /// The table `[stop]`.
@@ -256,10 +256,12 @@ pub(crate) fn decision(figures: impl Iterator<Item = (Interval, f64, Change)>, n
     ended
 }
 
-/// Samples of the payload, if a figure of `stop` needs them.
+/// Samples of payload and ports, if a figure of `stop` needs them.
 pub fn sampling(stop: &Stop, config: &Experiment) -> Option<Sampling> {
     let needs = |r: &Request| r.figure.as_ref().map_or(is_endless(config), |f| f.quantity == Quantity::Goodput);
-    stop.known.iter().any(needs).then(|| Sampling::new(round_trip(config)))
+    let ports: Vec<PortId> = stop.known.iter().filter_map(|r| r.figure.as_ref()?.port_id()).collect();
+    let group = used_groups(config).first().copied().unwrap_or_default();
+    (!ports.is_empty() || stop.known.iter().any(needs)).then(|| Sampling::new(round_trip(config)).with_ports(ports, group))
 }
 
 /// Time of the next decision or sample. The times of decisions are latest first.

@@ -1,10 +1,10 @@
-//! Payload that a run delivers in successive intervals, from which the figure `goodput` follows.
+//! Payload that a run delivers in successive intervals, and queues and bytes of ports: the figures `goodput`, `queue` and `utilization` follow from them.
 //!
 //! The intervals are an RTT long. Whenever there are `MOST` of them, neighbours are merged, so that memory is bounded for runs of any length.
 
 use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, SoFar, WorkItem};
-use forebay_types::{Time, TimeOrNever};
+use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, PortSoFar, SoFar, WorkItem};
+use forebay_types::{GroupId, PortId, Time, TimeOrNever, WorkloadId};
 
 /// Maximum number of intervals. Our choice: batches of 50 intervals are enough then for any number of merges.
 const MOST: usize = 4096;
@@ -13,19 +13,38 @@ const MOST: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Sampling {
     every: Time,
-    /// End of each interval, and the payload until then.
-    points: Vec<(Time, Delivered)>,
+    ports: Vec<PortId>,
+    /// Group of the intervals of ports, which belong to all groups.
+    group: GroupId,
+    points: Vec<Point>,
+}
+
+/// State at the end of an interval.
+#[derive(Debug, Clone)]
+struct Point {
+    at: Time,
+    /// Payload until then.
+    delivered: Delivered,
+    /// State of each port.
+    ports: Vec<PortSoFar>,
 }
 
 impl Sampling {
     /// Intervals of at least `every`, which is above 0.
     pub fn new(every: Time) -> Sampling {
-        Sampling { every: every.max(Time(1)), points: Vec::new() }
+        Sampling { every: every.max(Time(1)), ports: Vec::new(), group: GroupId::new(0), points: Vec::new() }
+    }
+
+    /// The same with these ports, whose intervals have this group.
+    pub fn with_ports(self, mut ports: Vec<PortId>, group: GroupId) -> Sampling {
+        ports.sort_unstable();
+        ports.dedup();
+        Sampling { ports, group, ..self }
     }
 
     /// End of the current interval.
     pub fn next(&self) -> Time {
-        let last = self.points.last().map_or(Time::ZERO, |p| p.0);
+        let last = self.points.last().map_or(Time::ZERO, |p| p.at);
         Time((last.0 - last.0 % self.every.0).saturating_add(self.every.0))
     }
 
@@ -34,7 +53,8 @@ impl Sampling {
         if now < self.next() {
             return;
         }
-        self.points.push((now, (so_far.delivered)()));
+        let ports = if self.ports.is_empty() { Vec::new() } else { (so_far.ports)(&self.ports) };
+        self.points.push(Point { at: now, delivered: (so_far.delivered)(), ports });
         if self.points.len() >= MOST {
             let mut second = true;
             self.points.retain(|_| {
@@ -45,21 +65,33 @@ impl Sampling {
         }
     }
 
-    /// An item for each interval, workload and transport.
+    /// An item for each interval, workload and transport, and two for each port.
     pub fn items(&self) -> impl Iterator<Item = WorkItem> {
-        let ends = |p: usize| self.points.get(p);
         (0..self.points.len()).flat_map(move |p| {
-            let (start, before) = p.checked_sub(1).and_then(ends).map_or((Time::ZERO, None), |(at, sums)| (*at, Some(sums)));
-            let (end, sums) = &self.points[p];
-            sums.iter().map(move |(&(workload, group), &bytes)| WorkItem {
-                kind: ItemKind::Interval,
+            let (before, point) = (p.checked_sub(1).map(|p| &self.points[p]), &self.points[p]);
+            let start = before.map_or(Time::ZERO, |b| b.at);
+            let item = move |kind, (workload, group), size_bytes| WorkItem {
+                kind,
                 workload,
                 group,
-                size_bytes: bytes - before.and_then(|sums| sums.get(&(workload, group))).copied().unwrap_or(0),
+                size_bytes,
                 start,
-                end: TimeOrNever::at(*end),
+                end: TimeOrNever::at(point.at),
                 ideal: Time::ZERO,
-            })
+            };
+            let delivered = point.delivered.iter().map(move |(of, bytes)| {
+                let earlier = before.and_then(|b| b.delivered.get(of)).copied().unwrap_or(0);
+                item(ItemKind::Interval, *of, bytes - earlier)
+            });
+            let ports = self.ports.iter().zip(&point.ports).enumerate().flat_map(move |(i, (port, now))| {
+                let earlier = before.and_then(|b| b.ports.get(i)).copied().unwrap_or_default();
+                let of = (WorkloadId::new(0), self.group);
+                // The statistics of ports begin anew at the end of the warm-up. The interval that contains it does not count.
+                let queue = u64::try_from(now.queue.saturating_sub(earlier.queue)).unwrap_or(u64::MAX);
+                let sent = now.sent_bytes.saturating_sub(earlier.sent_bytes);
+                [item(ItemKind::Queue(*port), of, queue), item(ItemKind::Sent(*port), of, sent)]
+            });
+            delivered.chain(ports)
         })
     }
 }
@@ -95,7 +127,7 @@ mod tests {
         let mut s = Sampling::new(Time::from_us(10));
         for now in (1..=us).map(Time::from_us) {
             let delivered = || [(OF, rate * now.0 / 1_000_000)].into();
-            s.note(now, &SoFar { work: &Vec::new, delivered: &delivered });
+            s.note(now, &SoFar { work: &Vec::new, delivered: &delivered, ports: &|_| Vec::new() });
         }
         s
     }
@@ -115,5 +147,21 @@ mod tests {
         assert!(items.windows(2).all(|w| w[0].end.get() == Some(w[1].start)));
         assert_eq!(items.iter().map(|i| i.size_bytes).sum::<u64>(), 3 * 10 * MOST as u64 * 3);
         assert!(items.iter().all(|i| i.size_bytes == 3 * 40), "{:?}", items[0]);
+    }
+
+    /// A queue of 5 packets, and 7 bytes per microsecond.
+    #[test]
+    fn intervals_hold_queues_of_ports() {
+        let (port, group) = (PortId::new(4), GroupId::new(2));
+        let mut s = Sampling::new(Time::from_us(10)).with_ports(vec![port, port], group);
+        for now in (1..=40).map(Time::from_us) {
+            let ports = |asked: &[PortId]| {
+                assert_eq!(asked, [port]);
+                vec![PortSoFar { queue: u128::from(now.0) * 5, sent_bytes: now.0 / 1_000_000 * 7 }]
+            };
+            s.note(now, &SoFar { work: &Vec::new, delivered: &Default::default, ports: &ports });
+        }
+        let of = |kind| s.items().filter(|i| i.kind == kind && i.group == group).map(|i| i.size_bytes).collect::<Vec<_>>();
+        assert_eq!((of(ItemKind::Queue(port)), of(ItemKind::Sent(port))), (vec![50_000_000; 4], vec![70; 4]));
     }
 }

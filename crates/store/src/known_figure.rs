@@ -18,11 +18,14 @@ pub struct KnownFigure {
     pub of: String,
     /// The figure in a sentence.
     pub phrase: String,
-    /// True if values are ratios; otherwise they are seconds, or bits per second.
+    /// True if values are ratios; otherwise they are seconds, bits per second, or packets.
     pub ratio: bool,
     /// True if values are bits per second.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rate: bool,
+    /// True if values are packets.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub packets: bool,
     /// Requested half width of the interval, as a fraction of the value.
     pub within: f64,
     /// The estimate; none if there were too few messages for one.
@@ -37,6 +40,9 @@ pub struct KnownFigure {
     pub known: bool,
     /// True if the requested accuracy is below the noise floor.
     pub below_floor: bool,
+    /// True if the runs ended because those of `over` did, whose own figure was known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
     /// Reason why there is no interval; empty if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why_not: String,

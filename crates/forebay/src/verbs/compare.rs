@@ -7,17 +7,19 @@ use crate::terminal::escape;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data};
 use crate::terminal::progress::{Display, ProgressFormat};
+use crate::terminal::sentences;
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use crate::terminal::summary_table;
 use crate::terminal::wrap;
 use crate::verbs::compare_kernels;
+use forebay_analysis::known_sentences;
 use forebay_experiment::report::{Cut, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_runner::trace_diff::{Alignment, Divergence, align, time_of};
-use forebay_runner::{Job, Outcome, Watcher, jobs, run_all};
+use forebay_runner::{Job, Outcome, Side, Watcher, jobs, known_side_by_side, run_all, run_for_same_time, run_until_known};
 use forebay_scenario::{Errors, Resolved};
-use forebay_store::Host;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS};
+use forebay_store::{Host, KnownFigure};
 use forebay_types::Time;
 use forebay_validate::kernels::Options;
 use miette::Diagnostic as _;
@@ -61,9 +63,10 @@ pub(crate) struct Args {
     /// Show the first difference between the packets of simulator and Linux, for each connection, in the order of time
     #[arg(long)]
     packets: bool,
-    /// With --packets: largest difference in time of packets that count as equal [default: 0ns]
-    #[arg(long, value_name = "TIME", requires = "packets")]
-    within: Option<Time>,
+    /// End the runs when the ratio of the results is known to a percentage, such as 5%: stop.within of the file. With --packets: largest difference in
+    /// time of packets that count as equal [default: 0ns]
+    #[arg(long, value_name = "PERCENT|TIME", value_parser = Within::parse)]
+    within: Option<Within>,
     /// Add all values of the closed forms, beside the measurements of each other backend, and the reasons of those that do not apply
     #[arg(long, conflicts_with = "packets")]
     models: bool,
@@ -73,6 +76,24 @@ pub(crate) struct Args {
     /// Number of threads, for parallel runs, or inside a run if there are fewer runs than threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
+}
+
+/// Value of `--within`.
+#[derive(Debug, Clone)]
+enum Within {
+    /// Accuracy of figures, as the scenario file writes it.
+    Accuracy(String),
+    /// Difference in time.
+    Time(Time),
+}
+
+impl Within {
+    fn parse(text: &str) -> Result<Within, String> {
+        if text.trim_end().ends_with('%') {
+            return Ok(Within::Accuracy(text.trim().to_owned()));
+        }
+        text.parse().map(Within::Time).map_err(|e| format!("{e}; a percentage is an accuracy, such as 5%"))
+    }
 }
 
 /// A backend with its stack and kernel: one configuration of the comparison.
@@ -90,12 +111,20 @@ impl Configuration {
         [world, self.stack.map_or_else(String::new, |s| format!("stack {s}"))]
     }
 
+    /// Its name in sentences.
+    fn name(&self) -> String {
+        self.heads().join(" ").trim().to_owned()
+    }
+
+    /// The scenario in this configuration. `[stop]` is left out for a backend that cannot end a run.
     fn scenario(&self, args: &Args) -> Result<Resolved, Errors> {
         let stack = self.stack.map(|s| format!("transport.stack={s}"));
-        let runs = args.runs.map(|n| format!("runs={n}"));
-        let sets: Vec<String> =
-            args.set.iter().cloned().chain(stack).chain(runs).chain([format!("world={}", self.world)]).collect();
-        forebay_scenario::load(forebay_backends::all(), &args.file(), &sets, args.seed)?.resolve()
+        let sets: Vec<String> = args.sets().into_iter().chain(stack).chain([format!("world={}", self.world)]).collect();
+        let mut scenario = forebay_scenario::load(forebay_backends::all(), &args.file(), &sets, args.seed)?;
+        if forebay_backends::all().find(&self.world).is_some_and(|world| !world.decides()) {
+            scenario.remove_stop();
+        }
+        scenario.resolve()
     }
 }
 
@@ -113,11 +142,22 @@ impl Args {
         resolve_path(&self.files[0])
     }
 
+    /// All overrides of the file.
+    fn sets(&self) -> Vec<String> {
+        let runs = self.runs.map(|n| format!("runs={n}"));
+        let within = self.within.as_ref().and_then(|within| match within {
+            Within::Accuracy(percentage) => Some(format!("stop.within={percentage}")),
+            Within::Time(_) => None,
+        });
+        self.set.iter().cloned().chain(runs).chain(within).collect()
+    }
+
     /// Options that a comparison of two kernels does not have.
     fn refused_for_kernels(&self) -> Option<&'static str> {
         let given = [
             ("--runs", self.runs.is_some()),
             ("--packets", self.packets),
+            ("--within", self.within.is_some()),
             ("--models", self.models),
             ("--set", self.files.is_empty() && !self.set.is_empty()),
             ("--seed", self.files.is_empty() && self.seed.is_some()),
@@ -149,8 +189,17 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Usage(format!("there is no backend `{name}`; `forebay list worlds` names them")));
         }
     }
+    match (&args.within, args.packets) {
+        (Some(Within::Accuracy(_)), true) => {
+            return Err(Failure::Usage("--within is a time with --packets, such as 10us".into()));
+        }
+        (Some(Within::Time(_)), false) => {
+            return Err(Failure::Usage("--within is a percentage without --packets, such as 5%".into()));
+        }
+        _ => {}
+    }
     // Errors of the scenario are reported as such, once.
-    let plain = forebay_scenario::load(forebay_backends::all(), &args.file(), &args.set, args.seed)?.resolve()?;
+    let plain = forebay_scenario::load(forebay_backends::all(), &args.file(), &args.sets(), args.seed)?.resolve()?;
     // Guests and namespaces of the other backends are removed before the process ends.
     let grace = if args.worlds().iter().all(|w| *w == "sim" || *w == "model") { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
@@ -190,29 +239,162 @@ struct Column {
     closed_forms: Option<ClosedForms>,
 }
 
-fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
-    let (mut columns, mut notes) = (Vec::new(), Vec::new());
-    for configuration in configurations(args) {
-        let [world, stack] = configuration.heads();
-        let name = [world, stack].join(" ").trim().to_owned();
-        match configuration.scenario(args) {
-            Err(errors) => notes.push(format!("{name}: {}", reasons(&errors, &configuration.world))),
-            Ok(resolved) => match run(args, &configuration, &resolved) {
-                Ok(done) => {
-                    notes.extend(done.remarks.into_iter().map(|r| format!("{name}: {r}")));
-                    columns.push(Column { configuration, variants: done.variants, closed_forms: done.closed_forms });
-                }
-                Err(Failure::Engine(why)) => notes.push(format!("{name}: {why}")),
-                Err(other) => return Err(other),
-            },
+impl Column {
+    /// Without results.
+    fn new(args: &Args, configuration: &Configuration, resolved: &Resolved) -> Column {
+        let variant = |v: &forebay_scenario::Variant| summary_table::Variant { label: v.label.clone(), seeds: Vec::new() };
+        Column {
+            configuration: configuration.clone(),
+            variants: resolved.variants.iter().map(variant).collect(),
+            closed_forms: (args.models && configuration.world != "model").then(|| ClosedForms::of(resolved)),
         }
     }
+
+    /// Adds a run of a variant. Returns a remark of the backend about its quality, if there is one.
+    fn add(&mut self, variant: usize, outcome: Outcome) -> Option<String> {
+        let remark = &outcome.report.remark;
+        let remark = (!remark.is_empty()).then(|| format!("{}, seed {}: {remark}", outcome.info.variant(), outcome.info.seed()));
+        if let Some(closed_forms) = &mut self.closed_forms {
+            closed_forms.add(variant, &outcome.report);
+        }
+        self.variants[variant].seeds.push(outcome.summary);
+        remark
+    }
+}
+
+/// Results of all configurations.
+#[derive(Default)]
+struct Columns {
+    all: Vec<Column>,
+    /// Configurations without results, with the reason, and remarks of backends.
+    notes: Vec<String>,
+    /// Figures of `[stop]`.
+    known: Vec<KnownFigure>,
+}
+
+/// Configurations that run the scenario, each with the scenario. The others become notes.
+fn ready(args: &Args, notes: &mut Vec<String>) -> Vec<(Configuration, Resolved)> {
+    let mut all = Vec::new();
+    for configuration in configurations(args) {
+        match configuration.scenario(args) {
+            Ok(resolved) => all.push((configuration, resolved)),
+            Err(errors) => notes.push(format!("{}: {}", configuration.name(), reasons(&errors, &configuration.world))),
+        }
+    }
+    all
+}
+
+/// Runs all configurations for the whole duration.
+fn whole(args: &Args) -> Result<Columns, Failure> {
+    let mut columns = Columns::default();
+    for (configuration, resolved) in ready(args, &mut columns.notes) {
+        columns.add_whole(args, &configuration, &resolved)?;
+    }
+    Ok(columns)
+}
+
+impl Columns {
+    /// Runs a configuration for the whole duration.
+    fn add_whole(&mut self, args: &Args, configuration: &Configuration, resolved: &Resolved) -> Result<(), Failure> {
+        let name = configuration.name();
+        match run(args, configuration, resolved) {
+            Ok(done) => {
+                self.notes.extend(done.remarks.into_iter().map(|r| format!("{name}: {r}")));
+                self.all.push(done.column);
+            }
+            Err(Failure::Engine(why)) => self.notes.push(format!("{name}: {why}")),
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    }
+}
+
+/// Runs the simulator until the figures of `[stop]` are known, and the other backends for the same simulated time; without the table all for the whole
+/// duration.
+fn until_known(args: &Args, plain: &Resolved) -> Result<Columns, Failure> {
+    let Some(mut stop) = plain.stop.clone() else { return whole(args) };
+    let mut columns = Columns::default();
+    let (models, ready): (Vec<_>, Vec<_>) = ready(args, &mut columns.notes).into_iter().partition(|(c, _)| c.world == "model");
+    for (configuration, resolved) in &models {
+        columns.add_whole(args, configuration, resolved)?;
+    }
+    // The first one is that to which the ratios are, and decides.
+    let (mut order, others): (Vec<usize>, Vec<usize>) = (0..ready.len()).partition(|i| ready[*i].1.stop.is_some());
+    if order.is_empty() {
+        let text = "[stop] and --within need a backend that can end a run: add `sim` to --worlds";
+        return Err(Failure::Usage(text.into()));
+    }
+    let deciding = order.len();
+    // The table as it is written: a file with a single variant has no ratios of its own.
+    let asked = plain.variants.first().is_none_or(|v| v.echo["stop"]["ratio"] != json!(false));
+    stop.ratio = asked && deciding > 1;
+    order.extend(others);
+    let mut measured: Vec<Column> = ready.iter().map(|(c, resolved)| Column::new(args, c, resolved)).collect();
+    let threads = args.threads.map_or(Host::here().cpus, usize::from);
+    for v in 0..plain.variants.len() {
+        let side = |i: &usize| {
+            let (configuration, resolved) = &ready[*i];
+            let name = configuration.name();
+            let label = if plain.variants.len() > 1 { format!("{}, {name}", plain.variants[v].label) } else { name };
+            Side { label, resolved: resolved.clone(), variant: v }
+        };
+        let sides: Vec<Side> = order.iter().map(side).collect();
+        let watched = |labels: &[Side]| {
+            let labels: Vec<String> = labels.iter().map(|s| s.label.clone()).collect();
+            Display::new(progress(args), &labels)
+        };
+        let mut display = watched(&sides[..deciding]);
+        let runs = run_until_known(&sides[..deciding], &stop, threads, interrupt::flag(), &mut |jobs, at| display.tick(jobs, at));
+        display.clear();
+        let mut runs: Vec<Option<Vec<Outcome>>> = runs?.into_iter().map(Some).collect();
+        for side in &sides[deciding..] {
+            let (configuration, _) = &ready[order[runs.len()]];
+            forebay_backends::choose_kernel(configuration.kernel.clone());
+            let mut display = watched(std::slice::from_ref(side));
+            let reference = runs[0].as_deref().unwrap_or_default();
+            let tick = &mut |jobs: &[Job], at| display.tick(jobs, at);
+            let own = run_for_same_time(side, reference, threads, interrupt::flag(), tick).map_err(Failure::from);
+            display.clear();
+            runs.push(match own {
+                Ok(own) => Some(own),
+                Err(Failure::Engine(why)) => {
+                    columns.notes.push(format!("{}: {why}", side.label));
+                    None
+                }
+                Err(other) => return Err(other),
+            });
+        }
+        if interrupt::requested() {
+            return Err(Failure::Interrupted);
+        }
+        let present: Vec<(&Side, &[Outcome])> =
+            sides.iter().zip(&runs).filter_map(|(side, runs)| Some((side, runs.as_deref()?))).collect();
+        columns.known.extend(known_side_by_side(&stop, &present));
+        for (i, outcome) in order.iter().zip(runs).flat_map(|(i, runs)| runs.into_iter().flatten().map(move |o| (*i, o))) {
+            let remark = measured[i].add(v, outcome);
+            columns.notes.extend(remark.map(|r| format!("{}: {r}", ready[i].0.name())));
+        }
+    }
+    columns.all.extend(measured.into_iter().filter(|c| c.variants.iter().all(|v| !v.seeds.is_empty())));
+    Ok(columns)
+}
+
+fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
+    let Columns { all: columns, notes, known } = until_known(args, plain)?;
     if args.format == NumberFormat::Json {
         let closed_forms = args.models.then(|| ClosedForms::of(plain));
-        return print_data(&format!("{:#}\n", document(plain, &columns, &notes, closed_forms.as_ref())));
+        let mut document = document(plain, &columns, &notes, closed_forms.as_ref());
+        if plain.stop.is_some() {
+            document["known"] = json!(known);
+        }
+        return print_data(&format!("{document:#}\n"));
     }
     let colour = style::stdout();
     let mut out = String::new();
+    if !known.is_empty() {
+        out.push_str(&sentences::render(&known_sentences(&known), colour));
+        out.push('\n');
+    }
     for (v, variant) in plain.variants.iter().enumerate() {
         let of: Vec<summary_table::Variant> = columns
             .iter()
@@ -249,14 +431,8 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
 fn run(args: &Args, configuration: &Configuration, resolved: &Resolved) -> Result<Collector, Failure> {
     forebay_backends::choose_kernel(configuration.kernel.clone());
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
-    let kind = if std::io::stderr().is_terminal() && args.format == NumberFormat::Table {
-        ProgressFormat::Bar
-    } else {
-        ProgressFormat::None
-    };
-    let variants = labels.iter().map(|l| summary_table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
-    let closed_forms = (args.models && configuration.world != "model").then(|| ClosedForms::of(resolved));
-    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new(), closed_forms };
+    let column = Column::new(args, configuration, resolved);
+    let mut collector = Collector { display: Display::new(progress(args), &labels), column, remarks: Vec::new() };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let result = run_all(resolved, &jobs(resolved), threads, interrupt::flag(), &mut collector);
     collector.display.clear();
@@ -264,12 +440,16 @@ fn run(args: &Args, configuration: &Configuration, resolved: &Resolved) -> Resul
     if interrupt::requested() { Err(Failure::Interrupted) } else { Ok(collector) }
 }
 
+/// Progress on a terminal.
+fn progress(args: &Args) -> ProgressFormat {
+    if std::io::stderr().is_terminal() && args.format == NumberFormat::Table { ProgressFormat::Bar } else { ProgressFormat::None }
+}
+
 struct Collector {
     display: Display,
-    variants: Vec<summary_table::Variant>,
+    column: Column,
     /// Remarks of backends about the quality of their runs.
     remarks: Vec<String>,
-    closed_forms: Option<ClosedForms>,
 }
 
 impl Watcher for Collector {
@@ -282,13 +462,7 @@ impl Watcher for Collector {
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let job = &jobs[outcome.job];
         self.display.run_done(job, &outcome);
-        if !outcome.report.remark.is_empty() {
-            self.remarks.push(format!("{}, seed {}: {}", outcome.info.variant(), job.seed(), outcome.report.remark));
-        }
-        if let Some(closed_forms) = &mut self.closed_forms {
-            closed_forms.add(job.variant(), &outcome.report);
-        }
-        self.variants[job.variant()].seeds.push(outcome.summary);
+        self.remarks.extend(self.column.add(job.variant(), outcome));
         Ok(())
     }
 }
@@ -342,7 +516,11 @@ fn document(plain: &Resolved, columns: &[Column], notes: &[String], closed_forms
 
 /// Packet by packet: the simulator against each other configuration of the same stack.
 fn packets(args: &Args) -> Result<(), Failure> {
-    let (colour, within) = (style::stdout(), args.within.unwrap_or(Time::ZERO));
+    let colour = style::stdout();
+    let within = match args.within {
+        Some(Within::Time(time)) => time,
+        _ => Time::ZERO,
+    };
     let all = configurations(args);
     let (mut out, mut compared, mut values) = (String::new(), false, Vec::new());
     for one in all.iter().filter(|w| w.world == "sim") {

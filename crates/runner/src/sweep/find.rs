@@ -173,10 +173,10 @@ pub(super) fn run_unit<'a>(
     let results: Result<Vec<Simulated>, RunError> = match (&stop, variants.as_slice()) {
         (Some(stop), [_, _, ..]) => simulate_together(world, unit.run, &variants, (stop, None), 1, &watch),
         (stop, all) => {
-            let reference = plan.references.get(unit.run as usize).filter(|_| stop.is_none());
+            let rule = plan.compared.get(unit.run as usize).filter(|_| stop.is_none());
             let one = |(label, config, job): &(&str, &Experiment, &Job)| {
-                if let Some(reference) = reference {
-                    return simulate_against(world, label, unit.run, config, job, reference, &watch);
+                if let Some(rule) = rule {
+                    return simulate_against(world, label, unit.run, config, job, rule, &watch);
                 }
                 simulate(world, label, unit.run, config, job, stop.as_ref().map(|s| (s, None)), &watch)
             };

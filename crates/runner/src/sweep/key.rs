@@ -72,6 +72,13 @@ pub fn against(unit: &UnitKey, reference: &UnitKey, rule: &str) -> UnitKey {
     h.key()
 }
 
+/// Key of a unit that ends when its own figure is known.
+pub fn until_known(unit: &UnitKey, rule: &str) -> UnitKey {
+    let mut h = KeyHasher::default();
+    h.part("unit", unit.to_string().as_bytes()).part("until known", rule.as_bytes());
+    h.key()
+}
+
 /// The key of a unit.
 pub fn with_seed(h: &KeyHasher, seed: u64) -> UnitKey {
     h.clone().part("seed", &seed.to_le_bytes()).key()
@@ -142,7 +149,8 @@ mod tests {
     #[test]
     fn reference_changes_key() {
         let [a, b] = ["a", "b"].map(|text| KeyHasher::of(text.as_bytes()));
-        let all = [a, against(&a, &b, "r"), against(&a, &a, "r"), against(&b, &b, "r"), against(&a, &b, "s")];
+        let all =
+            [a, until_known(&a, "r"), against(&a, &b, "r"), against(&a, &a, "r"), against(&b, &b, "r"), against(&a, &b, "s")];
         let mut different = all.to_vec();
         different.sort_unstable();
         different.dedup();

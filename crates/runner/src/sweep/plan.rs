@@ -3,8 +3,9 @@
 use super::error::SweepError;
 use super::key;
 use super::points::{Checked, Names, Points, check};
+use crate::stopping::Compared;
 use forebay_scenario::{Errors, FileRead, Scenario, Sweep};
-use forebay_stopping::against::Reference;
+use forebay_stopping::against::{OwnFigure, Reference};
 use forebay_store::unit::{KeyHasher, UnitKey};
 use std::collections::HashMap;
 use std::fs;
@@ -45,8 +46,8 @@ pub struct Plan {
     pub(crate) stacks: Vec<String>,
     /// True if the variants of a seed end together, at some point.
     pub(crate) together: bool,
-    /// Finished runs by repetition, if the units end by their ratios to them; otherwise empty.
-    pub(crate) references: Vec<Arc<Reference>>,
+    /// Rules by repetition, if the units are compared with others of their seed; otherwise empty.
+    pub(crate) compared: Vec<Compared>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
     /// Unique in the process.
@@ -194,7 +195,17 @@ impl Plan {
                 unit.key = key::against(&unit.key, key, &reference.rule());
             }
         }
-        self.references = references.into_iter().map(|r| r.1).collect();
+        self.compared = references.into_iter().map(|r| Compared::Against(r.1)).collect();
+        self
+    }
+
+    /// The same plan, whose units end when their own figure is known.
+    pub(super) fn until_known(mut self, figure: &Arc<OwnFigure>) -> Plan {
+        for unit in &mut self.units {
+            unit.key = key::until_known(&unit.key, &figure.rule());
+        }
+        let runs = self.units.iter().map(|u| u.run as usize + 1).max().unwrap_or(0);
+        self.compared = vec![Compared::Own(figure.clone()); runs];
         self
     }
 
@@ -215,7 +226,7 @@ impl Plan {
             worlds: Vec::new(),
             stacks: Vec::new(),
             together: false,
-            references: Vec::new(),
+            compared: Vec::new(),
             names: Vec::new(),
             files: HashMap::new(),
             id: PLANS.fetch_add(1, Relaxed),

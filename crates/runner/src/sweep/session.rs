@@ -5,7 +5,7 @@ use super::find::{Done, Finder};
 use super::plan::Plan;
 use crate::pool::{Stop, Work, run};
 use forebay_scenario::Scenario;
-use forebay_stopping::against::Reference;
+use forebay_stopping::against::{OwnFigure, Reference};
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -174,6 +174,21 @@ impl Session {
     ) -> Result<Ticket, SweepError> {
         let plan = Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)?;
         Ok(self.enqueue(scenario, plan.against(references)))
+    }
+
+    /// As [`Session::submit_seeds`], for runs that end when their own figure is known, and that others are compared with later.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn submit_known(
+        &self,
+        scenario: &Scenario,
+        seeds: RangeInclusive<u64>,
+        keep: Vec<String>,
+        figure: &Arc<OwnFigure>,
+    ) -> Result<Ticket, SweepError> {
+        let plan = Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)?;
+        Ok(self.enqueue(scenario, plan.until_known(figure)))
     }
 
     fn enqueue(&self, scenario: &Scenario, plan: Plan) -> Ticket {

@@ -260,8 +260,11 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
             world.name()
         ));
     }
-    if let Some((stop, ..)) = &mut stopping {
+    if let Some((stop, _, at)) = &mut stopping {
         stop.ratio &= variants.len() > 1;
+        if let Some(v) = variants.first() {
+            stop::find_ports(cx, *at, stop, &v.port_names, &v.config.network);
+        }
     }
     let named: Vec<(&str, &Experiment)> = variants.iter().map(|v| (v.label.as_str(), &v.config)).collect();
     crate::resolve::world::supported(cx, &scenario.root, world, &named);

@@ -7,17 +7,20 @@ use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use forebay_experiment::Experiment;
+use forebay_experiment::network::Network;
 use forebay_experiment::world::World;
 use forebay_stopping::figure::{FORM, Figure};
 use forebay_stopping::rule::{Request, Stop};
 use forebay_stopping::steady;
-use forebay_types::Time;
+use forebay_types::{PortId, Time};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
 /// Legal accuracies. Our choice: results that need a finer one are exact only by chance, and a coarser one says nothing.
 const LEAST: f64 = 0.001;
 const MOST: f64 = 1.0;
+/// Number of ports that an error names.
+const SOME_PORTS: usize = 4;
 
 /// Reads `[stop]` of a scenario whose workloads have these classes. Returns the rule, its echo, and the place of the table.
 pub(crate) fn stop(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[&str]) -> Option<(Stop, Json, At)> {
@@ -49,6 +52,22 @@ pub(crate) fn stop(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[&s
     // The budget is not part of it: a run that ends by it has no place among stored results.
     let echo = json!({"known": known.iter().map(request).collect::<Vec<_>>(), "ratio": ratio});
     Some((Stop { known, budget, ratio }, echo, at))
+}
+
+/// Finds the ports that figures name. All variants have the same.
+pub(crate) fn find_ports(cx: &mut Cx, at: At, stop: &mut Stop, names: &[String], network: &Network) {
+    for figure in stop.known.iter_mut().filter_map(|r| r.figure.as_mut()) {
+        let Some(name) = figure.port() else { continue };
+        let found = names.iter().position(|n| n == name).map(PortId::from_index);
+        match found.and_then(|id| Some((id, network.ports.get(id)?.rate))) {
+            Some((id, rate)) => figure.set_port(id, rate),
+            None => {
+                let message = format!("[stop] names the port `{name}`, and the network has none of this name");
+                let some: Vec<&str> = names.iter().rev().take(SOME_PORTS).map(String::as_str).collect();
+                cx.sink.error(at, message, "no such port", Some(format!("ports are: {}, and so on", some.join(", "))));
+            }
+        }
+    }
 }
 
 /// Refuses experiments without a steady state, and backends that cannot end a run.

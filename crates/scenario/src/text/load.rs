@@ -72,6 +72,11 @@ impl Scenario {
         parse(worlds, text.to_owned(), name, &base.join(name), sets, seed)
     }
 
+    /// Removes `[stop]`, for a backend that cannot end a run.
+    pub fn remove_stop(&mut self) {
+        self.root.items.retain(|item| item.key != "stop");
+    }
+
     /// Adds an axis to the scenario's sweep: `topology.senders=[8, 16]`. It replaces the axis of the same key in the grid.
     ///
     /// # Errors

@@ -177,7 +177,11 @@ impl<'a> Simulation<'a> {
             let now = self.next_decision;
             let Some(decisions) = &mut self.decisions else { return false };
             let state = &self.state;
-            let so_far = SoFar { work: &|| state.work_so_far(), delivered: &|| state.delivered_so_far() };
+            let so_far = SoFar {
+                work: &|| state.work_so_far(),
+                delivered: &|| state.delivered_so_far(),
+                ports: &|ports| state.ports_so_far(ports, now),
+            };
             if decisions.ends(now, &so_far) {
                 self.duration = Some(now);
                 return true;

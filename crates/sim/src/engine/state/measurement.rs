@@ -3,9 +3,9 @@
 use super::SimState;
 use crate::engine::connection::ReceivedRanges;
 use forebay_experiment::Experiment;
-use forebay_experiment::decisions::Delivered;
+use forebay_experiment::decisions::{Delivered, PortSoFar};
 use forebay_experiment::deliveries::Deliveries;
-use forebay_types::{GroupId, IndexVec, Time};
+use forebay_types::{GroupId, IndexVec, PortId, Time};
 
 /// Start of the measurement, and the payload delivered over time.
 pub(super) struct Measurement {
@@ -58,6 +58,15 @@ impl SimState {
     pub(in crate::engine) fn delivered_so_far(&self) -> Delivered {
         let deliveries = &self.measurement.deliveries;
         deliveries.by_workload(&self.connections.arrived_by_sum(deliveries.zeros(), |_| true))
+    }
+
+    /// These ports at `now`, between two windows.
+    pub(in crate::engine) fn ports_so_far(&self, ports: &[PortId], now: Time) -> Vec<PortSoFar> {
+        let one = |id: &PortId| {
+            let port = &self.fabric.ports[*id];
+            PortSoFar { queue: port.queue_integral(now), sent_bytes: port.stats().sent_bytes }
+        };
+        ports.iter().map(one).collect()
     }
 
     /// Time of the next point of the table `deliveries`.

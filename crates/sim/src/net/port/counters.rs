@@ -2,7 +2,7 @@
 
 use super::Port;
 use crate::net::backlog::Backlog;
-use crate::net::packet::Codepoint;
+use crate::net::packet::{Codepoint, Packet};
 use forebay_types::Time;
 use std::iter;
 
@@ -81,12 +81,25 @@ impl Port {
             let waited = backlog.settle(now);
             self.set_sojourn(self.sojourn() + waited);
         }
+        self.future(now)
+    }
+
+    /// Integral of the queue since the start of the statistics until `now`, which is not before any event at this port: packets times picoseconds.
+    pub fn queue_integral(&self, now: Time) -> u128 {
+        let waited = |p: &Packet| u128::from(now.saturating_sub(p.arrival).0);
+        let in_backlog: u128 = self.backlog().into_iter().flat_map(Backlog::packets).map(waited).sum();
+        (self.sojourn() + in_backlog).saturating_sub(self.future(now))
+    }
+
+    /// Part of the sojourn that lies after `now`. Packets that have left by then have none, counted as departed or not.
+    fn future(&self, now: Time) -> u128 {
         let waiting = || {
             let first = Some(self.departed).filter(|first| *first != self.ring.tail());
             iter::successors(first, |position| Some(self.ring.next(*position)).filter(|next| *next != self.ring.tail()))
         };
         if !self.host {
-            return waiting().map(|at| u128::from((self.ring.packet(at).arrival - self.delay - now).0)).sum();
+            let departure = |at| self.ring.packet(at).arrival.saturating_sub(self.delay);
+            return waiting().map(|at| u128::from(departure(at).saturating_sub(now).0)).sum();
         }
         // A host may delay packets behind its queue, so that their arrivals do not tell when they leave. They leave one after the other.
         let tx = |at| self.tx(u64::from(self.ring.packet(at).wire));
