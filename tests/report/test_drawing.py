@@ -108,3 +108,12 @@ def test_hostile_names_are_text(visit):
     refused = [t for t in page.troubles if "Content Security Policy" in t]
     assert len(refused) == len(page.troubles) == 1
     page.troubles.clear()
+
+
+def test_empty_cells_vanish_on_phones(visit):
+    page = visit("one", viewport={"width": 390, "height": 800})
+    # As the tables of an advice have them, where a step has no command.
+    row = '<table class="grid sorted"><tbody><tr><td data-head="step">run</td><td data-head="command"></td></tr></tbody></table>'
+    page.evaluate("row => document.querySelector('main').insertAdjacentHTML('beforeend', row)", row)
+    shown = page.locator("main > .sorted td").evaluate_all("all => all.map(td => getComputedStyle(td).display)")
+    assert shown == ["flex", "none"]

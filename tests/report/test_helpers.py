@@ -32,6 +32,14 @@ def test_numbers_with_units(call, unit, value, text):
     assert call("show", unit, value) == text
 
 
+def test_labels_of_near_points_stay_apart(call):
+    first = call("placeLabel", {"left": 0, "right": 80, "top": 100}, [])
+    assert first["top"] == 73
+    second = call("placeLabel", {"left": 60, "right": 120, "top": 104}, [first])
+    assert second["top"] == 117
+    assert call("placeLabel", {"left": 80, "right": 120, "top": 104}, [first])["top"] == 77
+
+
 @pytest.mark.parametrize(
     ("ticks", "step", "factor", "labels"),
     [

@@ -18,19 +18,27 @@ pub enum Reason {
     NearestToLimit,
     /// The present network keeps the limit, or no change is better.
     ChangeNothing,
+    /// The runs are too short, and no change is better without being worse somewhere.
+    TooShort,
     /// The objective has no value.
     Unknown,
 }
 
-/// Number of the recommended entry among those with results in all networks, and the reason. Ratios below `equal` count as equal.
-pub(crate) fn decide(objective: &Objective, own: usize, equal: f64, today: &Entry, entries: &[Entry]) -> (Option<usize>, Reason) {
+/// Number of the recommended entry among those with results in all networks, and the reason. Ratios below `equal` count as equal. If the runs are
+/// `too_short`, values are lower bounds, and a ratio of two of them is no evidence for a change that is worse than today in some network.
+pub(crate) fn decide(
+    objective: &Objective,
+    (own, equal, too_short): (usize, f64, bool),
+    today: &Entry,
+    entries: &[Entry],
+) -> (Option<usize>, Reason) {
     if today.assessment == Assessment::Unknown {
         return (None, Reason::Unknown);
     }
     let Some(now) = &today.robust else { return (None, Reason::ChangeNothing) };
     // Established changes that are known in all networks first; then those that some network does not allow; those with a caveat if no other helps.
     let mut groups: [Vec<Compared>; 3] = Default::default();
-    for one in sound(entries) {
+    for one in sound(entries).into_iter().filter(|(_, _, r)| !too_short || r.holds(objective.goal)) {
         groups[if one.1.caveat.is_some() { 2 } else { usize::from(one.2.unknown().next().is_some()) }].push(one);
     }
     let choose = |from: &[Compared]| match &objective.limit {
@@ -38,7 +46,7 @@ pub(crate) fn decide(objective: &Objective, own: usize, equal: f64, today: &Entr
         None => best(objective, own, equal, now, from),
     };
     let decided = groups.iter().map(|group| choose(group)).find(|(_, reason)| *reason != Reason::ChangeNothing);
-    decided.unwrap_or((None, Reason::ChangeNothing))
+    decided.unwrap_or((None, if too_short { Reason::TooShort } else { Reason::ChangeNothing }))
 }
 
 /// The change with the least effort, less than that of the recommended one, that is better than the present network in the worst case and worse in no
@@ -46,13 +54,9 @@ pub(crate) fn decide(objective: &Objective, own: usize, equal: f64, today: &Entr
 pub(crate) fn at_once(goal: Goal, own: usize, today: &Entry, entries: &[Entry], recommended: usize) -> Option<usize> {
     let now = today.robust.as_ref()?;
     let effort = entries[recommended].effort;
-    let holds = sound(entries).into_iter().filter(|(_, e, r)| {
-        e.effort < effort
-            && e.caveat.is_none()
-            && !e.harms_others()
-            && r.unknown().next().is_none()
-            && r.worse_in(goal).is_empty()
-    });
+    let holds = sound(entries)
+        .into_iter()
+        .filter(|(_, e, r)| e.effort < effort && e.caveat.is_none() && !e.harms_others() && r.holds(goal));
     let better = holds.filter(|(_, e, r)| r.regret * MATERIAL < now.regret && is_sure(goal, own, e, r));
     better.min_by(|(_, a, r), (_, b, s)| a.effort.cmp(&b.effort).then(r.regret.total_cmp(&s.regret))).map(|(i, ..)| i)
 }
@@ -146,6 +150,7 @@ mod tests {
             completed: 100,
             stalled: ((0, 100), (0, 100)),
             objection: None,
+            open: false,
             values: vec![value],
             logs: vec![(value / today).ln(), (value / today).ln() - 0.01],
         })
@@ -163,14 +168,18 @@ mod tests {
         entry
     }
 
-    fn decided(mut entries: Vec<Entry>) -> (Option<String>, Option<String>) {
+    fn decided(entries: Vec<Entry>) -> (Option<String>, Option<String>) {
+        decided_by(entries, false)
+    }
+
+    fn decided_by(mut entries: Vec<Entry>, too_short: bool) -> (Option<String>, Option<String>) {
         let mut today = entry("as it is", 0, TODAY.map(Some));
         let mut all: Vec<Robust> = std::iter::once(&today).chain(&entries).filter_map(|e| e.robust.clone()).collect();
         set_regrets(&mut all, Goal::P99);
         today.robust = Some(all.remove(0));
         entries.iter_mut().zip(all).for_each(|(e, r)| e.robust = Some(r));
         let objective = Objective { goal: Goal::P99, class: "a".into(), limit: None };
-        let (best, _) = decide(&objective, 0, MATERIAL, &today, &entries);
+        let (best, _) = decide(&objective, (0, MATERIAL, too_short), &today, &entries);
         let first = best.and_then(|i| at_once(Goal::P99, 0, &today, &entries, i));
         let name = |i: usize| entries[i].name.clone();
         (best.map(name), first.map(name))
@@ -183,6 +192,16 @@ mod tests {
         assert_eq!(decided(vec![unknown.clone(), holds]), (Some("holds".into()), None));
         // Nothing else helps: it is recommended, and the first line names the network.
         assert_eq!(decided(vec![unknown]).0, Some("unknown".into()));
+    }
+
+    /// Where stalls are cut off, a large gain of one lower bound over another does not outweigh a loss.
+    #[test]
+    fn short_runs_recommend_what_holds() {
+        let gamble = entry("gamble", 3, [Some(0.002), Some(0.002), Some(0.0035)]);
+        let holds = entry("holds", 3, [Some(0.01), Some(0.01), Some(0.002)]);
+        assert_eq!(decided(vec![gamble.clone(), holds.clone()]).0, Some("gamble".into()));
+        assert_eq!(decided_by(vec![gamble.clone(), holds], true).0, Some("holds".into()));
+        assert_eq!(decided_by(vec![gamble], true).0, None);
     }
 
     #[test]

@@ -28,6 +28,8 @@ const OTHER_SEEDS: u64 = 4711;
 pub(crate) struct Field<'t, 'a> {
     pub(crate) trial: &'t mut Trial<'a>,
     own: usize,
+    /// True if the runs are too short: only changes that are worse in no network can be recommended.
+    too_short: bool,
     /// The network of the file (`None`), then those of its variations that are legal.
     networks: Vec<Option<Variation>>,
     pub(crate) today: Robust,
@@ -35,11 +37,11 @@ pub(crate) struct Field<'t, 'a> {
 }
 
 impl<'t, 'a> Field<'t, 'a> {
-    pub(crate) fn new(trial: &'t mut Trial<'a>, own: usize, variations: Vec<Variation>) -> Field<'t, 'a> {
+    pub(crate) fn new(trial: &'t mut Trial<'a>, own: usize, too_short: bool, variations: Vec<Variation>) -> Field<'t, 'a> {
         let legal = variations.into_iter().filter(|v| trial.scenario(None, Some(v)).is_ok());
         let networks: Vec<Option<Variation>> = std::iter::once(None).chain(legal.map(Some)).collect();
         let today = Robust::untried(networks.len());
-        Field { trial, own, networks, today, changes: Vec::new() }
+        Field { trial, own, too_short, networks, today, changes: Vec::new() }
     }
 
     /// Number of networks.
@@ -143,9 +145,7 @@ impl<'t, 'a> Field<'t, 'a> {
     fn cheapest(&self) -> Option<usize> {
         let goal = self.trial.objective.goal;
         let holds = |e: &Entry| {
-            let good = |r: &Robust| {
-                r.regret * MATERIAL < self.today.regret && r.worse_in(goal).is_empty() && r.unknown().next().is_none()
-            };
+            let good = |r: &Robust| r.regret * MATERIAL < self.today.regret && r.holds(goal);
             e.caveat.is_none() && !e.harms_others() && robust(e).is_some_and(good)
         };
         let all = (0..self.changes.len()).filter(|i| self.trial.objective.limit.is_none() && holds(&self.changes[*i].1));
@@ -165,8 +165,8 @@ impl<'t, 'a> Field<'t, 'a> {
         out
     }
 
-    /// All changes, the most promising first: by objections, those without a caveat first, by the missed limit with the effort, and by the largest
-    /// loss so far.
+    /// All changes, the most promising first: by objections, those without a caveat first, by the missed limit with the effort, and by the largest loss
+    /// so far. In runs that are too short, changes that are worse in no network precede the others.
     fn order(&self, networks: usize) -> Vec<usize> {
         let (goal, limit) = (self.trial.objective.goal, self.trial.objective.limit.as_ref().map(|(v, _)| *v));
         let key = |i: &usize| {
@@ -178,6 +178,7 @@ impl<'t, 'a> Field<'t, 'a> {
                 r.is_some_and(|r| r.objection().is_some()),
                 e.caveat.is_some(),
                 unknown,
+                self.too_short && r.is_some_and(|r| !r.holds(goal)),
                 misses,
                 if limit.is_some() { e.effort } else { 0 },
             )
@@ -204,7 +205,7 @@ impl<'t, 'a> Field<'t, 'a> {
             let Ok(ticket) = ticket else { continue };
             let runs = self.trial.present(ticket, *w == 0, &names[*w])?;
             let both = Compared::new(runs.clone(), runs);
-            self.today.tried[*w] = Tried::of(self.trial.objective.goal, self.own, &self.trial.classes, &both);
+            self.today.tried[*w] = Tried::of(&self.trial.objective, self.own, &self.trial.classes, &both);
         }
         Ok(tickets)
     }
@@ -228,12 +229,12 @@ impl<'t, 'a> Field<'t, 'a> {
             tickets.push((*i, *w, submitted));
         }
         let names = self.names();
-        let (goal, own) = (self.trial.objective.goal, self.own);
+        let own = self.own;
         for (i, w, submitted) in tickets {
             let tried = match submitted {
                 Ok((now, change)) => {
                     let compared = self.trial.compared(now, &change, &names[w])?;
-                    Tried::of(goal, own, &self.trial.classes, &compared)
+                    Tried::of(&self.trial.objective, own, &self.trial.classes, &compared)
                 }
                 Err(why) => Tried::Unknown(why),
             };

@@ -46,6 +46,6 @@ pub use page::page;
 pub use rank::{Assessment, Change, ClassEffect, Entry, Price};
 pub use request::{AdviseError, Request, Watcher};
 pub use robust::{Outcome, Robust, Tried};
-pub use search::{Advice, advise};
+pub use search::{Advice, TooShort, advise};
 pub use table::{networks, table};
 pub use words::{installation, recommendation};

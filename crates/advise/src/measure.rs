@@ -22,6 +22,11 @@ pub struct ClassNumbers {
     pub(crate) stalled: usize,
     /// Completion times in seconds, ascending. Unfinished ones count with their time so far.
     times: Vec<f64>,
+    /// Times from the start of each message to the end of its run, s.
+    rooms: Vec<f64>,
+    /// Largest completion time, and largest time so far of an unfinished message, s.
+    slowest: f64,
+    oldest: f64,
     /// Messages that missed their deadline, and all whose deadline was decided.
     misses: (usize, usize),
     /// Time from the first start to the last end of each run; an unfinished message ends with its run.
@@ -58,6 +63,18 @@ impl ClassNumbers {
         self.started - self.completed
     }
 
+    /// Returns true if the end of the runs cut off the longest times: an unfinished message is older than every completed one.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.oldest > self.slowest
+    }
+
+    /// Returns true if the runs cannot show that messages take at most `limit` seconds: some did not complete, and fewer than half of them started that
+    /// long before the end.
+    pub(crate) fn is_open(&self, limit: f64) -> bool {
+        let judged = self.rooms.iter().filter(|room| **room >= limit).count();
+        self.unfinished() > 0 && 2 * judged < self.started
+    }
+
     /// Class whose messages all completed, for tests.
     #[cfg(test)]
     pub(crate) fn finished(times: &[f64], goodput_bps: f64) -> ClassNumbers {
@@ -83,6 +100,8 @@ impl ClassNumbers {
             out.completed += run.completed;
             out.stalled += run.stalled;
             out.times.extend_from_slice(&run.times);
+            out.rooms.extend_from_slice(&run.rooms);
+            (out.slowest, out.oldest) = (out.slowest.max(run.slowest), out.oldest.max(run.oldest));
             out.misses = (out.misses.0 + run.misses.0, out.misses.1 + run.misses.1);
             out.spans.extend_from_slice(&run.spans);
             out.goodput_bps += run.goodput_bps / runs.len() as f64;
@@ -97,7 +116,11 @@ impl ClassNumbers {
         self.started += 1;
         self.completed += usize::from(took.is_some());
         self.stalled += usize::from(took.is_none() || waited_for_timeout);
-        self.times.push(took.unwrap_or_else(|| end.saturating_sub(start).max(0)) as f64 * 1e-9);
+        let room = end.saturating_sub(start).max(0);
+        self.times.push(took.unwrap_or(room) as f64 * 1e-9);
+        self.rooms.push(room as f64 * 1e-9);
+        let longest = if took.is_some() { &mut self.slowest } else { &mut self.oldest };
+        *longest = longest.max(took.unwrap_or(room) as f64 * 1e-9);
     }
 }
 
@@ -194,6 +217,8 @@ mod tests {
         assert!((c.value(Goal::P99).unwrap() - 0.5).abs() < 1e-12);
         assert!((c.value(Goal::P999).unwrap() - 0.6).abs() < 1e-12);
         assert!((c.value(Goal::P50).unwrap() - 0.05).abs() < 1e-12);
+        // Messages that start 0.6 s before the end cannot show that they take less than a second.
+        assert!(!c.is_open(0.9) && c.is_open(1.1) && c.is_cut());
         let mut none = ClassNumbers::default();
         assert_eq!((none.value(Goal::P99), none.value(Goal::Completion), none.value(Goal::DeadlineMisses)), (None, None, None));
         none.add(Some(0), None, 1_000_000_000, false);

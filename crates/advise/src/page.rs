@@ -69,8 +69,8 @@ fn scatter(a: &Advice, shown: &[(usize, &Entry)]) -> Option<Section> {
                 y: vec![Some(y)],
                 ..XyLine::default()
             };
-            // The interval of the factor, around the mean with the change.
-            let ends = |c: &Change| c.interval().map(|(low, high)| (c.after * low / c.factor(), c.after * high / c.factor()));
+            // The interval of the factor, or its range over a few seeds, around the mean with the change.
+            let ends = |c: &Change| c.shown().map(|(low, high)| (c.after * low / c.factor(), c.after * high / c.factor()));
             let mut lines = vec![point(0, ("as it is".into(), "as it is"), today, before)];
             lines.extend(shown.iter().enumerate().filter_map(|(n, (at, e))| {
                 let (x, y) = (e.objective?, e.others.get(i)?.change?);
@@ -89,7 +89,8 @@ fn scatter(a: &Advice, shown: &[(usize, &Entry)]) -> Option<Section> {
         .collect();
     let better = |goal: Goal, less: &'static str, more: &'static str| if goal.more_is_better() { more } else { less };
     let text = format!(
-        "Each point is one change in the network of the file, with 95 % confidence intervals of its effect. Better is to the {}.",
+        "Each point is one change in the network of the file, with the 95 % confidence interval of its effect, or with the range over fewer than five \
+         seeds. Better is to the {}.",
         better(goal, "left", "right")
     );
     let figure = Figure {

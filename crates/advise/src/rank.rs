@@ -9,6 +9,9 @@ use crate::robust::Robust;
 use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
 
+/// Number of seeds from which on an interval is shown, as in the tables of runs.
+const FEW_SEEDS: usize = 5;
+
 /// Change of a number of a class relative to the present network, paired by seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
@@ -18,6 +21,8 @@ pub struct Change {
     pub after: f64,
     /// Mean of the logarithms of the ratios: below 0 the number decreased.
     pub log: Estimate,
+    /// Smallest and largest ratio over the seeds.
+    pub range: (f64, f64),
 }
 
 impl Change {
@@ -28,7 +33,8 @@ impl Change {
         }
         let logs: Vec<f64> = pairs.iter().map(|(before, after)| (after / before).ln()).collect();
         let mean = |part: fn(&(f64, f64)) -> f64| pairs.iter().map(part).sum::<f64>() / pairs.len() as f64;
-        Some(Change { before: mean(|p| p.0), after: mean(|p| p.1), log: estimate(&logs)? })
+        let (low, high) = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), l| (l.min(low), l.max(high)));
+        Some(Change { before: mean(|p| p.0), after: mean(|p| p.1), log: estimate(&logs)?, range: (low.exp(), high.exp()) })
     }
 
     /// Ratio of after to before.
@@ -39,6 +45,13 @@ impl Change {
     /// Confidence interval of the factor; `None` with a single seed.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.log.half_width.map(|h| ((self.log.mean - h).exp(), (self.log.mean + h).exp()))
+    }
+
+    /// Ends of the factor that are shown: the interval, and below five seeds their range, as in the tables of runs, because an interval of so few says
+    /// little. `None` with a single seed.
+    pub fn shown(&self) -> Option<(f64, f64)> {
+        let interval = self.interval()?;
+        Some(if self.log.n < FEW_SEEDS { self.range } else { interval })
     }
 
     /// Returns true if both ends of the interval are within the ratio that counts as equal.
@@ -298,6 +311,11 @@ mod tests {
         assert!((price.factor() - 0.8).abs() < 1e-12 && half.others[0].goal == Goal::Goodput);
         let noise = entry("noise", &[run(180.0, 5e9), run(230.0, 5e9), run(190.0, 5e9)]);
         assert!(noise.objective.unwrap().is_noise());
+        // Three seeds show their range, and five the interval.
+        let range = noise.objective.unwrap().shown().unwrap();
+        assert!((range.0 - 0.9).abs() < 1e-9 && (range.1 - 230.0 / 210.0).abs() < 1e-9, "{range:?}");
+        let five = Change::of(&[(1.0, 0.5), (1.0, 0.6), (1.0, 0.5), (1.0, 0.6), (1.0, 0.5)]).unwrap();
+        assert_eq!(five.shown(), five.interval());
     }
 
     /// A change with a large gain in one seed only ranks below one with a gain in all seeds.

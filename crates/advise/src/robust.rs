@@ -7,7 +7,7 @@
 use crate::evidence::{MATERIAL, far_fewer, loses_work, starves};
 use crate::measure::ClassNumbers;
 use crate::reference::{Compared, scaled};
-use forebay_scenario::Goal;
+use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
 
 /// Result of one change in one network.
@@ -36,6 +36,8 @@ pub struct Outcome {
     pub stalled: ((usize, usize), (usize, usize)),
     /// Reason against the change in this network, if any.
     pub objection: Option<String>,
+    /// True if the runs are too short to show that the limit of the objective is kept.
+    pub open: bool,
     /// Values of each seed.
     pub values: Vec<f64>,
     /// Logarithms of the ratios to the present network, by seed; below 0 is better.
@@ -44,7 +46,8 @@ pub struct Outcome {
 
 impl Outcome {
     /// Compares runs of a change in a network with those of the present network there.
-    fn of(goal: Goal, own: usize, classes: &[String], runs: &Compared) -> Option<Outcome> {
+    fn of(objective: &Objective, own: usize, classes: &[String], runs: &Compared) -> Option<Outcome> {
+        let goal = objective.goal;
         let Compared { whole, before, after } = runs;
         let [all, was, is] = [whole, before, after].map(|runs| ClassNumbers::pool(runs, own));
         let starved = (0..classes.len()).find(|c| starves(before, after, *c));
@@ -61,6 +64,7 @@ impl Outcome {
             completed: is.completed,
             stalled: ((was.stalled, was.started), (is.stalled, is.started)),
             objection: starved.map(|c| format!("{} starves", classes[c])),
+            open: objective.limit.as_ref().is_some_and(|(limit, _)| is_time(goal) && is.is_open(*limit)),
             values: pairs.iter().map(|p| p.1).collect(),
             logs: logs.collect(),
         })
@@ -95,9 +99,9 @@ impl Outcome {
 
 impl Tried {
     /// Compares runs of a change in a network with those of the present network there.
-    pub(crate) fn of(goal: Goal, own: usize, classes: &[String], runs: &Compared) -> Tried {
-        let none = || Tried::Unknown(format!("the {goal} of {} has no value", classes[own]));
-        Outcome::of(goal, own, classes, runs).map_or_else(none, Tried::Measured)
+    pub(crate) fn of(objective: &Objective, own: usize, classes: &[String], runs: &Compared) -> Tried {
+        let none = || Tried::Unknown(format!("the {} of {} has no value", objective.goal, classes[own]));
+        Outcome::of(objective, own, classes, runs).map_or_else(none, Tried::Measured)
     }
 
     /// The comparison, if there are runs.
@@ -178,9 +182,19 @@ impl Robust {
         self.networks(|o| o.is_worse(goal))
     }
 
-    /// Variations in which a value is not met.
+    /// Variations in which a value is not met, or not shown to be met.
     pub fn misses(&self, goal: Goal, limit: f64) -> Vec<usize> {
-        self.networks(|o| if goal.more_is_better() { o.value < limit } else { o.value > limit })
+        self.networks(|o| o.open || if goal.more_is_better() { o.value < limit } else { o.value > limit })
+    }
+
+    /// Returns true if the runs of a network are too short for the limit.
+    pub(crate) fn is_open(&self) -> bool {
+        self.outcomes().any(|o| o.open)
+    }
+
+    /// Returns true if the effect is known in all networks that were tried, and worse than today's in none.
+    pub(crate) fn holds(&self, goal: Goal) -> bool {
+        self.unknown().next().is_none() && self.worse_in(goal).is_empty()
     }
 
     /// Loss in each network against the best of `all`; `None` where there are no runs.
@@ -206,6 +220,11 @@ impl Robust {
         let all: Vec<f64> = self.outcomes().flat_map(|o| o.logs.iter().copied()).collect();
         estimate(&all)
     }
+}
+
+/// Returns true for goals that are times of messages.
+fn is_time(goal: Goal) -> bool {
+    matches!(goal, Goal::Mean | Goal::P50 | Goal::P99 | Goal::P999 | Goal::Completion)
 }
 
 /// Best value of each network among changes without an objection there.
@@ -249,6 +268,7 @@ mod tests {
                 completed: 10,
                 stalled: ((0, 10), (0, 10)),
                 objection: None,
+                open: false,
                 values: vec![*value],
                 logs: vec![(value / today).ln()],
             })
@@ -274,5 +294,16 @@ mod tests {
         let mut all = [robust(&[143.0, 130.0, 1.0]), robust(&[10.0, 20.0, 1.4])];
         set_regrets(&mut all, Goal::P99);
         assert!(all[1].regret < 1.5 && all[0].regret > 10.0);
+    }
+
+    /// A value below the limit that is a lower bound does not meet it.
+    #[test]
+    fn short_run_meets_no_limit() {
+        let mut one = robust(&[8.0, 9.0, 2.0]);
+        assert_eq!(one.misses(Goal::P99, 20.0), [0_usize; 0]);
+        if let Tried::Measured(o) = &mut one.tried[1] {
+            o.open = true;
+        }
+        assert_eq!(one.misses(Goal::P99, 20.0), [1]);
     }
 }

@@ -11,6 +11,7 @@ use crate::assumptions::Variations;
 use crate::decide::{Reason, at_once, decide};
 use crate::evidence::MATERIAL;
 use crate::field::Field;
+use crate::measure::ClassNumbers;
 use crate::options::{Subject, choices};
 use crate::plan::{Plan, complements, contenders, leaders};
 use crate::rank::{About, Assessment, Entry, compare, sort};
@@ -39,6 +40,23 @@ const SENSITIVITY: [f64; 2] = [1.125, 1.5];
 /// Seeds are multiplied up to this factor where only the interval is in the way.
 const MORE_SEEDS: u32 = 3;
 
+/// Reason why the runs are too short to decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TooShort {
+    /// No timeout can end within them.
+    Timeout {
+        /// Duration of the runs.
+        duration: String,
+        /// Minimum RTO.
+        least: String,
+    },
+    /// Fewer than half of the messages start so long before the end that they can exceed the limit of the objective.
+    Limit {
+        /// The limit.
+        limit: String,
+    },
+}
+
 /// Result of the search.
 #[derive(Debug, Clone)]
 pub struct Advice {
@@ -66,8 +84,8 @@ pub struct Advice {
     pub dropped: Vec<(String, String)>,
     /// Stack of the first transport.
     pub stack: String,
-    /// Duration of the runs and the minimum RTO, if no timeout can end within the runs.
-    pub too_short: Option<(String, String)>,
+    /// Reason why the runs are too short to decide, if they are.
+    pub too_short: Option<TooShort>,
     /// Folder of the results.
     pub dir: PathBuf,
     /// Number of the class to improve.
@@ -128,7 +146,8 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let (goal, now) = (objective.goal, trial.submit(&scenario, few)?);
     let tried = trial.submit_all(&singles, 1, &first)?;
     let mut evaluated = trial.evaluate(tried, &first, "single changes")?;
-    trial.present(&now, true, "present network")?;
+    let present = trial.present(&now, true, "present network")?;
+    let short = too_short(&variant.echo).filter(|_| ClassNumbers::pool(&present, own).is_cut());
     let tried = trial.submit_all(&contenders(&evaluated, goal), few, &now)?;
     let again = trial.evaluate(tried, &now, "the best of each kind")?;
     let mut best = leaders(&again, goal);
@@ -136,7 +155,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     evaluated.retain(|(_, e)| again.iter().all(|(_, a)| a.name != e.name));
     evaluated.extend(again);
 
-    let mut field = Field::new(&mut trial, own, variations.list);
+    let mut field = Field::new(&mut trial, own, short.is_some(), variations.list);
     field.add(best);
     field.race(PAIRED_AFTER.min(field.len()))?;
     let pairs: Vec<Plan> = complements(&field.changes, PAIRED_AFTER, goal).into_iter().take(PAIRS).collect();
@@ -150,9 +169,15 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let Field { today: now, changes: kept, .. } = field;
 
     let (today, mut entries) = finals(&mut trial, own, now, kept)?;
-    let (recommended, reason) = decide(&objective, own, MATERIAL, &today, &entries);
+    // Neither the present network nor the change that would be recommended may rest on cut times.
+    let chosen =
+        decide(&objective, (own, MATERIAL, short.is_some()), &today, &entries).0.and_then(|i| entries[i].robust.as_ref());
+    let open = today.robust.as_ref().into_iter().chain(chosen).any(Robust::is_open);
+    let limit = objective.limit.as_ref().filter(|_| open).map(|(_, limit)| TooShort::Limit { limit: limit.clone() });
+    let short = short.or(limit);
+    let (recommended, reason) = decide(&objective, (own, MATERIAL, short.is_some()), &today, &entries);
     let other = |equal: f64| {
-        let (choice, _) = decide(&objective, own, equal, &today, &entries);
+        let (choice, _) = decide(&objective, (own, equal, short.is_some()), &today, &entries);
         (choice != recommended).then(|| (equal, choice.map(|i| entries[i].name.clone())))
     };
     let sensitive: Vec<(f64, Option<String>)> = SENSITIVITY.into_iter().filter_map(other).collect();
@@ -188,7 +213,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         entries,
         dropped: trial.dropped,
         stack: stack(&variant.echo["transport"]),
-        too_short: too_short(&variant.echo),
+        too_short: short,
         dir,
         own,
         runs: (counts.total, counts.found),
@@ -219,12 +244,12 @@ fn objective(request: &Request, resolved: &Resolved) -> Result<(Objective, usize
 }
 
 /// Duration and minimum RTO of a scenario whose runs are not longer than the minimum RTO: a message that waits for it ends with the run.
-fn too_short(echo: &serde_json::Value) -> Option<(String, String)> {
+fn too_short(echo: &serde_json::Value) -> Option<TooShort> {
     let transport = &echo["transport"];
     let least = transport["rto-min"].as_str().or(transport["group"][0]["rto-min"].as_str())?;
     let duration = echo["duration"].as_str()?;
     let time = |text: &str| text.parse::<Time>().ok();
-    (time(duration)? <= time(least)?).then(|| (duration.to_owned(), least.to_owned()))
+    (time(duration)? <= time(least)?).then(|| TooShort::Timeout { duration: duration.to_owned(), least: least.to_owned() })
 }
 
 /// Stack of the first transport.

@@ -19,7 +19,7 @@ pub(crate) fn cells(a: &Advice, e: &Entry) -> Vec<String> {
         _ => "worse".to_owned(),
     };
     let (value, change) = e.objective.map_or(("-".into(), "-".into()), |c| {
-        let interval = c.interval().map_or(String::new(), |(low, high)| format!(" ({} to {})", factor(low), factor(high)));
+        let interval = c.shown().map_or(String::new(), |(low, high)| format!(" ({} to {})", factor(low), factor(high)));
         (quantity(c.after, goal), format!("{}{interval}", factor(c.factor())))
     });
     let mut out = vec![value, change, verdict];
@@ -64,8 +64,7 @@ fn worst_and_best(a: &Advice, e: &Entry) -> [String; 3] {
 pub(crate) fn titles(a: &Advice) -> Vec<String> {
     let mut out: Vec<String> = vec![a.objective.to_string()];
     out.extend(
-        ["against today (95 %)", "verdict", "worst network", "best network", "largest loss", "stalled", "seeds"]
-            .map(String::from),
+        ["against today", "verdict", "worst network", "best network", "largest loss", "stalled", "seeds"].map(String::from),
     );
     out.extend(a.today.others.iter().map(|o| format!("{} of {}", o.goal, o.class)));
     out

@@ -5,17 +5,19 @@ use crate::evidence::MATERIAL;
 use crate::format::{factor, quantity, times};
 use crate::rank::{Change, Entry, Price};
 use crate::robust::{Outcome, Robust};
-use crate::search::Advice;
+use crate::search::{Advice, TooShort};
 use forebay_scenario::Goal;
 use std::fmt::Write as _;
 
 /// Recommendation, one sentence per line: the answer, its effect, the worst case, the price for other traffic, and when another change is better.
 pub fn recommendation(a: &Advice) -> Vec<String> {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
-    let caveat = lower_bounds(a);
-    let lead = if caveat.is_some() { "First look, most promising" } else { "Do this" };
+    let lead = match a.too_short {
+        Some(_) => "These runs cannot decide. Most promising of the changes that are worse than today in no network tried",
+        None => "Do this",
+    };
     let mut out = vec![format!("{lead}: {}{}.", best.name, exceptions(a, best))];
-    out.extend(caveat);
+    out.extend(a.too_short.as_ref().map(lower_bounds));
     out.extend(a.at_once.and_then(|i| first_step(a, &a.entries[i])));
     let goal = a.objective.goal;
     if let Some(c) = best.objective {
@@ -51,16 +53,18 @@ fn exceptions(a: &Advice, best: &Entry) -> String {
     out
 }
 
-/// Caveat for runs that end before a retransmission timeout: the times of stalled messages are cut off.
-fn lower_bounds(a: &Advice) -> Option<String> {
-    let (duration, least) = a.too_short.as_ref()?;
-    let waits = a.today.prices.iter().any(|p| p.unfinished.0 > 0);
-    waits.then(|| {
-        format!(
+/// Caveat for runs that are too short: the times of stalled messages are cut off.
+fn lower_bounds(short: &TooShort) -> String {
+    match short {
+        TooShort::Timeout { duration, least } => format!(
             "The runs of {duration} end before a retransmission timeout ({least} or more), so that the times of stalled messages are lower bounds. \
              Longer runs may recommend another change."
-        )
-    })
+        ),
+        TooShort::Limit { limit } => format!(
+            "Fewer than half of the messages start {limit} or more before the end of their runs, and some do not complete, so that the runs cannot show \
+             that {limit} is kept. Longer runs may recommend another change."
+        ),
+    }
 }
 
 /// Change with less effort that holds in all networks.
@@ -100,7 +104,8 @@ fn reason(a: &Advice, best: &Entry) -> Option<String> {
             let (value, _) = a.objective.limit.as_ref()?;
             let missed = best.robust.as_ref()?.misses(a.objective.goal, *value);
             let names: Vec<&str> = missed.iter().filter_map(|i| a.variations.get(*i)).map(String::as_str).collect();
-            Some(format!("No change keeps {limit} in every network tried; this one fails with: {}.", names.join(", ")))
+            let kept = if a.too_short.is_some() { "is shown to keep" } else { "keeps" };
+            Some(format!("No change {kept} {limit} in every network tried; this one does not with: {}.", names.join(", ")))
         }
         _ => None,
     }
@@ -209,6 +214,10 @@ fn nothing(a: &Advice) -> Vec<String> {
         Some((value, a.variations[worst].as_str()))
     });
     let mut out = Vec::new();
+    if let (Reason::TooShort, Some(short)) = (a.reason, &a.too_short) {
+        let text = "These runs cannot decide: no change is both better beyond chance and worse than today in no network tried.";
+        return vec![text.to_owned(), lower_bounds(short)];
+    }
     if let Some((limit, text)) = &a.objective.limit {
         let met = a.today.robust.as_ref().is_some_and(|r| r.misses(a.objective.goal, *limit).is_empty());
         let worst = worst.map_or(String::new(), |(v, w)| format!(" (worst {v}, with `{w}`)"));
@@ -239,6 +248,8 @@ fn change(c: &Change, goal: Goal) -> String {
     let (verb, ratio) = if c.factor() < 1.0 { ("falls", 1.0 / c.factor()) } else { ("rises", c.factor()) };
     let interval = match c.interval() {
         Some(_) if c.is_noise() => format!("{} seeds do not prove it", c.log.n),
+        // The decision rests on the interval, which says little of its own with so few seeds.
+        Some(interval) if c.shown() != Some(interval) => format!("beyond chance, by {} seeds", c.log.n),
         Some((low, high)) if c.factor() < 1.0 => format!("95 % interval {} to {}", times(1.0 / high), times(1.0 / low)),
         Some((low, high)) => format!("95 % interval {} to {}", times(low), times(high)),
         None => "one seed: no interval".to_owned(),

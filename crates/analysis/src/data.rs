@@ -33,6 +33,8 @@ pub struct Data {
     pub places: Vec<String>,
     /// Names of workloads, to which flows and queries refer.
     pub classes: Vec<String>,
+    /// Workloads with a set number of messages, by network and name.
+    pub fixed_work: Vec<(usize, String)>,
     /// True if the results have causes of delay; those of kernels do not.
     pub waits: bool,
     /// Deadlines of messages, by subject and workload.
@@ -262,15 +264,19 @@ impl Port {
     }
 }
 
-/// Longest deadline of the messages of a workload, ns.
+/// Deadlines of the messages of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
     /// Index of the subject.
     pub subject: usize,
     /// Index of the workload.
     pub class: u32,
-    /// Longest deadline, from the start of its message.
+    /// Longest deadline, from the start of its message, ns.
     pub longest_ns: i64,
+    /// Number of messages with a known outcome.
+    pub known: usize,
+    /// Of those, late.
+    pub missed: usize,
 }
 
 /// Thresholds and limits of a queue, packets; `None` where there is none.

@@ -18,6 +18,52 @@ const MOST: f64 = 0.5;
 /// Start and end of a message, ns.
 type Span = (i64, i64);
 
+/// A job.
+pub(crate) struct Job {
+    /// Index of its workload, where the subject has other traffic; otherwise the job is all of its messages.
+    pub(crate) class: Option<u32>,
+    /// Number of messages, mean over the seeds.
+    pub(crate) messages: f64,
+    /// Time until all are complete, s, mean over the seeds.
+    pub(crate) makespan_s: f64,
+}
+
+/// The jobs of a subject: all of its messages, or those of single workloads beside other traffic of the same transport, such as a shuffle beside requests.
+pub(crate) fn of(data: &Data, subject: usize) -> Vec<Job> {
+    if let Some(cell) = makespan(data, subject) {
+        let messages = cells(data, "flows")[subject].map_or(0.0, |c| c.mean);
+        return vec![Job { class: None, messages, makespan_s: cell.mean }];
+    }
+    let mut runs: BTreeMap<u32, BTreeMap<usize, Vec<Option<Span>>>> = BTreeMap::new();
+    let others = data.flows.iter().any(|f| f.subject == subject && (f.in_query || f.size == 0));
+    for f in data.flows.iter().filter(|f| f.subject == subject && f.size > 0 && !f.in_query) {
+        let Some(class) = f.class else { continue };
+        runs.entry(class).or_default().entry(f.run).or_default().push(f.end_ns().map(|end| (f.start_ns, end)));
+    }
+    if !others && runs.len() < 2 {
+        return Vec::new();
+    }
+    let network = data.subjects[subject].network;
+    let is_fixed = |class: u32| data.fixed_work.iter().any(|(n, name)| *n == network && data.class(Some(class)) == Some(name));
+    runs.retain(|class, _| is_fixed(*class));
+    runs.into_iter().filter_map(|(class, runs)| complete(class, runs.into_values())).collect()
+}
+
+/// The job of a workload from its messages in each seed: the same number in each, and all complete.
+fn complete(class: u32, runs: impl ExactSizeIterator<Item = Vec<Option<Span>>>) -> Option<Job> {
+    let seeds = runs.len();
+    let (mut messages, mut time_ns) = (None, 0);
+    for spans in runs {
+        let spans: Vec<Span> = spans.into_iter().collect::<Option<_>>()?;
+        if spans.len() < 2 || messages.is_some_and(|n| n != spans.len()) || !is_job(&spans) {
+            return None;
+        }
+        messages = Some(spans.len());
+        time_ns += spans.iter().map(|s| s.1).max()? - spans.iter().map(|s| s.0).min()?;
+    }
+    Some(Job { class: Some(class), messages: messages? as f64, makespan_s: time_ns as f64 * 1e-9 / seeds as f64 })
+}
+
 /// Time until all messages of a subject are complete; `None` if they are no job, or some did not finish.
 pub(crate) fn makespan(data: &Data, subject: usize) -> Option<Cell> {
     let cell = cells(data, MAKESPAN)[subject].filter(|c| !c.at_least)?;
@@ -34,9 +80,9 @@ pub(crate) fn makespan(data: &Data, subject: usize) -> Option<Cell> {
 
 /// Cause of delay of the message that ends last in each seed, if it is a stall: a timer, or the repair of losses. A bandwidth share needs no name, as
 /// a job uses the links that it has.
-pub(crate) fn stall_of_the_last(data: &Data, subject: usize) -> Option<String> {
+pub(crate) fn stall_of_the_last(data: &Data, subject: usize, class: Option<u32>) -> Option<String> {
     let mut last: BTreeMap<usize, (i64, &Flow)> = BTreeMap::new();
-    for f in data.flows.iter().filter(|f| f.subject == subject) {
+    for f in data.flows.iter().filter(|f| f.subject == subject && (class.is_none() || f.class == class)) {
         let Some(end) = f.end_ns() else { continue };
         let of = last.entry(f.run).or_insert((end, f));
         if end > of.0 {
@@ -66,6 +112,8 @@ fn is_job(spans: &[Span]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::tests::data as networks;
+    use crate::data::Run;
 
     #[test]
     fn shuffle_and_ring_are_jobs() {
@@ -73,6 +121,23 @@ mod tests {
         assert!(is_job(&shuffle));
         let ring: Vec<Span> = (0..16).map(|i| (100_000 * i, 100_000 * (i + 1))).collect();
         assert!(is_job(&ring));
+    }
+
+    #[test]
+    fn job_beside_requests_has_its_time() {
+        let mut d = networks(&[("cubic", &[])]);
+        d.classes = vec!["rpc".into(), "shuffle".into()];
+        d.fixed_work = vec![(0, "shuffle".into())];
+        d.runs.push(Run { end_ns: 1_000_000_000, ..Run::default() });
+        let message = |class, fct: f64| Flow { size: 1_000, class: Some(class), fct: Some(fct), ..Flow::default() };
+        d.flows = vec![message(1, 0.2), message(1, 0.3), Flow { in_query: true, ..message(0, 1e-4) }];
+        let jobs = of(&d, 0);
+        assert_eq!(jobs.iter().map(|j| (j.class, j.messages, j.makespan_s)).collect::<Vec<_>>(), [(Some(1), 2.0, 0.3)]);
+        d.flows.push(Flow { fct: None, ..message(1, 0.0) });
+        assert!(of(&d, 0).is_empty(), "one message did not finish");
+        d.flows.pop();
+        d.fixed_work.clear();
+        assert!(of(&d, 0).is_empty(), "arrivals without end");
     }
 
     #[test]

@@ -86,6 +86,30 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     })
 }
 
+/// Largest message that an initial window holds: ten segments (RFC 6928). Its time beyond one round trip is no slow start.
+const ONE_WINDOW: u64 = 10 * 1_460;
+/// Minimum median slowdown of messages that Nagle's algorithm holds. Our choice, as of the slowest tenth.
+const HELD: f64 = 1.5;
+
+/// Sentence about short messages of several writes that Nagle's algorithm holds for a round trip, where none of them is late.
+pub(crate) fn held_by_nagle(data: &Data) -> Option<String> {
+    let held = |subject: usize| {
+        let short = |f: &&Flow| f.subject == subject && f.size > 1 && f.size <= ONE_WINDOW && f.complete() && f.ideal_s > 0.0;
+        let causes = [Some(Cause::DelayedAck), Some(Cause::Interrupts), Some(Cause::Window)];
+        let own: Vec<&Flow> = data.flows.iter().filter(short).collect();
+        let mut slow: Vec<f64> =
+            own.iter().filter(|f| causes.contains(&f.waited)).filter_map(|f| Some(f.fct? / f.ideal_s)).collect();
+        slow.sort_unstable_by(f64::total_cmp);
+        2 * slow.len() > own.len() && slow.get(slow.len() / 2).is_some_and(|median| *median > HELD)
+    };
+    let mut subjects = (0..data.subjects.len()).filter(|s| data.subjects[*s].nagle_holds);
+    subjects.any(held).then(|| NAGLE_HOLDS.trim_start().to_owned())
+}
+
+/// Addition about writes that wait for a round trip.
+const NAGLE_HOLDS: &str = " Nagle's algorithm holds the end of a message for a round trip, until the ACK of its beginning: applications write it by several \
+     calls. `nagle = false` (TCP_NODELAY), or one call for the whole message, avoids it.";
+
 /// Subjects and workloads with so much late work that it has a sentence.
 pub(crate) fn late_workloads(data: &Data) -> BTreeSet<(usize, Option<u32>)> {
     by_subject(data).iter().filter(|l| l.is_telling()).map(|l| (l.subject, l.class)).collect()
@@ -262,16 +286,16 @@ impl Late {
 
     /// Addition for messages of several writes whose last write Nagle's algorithm holds.
     fn nagle(&self, data: &Data) -> &'static str {
-        let most = self.causes.iter().max_by_key(|(_, ports)| ports.values().sum::<usize>());
-        match most.filter(|_| data.subjects[self.subject].nagle_holds).map(|(cause, _)| *cause) {
-            Some(Cause::DelayedAck) => {
+        let number = |ports: &AtPorts| ports.values().sum::<usize>();
+        let most = self.causes.iter().max_by_key(|(_, ports)| number(ports)).map(|(cause, _)| *cause);
+        // The same wait counts for other causes where interrupts or probes end it first.
+        let delayed = self.causes.get(&Cause::DelayedAck).is_some_and(|ports| number(ports) as f64 >= NAMED * self.late as f64);
+        match most.filter(|_| data.subjects[self.subject].nagle_holds) {
+            Some(Cause::DelayedAck | Cause::Interrupts | Cause::Window) if delayed => {
                 " Nagle's algorithm holds the end of a message until that ACK: applications write it by several calls. `nagle = false` (TCP_NODELAY), \
                  or one call for the whole message, avoids it."
             }
-            Some(Cause::Interrupts | Cause::Window) => {
-                " Nagle's algorithm holds the end of a message for a round trip, until the ACK of its beginning: applications write it by several \
-                 calls. `nagle = false` (TCP_NODELAY), or one call for the whole message, avoids it."
-            }
+            Some(Cause::Interrupts | Cause::Window) => NAGLE_HOLDS,
             _ => "",
         }
     }

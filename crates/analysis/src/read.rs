@@ -73,6 +73,9 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
             let (variant, world) = (r.variant.clone(), manifest.world.clone());
             let resolved = manifest.scenario.variants.iter().find(|v| v.variant == variant).map(|v| &v.resolved);
             let warmup = resolved.and_then(|r| r["observe"]["warmup"].as_str()).filter(|w| *w != "0s").unwrap_or("").to_owned();
+            let workloads = resolved.and_then(|r| r["workload"].as_array()).into_iter().flatten();
+            let fixed = workloads.filter(|w| FIXED.iter().any(|key| !w[*key].is_null())).filter_map(|w| w["class"].as_str());
+            data.fixed_work.extend(fixed.map(|class| (data.networks.len(), class.to_owned())));
             data.networks.push(Network { dir: index, variant, world, warmup, ..Network::default() });
             data.networks.len() - 1
         });
@@ -128,6 +131,9 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
     }
     Ok(finder)
 }
+
+/// Keys of a workload that set the number of its messages.
+const FIXED: [&str; 5] = ["size", "file", "flows", "flows-per-source", "trains"];
 
 /// True if all workloads of a resolved scenario are datagrams.
 fn only_datagrams(variant: &VariantRecord) -> bool {
@@ -377,10 +383,15 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 }
             }
             if let (Some(longest_ns), Some(&class)) = (deadline.get(row), class.get(row)) {
-                match data.deadlines.iter_mut().find(|d| (d.subject, d.class) == (subject, class)) {
-                    Some(d) => d.longest_ns = d.longest_ns.max(longest_ns),
-                    None => data.deadlines.push(Deadline { subject, class, longest_ns }),
-                }
+                let same = |d: &Deadline| (d.subject, d.class) == (subject, class);
+                let at = data.deadlines.iter().position(same).unwrap_or_else(|| {
+                    data.deadlines.push(Deadline { subject, class, longest_ns, known: 0, missed: 0 });
+                    data.deadlines.len() - 1
+                });
+                let d = &mut data.deadlines[at];
+                d.longest_ns = d.longest_ns.max(longest_ns);
+                d.known += usize::from(met.get(row).is_some());
+                d.missed += usize::from(met.get(row) == Some(false));
             }
             let start_ns = start.get(row).unwrap_or(0);
             let cause = waited.get(row).copied().flatten();

@@ -9,7 +9,7 @@ use crate::dimension::Dimension;
 use crate::format::{bold, number, quantity};
 use crate::headline_metrics::MISSED;
 use crate::ideal_query_time;
-use crate::jobs;
+use crate::jobs::{self, Job};
 use crate::late_messages;
 use crate::long_flow_limits;
 use crate::tail;
@@ -40,7 +40,9 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
     let mut out = traffic(data, 0);
     let late =
         late_messages::sentence(data).or_else(|| tail::slowest_tenth(data, 0)).or_else(|| late_messages::nothing_late(data));
+    let nagle = late_messages::held_by_nagle(data).filter(|_| late.as_ref().is_none_or(|s| !s.contains("Nagle")));
     out.extend(late);
+    out.extend(nagle);
     out.extend(application_limits::sentence(data));
     out.extend(without_marks::sentence(data));
     out.extend(queue(data));
@@ -55,10 +57,9 @@ pub(crate) fn traffic(data: &Data, subject: usize) -> Vec<String> {
     let mut out: Vec<String> = [first, second, of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();
     if let (false, Some(part)) = (missed, of.value(MISSED)) {
         // The first sentence is about the work that has the deadlines.
-        let met =
-            if part > 0.0 { format!("{} of them miss", quantity(part, Dimension::Fraction)) } else { "all meet".to_owned() };
+        let met = if part > 0.0 { of.misses(part) } else { "all meet their deadline".to_owned() };
         if let Some(first) = out.first_mut() {
-            *first = format!("{}; {met} their deadline.", first.trim_end_matches('.'));
+            *first = format!("{}; {met}.", first.trim_end_matches('.'));
         }
     }
     if out.is_empty() {
@@ -152,6 +153,18 @@ impl One<'_> {
         })
     }
 
+    /// `0.0031 % (4) of them miss their deadline`: a small percentage says little without the number of messages.
+    fn misses(&self, part: f64) -> String {
+        let own = || self.data.deadlines.iter().filter(|d| d.subject == self.subject);
+        let (missed, known): (usize, usize) = (own().map(|d| d.missed).sum(), own().map(|d| d.known).sum());
+        let percent = quantity(part, Dimension::Fraction);
+        match missed {
+            0 => format!("{percent} of them miss their deadline"),
+            1 => format!("1 of {known} misses its deadline"),
+            _ => format!("{percent} ({missed}) of them miss their deadline"),
+        }
+    }
+
     fn deadlines(&self) -> Option<String> {
         let late = self.value("deadlines_missed")?;
         Some(format!("{} of the messages with a deadline are late.", bold(&quantity(late, Dimension::Fraction))))
@@ -160,19 +173,32 @@ impl One<'_> {
     /// Completion of a fixed number of messages, and their times.
     fn messages(&self) -> Option<String> {
         let times = self.message_times()?;
-        let Some(job) = self.job() else { return Some(times) };
+        let jobs = self.jobs();
+        if jobs.is_empty() {
+            return Some(times);
+        }
         let rest = times.strip_prefix('M').map_or_else(|| times.clone(), |rest| format!("m{rest}"));
-        Some(format!("{job}; {rest}"))
+        Some(format!("{}; {rest}", jobs.join("; ")))
     }
 
-    /// `All 240 messages are complete after 14 ms` for a job.
-    fn job(&self) -> Option<String> {
-        let makespan = jobs::makespan(self.data, self.subject)?;
-        let n = self.value("flows").filter(|n| *n > 1.0)?;
-        let all = if n == 2.0 { "Both".to_owned() } else { format!("All {}", number(n)) };
-        let cause = jobs::stall_of_the_last(self.data, self.subject);
+    /// `All 240 messages are complete after 14 ms` for each job.
+    fn jobs(&self) -> Vec<String> {
+        let jobs = jobs::of(self.data, self.subject);
+        jobs.iter().filter(|job| job.messages > 1.0).enumerate().map(|(i, job)| self.job(job, i == 0)).collect()
+    }
+
+    fn job(&self, job: &Job, first: bool) -> String {
+        let all = match (job.messages == 2.0, first) {
+            (true, true) => "Both".to_owned(),
+            (true, false) => "both".to_owned(),
+            (false, true) => format!("All {}", number(job.messages)),
+            (false, false) => format!("all {}", number(job.messages)),
+        };
+        let whose =
+            job.class.and_then(|c| self.data.class(Some(c))).map_or_else(String::new, |name| format!(" of {}", bold(name)));
+        let cause = jobs::stall_of_the_last(self.data, self.subject, job.class);
         let cause = cause.map_or_else(String::new, |cause| format!(" (main cause of delay of the last: {cause})"));
-        Some(format!("{all} messages are complete after {}{cause}", bold(&seconds(makespan.mean))))
+        format!("{all} messages{whose} are complete after {}{cause}", bold(&seconds(job.makespan_s)))
     }
 
     fn message_times(&self) -> Option<String> {

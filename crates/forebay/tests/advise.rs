@@ -55,14 +55,14 @@ fn recommendation_first_and_no_run_twice() {
     let printed = text(&out.stdout);
     let lines: Vec<&str> = printed.lines().collect();
     // The runs are shorter than a retransmission timeout.
-    let lead = "First look, most promising: ";
+    let lead = "These runs cannot decide. Most promising of the changes that are worse than today in no network tried: ";
     assert!(
         lines[0].starts_with(lead) && lines[1].starts_with("The runs of 150ms end before a retransmission timeout"),
         "{printed}"
     );
     let has = |start: &str| lines.iter().any(|l| l.starts_with(start));
     assert!(has("The p99 of reads falls from "), "{printed}");
-    assert!(has("Effect on copies: ") && has("Of reads, ") && has("It is worse than today in "), "{printed}");
+    assert!(has("Effect on copies: ") && has("Of reads, ") && has("It is worse than today in none of "), "{printed}");
     assert!(printed.contains("\nHow (replace ") && has("as it is"), "{printed}");
     // The first row is the recommended change.
     let winner = lines[0].trim_start_matches(lead).split(';').next().unwrap().trim_end_matches('.');
@@ -72,6 +72,10 @@ fn recommendation_first_and_no_run_twice() {
     assert!(has("messages x 4") && has("background x 4") && has("other seeds"), "{printed}");
     let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
     assert!(page.contains(winner), "{winner}");
+    // Gain against price with the recommended change marked, the networks tried, and commands that a click selects.
+    for part in ["Gain and price", "\"mark\":\"recommended\"", "In other networks", "data-head=\"command\"", "messages x 4"] {
+        assert!(page.contains(part), "{part}");
+    }
     assert!(printed.contains(" runs, 0 of them already finished"), "{printed}");
 
     let again = text(&ask().stdout);
@@ -156,7 +160,7 @@ fn its_commands_can_be_typed() {
         congestion_controls.insert(args[1].clone());
     }
     assert!(
-        all["answer"][0].as_str().unwrap().starts_with("First look, most promising: ")
+        all["answer"][0].as_str().unwrap().starts_with("These runs cannot decide. Most promising of the changes ")
             && all["recommended"].as_u64().unwrap() >= 1,
         "{all}"
     );

@@ -109,6 +109,7 @@ fn explain_names_and_keys() {
     for (args, says) in [
         (["explain", "rto-mni"], "did you mean `rto-min`?"),
         (["explain", ""], "has a key"),
+        (["explain", "out/nosuch"], "there is no directory `out/nosuch`, and no scenario has such a key"),
         (["list", "dctpc"], "did you mean `dctcp`?"),
     ] {
         let out = forebay(&scratch.0, &args);

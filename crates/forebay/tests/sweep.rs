@@ -280,7 +280,7 @@ fn checked_before_anything_runs() {
         assert_eq!(err.matches("error:").count(), 1, "{err}");
     }
     assert!(bad(&["run", "s.toml", "--sweep", "topology.senders=8"]).contains("not a list"));
-    assert!(bad(&["run", "s.toml", "--metrics", "goodput"]).contains("goodput_bps"));
+    assert!(bad(&["run", "s.toml", "--metrics", "goodputs"]).contains("goodput_bps"));
     assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("continues where it stopped"));
     assert!(bad(&["run", "s.toml", "--set", "sweep.seeds=[4, 5]", "--seed", "3"]).contains("exclude each other"));
     fs::write(s.0.join("plain.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
@@ -297,13 +297,15 @@ fn checked_before_anything_runs() {
     let list = s.ok(&["run", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
-    let printed = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,utilization"]);
+    let printed =
+        s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,utilization,timeouts"]);
     // Best and worst are ranked by goodput, regardless of the columns.
     let table = printed.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
         printed.contains("results: out/small-sweep")
             && table.contains("drops")
             && table.contains("utilization")
+            && table.contains("rtos")
             && !table.contains("goodput"),
         "{printed}"
     );

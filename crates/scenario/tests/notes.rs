@@ -13,6 +13,20 @@ fn unusual_settings_are_noted() {
     assert_eq!([noted(&sets), noted(&sets[..1]), noted(&sets[1..])], [true, false, false]);
 }
 
+#[test]
+fn windows_without_buffer_are_noted() {
+    let noted = |sets: &[&str]| {
+        let r = resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render()));
+        r.notes.into_iter().find(|n| n.contains("has no `buffer`"))
+    };
+    let unlimited = ["topology.bottleneck.buffer=unlimited", "topology.bottleneck.queue=drop-tail", "transport.rcv-wnd=100KB"];
+    let note = noted(&unlimited).unwrap();
+    assert!(note.starts_with("`bottleneck` has no `buffer`, so that the windows of the connections limit its queue"), "{note}");
+    assert!(note.contains("holds 100 000 B, or "), "{note}");
+    assert_eq!(noted(&unlimited[1..]), None, "a buffer");
+    assert_eq!(noted(&unlimited[..1]), None, "marks limit the queue");
+}
+
 /// TRIM A11: C and B are those of the shared port. A sender's own interface does not count, however slow it is: its queue cannot overflow, so that B
 /// would be infinite and K's interval without an upper end.
 #[test]

@@ -162,8 +162,11 @@ pub(crate) fn render_under(
     if lines.is_empty() && all > 0 {
         return paint(colour, DIM, "No number differs between the columns: --all prints them") + "\n";
     }
+    // A prediction has no seeds.
+    let predicted = |s: &Summary| s.network.uncounted;
+    let once = variants.iter().all(|v| v.seeds.len() == 1) && !variants.iter().flat_map(|v| &v.seeds).all(predicted);
     draw(&heads, &lines, width, colour)
-        + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+        + &legend(lines.iter().flat_map(|l| &l.cells), once, colour)
         + &omitted(all - lines.len(), "--all prints them", colour)
 }
 
@@ -212,8 +215,8 @@ fn columns(variants: &[Variant]) -> Vec<Source> {
     variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).into_iter().map(move |g| (v, g))).collect()
 }
 
-/// Explains the sign before numbers, and the range behind them, if they occur.
-pub(crate) fn legend<'a>(cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
+/// Explains the sign before numbers, and the range behind them, if they occur. With one run (`once`) there is no interval.
+pub(crate) fn legend<'a>(cells: impl Iterator<Item = &'a Cell>, once: bool, colour: bool) -> String {
     let (mut bound, mut few) = (false, false);
     for c in cells {
         bound |= c.mean().starts_with('≥');
@@ -225,6 +228,9 @@ pub(crate) fn legend<'a>(cells: impl Iterator<Item = &'a Cell>, colour: bool) ->
     }
     if few {
         text += "±, + and − the range over the seeds; from five runs (--runs) on, a 95 % confidence interval\n";
+    }
+    if once {
+        text += "one run: no interval; --runs 5 adds it\n";
     }
     if text.is_empty() { text } else { paint(colour, DIM, &text) }
 }

@@ -92,8 +92,10 @@ pub(crate) fn render(
         }
     };
     let columns: Vec<Column> = numbers.iter().map(column).collect();
+    // A prediction counts nothing, and has no seeds.
+    let once = all.iter().all(|r| r.seeds.len() == 1) && all.iter().any(|r| !of(r, "drops").is_empty());
     columns::render(&keys, &columns, if units { &[NAME, DIM] } else { &[NAME] }, fits, colour)
-        + &legend(lines().flat_map(|l| &l.cells), colour)
+        + &legend(lines().flat_map(|l| &l.cells), once, colour)
         + &omitted(all.len() - shown.len(), "--all prints them; summary.parquet has them too", colour)
 }
 
@@ -123,10 +125,16 @@ fn all_rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
 fn choose(names: &[String], rows: &[Row]) -> Vec<Metric> {
     let find = |name: &str| metrics().find(|m| m.name == name);
     if !names.is_empty() {
-        return names.iter().filter_map(|n| find(n)).collect();
+        return names.iter().filter_map(|n| metrics().find(|m| m.name == n || printed(m).contains(&n.as_str()))).collect();
     }
     let nonzero = |m: &Metric| rows.iter().any(|r| of(r, m.name).iter().any(|v| *v != 0.0));
     METRICS.iter().filter_map(|n| find(n)).filter(nonzero).take(SHOWN).collect()
+}
+
+/// Other names of a metric: its title in the table of a sweep, and its label in that of a run.
+pub(crate) fn printed(m: &Metric) -> Vec<&'static str> {
+    let all = [title(m.name), m.label];
+    all.into_iter().filter(|name| !name.is_empty() && *name != m.name).collect()
 }
 
 /// A metric of all rows; `None`: no row has a value.

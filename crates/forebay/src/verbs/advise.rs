@@ -110,7 +110,8 @@ fn answer(a: &Advice, all: bool) -> String {
     }
     let (rows, left_out) = table(a, all);
     let order = if a.recommended.is_some() { "Changes, the recommended one first" } else { "Changes, best first" };
-    let _ = writeln!(out, "\n{order} (stack {}):\n\n{rows}", a.stack);
+    let ends = "in parentheses the 95 % interval, or the range over fewer than five seeds";
+    let _ = writeln!(out, "\n{order} (stack {}; {ends}):\n\n{rows}", a.stack);
     let _ = writeln!(
         out,
         "The {} in each network tried (columns: numbers of the changes above; `!`: worse than today):\n",

@@ -56,6 +56,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if found.is_empty() {
         let guess = nearest(key, all.iter().map(|e| e.key.as_str()));
         let guess = guess.map_or(";".to_owned(), |g| format!("; did you mean `{g}`?"));
+        if args.what.contains('/') {
+            return Err(Failure::Usage(format!("there is no directory `{}`, and no scenario has such a key", args.what)));
+        }
         return Err(Failure::Usage(format!("no scenario has a key `{key}`{guess} `forebay list` lists the keys")));
     }
     if args.format == TextFormat::Json {

@@ -97,6 +97,7 @@ window.forebay = {
   upwardRange,
   withinReach,
   roundDown,
+  placeLabel,
   exact,
   lowerBound,
   binEvents,

@@ -6,6 +6,18 @@
 // Mode of uPlot.join.
 const EXPAND_NULLS = 2;
 
+// Height of a label, and its places above and below a point at its `top`, the preferred one first.
+const LABEL_HEIGHT = 14,
+  LABEL_PLACES = [-27, 13, -43, 29];
+
+// The first place of a label where it meets none of the others.
+function placeLabel(label, others) {
+  const meets = top =>
+    others.some(o => label.left < o.right && o.left < label.right && top < o.top + LABEL_HEIGHT && o.top < top + LABEL_HEIGHT);
+  const place = LABEL_PLACES.find(place => !meets(label.top + place)) ?? LABEL_PLACES[0];
+  return { ...label, top: label.top + place };
+}
+
 // Converts lines to uPlot columns over a common list of x. `undefined` means no sample of this line at this x, null is a gap.
 function align(lines) {
   const columns = [];
@@ -128,6 +140,7 @@ function panel(spec, zoom) {
     if (!points && lines.length < 2) return;
     const { ctx, bbox } = u,
       k = uPlot.pxRatio,
+      labels = [],
       [from, to] = zoom.range();
     lines.forEach((l, i) => {
       if (hidden.has(l.key) || (faded != null && faded !== l.key)) return;
@@ -154,7 +167,7 @@ function panel(spec, zoom) {
         ctx.lineWidth = 2;
         ctx.stroke(path);
         ctx.fill(path);
-        if (l.mark) drawMark(ctx, l.mark, u.valToPos(l.x[j], "x") / (bbox.width / k));
+        if (l.mark) drawMark(ctx, l.mark, [u.valToPos(l.x[j], "x"), u.valToPos(ys[j], "y")], bbox.width / k, labels);
         ctx.restore();
       }
     });
@@ -191,17 +204,21 @@ function panel(spec, zoom) {
     ctx.restore();
   }
 
-  // A ring around a point and its text above it, within the panel: `at` is the part of the width to the left.
-  function drawMark(ctx, text, at) {
+  // A ring around a point, and its text above or below it, within the panel of this width and clear of earlier texts.
+  function drawMark(ctx, text, [x, y], width, labels) {
     ctx.strokeStyle = ctx.fillStyle = c.fg;
     ctx.lineWidth = 1.5;
     ctx.beginPath();
     ctx.arc(0, 0, 9, 0, 2 * Math.PI);
     ctx.stroke();
     ctx.font = "600 12px " + getComputedStyle(document.body).fontFamily;
-    ctx.textAlign = at < 0.2 ? "left" : at > 0.8 ? "right" : "center";
-    ctx.textBaseline = "bottom";
-    ctx.fillText(text, at < 0.2 ? -9 : at > 0.8 ? 9 : 0, -13);
+    const long = ctx.measureText(text).width,
+      left = x < 0.2 * width ? -9 : x > 0.8 * width ? 9 - long : -long / 2,
+      label = placeLabel({ left: x + left, right: x + left + long, top: y }, labels);
+    labels.push(label);
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    ctx.fillText(text, left, label.top - y);
   }
 
   // Visible thresholds: a dashed line with its name at the right end.

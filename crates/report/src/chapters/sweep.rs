@@ -50,6 +50,14 @@ pub fn page(sweep: &Sweep) -> Page {
     chosen.into_iter().for_each(|s| first.insert(at, s));
     page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
+    // Predictions count nothing, and have no seeds.
+    let mut values = sweep.points.iter().map(|p| p.metrics.iter().any(|(name, _)| name == "drops"));
+    if values.any(|counted| counted)
+        && lines.iter().flat_map(|l| &l.at).flat_map(|(_, of)| of.values()).all(|seeds| seeds.len() == 1)
+    {
+        page.headline.sentences.truncate(MAX_SENTENCES - 1);
+        page.headline.sentences.push("Only one seed was run: differences may be due to chance.".into());
+    }
     page.table = last(&lines);
     let few = lines.iter().flat_map(|l| &l.at).flat_map(|(_, of)| of.values()).all(|seeds| seeds.len() < FEW);
     let bands = if few { "the range over the seeds" } else { "95 % confidence intervals, clipped at physical bounds" };
@@ -174,10 +182,15 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     Some(Figure {
         id: id(m),
         title: label,
-        text: format!("{}.{ticks}", capital(m.doc)),
+        text: description(m.doc) + ticks,
         choice: String::new(),
         views: vec![View { name: String::new(), chart }],
     })
+}
+
+/// Description of a metric. Those that continue the description of the metric before them say less than the title.
+fn description(doc: &str) -> String {
+    if doc.starts_with("its ") || doc.starts_with("the same") { String::new() } else { capital(doc) + "." }
 }
 
 fn capital(text: &str) -> String {

@@ -21,7 +21,9 @@ use crate::text::doc::{Raw, TomlTable};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
 use crate::text::source::At;
+use crate::text::words::grouped;
 use forebay_experiment::Experiment;
+use forebay_experiment::network::PortConfig;
 use forebay_experiment::registry::Place;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
@@ -377,9 +379,29 @@ fn shims_see_marks(cx: &mut Cx, built: &BuiltNetwork, transports: &Transports) {
     }
 }
 
+/// Adds a note about a bottleneck without a limit of its queue: the windows of the connections take the place of a buffer.
+fn windows_limit_queue(cx: &mut Cx, built: &BuiltNetwork, transports: &Transports) {
+    let network = &built.network;
+    let unlimited = |port: &PortConfig| {
+        let node = &network.nodes[port.from];
+        !node.host && port.buffer.is_none() && node.shared_buffer.is_none() && port.queue_config.value().is_none()
+    };
+    let Some((name, _)) = network.named_ports.iter().find(|(_, port)| unlimited(&network.ports[*port])) else { return };
+    let windows = transports.groups.iter().map(|g| (&g.name, g.tcp.rcv_buf.map_or(g.tcp.rcv_wnd, |_| g.tcp.window_limit())));
+    let largest = windows.max_by_key(|(_, window)| *window).filter(|(_, window)| *window < 1 << 30);
+    let of = largest.map_or_else(String::new, |(group, window)| {
+        let full = transports.groups.iter().find(|g| g.name == *group).map_or(1, |g| u64::from(g.tcp.mss)).max(1);
+        format!("; a receive window of `{group}` (`rcv-wnd`) holds {} B, or {} segments", grouped(window as f64), window / full)
+    });
+    cx.note(format!(
+        "`{name}` has no `buffer`, so that the windows of the connections limit its queue and nothing is dropped there{of}"
+    ));
+}
+
 /// Adds notes about legal but unusual settings.
 fn note_unusual_settings(cx: &mut Cx, built: &BuiltNetwork, transports: &Transports) {
     let read = built.network.ports.iter().any(|p| p.queue.reads_priority());
+    windows_limit_queue(cx, built, transports);
     for g in &transports.groups {
         let t = &g.tcp;
         let tags = |s: &&Chosen| shim::entry(cx.worlds, s).is_some_and(|e| e.place == Place::Tag);

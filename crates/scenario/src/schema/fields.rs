@@ -69,6 +69,13 @@ impl<'a> Fields<'a> {
                 sink.error(item.key_at, message, "not a key of this table", Some(place.to_owned()));
                 continue;
             }
+            if let Some(queue) = queue_kind(&item.key).filter(|_| self.what.starts_with("the link")) {
+                let place = format!(
+                    "`{queue}` is a kind of queue: `queue = {{ kind = \"{queue}\", ... }}`, see `forebay explain {queue}`"
+                );
+                sink.error(item.key_at, message, "not a key of this table", Some(place));
+                continue;
+            }
             let known = || self.read.iter().map(String::as_str);
             let label = match former_keys::successor(&item.key).filter(|new| known().any(|key| key == *new)) {
                 Some(new) => format!("this key is now `{new}`"),
@@ -81,6 +88,13 @@ impl<'a> Fields<'a> {
             sink.error(item.key_at, message, label, Some(legal));
         }
     }
+}
+
+/// Queue discipline called `name`, here or by other tools.
+fn queue_kind(name: &str) -> Option<&'static str> {
+    let plain = name.replace('_', "-").to_ascii_lowercase();
+    let own = forebay_queues::REGISTRY.iter().map(|e| e.entry.name).find(|known| *known == plain);
+    own.or_else(|| other_names::entry("queue", name))
 }
 
 /// Reads a word of a list; otherwise an error that names the nearest.

@@ -39,6 +39,12 @@ fn wrong(cx: &mut Cx, what: &str, node: &Node) -> bool {
     false
 }
 
+/// Advice for several names in one string.
+fn as_list(text: &str) -> Option<String> {
+    let parts: Vec<String> = text.split(',').map(|part| format!("\"{}\"", short(part.trim()))).collect();
+    (parts.len() > 1).then(|| format!("write a list: [{}]", parts.join(", ")))
+}
+
 fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>) -> bool {
     // Without a network only the errors of the topology are reported.
     let Some(index) = cx.hosts.as_ref() else { return false };
@@ -53,7 +59,10 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
             node.at,
             message,
             "not a range",
-            Some("write \"h0..h7\": the same prefix, rising numbers, both ends included".to_owned()),
+            Some(
+                as_list(text)
+                    .unwrap_or_else(|| "write \"h0..h7\": the same prefix, rising numbers, both ends included".to_owned()),
+            ),
         );
         return false;
     };
@@ -75,7 +84,7 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
             None => {
                 let known = index.groups().chain(index.some_hosts(MAX_SEARCHED));
                 let label = did_you_mean(&name, known).unwrap_or_else(|| "unknown host".into());
-                let help = known_groups();
+                let help = as_list(text).unwrap_or_else(known_groups);
                 cx.sink.error(node.at, format!("{what}: there is no host or group `{}`", short(&name)), label, Some(help));
                 return false;
             }

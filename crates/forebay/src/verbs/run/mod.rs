@@ -11,12 +11,20 @@ use crate::limits::Limits;
 use crate::mpi_run;
 use crate::terminal::failure::Failure;
 use crate::terminal::progress::ProgressFormat;
-use clap::builder::PossibleValuesParser;
+use crate::terminal::sweep_table;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use forebay_analysis::metrics;
 use forebay_runner::sweep::Shard;
 use forebay_store::summary_table::metric_columns;
 use setup::SetupGuard;
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Columns of the summary. Names that the tables print are accepted, too.
+fn metric_names() -> Vec<PossibleValue> {
+    let printed = |name: &str| metrics().find(|m| m.name == name).map_or_else(Vec::new, |m| sweep_table::printed(&m));
+    metric_columns().map(|(name, ..)| PossibleValue::new(name).aliases(printed(name))).collect()
+}
 
 /// Run a scenario or a sweep, write the results and print a summary
 #[derive(Debug, clap::Args)]
@@ -42,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
     format: FormatArg,
     /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: depends on the traffic]
-    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_names()), hide_possible_values = true)]
     metrics: Vec<String>,
     /// Number of threads, for parallel runs, or inside a run if there are fewer runs than threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
