@@ -118,7 +118,13 @@ fn main() -> io::Result<()> {
         if path.starts_with(&root) && !path.starts_with(&out) {
             println!("cargo::rerun-if-changed={}", path.display());
         }
-        let _ = writeln!(list, "    Source {{ path: {name:?}, text: include_bytes!({path:?}) }},");
+        // Without folders of this machine, so that builds in different folders are equal.
+        let (variable, file) = match path.strip_prefix(&out) {
+            Ok(file) => ("OUT_DIR", file),
+            Err(_) => ("CARGO_MANIFEST_DIR", path.strip_prefix(&root).unwrap_or(path)),
+        };
+        let file = format!("/{}", file.display());
+        let _ = writeln!(list, "    Source {{ path: {name:?}, text: include_bytes!(concat!(env!({variable:?}), {file:?})) }},");
     }
     list.push_str("]\n");
     println!("cargo::rerun-if-changed=build.rs");
