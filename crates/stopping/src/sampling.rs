@@ -86,7 +86,7 @@ impl Sampling {
             let ports = self.ports.iter().zip(&point.ports).enumerate().flat_map(move |(i, (port, now))| {
                 let earlier = before.and_then(|b| b.ports.get(i)).copied().unwrap_or_default();
                 let of = (WorkloadId::new(0), self.group);
-                // The statistics of ports begin anew at the end of the warm-up. The interval that contains it does not count.
+                // The counters of a port restart at the end of the warm-up. The interval that contains it does not count.
                 let queue = u64::try_from(now.queue.saturating_sub(earlier.queue)).unwrap_or(u64::MAX);
                 let sent = now.sent_bytes.saturating_sub(earlier.sent_bytes);
                 [item(ItemKind::Queue(*port), of, queue), item(ItemKind::Sent(*port), of, sent)]
