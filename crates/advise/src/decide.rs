@@ -38,7 +38,8 @@ pub(crate) fn decide(
     let Some(now) = &today.robust else { return (None, Reason::ChangeNothing) };
     // Established changes that are known in all networks first; then those that some network does not allow; those with a caveat if no other helps.
     let mut groups: [Vec<Compared>; 3] = Default::default();
-    for one in sound(entries).into_iter().filter(|(_, _, r)| !too_short || r.holds(objective.goal)) {
+    let holds = |(_, e, r): &Compared| !too_short || r.holds(objective.goal) && is_sure(objective.goal, own, e, r);
+    for one in sound(entries).into_iter().filter(holds) {
         groups[if one.1.caveat.is_some() { 2 } else { usize::from(one.2.unknown().next().is_some()) }].push(one);
     }
     let choose = |from: &[Compared]| match &objective.limit {

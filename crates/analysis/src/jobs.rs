@@ -61,7 +61,7 @@ fn complete(class: u32, runs: impl ExactSizeIterator<Item = Vec<Option<Span>>>) 
         messages = Some(spans.len());
         time_ns += spans.iter().map(|s| s.1).max()? - spans.iter().map(|s| s.0).min()?;
     }
-    Some(Job { class: Some(class), messages: messages? as f64, makespan_s: time_ns as f64 * 1e-9 / seeds as f64 })
+    Some(Job { class: Some(class), messages: messages? as f64, makespan_s: time_ns as f64 / 1e9 / seeds as f64 })
 }
 
 /// Time until all messages of a subject are complete; `None` if they are no job, or some did not finish.

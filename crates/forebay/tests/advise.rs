@@ -85,6 +85,21 @@ fn recommendation_first_and_no_run_twice() {
     assert_eq!(again.lines().next(), printed.lines().next());
 }
 
+/// Runs of 60 ms cannot show that a read takes at most 100 ms.
+#[test]
+fn short_runs_keep_no_limit() {
+    let scratch = Scratch::new("advise-short");
+    scratch.file("small.toml", INCAST);
+    let limit = ["--objective", "p99 of reads at most 100ms"];
+    let out = forebay(
+        &scratch.0,
+        &[&["advise", "small.toml", "--set", "duration=60ms", "--seeds", "1", "--no-report"], &limit[..]].concat(),
+    );
+    let printed = text(&out.stdout);
+    assert!(printed.starts_with("These runs cannot decide"), "{printed}{}", text(&out.stderr));
+    assert!(!printed.contains("keeps 100ms"), "{printed}");
+}
+
 /// The number of threads changes neither the choice of runs nor the answer.
 #[test]
 fn threads_do_not_change_answer() {

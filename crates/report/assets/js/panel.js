@@ -10,7 +10,7 @@ const EXPAND_NULLS = 2;
 const LABEL_HEIGHT = 14,
   LABEL_PLACES = [-27, 13, -43, 29];
 
-// The first place of a label where it meets none of the others.
+// The first place of a label where it overlaps no other.
 function placeLabel(label, others) {
   const meets = top =>
     others.some(o => label.left < o.right && o.left < label.right && top < o.top + LABEL_HEIGHT && o.top < top + LABEL_HEIGHT);

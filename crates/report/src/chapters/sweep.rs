@@ -188,7 +188,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     })
 }
 
-/// Description of a metric. Those that continue the description of the metric before them say less than the title.
+/// Description of a metric; empty if it continues that of another metric, because the title has more information.
 fn description(doc: &str) -> String {
     if doc.starts_with("its ") || doc.starts_with("the same") { String::new() } else { capital(doc) + "." }
 }
