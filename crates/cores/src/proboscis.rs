@@ -87,8 +87,8 @@ struct Budget {
 }
 
 unsafe extern "C" {
-    fn fb_test_opener_size() -> usize;
-    fn fb_test_acceptor_size() -> usize;
+    safe fn fb_test_opener_size() -> usize;
+    safe fn fb_test_acceptor_size() -> usize;
     fn fb_test_opener(o: *const c_void, seen: *mut u64);
     fn fb_test_acceptor(a: *const c_void, seen: *mut u64);
     fn fb_opener_start(o: *mut c_void);
@@ -124,8 +124,7 @@ pub struct Opener {
 impl Opener {
     /// One of a host that repeats a probe in `cost` ps.
     pub fn new(shim: [u64; SHIM], cost: u64) -> Opener {
-        // SAFETY: as said above.
-        let mut state = zeros(unsafe { fb_test_opener_size() });
+        let mut state = zeros(fb_test_opener_size());
         // SAFETY: as said above.
         unsafe { fb_opener_start(state.as_mut_ptr().cast()) };
         Opener { state, shim, budget: Budget { cost, full_at: 0 } }
@@ -194,8 +193,7 @@ pub struct Acceptor {
 impl Acceptor {
     /// One that knows nothing.
     pub fn new(shim: [u64; SHIM]) -> Acceptor {
-        // SAFETY: as said above.
-        let mut state = zeros(unsafe { fb_test_acceptor_size() });
+        let mut state = zeros(fb_test_acceptor_size());
         // SAFETY: as said above.
         unsafe { fb_acceptor_start(state.as_mut_ptr().cast()) };
         Acceptor { state, shim }

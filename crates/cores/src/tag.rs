@@ -21,11 +21,10 @@ pub struct Segment {
 }
 
 unsafe extern "C" {
-    fn fb_test_tag(tag: *const u64, segment: *const Segment) -> u32;
+    safe fn fb_test_tag(tag: &[u64; TAGS], segment: &Segment) -> u32;
 }
 
 /// Class of a data segment by `tag`, as frames have it.
 pub fn class(tag: &[u64; TAGS], segment: &Segment) -> u32 {
-    // SAFETY: both point to what the function reads, and it keeps nothing.
-    unsafe { fb_test_tag(tag.as_ptr(), segment) }
+    fb_test_tag(tag, segment)
 }

@@ -94,13 +94,12 @@ impl AsFd for Device {
 pub fn create(offload: bool) -> io::Result<Device> {
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
     let file = device.map_err(|e| io::Error::new(e.kind(), format!("/dev/net/tun: {e}")))?;
-    // SAFETY: all zero is a legal value of this plain struct of the kernel.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let vnet = if offload { libc::IFF_VNET_HDR } else { 0 };
+    let flags = (libc::IFF_TAP | libc::IFF_NO_PI | vnet) as libc::c_short;
+    let mut request = libc::ifreq { ifr_name: [0; libc::IFNAMSIZ], ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: flags } };
     for (to, from) in request.ifr_name.iter_mut().zip(NAME.bytes()) {
         *to = from as libc::c_char;
     }
-    let vnet = if offload { libc::IFF_VNET_HDR } else { 0 };
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | vnet) as libc::c_short;
     // SAFETY: the kernel reads and writes one `ifreq`, which lives until the call returns.
     unsafe { tunsetiff(file.as_raw_fd(), &raw mut request as libc::c_ulong as _) }?;
     if offload {

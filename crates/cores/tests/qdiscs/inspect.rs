@@ -14,6 +14,7 @@ pub struct Setting {
 }
 
 fn text<'a>(text: *const c_char) -> &'a str {
+    // SAFETY: callers pass literals of C.
     unsafe { CStr::from_ptr(text) }.to_str().expect("ASCII")
 }
 
@@ -32,8 +33,9 @@ fn default(kind: &Kind, text: &str) -> u64 {
 
 /// Numbers of a configuration (`QueueConfig::words`): the settings, and defaults for other parameters. A key that occurs several times makes a list.
 #[unsafe(no_mangle)]
-pub extern "C" fn queue_config(kind: *const c_char, settings: *const Setting, count: usize, words: *mut [u64; CONFIG_WORDS]) {
+pub extern "C" fn queue_config(kind: *const c_char, settings: *const Setting, count: usize, words: &mut [u64; CONFIG_WORDS]) {
     let place = REGISTRY.iter().position(|e| e.entry.name == text(kind)).expect("a discipline");
+    // SAFETY: the caller passes an array of so many settings.
     let settings = unsafe { std::slice::from_raw_parts(settings, count) };
     let mut all = vec![place as u64 + 1, 0, 0, 0];
     for param in REGISTRY[place].entry.params {
@@ -47,42 +49,42 @@ pub extern "C" fn queue_config(kind: *const c_char, settings: *const Setting, co
     for s in settings {
         assert!(REGISTRY[place].entry.params.iter().any(|p| p.key == text(s.key)), "no parameter {}", text(s.key));
     }
-    unsafe { *words = std::array::from_fn(|i| all.get(i).copied().unwrap_or(0)) };
+    *words = std::array::from_fn(|i| all.get(i).copied().unwrap_or(0));
 }
 
-fn buffered<'a>(port: *mut Port) -> &'a mut BufferedDiscipline {
-    match unsafe { &mut *port }.queue() {
+fn buffered(port: &mut Port) -> &mut BufferedDiscipline {
+    match port.queue() {
         Queue::Buffered(d) => d,
         Queue::Fifo(_) => panic!("it is buffered"),
     }
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn pie_state(port: *mut Port, state: *mut [*mut u64; 8]) {
+pub extern "C" fn pie_state(port: &mut Port, state: &mut [*mut u64; 8]) {
     let BufferedDiscipline::Pie(pie) = buffered(port) else { panic!("it is PIE") };
-    unsafe { *state = pie.state() };
+    *state = pie.state();
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn pie_update(port: *mut Port, now: u64) {
+pub extern "C" fn pie_update(port: &mut Port, now: u64) {
     let BufferedDiscipline::Pie(pie) = buffered(port) else { panic!("it is PIE") };
     pie.update(Time(now));
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn red_state(port: *mut Port, state: *mut [*mut u64; 3]) {
-    let addresses = match unsafe { &mut *port }.queue() {
+pub extern "C" fn red_state(port: &mut Port, state: &mut [*mut u64; 3]) {
+    let addresses = match port.queue() {
         Queue::Fifo(FifoDiscipline::Red(red)) => red.state(),
         Queue::Buffered(BufferedDiscipline::Choke(choke)) => choke.state(),
         _ => panic!("it is RED or CHOKe"),
     };
-    unsafe { *state = addresses };
+    *state = addresses;
 }
 
 /// Decays the average for the idle time.
 #[unsafe(no_mangle)]
-pub extern "C" fn red_age(port: *mut Port) {
-    match unsafe { &mut *port }.queue() {
+pub extern "C" fn red_age(port: &mut Port) {
+    match port.queue() {
         Queue::Fifo(FifoDiscipline::Red(red)) => red.decay(),
         Queue::Buffered(BufferedDiscipline::Choke(choke)) => choke.decay(),
         _ => panic!("it is RED or CHOKe"),
@@ -91,8 +93,8 @@ pub extern "C" fn red_age(port: *mut Port) {
 
 /// True if RED marks an ECN-capable packet at the present average.
 #[unsafe(no_mangle)]
-pub extern "C" fn red_marks(port: *mut Port) -> bool {
-    let Queue::Fifo(FifoDiscipline::Red(red)) = unsafe { &mut *port }.queue() else { panic!("it is RED") };
+pub extern "C" fn red_marks(port: &mut Port) -> bool {
+    let Queue::Fifo(FifoDiscipline::Red(red)) = port.queue() else { panic!("it is RED") };
     let state = PortState {
         now: Time(0),
         queue: QueueState::default(),
@@ -106,28 +108,28 @@ pub extern "C" fn red_marks(port: *mut Port) -> bool {
 
 /// The packet that CHOKe would draw now; null: none.
 #[unsafe(no_mangle)]
-pub extern "C" fn choke_sample(port: *mut Port) -> *mut forebay_guest::Packet {
+pub extern "C" fn choke_sample(port: &mut Port) -> *mut forebay_guest::Packet {
     let BufferedDiscipline::Choke(choke) = buffered(port) else { panic!("it is CHOKe") };
     match choke.next_sample() {
-        Some(handle) => unsafe { &*port }.packet(handle),
+        Some(handle) => port.packet(handle),
         None => std::ptr::null_mut(),
     }
 }
 
 /// State of CoDel, of queue `flow` with FQ-CoDel: `struct codel_state` of codel_steps.h.
 #[unsafe(no_mangle)]
-pub extern "C" fn codel_state(port: *mut Port, flow: usize, state: *mut [u64; 5]) {
+pub extern "C" fn codel_state(port: &mut Port, flow: usize, state: &mut [u64; 5]) {
     let numbers = match buffered(port) {
         BufferedDiscipline::Codel(codel) => codel.state(),
         BufferedDiscipline::FqCodel(fq) => fq.state(flow),
         _ => panic!("it is CoDel"),
     };
-    unsafe { *state = numbers };
+    *state = numbers;
 }
 
 /// Sets the time of the next drop.
 #[unsafe(no_mangle)]
-pub extern "C" fn codel_set_drop_next(port: *mut Port, flow: usize, time: u64) {
+pub extern "C" fn codel_set_drop_next(port: &mut Port, flow: usize, time: u64) {
     match buffered(port) {
         BufferedDiscipline::Codel(codel) => codel.set_drop_next(Time(time)),
         BufferedDiscipline::FqCodel(fq) => fq.set_drop_next(flow, Time(time)),
@@ -137,14 +139,14 @@ pub extern "C" fn codel_set_drop_next(port: *mut Port, flow: usize, time: u64) {
 
 /// Packets, bytes and seed of FQ-CoDel.
 #[unsafe(no_mangle)]
-pub extern "C" fn fq_codel_totals(port: *mut Port, totals: *mut [u64; 3]) {
+pub extern "C" fn fq_codel_totals(port: &mut Port, totals: &mut [u64; 3]) {
     let BufferedDiscipline::FqCodel(fq) = buffered(port) else { panic!("it is FQ-CoDel") };
     let (total, seed) = fq.totals();
-    unsafe { *totals = [total.packets.into(), total.bytes, seed] };
+    *totals = [total.packets.into(), total.bytes, seed];
 }
 
 /// Packets of a buffered discipline.
 #[unsafe(no_mangle)]
-pub extern "C" fn queue_packets(port: *mut Port) -> usize {
+pub extern "C" fn queue_packets(port: &mut Port) -> usize {
     buffered(port).len()
 }

@@ -1,11 +1,12 @@
 //! SACKs in Linux, at both ends (kernel functions at each test).
 
-use crate::scripted::config;
 use crate::scripted::receiver;
 use crate::scripted::sender::Script;
+use crate::scripted::{config, config_with};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::CaState;
 use forebay_types::Time;
+use forebay_types::param::Value;
 
 /// tcp_clean_rtx_queue, tcp_ack_update_rtt: a SACKed segment is a sample, of several acknowledged segments the oldest counts, and the timestamp of a
 /// repaired segment counts in ticks of a millisecond.
@@ -47,6 +48,19 @@ fn a_known_loss_begins_another_recovery() {
     assert!(t.sent().contains("20r"));
     t.at(350).sack(20, &[(21, 24)]);
     assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Recovery, 2, 5.0));
+}
+
+/// tcp_dupack_heuristics: without RACK, SACKs above the reordering begin a recovery while no segment is marked as lost.
+#[test]
+fn recovery_by_count_without_known_loss() {
+    let mut c = config_with("linux", "newreno", &[("recovery", Value::Text("sack".into()))], &[]);
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 10);
+    t.sent();
+    t.at(200).sack(0, &[(1, 3)]);
+    assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Disorder, ""));
+    t.sack(0, &[(1, 4)]);
+    assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Recovery, "0r"));
 }
 
 /// tcp_sack_new_ofo_skb: delayed ACKs leave before a segment outside the two newest blocks is processed, and that segment has no ACK of its own. Four

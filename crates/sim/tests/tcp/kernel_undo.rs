@@ -94,6 +94,31 @@ fn marks_on_last_ack_of_recovery() {
     assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, threshold));
 }
 
+/// tcp_try_undo_recovery leaves the rest of tcp_fastretrans_alert to the last ACK of a recovery, so that its mark begins a reduction.
+#[test]
+fn mark_on_last_ack_reduces() {
+    let mut c = config("linux", "dctcp");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 20);
+    t.at(200).sack(0, &[(1, 4)]);
+    let end = t.s.snd_max() / 1000;
+    t.at(210).reply(end, &[(0, 1)], forebay_sim::net::packet::flag::ECE);
+    assert_eq!(t.s.ca_state(), CaState::Cwr);
+}
+
+/// tcp_enter_cwr: a reduction begins in every state below, also before the end of a recovery that was undone.
+#[test]
+fn mark_after_undo_reduces() {
+    let mut c = config("linux", "dctcp");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 20);
+    t.at(200).sack(0, &[(1, 4)]);
+    t.at(210).ack(4).sack(4, &[(0, 1)]);
+    assert_eq!(t.s.ca_state(), CaState::Open);
+    t.ece(5);
+    assert_eq!(t.s.ca_state(), CaState::Cwr);
+}
+
 /// tcp_ack: the duplicate that an ACK reports which others have overtaken has left the network, but the window is not looked at (tcp_cong_control).
 #[test]
 fn overtaken_acks_leave_the_window() {

@@ -129,6 +129,14 @@ mod tests {
         (place.expiry(TICK), place.awaits_count())
     }
 
+    /// LVL_START of the kernel: the first level has timers of less than 63 ticks, the second those of less than 504.
+    #[test]
+    fn levels_begin_as_in_kernel() {
+        for (now, delay, slot) in [(1, 62, 64), (1, 63, 72), (8, 503, 512), (8, 504, 576)] {
+            assert_eq!(expiry(Time::from_ms(now), Time::from_ms(delay), TICK), Time::from_ms(slot), "{delay}");
+        }
+    }
+
     #[test]
     fn timer_keeps_its_slot() {
         let at = Time::from_ms;
