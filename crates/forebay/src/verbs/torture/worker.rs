@@ -99,8 +99,6 @@ struct Running {
     requests: ChildStdin,
     answers: Receiver<String>,
     errors: Receiver<String>,
-    /// It has answered a request.
-    used: bool,
 }
 
 impl Drop for Worker {
@@ -140,21 +138,13 @@ impl Worker {
         loop {
             let failure = match running.answers.recv_timeout(PERIOD) {
                 Ok(line) => match Outcome::read(&line) {
-                    Some(outcome) => {
-                        running.used = true;
-                        return Ok(outcome);
-                    }
+                    Some(outcome) => return Ok(outcome),
                     None => format!("the worker answers `{line}`"),
                 },
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > LONGEST => {
                     format!("hangs: not over after {} s", LONGEST.as_secs())
                 }
                 Err(RecvTimeoutError::Timeout) => match memory(running.child.id()) {
-                    // An allocator keeps memory that earlier cases have freed, so the case is repeated in a new process.
-                    Some(bytes) if bytes > MOST_MEMORY && running.used => {
-                        self.stop();
-                        return self.check(case);
-                    }
                     Some(bytes) if bytes > MOST_MEMORY => "takes too much memory: more than 3 GiB".to_owned(),
                     _ => continue,
                 },
@@ -197,7 +187,7 @@ impl Running {
         let requests = pipe(child.stdin.take())?;
         let answers = lines(child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?);
         let errors = lines(child.stderr.take().ok_or_else(|| io::Error::other("no pipe"))?);
-        Ok(Running { child, requests, answers, errors, used: false })
+        Ok(Running { child, requests, answers, errors })
     }
 }
 
