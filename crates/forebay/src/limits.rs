@@ -128,7 +128,7 @@ impl Limits {
     /// Limits of the runs of a command that began at `began`.
     pub(crate) fn watch(&self, began: Instant) -> Watch {
         let explicit = self.max_memory.is_some();
-        Watch { limit: self.limit(), max_time: self.max_time, began, explicit, folder: None, why: None }
+        Watch { limit: self.limit(), max_time: self.max_time, began, explicit, folder: None, reported: 0, why: None }
     }
 }
 
@@ -189,6 +189,8 @@ pub(crate) struct Watch {
     explicit: bool,
     /// Folder of the results, if it is in memory.
     folder: Option<PathBuf>,
+    /// Memory of the reports at the last check, bytes.
+    reported: u64,
     /// The reason, if a limit ended the runs.
     why: Option<String>,
 }
@@ -201,9 +203,13 @@ impl Watch {
     }
 
     /// True if the runs must end; their reports would take `to_report` bytes in addition to the memory in use.
+    ///
+    /// Until the next check the memory can grow as since the last one, on a loaded machine by much: messages take their row, and as much before.
     pub(crate) fn exceeded(&mut self, to_report: u64) -> bool {
         if self.why.is_none() {
-            self.why = self.reason(self.began.elapsed(), to_report);
+            let growth = 2 * to_report.saturating_sub(self.reported);
+            self.why = self.reason(self.began.elapsed(), to_report + growth);
+            self.reported = to_report;
         }
         self.why.is_some()
     }

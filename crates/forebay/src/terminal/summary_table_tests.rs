@@ -54,6 +54,7 @@ queue max, bottleneck       pkt       100     100
 utilization, bottleneck     %        97.3    97.3
 drops, all ports                       12      12
 ≥ at least: some were still running at the end, and count with their time so far
+one run: no interval; --runs 5 adds it
 ";
     assert_eq!(format!("\n{}", render(&variants, None, None, false)), expected);
     assert!(render(&variants, None, None, true).contains("newreno\x1b[0m"));
