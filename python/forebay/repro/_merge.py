@@ -73,7 +73,7 @@ def _into(kept: list[str], new: list[str], order: list[str]) -> list[str]:
     some = {e.claim for e in _entries(new)}
     place = {name: i for i, name in enumerate(order)}
     blocks = {"rows": _ROW, _scorecard.FAILED: _REMARK, _scorecard.LESS: _REMARK}
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     rest: dict[str, list[str]] = {}
     for which, section in (("kept", kept), ("new", new)):
         at, rest[which] = "rows", []
@@ -83,20 +83,33 @@ def _into(kept: list[str], new: list[str], order: list[str]) -> list[str]:
             if not name:
                 rest[which].append(line)
             elif which == "new" or name not in some:
-                found.setdefault(at, {})[name] = line
+                found.setdefault(at, {}).setdefault(name, []).append(line)
     head = next(i for i, line in enumerate(rest["kept"]) if line.startswith("| claim | document |"))
     lines = [*rest["kept"][: head + 2], *_ordered(found.get("rows", {}), place)]
     for title in (_scorecard.FAILED, _scorecard.LESS):
         if remarks := found.get(title):
             lines += ["", title, "", *_ordered(remarks, place)]
-    readings = [line for line in _readings(rest["kept"]) if not any(f"`{name}`" in line for name in some)] + _readings(
-        rest["new"]
-    )
+    readings = _under_readings(_readings(rest["kept"]), _readings(rest["new"]), set(some), place)
     return [*lines, "", *_scorecard.READINGS, *readings] if readings else lines
 
 
-def _ordered(lines: dict[str, str], place: dict[str, int]) -> list[str]:
-    return [lines[name] for name in sorted(lines, key=lambda name: place.get(name, len(place)))]
+def _ordered(lines: dict[str, list[str]], place: dict[str, int]) -> list[str]:
+    return [line for name in sorted(lines, key=lambda name: place.get(name, len(place))) for line in lines[name]]
+
+
+def _under_readings(kept: list[str], new: list[str], some: set[str], place: dict[str, int]) -> list[str]:
+    """Return the table of readings with the results of the claims `some` in place of those that it has."""
+    merged: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+    for rows, of_new in ((kept, False), (new, True)):
+        for row in rows:
+            text, origin, *cells = (cell.strip() for cell in row[1:-1].split(" | "))
+            for into, cell in zip(merged.setdefault((text, origin), ([], [])), cells, strict=True):
+                into += [name for name in cell.replace("`", "").split() if of_new or name not in some]
+
+    def names(cell: list[str]) -> str:
+        return " ".join(f"`{name}`" for name in sorted(cell, key=lambda name: place.get(name, len(place))))
+
+    return [f"| {text} | {origin} | {names(yes)} | {names(no)} |" for (text, origin), (yes, no) in merged.items() if yes or no]
 
 
 def _readings(section: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 import some_paper
 
 from forebay.repro import __main__ as command
-from forebay.repro import _merge, _simulate
+from forebay.repro import _merge, _scorecard, _simulate
 
 
 def test_other_papers_stay_on_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,6 +35,39 @@ def test_other_papers_stay_on_the_card(tmp_path: Path, monkeypatch: pytest.Monke
     assert "* `c-number` (NO, open)" in part
     rows = [[line for line in t.splitlines() if line.startswith("| ") and "c-number" not in line] for t in (text, part)]
     assert [r for r in rows[0] if "](#a)" not in r] == [r for r in rows[1] if "](#a)" not in r]
+
+
+def test_remarks_and_readings_of_other_claims_stay() -> None:
+    head = ["", "| claim | document |", "|---|---|"]
+    reading = ["", *_scorecard.READINGS]
+
+    def row(claim: str, verdict: str) -> str:
+        return f"| {claim} | 1 | {verdict} |"
+
+    def remark(claim: str, text: str) -> str:
+        return f"* `{claim}`: {text}"
+
+    kept = [
+        *head,
+        *(row(claim, "yes") for claim in ("a", "b")),
+        *("", _scorecard.LESS, "", remark("a", "of seeds"), remark("b", "of seeds"), remark("b", "of a band")),
+        *(*reading, "| less buffer | named | `b` | `a` |", "| more buffer | named | `a` |  |"),
+    ]
+    new = [
+        *head,
+        row("a", "NO"),
+        *("", _scorecard.LESS, "", remark("a", "of thirty seeds"), remark("a", "of a band")),
+        *(*reading, "| less buffer | named | `a` |  |"),
+    ]
+    merged = _merge._into(kept, new, ["a", "b"])
+    assert [line for line in merged if line.startswith("* ")] == [
+        remark("a", "of thirty seeds"),
+        remark("a", "of a band"),
+        remark("b", "of seeds"),
+        remark("b", "of a band"),
+    ]
+    assert merged[-1] == "| less buffer | named | `a` `b` |  |", "no claim is left in the other reading"
+    assert merged[:5] == [*head, row("a", "NO"), row("b", "yes")]
 
 
 def test_version_outside_a_checkout(tmp_path: Path) -> None:
