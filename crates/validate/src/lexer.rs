@@ -159,7 +159,8 @@ impl Lexer<'_> {
         let nanos: String = fraction.chars().chain("000000000".chars()).take(9).collect();
         let seconds: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| bad(&whole))? };
         let nanos: i64 = nanos.parse().map_err(|_| bad(&nanos))?;
-        Ok(Token::Decimal(sign * (seconds * 1_000_000_000 + nanos)))
+        let ns = seconds.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(nanos)).ok_or_else(|| bad(&whole))?;
+        Ok(Token::Decimal(sign * ns))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::script::{Action, Arg, Call, Counter, EcnField, Event, Options, Proble
 /// The script that `text` is.
 pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
     let tokens = tokens(text)?;
-    let mut p = Parser { tokens: &tokens, at: 0 };
+    let mut p = Parser { tokens: &tokens, at: 0, total: 0 };
     let mut script = Script::default();
     while let Some((line, token)) = p.tokens.get(p.at) {
         match token {
@@ -25,9 +25,14 @@ pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
     Ok(script)
 }
 
+/// Largest sum of the times of a script, ns: 64 bits of picoseconds hold it.
+const LONGEST: i64 = 10_000_000 * 1_000_000_000;
+
 struct Parser<'a> {
     tokens: &'a [(usize, Token)],
     at: usize,
+    /// Sum of the times so far, ns.
+    total: i64,
 }
 
 impl Parser<'_> {
@@ -138,10 +143,15 @@ impl Parser<'_> {
 
     fn seconds(&mut self) -> Result<i64, Problem> {
         let value = match self.peek() {
-            Some(&Token::Int(s)) => s * 1_000_000_000,
-            Some(&Token::Decimal(ns)) => ns,
+            Some(&Token::Int(s)) => s.checked_mul(1_000_000_000),
+            Some(&Token::Decimal(ns)) => Some(ns),
             _ => return Err(self.wrong("a time in seconds")),
         };
+        let total = value.and_then(i64::checked_abs).and_then(|ns| self.total.checked_add(ns)).filter(|ns| *ns <= LONGEST);
+        let (Some(value), Some(total)) = (value, total) else {
+            return Err(Problem::new(self.line(), "the times of the script add up to more than 10000000 s"));
+        };
+        self.total = total;
         self.at += 1;
         Ok(value)
     }
@@ -380,6 +390,19 @@ mod tests {
     fn errors_have_lines() {
         assert_eq!(parse("\n+0 > . 1:5(3) ack 1").unwrap_err(), Problem::new(2, "1:5 is not 3 bytes"));
         assert_eq!(parse("+0 > X 1:1(0)").unwrap_err().line, 1);
+    }
+
+    /// Simulated time has 64 bits of picoseconds.
+    #[test]
+    fn times_are_limited() {
+        let long = "the times of the script add up to more than 10000000 s";
+        for time in ["+333333333333330", "9223372036854775807", "+0~+99999999999", "-10000001", "10000000.000000001"] {
+            let script = format!("+1 close(3) = 0\n{time} close(3) = 0");
+            assert_eq!(parse(&script).unwrap_err(), Problem::new(2, long), "{time}");
+        }
+        assert_eq!(parse("+9300000000.5 close(3) = 0").unwrap_err(), Problem::new(1, "`9300000000` is no number"));
+        assert!(parse("9999999 close(3) = 0\n+1 close(4) = 0").is_ok());
+        assert_eq!(parse("9999999 close(3) = 0\n+.5 close(3) = 0\n+.500000001 close(4) = 0").unwrap_err().line, 3);
     }
 
     #[test]
