@@ -147,7 +147,7 @@ fuzz: setup ## mutate the inputs of every reader, guided by coverage: a minute f
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
 
 fuzz-smoke: tests ## read the corpus of the fuzz targets, and mutate it for two seconds each
-	$(if $(FUZZER),tools/fuzz.sh --blind 2 $(FUZZ),@echo "No C++ compiler: inputs are not mutated.")
+	$(if $(FUZZER),FUZZ_SEED=1 tools/fuzz.sh --blind 2 $(FUZZ),@echo "No C++ compiler: inputs are not mutated.")
 
 processors: tests ## compare results with those of emulated processors: aarch64, s390x, which is big-endian, and four models of x86-64 (minutes)
 	@tools/setup.sh --with-processors

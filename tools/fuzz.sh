@@ -5,7 +5,7 @@
 #   tools/fuzz.sh --blind SECONDS [TARGET ...]
 #
 # The first form is guided by coverage, in a build of its own (minutes). New inputs go to target/fuzz/corpus. The second form uses the build for
-# development, without coverage: it reads every input of the corpus, then mutates them. SECONDS is the time of each target. An input that takes more than 20 s, 2 GiB of memory, or panics ends the run and is kept in target/fuzz/failures.
+# development, without coverage: it reads every input of the corpus, then mutates them. FUZZ_SEED=N repeats the same mutations. SECONDS is the time of each target. An input that takes more than 20 s, 2 GiB of memory, or panics ends the run and is kept in target/fuzz/failures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,7 +53,7 @@ while read -r name folders; do
     fi
     mkdir -p "$kept" "$fuzz/failures"
     # shellcheck disable=SC2086
-    if ! env FOREBAY_FUZZ="$name" ${blind:+FOREBAY_FUZZ_BLIND=1} "$program" ${blind:+-keep_seed=1} -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=16384 \
+    if ! env FOREBAY_FUZZ="$name" ${blind:+FOREBAY_FUZZ_BLIND=1} "$program" ${blind:+-keep_seed=1} ${FUZZ_SEED:+-seed="$FUZZ_SEED"} -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=16384 \
         -print_final_stats=1 -artifact_prefix="$fuzz/failures/$name-" $kept $folders \
         >"$fuzz/$name.log" 2>&1 </dev/null; then
         tail -n 40 "$fuzz/$name.log" >&2
