@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const ENOUGH: usize = 5;
 /// Maximum ratio of the ideal times of messages whose times are compared. Our choice.
 const ALIKE: f64 = 1.5;
+/// Messages of which a median is taken: each of so many is compared with so many others, whatever the number in the run. Our choice.
+const MOST: usize = 1000;
 /// Ratio of times below which they count as equal, as small differences everywhere. Our choice.
 const ALMOST: f64 = 1.05;
 /// Maximum number of workloads in the sentence.
@@ -69,12 +71,17 @@ impl Messages {
             let from = others.partition_point(|o| o.1 * ALIKE < *ideal);
             let to = others.partition_point(|o| o.1 <= ALIKE * ideal);
             let alike = &others[from..to];
-            let usual = median(alike.iter().map(|o| o.0 / o.1).collect()).filter(|_| alike.len() >= ENOUGH)?;
+            let usual = median(evenly(alike).map(|o| o.0 / o.1).collect()).filter(|_| alike.len() >= ENOUGH)?;
             Some(took / ideal / usual)
         };
-        let ratios: Vec<f64> = self.hit.iter().filter_map(one).collect();
+        let ratios: Vec<f64> = evenly(&self.hit).filter_map(one).collect();
         if ratios.len() < ENOUGH { None } else { median(ratios) }
     }
+}
+
+/// At most [`MOST`] elements, evenly spaced.
+fn evenly<T>(all: &[T]) -> impl Iterator<Item = &T> {
+    all.iter().step_by(all.len().div_ceil(MOST).max(1))
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
