@@ -79,14 +79,20 @@ fn undone_threshold_is_three_quarters() {
     assert_eq!((t.ssthresh(), t.cwnd() as u32), (f64::from(window / 2 + window / 4), window));
 }
 
-/// tcp_fastretrans_alert: the recovery that a D-SACK has taken back is the state in which tcp_try_to_open sees the mark, so that no other reduction
-/// begins.
-#[test]
-fn marks_on_last_ack_of_recovery() {
+/// DCTCP in the recovery of the first of ten segments.
+fn dctcp_in_recovery() -> Script {
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
     t.at(200).sack(0, &[(1, 4)]);
+    t
+}
+
+/// tcp_fastretrans_alert: the recovery that a D-SACK has taken back is the state in which tcp_try_to_open sees the mark, so that no other reduction
+/// begins.
+#[test]
+fn marks_on_last_ack_of_recovery() {
+    let mut t = dctcp_in_recovery();
     assert_eq!(t.s.ca_state(), CaState::Recovery);
     t.at(210).ack(4);
     let threshold = t.ssthresh();
@@ -97,10 +103,7 @@ fn marks_on_last_ack_of_recovery() {
 /// tcp_try_undo_recovery leaves the rest of tcp_fastretrans_alert to the last ACK of a recovery, so that its mark begins a reduction.
 #[test]
 fn mark_on_last_ack_reduces() {
-    let mut c = config("linux", "dctcp");
-    c.init_cwnd = 10;
-    let mut t = Script::new(c, 20);
-    t.at(200).sack(0, &[(1, 4)]);
+    let mut t = dctcp_in_recovery();
     let end = t.s.snd_max() / 1000;
     t.at(210).reply(end, &[(0, 1)], forebay_sim::net::packet::flag::ECE);
     assert_eq!(t.s.ca_state(), CaState::Cwr);
@@ -109,10 +112,7 @@ fn mark_on_last_ack_reduces() {
 /// tcp_enter_cwr: a reduction begins in every state below, also before the end of a recovery that was undone.
 #[test]
 fn mark_after_undo_reduces() {
-    let mut c = config("linux", "dctcp");
-    c.init_cwnd = 10;
-    let mut t = Script::new(c, 20);
-    t.at(200).sack(0, &[(1, 4)]);
+    let mut t = dctcp_in_recovery();
     t.at(210).ack(4).sack(4, &[(0, 1)]);
     assert_eq!(t.s.ca_state(), CaState::Open);
     t.ece(5);
