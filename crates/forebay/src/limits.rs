@@ -204,7 +204,8 @@ impl Watch {
 
     /// True if the runs must end; their reports would take `to_report` bytes in addition to the memory in use.
     ///
-    /// Until the next check the memory can grow as since the last one, on a loaded machine by much: messages take their row, and as much before.
+    /// Until the next check the memory can grow as it did since the last one, by much on a loaded machine. A message that has not ended takes about as much
+    /// as its row, so the growth of the reports counts twice.
     pub(crate) fn exceeded(&mut self, to_report: u64) -> bool {
         if self.why.is_none() {
             let growth = 2 * to_report.saturating_sub(self.reported);
