@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn verifier_log_is_in_the_error() {
         if !nix::unistd::geteuid().is_root() || !Path::new("/sys/kernel/btf/vmlinux").exists() {
-            return forebay_platform::doctor::required::skip("bpf", "loading needs root and type information of the kernel");
+            return forebay_platform::doctor::requirements::skip("bpf", "loading needs root and type information of the kernel");
         }
         let bytes = include_bytes!(env!("FOREBAY_TEST_REFUSED"));
         let shim = Program::named("pias").unwrap();

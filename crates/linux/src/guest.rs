@@ -318,7 +318,7 @@ mod tests {
         let space = parents.each_ref().map(|p| free_space(p));
         let (least, most) = (space[0].min(space[1]), space[0].max(space[1]));
         if most - least < 64 << 20 {
-            return forebay_platform::doctor::required::skip("shm", "both folders have the same free space");
+            return forebay_platform::doctor::requirements::skip("shm", "both folders have the same free space");
         }
         let place = |bytes| private_folder_in(&parents, bytes).unwrap().path().parent().map(Path::to_owned);
         assert_eq!(
