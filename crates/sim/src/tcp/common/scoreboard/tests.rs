@@ -3,7 +3,7 @@
 mod reference_model;
 
 use super::*;
-use crate::every_word::{every_word, interval};
+use crate::sequences::{each_sequence, interval};
 use forebay_types::{Rng, Time};
 use reference_model::Plain;
 
@@ -314,7 +314,7 @@ fn equals_a_plain_scoreboard() {
 #[test]
 fn exhaustive_acknowledgements_count_each_byte_once() {
     // 15 blocks, five ACKs, five losses.
-    every_word(25, 4, |word| {
+    each_sequence(25, 4, |word| {
         let (mut b, mut reported, mut una) = (board(5), 0_u64, 0_u64);
         for &letter in word {
             let mut newly = |_: u64, seg: &Seg| {
