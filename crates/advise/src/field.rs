@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::rank::Entry;
 use crate::reference::Compared;
 use crate::request::AdviseError;
-use crate::robust::{Robust, Tried, set_regrets};
+use crate::robustness::{Robust, Tried, set_regrets};
 use crate::trial::Trial;
 use forebay_runner::sweep::Ticket;
 use std::collections::BTreeMap;
