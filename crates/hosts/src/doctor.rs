@@ -146,7 +146,7 @@ fn ecn() -> Finding {
 /// Packets that the card cuts into several have one tag.
 fn offloads() -> Finding {
     let links = Netlink::open(NETLINK_ROUTE, "route")
-        .and_then(|mut n| n.ask(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP));
+        .and_then(|mut n| n.request(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP));
     let Ok(Ok(links)) = links else { return Finding::Unknown("the kernel does not list its interfaces".into()) };
     let mut all = Vec::new();
     for link in links {

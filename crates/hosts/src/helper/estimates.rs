@@ -94,7 +94,7 @@ mod tests {
 
     /// The opener's ends first, whatever the acceptor allows and however long the answer took.
     #[test]
-    fn both_ends_know_of_a_train() {
+    fn both_ends_store_estimate() {
         let mut acceptor = keeping(50);
         assert_eq!(acceptor.notice(7_000, &Notice::Estimate(FLOW, 5), None), [Change::Set(PATH, 65_000, 5)]);
         let mut opener = keeping(50);

@@ -77,12 +77,12 @@ impl Closings {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let mut builder = RingBufferBuilder::new();
         let to = Rc::clone(&seen);
-        let hear = move |bytes: &[u8]| {
+        let receive = move |bytes: &[u8]| {
             to.borrow_mut().extend(Closed::read(bytes));
             0
         };
         let closings = map("closings")?;
-        builder.add(&closings, hear).map_err(failed)?;
+        builder.add(&closings, receive).map_err(failed)?;
         let ring = builder.build().map_err(failed)?;
         let link = object.progs_mut().next().ok_or_else(|| lacks("program"))?.attach().map_err(failed)?;
         Ok(Closings { ring, seen, _link: link })
