@@ -1,7 +1,7 @@
 //! Choice of the kernel of a run.
 
 use crate::cache::{Cache, Kernel};
-use crate::embedded::SOURCES;
+use crate::embedded_files::SOURCES;
 use crate::error::Error;
 use crate::recipe::Recipe;
 use crate::version::Version;

@@ -1,6 +1,6 @@
 //! Inputs of a kernel, and the hashes that name it: equal inputs give equal names, different inputs different ones.
 
-use crate::embedded::Source as Embedded;
+use crate::embedded_files::Source as Embedded;
 use crate::error::Error;
 use crate::source::hex;
 use sha2::{Digest, Sha256};
@@ -91,7 +91,7 @@ pub(crate) fn compiler() -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::Recipe;
-    use crate::embedded::Source;
+    use crate::embedded_files::Source;
 
     const fn file(path: &'static str, text: &'static [u8]) -> Source {
         Source { path, text }

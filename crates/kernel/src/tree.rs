@@ -155,7 +155,7 @@ fn makefile(files: &BTreeSet<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{OURS, Tree, makefile};
-    use crate::embedded::Source;
+    use crate::embedded_files::Source;
     use crate::recipe::Recipe;
     use crate::scratch::Scratch;
     use crate::version::Version;
