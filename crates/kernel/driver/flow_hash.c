@@ -12,7 +12,7 @@
 #include "flow_hash.h"
 #include "random.h"
 #include "setup.h"
-#include "ways.h"
+#include "paths.h"
 
 u32 forebay_flow_hash(void);
 bool forebay_rethink_txhash(struct sock *sk);
@@ -29,17 +29,17 @@ void fb_flow_hash_for(u32 conn, bool back)
 
 u32 forebay_flow_hash(void)
 {
-	const struct fb_way *way;
+	const struct fb_direction *state;
 	struct fb_random random;
 
-	if (fb_script() || connection >= fb_ways_count())
+	if (fb_script() || connection >= fb_paths_count())
 		return 1;
-	way = fb_way(connection, direction);
+	state = fb_direction(connection, direction);
 	for (int i = 0; i < 4; i++)
-		random.s[i] = fb_setup.ports[way->ports[0]].queue_random[i];
+		random.s[i] = fb_setup.ports[state->ports[0]].queue_random[i];
 	/* As FqCodel::bucket of the crate `queues`; reciprocal_scale() makes the number of a queue of it. */
 	/* net_tx_rndhash() replaces 0. */
-	return max_t(u32, (fb_mix(way->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
+	return max_t(u32, (fb_mix(state->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
 }
 
 /* As sk_rethink_txhash(). */

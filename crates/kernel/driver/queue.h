@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interface of queue disciplines. The disciplines are those of the crate `queues`, in Rust (crates/guest): plain code without clock or
- * input and output, which a test links to the rest of the network as well.
+ * Interface of queue disciplines. The disciplines are those of the crate `queues`, in Rust (crates/guest), without clock, input and output. A test
+ * links them to the rest of the network, too.
  */
 #ifndef FOREBAY_QUEUE_H
 #define FOREBAY_QUEUE_H
