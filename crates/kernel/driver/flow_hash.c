@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Hash of a flow in the queue disciplines of hosts (sk_txhash, by which fq_codel selects a queue). The kernel draws it for each socket, from a
- * generator that depends on the duration of the boot. Here it is that of the simulator's queue at the same port, so that the same flows share a
- * queue: the build redirects get_random_u32(), of which net_tx_rndhash() is the only caller in the files of TCP and UDP, to forebay_flow_hash()
- * (src/compile.rs).
+ * generator that depends on the duration of the boot. Here it equals the hash in the simulator's queue at the same port, so that the same flows
+ * share a queue. The build redirects get_random_u32() to forebay_flow_hash() (src/compile.rs); net_tx_rndhash() is its only caller in the files of
+ * TCP and UDP.
  *
- * The lowest bits of the hash count its changes (rehash.h): they are the number of the path that the packets take, of those that the program outside has
- * listed. Queue disciplines scale the hash down by its upper bits.
+ * The lowest bits of the hash count its changes (rehash.h). They are the number of the path of the packets in the list of the program outside. Queue
+ * disciplines use the upper bits of the hash.
  */
 #include <net/sock.h>
 #include "flow_hash.h"

@@ -133,8 +133,8 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "min-rtt-seed",
                 Kind::Choice(&choices::<4, _>(SEED)),
                 "idle-data",
-                "initial value of the smallest RTT: that of a full data packet and its ACK on the empty path; the RTT of the handshake plus \
-                 the difference between both; the RTT of the handshake; the first sample of data",
+                "initial smallest RTT: that of a full data packet and its ACK on the empty path; of the handshake, corrected for the size of \
+                 a data packet; of the handshake; the first sample of data",
             ),
             optional(
                 "at",

@@ -41,7 +41,7 @@ fn three_sacked_above_make_a_loss() {
 /// tcp_mark_head_lost: all segments below the SACKed one with number `sacked` + 1 are lost, and the next search continues there. Segments that are SACKed
 /// below that place, or leave there, change the count.
 #[test]
-fn segments_below_enough_sacked_ones_are_lost() {
+fn segments_below_sacked_ones_are_lost() {
     let mut b = board(12);
     let lost = |b: &Scoreboard| b.iter().filter(|s| s.is(LOST)).map(|s| s.start / 100).collect::<Vec<_>>();
     [2, 4, 6].into_iter().for_each(|i| _ = b.sack(i * 100, i * 100 + 100, |_, _| {}));
