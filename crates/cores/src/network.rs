@@ -362,7 +362,7 @@ impl Network {
 
     /// Runs up to `until`, that moment included.
     pub fn run(&mut self, until: u64) {
-        // SAFETY: the network is set up, and what it says goes to `output`.
+        // SAFETY: the network is set up, and its notifications go to `output`.
         unsafe { fb_net_run(until, true) }
     }
 

@@ -191,7 +191,7 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// One that knows nothing.
+    /// An acceptor without state.
     pub fn new(shim: [u64; SHIM]) -> Acceptor {
         let mut state = zeros(fb_test_acceptor_size());
         // SAFETY: as said above.

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The congestion controls that the kernel knows.
+/// The congestion controls that are registered in the kernel.
 pub(crate) fn registered() -> Result<Vec<String>, Error> {
     crate::sysctl::get("net.ipv4.tcp_available_congestion_control").map(|t| t.split_whitespace().map(str::to_owned).collect())
 }

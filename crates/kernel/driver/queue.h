@@ -32,7 +32,7 @@ static inline void fb_remove(struct fb_length *length, fb_u32 wire)
 	length->bytes -= wire;
 }
 
-/* A packet as a discipline knows it. */
+/* Fields of a packet for queue disciplines. */
 struct fb_queued {
 	struct fb_queued *next, *prev; /* in the list that holds it: the discipline's while it waits there */
 	fb_u64 since;		       /* when it arrived, ps */

@@ -1,6 +1,6 @@
-//! Our congestion controls in a guest kernel (`bpf/`): which transports have them, what the kernel calls them, and their parameters as frames have them.
+//! Our congestion controls in a guest kernel (`bpf/`): the transports that use them, their names in the kernel, and their parameters in frames.
 //!
-//! Where a scenario's congestion control is one of the kernel's own, and used as the kernel uses it, there is nothing here to say: that one is taken.
+//! A congestion control that the kernel has, with the parameters of the kernel, is not listed: the kernel's own is used.
 
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};

@@ -124,7 +124,7 @@ impl Tree {
     }
 }
 
-/// Writes a file unless it says that already.
+/// Writes a file unless it has this content.
 fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|old| old == text) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! A guest: a kernel that runs as a child process, in a process group of its own, with a folder of its own for what it must keep in files. Both
-//! are gone when the guest is dropped, however that comes.
+//! A guest: a kernel that runs as a child process in its own process group, with its own folder for files. Both are removed when the guest is dropped,
+//! also after a panic.
 
 use crate::link::Link;
 use forebay_platform::files::{TempDir, remove_stale};

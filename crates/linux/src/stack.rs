@@ -1,5 +1,5 @@
-//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets. Also lists the differences that the kernel has whatever
-//! the scenario says, and the settings that the kernel refuses because they would be another experiment.
+//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets. Also lists settings
+//! of the scenario that the kernel treats differently, and those that are refused because they would be another experiment.
 
 use crate::congestion_controls::{cc, is_ours};
 use crate::protocol::number::{GROUP_ECN, GROUP_FIN, GROUP_NODELAY};

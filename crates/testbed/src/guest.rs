@@ -1,5 +1,5 @@
-//! The end of the conversation that is the guest kernel's on the backend `linux` (`protocol.h` of the crate `forebay-kernel`): here it is this
-//! machine's own kernel, and time does not wait.
+//! The role of the guest kernel in the protocol of the backend `linux` (`protocol.h` of the crate `forebay-kernel`), for the running kernel in real
+//! time.
 
 use crate::clock::{Clock, real_time};
 use crate::commands::{Command, CommandSender, Flow, channel};

@@ -61,7 +61,7 @@ impl TimerLoop {
         Ok(TimerLoop { ring, hosts: hosts.into_iter().map(|h| (h.address, h)).collect(), done: Done::default() })
     }
 
-    /// Keeps them until `stop` says so.
+    /// Runs the timers until `stop` is set.
     ///
     /// # Errors
     /// Errors of the ring buffer.

@@ -1,5 +1,5 @@
-//! Connections that close, as a BPF program sees them (`crates/kernel/bpf/record`): those that come and go between two looks, and what the
-//! others carried at last.
+//! Closing connections, reported by a BPF program (`crates/kernel/bpf/record`): those that open and close between two samples, and the last bytes of
+//! the others.
 
 use crate::catalog::{Kind, Program};
 use crate::inet_diag::{Info, Socket};

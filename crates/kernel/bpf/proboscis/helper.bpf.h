@@ -39,7 +39,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } notices SEC(".maps");
 
-/* Orders, in the mark of a packet: the upper half says that it is one, then what, then the probes of a train. */
+/* Commands in the mark of a packet: the upper half identifies a command, then follow its kind and the number of probes of a train. */
 #define ORDER 0xfb0b0000U
 enum order {
 	RELEASE = 1, /* the SYN-ACK may leave */

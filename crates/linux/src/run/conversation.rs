@@ -1,4 +1,4 @@
-//! The conversation with a guest: the plan and its version first, then what the guest says until the run is over, and how it may break off.
+//! Message exchange with a guest: the plan and its version, then the messages of the guest until the end of the run, and its failures.
 
 use super::Run;
 use crate::link::{Frames, Incoming, Link};
