@@ -74,7 +74,7 @@ fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) ->
     Ok(())
 }
 
-/// Why the kernel did not take a program: the last lines that the verifier or libbpf said.
+/// Reason for the refusal of a program by the kernel: the last lines of the verifier or libbpf.
 pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
     let said = libbpf_log::text();
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// All that make and the compiler said.
+/// Output of make and the compiler.
 const LOG: &str = "forebay-build.log";
 /// User, host and time of the build: constant, so that the same inputs give the same kernel.
 const BUILD: [(&str, &str); 4] = [
@@ -196,7 +196,7 @@ mod tests {
             assert!(Instant::now() < limit, "make begins");
             thread::sleep(Duration::from_millis(5));
         }
-        // As after `kill -9`: this process has the lock no more, and the compiler goes on.
+        // As after `kill -9`: this process no longer has the lock, and the compiler continues.
         drop(lock);
         assert!(cache.try_lock().unwrap().is_none());
         drop(File::options().write(true).open(&pipe).unwrap());

@@ -70,7 +70,7 @@ impl Numbers {
 /// connection, for congestion controls that depend on the path: TRIM computes K from it.
 ///
 /// # Errors
-/// The congestion control cannot be used as the scenario wants it: why, and what is legal.
+/// A congestion control that cannot be used with the parameters of the scenario: the reason, and the legal values.
 pub fn guest_cc(t: &Transport, route: Option<&Route>) -> Result<Option<GuestCc>, String> {
     let start = Numbers::new(t.cwnd_validation);
     let v = &t.cc.values;

@@ -83,7 +83,7 @@ impl Guest {
             command.pre_exec(move || {
                 place(reads_fd, GUEST_READS)?;
                 place(writes_fd, GUEST_WRITES)?;
-                // Nothing is left of a program that is killed.
+                // A killed program leaves nothing behind.
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
                 Ok(())
             });

@@ -202,7 +202,7 @@ impl Session {
         Ok((answer.value.cast_signed(), answer.bytes.to_vec()))
     }
 
-    /// Lets the guest do what it has been sent, at this instant.
+    /// Makes the guest execute the commands that were sent, at the current instant.
     fn settle(&mut self) -> Result<(), String> {
         self.pass(NEVER)
     }

@@ -43,7 +43,7 @@ impl Sender {
         self.cwnd
     }
 
-    /// Stream offset up to which all is acknowledged, as its last ACK said.
+    /// Stream offset of its last cumulative ACK.
     pub(crate) fn una(&self) -> u64 {
         self.una
     }

@@ -12,7 +12,7 @@ pub const UNAVAILABLE: &str = "on the running kernel the shim is a BPF program, 
      libelf and zlib: tools/setup.sh --with-bpf, make build), no shim, or `world = \"linux\"`";
 /// Probes of a train that is sent again, at most (`TRAIN_MOST` of the program).
 const TRAIN_MOST: u64 = 128;
-/// The only period at which the process looks at its timers.
+/// The only period of the timers of the daemon.
 const TICK: Time = Time::from_ms(1);
 
 /// Shim configuration from a scenario.

@@ -249,7 +249,7 @@ impl<L: TraceSink> Wire<L> {
         self.switch.set_route(number(conn, true), back);
     }
 
-    /// Sends a packet, or keeps it for as long as the congestion control of its connection said before.
+    /// Sends a packet, or delays it by the time that the congestion control of its connection has set.
     fn send(&mut self, packet: Packet, meta: Arrival) {
         // Packets that left earlier must have left before this one joins a queue.
         let now = self.deliver_due();

@@ -106,7 +106,7 @@ mod tests {
         assert!(opener.due(60_000).is_empty());
     }
 
-    /// Without the peer's word, without a train of its own, or where it is switched off.
+    /// Without a mark of the peer, without its own train, or if it is switched off.
     #[test]
     fn nothing_is_relied_on_without_reason() {
         let mut r = keeping(50);

@@ -1,4 +1,4 @@
-//! Invariants of what is observed while a run goes on: samples of senders, packets, queues and timeouts.
+//! Invariants of observations during a run: samples of senders, packets, queues and timeouts.
 
 use super::invariants::{broken, timeouts};
 use forebay_experiment::Experiment;
