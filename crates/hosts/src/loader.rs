@@ -92,7 +92,7 @@ pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
     let lines: Vec<&str> = said.lines().filter(|l| !l.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(6)..].join("\n    ");
     Error::bpf(format!("the kernel did not take `{}`", program.name), e)
-        .fix(format!("`forebay doctor` says what is missing; the kernel said last:\n    {last}"))
+        .fix(format!("`forebay doctor` lists missing features; last message of the kernel:\n    {last}"))
 }
 
 /// Pins the maps that are read while the program runs.
@@ -115,7 +115,9 @@ pub(crate) fn set_prefixes(object: &Object, prefixes: &[Prefix]) -> Result<(), E
     let map = object.maps().find(|m| m.name() == "prefixes").ok_or_else(|| Error::new("the object has no map `prefixes`"))?;
     for prefix in prefixes {
         let IpAddr::V4(address) = prefix.address() else {
-            return Err(Error::new(format!("shims look at IPv4 only, {prefix} is not")).fix("name an IPv4 prefix"));
+            return Err(
+                Error::new(format!("shims process IPv4 only, and {prefix} is not an IPv4 prefix")).fix("name an IPv4 prefix")
+            );
         };
         // struct prefix_key of packet.h.
         let mut key = [0; 8];

@@ -38,7 +38,7 @@ impl Plan {
         let routes = unicast(family(prefix.address()))?;
         if let Some((taken, _)) = routes.iter().find(|(p, r)| is_own(r) && (p.within(prefix) || prefix.within(*p))) {
             return Err(Error::new(format!("{taken} already has a route of forebay"))
-                .fix("`forebay status` says of which attachment; detach that first"));
+                .fix("`forebay status` names the attachment; detach it first"));
         }
         Plan::copies(&routes, prefix, cc)
     }

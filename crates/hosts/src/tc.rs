@@ -78,7 +78,7 @@ impl Filter {
             let what = format!("a filter at {} ({})", self.device, if self.egress { "egress" } else { "ingress" });
             match e.kind() {
                 libbpf_rs::ErrorKind::AlreadyExists => Error::new(format!("{what}: there is one of forebay already"))
-                    .fix("`forebay status` says of which attachment; detach that first"),
+                    .fix("`forebay status` names the attachment; detach it first"),
                 libbpf_rs::ErrorKind::NotFound => Error::bpf(what, &e)
                     .fix("the kernel lacks the qdisc clsact or its BPF classifier: CONFIG_NET_CLS_ACT, CONFIG_NET_CLS_BPF"),
                 _ => Error::bpf(what, &e),

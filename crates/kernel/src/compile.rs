@@ -58,7 +58,7 @@ fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
 }
 
 fn cannot_start(e: &io::Error) -> Error {
-    Error::new(format!("make: {e}; `forebay doctor` says what is missing and how to install it"))
+    Error::new(format!("make: {e}; `forebay doctor` lists missing tools and how to install them"))
 }
 
 /// Writes `.config`, unless the tree has the one that follows from `config`.
@@ -75,7 +75,7 @@ pub(crate) fn configure(tree: &Tree, config: &str, lock: &File) -> Result<(), Er
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
         return Err(Error::new(format!(
-            "Linux {} cannot be configured; `forebay doctor` says what may be missing:\n{}",
+            "Linux {} cannot be configured; `forebay doctor` lists missing tools:\n{}",
             tree.version,
             said.trim_end()
         )));

@@ -115,7 +115,7 @@ impl Tree {
             .arg("-o")
             .arg(&new)
             .arg(&from);
-        let out = gcc.output().map_err(|e| Error::new(format!("gcc: {e}; `forebay doctor` says how to install it")))?;
+        let out = gcc.output().map_err(|e| Error::new(format!("gcc: {e}; `forebay doctor` has the command that installs it")))?;
         if !out.status.success() {
             return Err(Error::new(format!("gcc cannot compile init:\n{}", String::from_utf8_lossy(&out.stderr).trim_end())));
         }

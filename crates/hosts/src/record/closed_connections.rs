@@ -13,7 +13,7 @@ use std::rc::Rc;
 const PROGRAM: Program = Program {
     name: "record",
     kind: Kind::Shim,
-    summary: "says what connections carried when they close",
+    summary: "reports the bytes of connections when they close",
     needs_ecn: false,
     params: &[],
     sides: &[],

@@ -128,7 +128,7 @@ impl Objective {
         }
         let limit = match limit {
             None if number.len() < asked.len() => {
-                let message = format!("the objective \"{text}\" asks for the cheapest change and names no limit");
+                let message = format!("the objective \"{text}\" selects the cheapest change but has no limit");
                 return Err((message, format!("write \"{} of {class} at most VALUE\"", goal)));
             }
             None => None,
