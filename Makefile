@@ -22,7 +22,7 @@ FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/m
 FUZZER := $(shell command -v c++ >/dev/null && echo libfuzzer)
 ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf --features forebay-fuzz/bpf) $(if $(FUZZER),--features forebay-fuzz/libfuzzer)
 
-# Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/required.rs).
+# Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/requirements.rs).
 comma := ,
 REQUIRED := $(subst $(comma), ,$(FOREBAY_REQUIRE))
 $(if $(BPF),,$(if $(filter bpf,$(REQUIRED)),$(error FOREBAY_REQUIRE contains bpf, and clang or the headers of libelf and zlib are missing)))

@@ -113,7 +113,7 @@ with_kernel() {
     kernel_sources || apt_install linux-source-6.12 || apt_install linux-source || true
     if ! kernel_tools || ! kernel_sources; then
         echo "The tests of the world linux need a kernel, and what builds it could not be installed (Debian: apt install gcc make flex bison" >&2
-        echo "bc xz-utils linux-source-6.12). \"forebay doctor linux\" says what is missing." >&2
+        echo "bc xz-utils linux-source-6.12). \"forebay doctor linux\" lists missing tools." >&2
         exit 1
     fi
 }

@@ -36,8 +36,7 @@ PENDING: dict[str, list[str]] = {
     "people": ["crates/kernel/um/", "papers/SCORECARD.md"],
     "foreign": ["crates/forebay/tests/licenses.rs"],
     "long": ["docs/internals/conformance.md", "papers/"],
-    "long-comment": ["crates/cores/", "crates/kernel/", "crates/report/", "papers/", "python/"],
-    "test-name": ["crates/sim/src/tcp/"],
+    "long-comment": ["crates/kernel/driver/main.c", "crates/kernel/driver/protocol.h", "papers/", "python/forebay/model/__init__.py", "python/forebay/repro/_verdict.py"],
 }
 
 DOC, COMMENT, PROSE, STRING, HELP = "doc", "comment", "prose", "string", "help"
@@ -259,6 +258,10 @@ def comments(source: str, pattern: re.Pattern[str], strings: bool) -> Iterator[T
     yield from flush()
 
 
+# Headings of docstrings, their underlines, borders of tables, and names of parameters: they end a paragraph.
+PARAMETER = re.compile(r"^\s*(?:[-= ]{3,}|Parameters|Attributes|Returns|Raises|Yields|[\w.*,` ]+ : .*|[*]*\w+(?:, [*]*\w+)*)$")
+
+
 def python(source: str) -> Iterator[Text]:
     """Comments and docstrings."""
     run: list[tuple[int, str]] = []
@@ -266,13 +269,14 @@ def python(source: str) -> Iterator[Text]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT and not token.string.startswith("#!"):
-                if run and token.start[0] != run[-1][0] + 1:
+                # A comment behind code is a paragraph by itself.
+                if run and (token.start[0] != run[-1][0] + 1 or not token.line.lstrip().startswith("#")):
                     yield from markdown(run, COMMENT)
                     run = []
                 run.append((token.start[0], token.string.lstrip("#").strip()))
             elif token.type == tokenize.STRING and begins_statement:
                 body = re.sub(r'^[rRbBuUfF]*("""|\'\'\'|"|\')|("""|\'\'\'|"|\')$', "", token.string)
-                lines = [(token.start[0] + i, x) for i, x in enumerate(body.split("\n"))]
+                lines = [(token.start[0] + i, "" if PARAMETER.match(x) else x) for i, x in enumerate(body.split("\n"))]
                 yield from markdown([x for x in lines if not x[1].lstrip().startswith((">>>", "..."))], DOC)
             if token.type not in (tokenize.COMMENT, tokenize.NL):
                 begins_statement = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)

@@ -27,7 +27,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         if update {
             return Err(why);
         }
-        forebay_platform::doctor::required::skip("valgrind", &format!("instructions are not counted: {why}"));
+        forebay_platform::doctor::requirements::skip("valgrind", &format!("instructions are not counted: {why}"));
         return Ok(());
     }
     let cases: Vec<&Case> = CASES.iter().filter(|c| !UNGUARDED.contains(&c.name)).collect();

@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
         let name = entry?.file_name().into_string().unwrap_or_default();
         if name.ends_with(".c")
             && (name.starts_with("proboscis")
-                || name == "ways.c"
+                || name == "paths.c"
                 || name == "links.c"
                 || name == "network_test.c"
                 || name == "tag_test.c")

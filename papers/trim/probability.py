@@ -68,10 +68,6 @@ def values(hits: Hits, index: int) -> list[Any]:
     return list(dict.fromkeys(key[index] for key in hits))
 
 
-def runs_of(hits: Hits, **where: Any) -> int:
-    return round(sum(len(ccs["reno"]) for key, ccs in hits.items() if all(key[i] == v for i, v in enumerate(where.values()))))
-
-
 @paper.claim("trim-fig5-tcp-60pct", uses=["timeout-probability"])
 def _(x: Any) -> Any:
     hits = x["timeout-probability"]

@@ -45,7 +45,7 @@ def fill(
     out : path, optional
         The sweep's directory.
     client : distributed.Client
-        Where runs are made.
+        Dask client whose workers make the runs.
     progress : bool or callable, optional
         As for :meth:`forebay.Scenario.sweep`.
 

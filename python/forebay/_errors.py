@@ -34,7 +34,7 @@ class ScenarioError(ForebayError, ValueError):
     errors : list of Diagnostic
         All that is wrong with the scenario, in its order.
     index : int or None
-        Which scenario it is, from 0, when several were to be run.
+        Number of the scenario, from 0, if there were several.
 
     Examples
     --------

@@ -19,8 +19,9 @@ class Verdict:
     sentences : list of str
         Most important first: unfinished work and starvation, ranking of transports, causes of late messages.
     workloads : list of dict
-        A row for each workload and transport, where there are several: fraction done (0 to 1), goodput in bit/s at its
-        bottleneck port, share of the rate of that port (0 to 1), Jain's fairness index. None for missing values.
+        A row for each workload and transport, if there are several. It has the fraction done (0 to 1), the goodput in bit/s
+        at its bottleneck port, the share of the rate of that port (0 to 1), and Jain's fairness index. None for missing
+        values.
     """
 
     sentences: list[str]

@@ -38,8 +38,8 @@ FEATURES = {
     "min_rtt": 1e3,  # smallest RTT of the connection so far, s
     "unacked": 1e6,  # segments in the network
     "delivery_rate": 1e13,  # rate at which data of the connection was delivered in the step, bit/s
-    "losses": 1e6,  # reductions of the step because of losses or timeouts
-    "delivered_ce": 1.0,  # part of the acknowledged bytes of the step with an ECN echo
+    "losses": 1e6,  # window reductions in the step because of losses or timeouts
+    "delivered_ce": 1.0,  # fraction of the bytes acknowledged in the step that had an ECN echo
 }
 
 #: Limits of the window, segments, and of the rate, bit/s.

@@ -22,7 +22,7 @@ os.environ.pop("COLUMNS", None)
 PATIENCE_S = 120
 
 
-#: Things that must not be missing on this machine (crates/platform/src/doctor/required.rs). If there are any, skipped tests fail.
+#: Features that must not be missing: a test that lacks one fails (crates/platform/src/doctor/requirements.rs).
 REQUIRED = os.environ.get("FOREBAY_REQUIRE", "")
 
 

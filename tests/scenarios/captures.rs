@@ -3,7 +3,7 @@
 
 use forebay_capture::{FlowEventKind, FlowTrace, Interface, PacketFile};
 use forebay_experiment::capture::{CapturePlace, CapturePoint, PacketEvent, tcp_flag};
-use forebay_platform::doctor::required;
+use forebay_platform::doctor::requirements;
 use forebay_sim::run::{Cores, run_seeded};
 use forebay_tests::{Outcome, execute, resolve, rows};
 use forebay_types::{NodeId, PortId};
@@ -151,7 +151,7 @@ fn tshark(bytes: &[u8], name: &str, fields: &[&str]) -> Option<Vec<Vec<String>>>
     let output = match output {
         Ok(output) => output,
         Err(e) => {
-            required::skip("tshark", &e.to_string());
+            requirements::skip("tshark", &e.to_string());
             return None;
         }
     };

@@ -69,7 +69,7 @@ fn repeats(linux: &dyn World, text: &str, e: &Experiment) {
 fn random_scenarios_run_or_are_refused() {
     let linux = forebay_backends::all().find("linux").expect("the world is in the list");
     if linux.version().is_empty() {
-        return forebay_platform::doctor::required::skip("kernel", "build it with `forebay kernel build`");
+        return forebay_platform::doctor::requirements::skip("kernel", "build it with `forebay kernel build`");
     }
     let (mut rng, mut ran, mut refused, mut reasons) = (Rng::stream(20, &[1]), 0, 0, Vec::new());
     while ran < RUN {

@@ -2,7 +2,7 @@
 
 use crate::evidence::MATERIAL;
 use crate::rank::{Assessment, Entry};
-use crate::robust::Robust;
+use crate::robustness::Robust;
 use forebay_scenario::{Goal, Objective};
 
 /// Reason for the recommendation.
@@ -139,7 +139,7 @@ mod tests {
     use crate::measure::ClassNumbers;
     use crate::rank::{About, compare};
     use crate::reference::Compared;
-    use crate::robust::{Outcome, Tried, set_regrets};
+    use crate::robustness::{Outcome, Tried, set_regrets};
 
     const TODAY: [f64; 3] = [0.2, 0.2, 0.002];
 

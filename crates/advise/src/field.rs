@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::rank::Entry;
 use crate::reference::Compared;
 use crate::request::AdviseError;
-use crate::robust::{Robust, Tried, set_regrets};
+use crate::robustness::{Robust, Tried, set_regrets};
 use crate::trial::Trial;
 use forebay_runner::sweep::Ticket;
 use std::collections::BTreeMap;
@@ -251,14 +251,14 @@ impl<'t, 'a> Field<'t, 'a> {
         if self.networks[network].as_ref().is_some_and(|v| v.other_seeds) { OTHER_SEEDS } else { 1 }
     }
 
-    /// Submits the present network, in a network. The inner error says why it is not legal.
+    /// Submits the present network, in a network. The inner error is the reason why it is not legal.
     fn submit(&self, network: usize, seeds: u32) -> Result<Result<Ticket, String>, AdviseError> {
         let scenario = self.trial.scenario(None, self.networks[network].as_ref());
         let first = self.first_seed(network);
         scenario.map(|s| self.trial.submit_from(&s, first, seeds)).map_or_else(|why| Ok(Err(why)), |ticket| ticket.map(Ok))
     }
 
-    /// Submits a change in a network, whose present runs have ended. The inner error says why the network does not allow the change.
+    /// Submits a change in a network, whose present runs have ended. The inner error is the reason why the network does not allow the change.
     fn submit_change(
         &mut self,
         change: usize,

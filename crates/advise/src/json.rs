@@ -2,9 +2,9 @@
 
 use crate::install::Step;
 use crate::rank::{Assessment, Change, ClassEffect, Entry, Price};
-use crate::robust::{Robust, Tried};
+use crate::robustness::{Robust, Tried};
 use crate::search::Advice;
-use crate::words::recommendation;
+use crate::sentences::recommendation;
 use serde_json::{Value as Json, json};
 
 /// Formats an advice as one document: times in seconds, rates in bit/s; `null` for values that were not measured.

@@ -2,8 +2,8 @@
 
 use crate::rank::{Change, Entry};
 use crate::search::Advice;
+use crate::sentences::recommendation;
 use crate::table::{cells, network_rows, short_head, titles, today};
-use crate::words::recommendation;
 use forebay_report::page::{
     Axis, Chart, Dimension, Fact, Figure, Grid, GridCell, Headline, LineChart, Page, Section, Subject, TitledGrid, View, XyLine,
 };

@@ -4,7 +4,7 @@ use crate::evidence::MATERIAL;
 use crate::install::Step;
 use crate::options::{Caveat, Choice, Family};
 use crate::rank::{About, Assessment, Entry};
-use crate::robust::Robust;
+use crate::robustness::Robust;
 use forebay_scenario::Goal;
 
 /// One change, or several together.

@@ -5,7 +5,7 @@ use crate::install::Step;
 use crate::measure::ClassNumbers;
 use crate::options::Caveat;
 use crate::reference::{Compared, scaled};
-use crate::robust::Robust;
+use crate::robustness::Robust;
 use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
 

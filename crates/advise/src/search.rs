@@ -17,7 +17,7 @@ use crate::plan::{Plan, complements, contenders, leaders};
 use crate::rank::{About, Assessment, Entry, compare, sort};
 use crate::reference::{Compared, References};
 use crate::request::{AdviseError, Request, Watcher};
-use crate::robust::Robust;
+use crate::robustness::Robust;
 use crate::trial::Trial;
 use crate::values::inline;
 use forebay_runner::sweep::{Session, UnitStore};
@@ -76,7 +76,7 @@ pub struct Advice {
     pub at_once: Option<usize>,
     /// Ratios that could count as equal instead of 1.25, and the recommendation then, where it is another one.
     pub sensitive: Vec<(f64, Option<String>)>,
-    /// Names of the networks of [`Robust::tried`](crate::robust::Robust::tried): that of the file, then its variations.
+    /// Names of the networks of [`Robust::tried`](crate::robustness::Robust::tried): that of the file, then its variations.
     pub variations: Vec<String>,
     /// Assumptions that were not varied, with the reason.
     pub fixed: Vec<(String, String)>,

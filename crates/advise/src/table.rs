@@ -2,7 +2,7 @@
 
 use crate::format::{factor, quantity, times};
 use crate::rank::{Assessment, Entry};
-use crate::robust::Tried;
+use crate::robustness::Tried;
 use crate::search::Advice;
 use std::fmt::Write as _;
 

@@ -12,7 +12,7 @@ use crate::screen;
 use crate::values::{inline, scaled};
 use forebay_runner::sweep::{Counts, Session, Ticket, UnitKey, UnitRecord};
 use forebay_scenario::{Errors, Objective, Scenario};
-use forebay_stopping::steady;
+use forebay_stopping::steady_state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -189,5 +189,5 @@ impl Trial<'_> {
 fn duration_ns(scenario: &Scenario) -> Option<u64> {
     let resolved = scenario.resolve().ok()?;
     let config = &resolved.variants.first()?.config;
-    config.duration.filter(|_| steady::reason_against(config).is_none()).map(|d| d.as_ns())
+    config.duration.filter(|_| steady_state::reason_against(config).is_none()).map(|d| d.as_ns())
 }

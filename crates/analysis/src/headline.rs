@@ -24,10 +24,10 @@ use crate::loads::loads;
 use crate::long_flow_limits;
 use crate::long_flow_starvation;
 use crate::measurement_gaps;
+use crate::missing_marks;
 use crate::ranking::{Better, Ranking, compare};
 use crate::single_transport;
 use crate::tail;
-use crate::without_marks;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
@@ -225,7 +225,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
         out.insert(out.len().min(comparisons.len() + i + 1), sentence);
     }
     // A ranking of such a transport is that of its response to losses.
-    if let Some(sentence) = without_marks::sentence(data) {
+    if let Some(sentence) = missing_marks::sentence(data) {
         out.insert(out.len().min(1), sentence);
     }
     out.extend(queue(data));

@@ -1,5 +1,5 @@
 //! Jobs: a fixed number of messages that start together or wait for each other, such as a shuffle, a ring or an exchange between all hosts. The time
-//! until the last one is complete is what counts. Where messages arrive at given times, that time says more about the arrivals than about the network.
+//! until the last one is complete is what counts. Where messages arrive at given times, that time depends more on the arrivals than on the network.
 
 use crate::cells::{Cell, cells};
 use crate::data::{Data, Flow};

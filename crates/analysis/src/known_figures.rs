@@ -58,7 +58,7 @@ fn sentence(f: &KnownFigure, variants: bool) -> String {
         let floor = f.floor.unwrap_or_default();
         let part = percent((floor / value).abs());
         format!(
-            "{estimate}, {} within {within}: that is below the noise floor, as link delays that are 1 % longer change the figure by {part}; ask for \
+            "{estimate}, {} within {within}: that is below the noise floor, as link delays that are 1 % longer change the figure by {part}; request \
              at least {}",
             bold("refused"),
             percent(((floor / value).abs() * 100.0).ceil() / 100.0)
@@ -71,7 +71,7 @@ fn sentence(f: &KnownFigure, variants: bool) -> String {
             quantity(f.budget_s.unwrap_or_default(), Dimension::Seconds)
         )
     } else {
-        let help = if f.follows { "ask for a higher accuracy" } else { "increase `duration` or `runs`" };
+        let help = if f.follows { "request a higher accuracy" } else { "increase `duration` or `runs`" };
         format!("{estimate}, {} within {within} after {end}{seeds}: {help}", bold("not known"))
     };
     format!("{text}{}.", unseen(f))
@@ -185,7 +185,7 @@ mod tests {
         let unknown = KnownFigure { known: false, ..figure() };
         let refused = sentences(&[KnownFigure { below_floor: true, floor: Some(2.1), ..unknown.clone() }]);
         assert!(
-            refused[0].contains("below the noise floor") && refused[0].contains("7.7 %; ask for at least 8 %"),
+            refused[0].contains("below the noise floor") && refused[0].contains("7.7 %; request at least 8 %"),
             "{refused:?}"
         );
         let budget = KnownFigure { by_budget: true, budget_s: Some(60.0), high: None, ..unknown.clone() };

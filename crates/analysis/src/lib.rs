@@ -29,6 +29,7 @@ mod long_flow_limits;
 mod long_flow_starvation;
 mod max_min;
 mod measurement_gaps;
+mod missing_marks;
 mod names;
 mod overload;
 mod paths;
@@ -39,7 +40,6 @@ mod row_context;
 mod single_transport;
 mod tail;
 mod time_series;
-mod without_marks;
 mod workload_shares;
 mod workload_times;
 

@@ -17,7 +17,7 @@ const FULL: f64 = 0.8;
 /// Minimum fraction of the measured time in which a workload must have sent. Our choice.
 const LONG: f64 = 0.1;
 
-/// A flow whose windows or buffers limit it for more than this fraction of its time asks for no more than it gets. Our choice.
+/// A flow whose windows or buffers limit it for more than this fraction of its time does not need more than it gets. Our choice.
 const SELF_LIMITED: f64 = 0.5;
 /// Minimum ratio of a fair share to that of a starved flow within one workload. It is larger than for whole workloads, because single flows vary
 /// at random. Our choice.

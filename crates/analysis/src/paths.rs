@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_way_is_known_whole() {
+    fn single_path_is_known_completely() {
         let dumbbell = [("a", "x"), ("b", "x"), ("x", "y"), ("y", "c"), ("y", "d")];
         assert_eq!(named(&dumbbell, "a", "d"), ["ax", "xy", "yd"]);
         assert_eq!(named(&dumbbell, "d", "a"), ["dy", "yx", "xa"]);

@@ -12,8 +12,8 @@ use crate::ideal_query_time;
 use crate::jobs::{self, Job};
 use crate::late_messages;
 use crate::long_flow_limits;
+use crate::missing_marks;
 use crate::tail;
-use crate::without_marks;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use crate::workload_times;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
     out.extend(late);
     out.extend(nagle);
     out.extend(application_limits::sentence(data));
-    out.extend(without_marks::sentence(data));
+    out.extend(missing_marks::sentence(data));
     out.extend(queue(data));
     out
 }

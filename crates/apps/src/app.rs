@@ -2,7 +2,7 @@
 
 use crate::application::Application;
 use crate::{Host, Notice, QueryIds, RemoteTimer};
-use crate::{arrivals, dependent, driven, incast, long_flows, on_off, queries, requests, udp};
+use crate::{arrivals, dependent_messages, incast, long_flows, on_off, program_messages, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
@@ -22,9 +22,9 @@ enum Kind {
     /// Open-loop flows: Poisson or replayed.
     Arrivals(arrivals::Arrivals),
     /// A list of flows of which some wait for others.
-    Dependent(dependent::Dependent),
+    Dependent(dependent_messages::DependentMessages),
     /// Messages that a program sends while the run continues.
-    Driven(driven::Driven),
+    Driven(program_messages::ProgramMessages),
     /// Trains on persistent connections.
     OnOff(on_off::OnOff),
     /// Requests and responses.
@@ -60,7 +60,9 @@ impl App {
         let kind = match &w.kind {
             WorkloadKind::Long { .. } => Kind::Long(long_flows::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, &rng, ids.source())),
-            WorkloadKind::Replay { after, .. } if !after.is_empty() => Kind::Dependent(dependent::Dependent::new(w)),
+            WorkloadKind::Replay { after, .. } if !after.is_empty() => {
+                Kind::Dependent(dependent_messages::DependentMessages::new(w))
+            }
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
                 Kind::Arrivals(arrivals::Arrivals::of_run(experiment, seed, workload))
             }
@@ -74,7 +76,10 @@ impl App {
 
     /// The application of `workload`, whose messages a program sends: it notes their deliveries.
     pub fn driven(experiment: &Experiment, workload: WorkloadId) -> App {
-        App { id: AppId::new(workload.get()), kind: Kind::Driven(driven::Driven::new(&experiment.workloads[workload])) }
+        App {
+            id: AppId::new(workload.get()),
+            kind: Kind::Driven(program_messages::ProgramMessages::new(&experiment.workloads[workload])),
+        }
     }
 
     /// Transport of the next message that a program sends from `src`; `None` for a host without transport, and for other applications.

@@ -4,8 +4,7 @@
 mod app;
 mod application;
 mod arrivals;
-mod dependent;
-mod driven;
+mod dependent_messages;
 mod exchange;
 mod host;
 mod incast;
@@ -14,6 +13,7 @@ mod long_flows;
 mod message;
 mod on_off;
 mod pool;
+mod program_messages;
 mod queries;
 mod query_ids;
 mod query_rows;

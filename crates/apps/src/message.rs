@@ -76,7 +76,7 @@ pub struct QueryStart {
     pub app: AppId,
     /// Number of its messages, requests included.
     pub parts: u32,
-    /// The host that asks. Its messages are requests.
+    /// The host that sends the requests.
     pub client: NodeId,
 }
 

@@ -303,7 +303,7 @@ impl Network {
         // SAFETY: a constant of the driver.
         let sizes = unsafe { fb_test_sizes };
         assert_eq!(sizes.map(|n| n as usize), [size_of::<World>(), size_of::<Link>(), size_of::<Switch>(), size_of::<Open>()]);
-        // SAFETY: links, switches and what was said live as long as the network does, and there is no other reference to them.
+        // SAFETY: links, switches and notifications live as long as the network does, and there is no other reference to them.
         let error = unsafe {
             fb_test_begin(&listener);
             fb_net_setup(&world, network.links.as_ptr(), network.switches.as_ptr(), network.switches.len() as u32)
@@ -362,7 +362,7 @@ impl Network {
 
     /// Runs up to `until`, that moment included.
     pub fn run(&mut self, until: u64) {
-        // SAFETY: the network is set up, and what it says goes to `output`.
+        // SAFETY: the network is set up, and its notifications go to `output`.
         unsafe { fb_net_run(until, true) }
     }
 

@@ -107,7 +107,7 @@ unsafe extern "C" {
     fn fb_acceptor_handshake_arrives(a: *mut c_void, shim: *const u64, now: u64, p: *const Packet);
 }
 
-/// Zeros for a struct of so many bytes, aligned as it wants to be.
+/// Zeros for a struct of this size, with its alignment.
 fn zeros(size: usize) -> Vec<u64> {
     vec![0; size.div_ceil(8)]
 }
@@ -125,7 +125,7 @@ impl Opener {
     /// One of a host that repeats a probe in `cost` ps.
     pub fn new(shim: [u64; SHIM], cost: u64) -> Opener {
         let mut state = zeros(fb_test_opener_size());
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_start(state.as_mut_ptr().cast()) };
         Opener { state, shim, budget: Budget { cost, full_at: 0 } }
     }
@@ -133,20 +133,20 @@ impl Opener {
     /// A packet of the guest leaves at `now`, behind what is returned.
     pub fn leaves(&mut self, now: u64, p: &mut Packet) -> Sent {
         let mut out = Out::new();
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_leaves(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p, (&raw mut out).cast()) };
         out.into_sent()
     }
 
     /// A packet is on its way to the guest.
     pub fn arrives(&mut self, now: u64, p: &mut Packet) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
     }
 
     /// Makes it the sending end of the direction of the host that accepts; `isn` is the initial sequence number of its data.
     pub fn set_answers(&mut self, isn: u32) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_answers(self.state.as_mut_ptr().cast(), isn) };
     }
 
@@ -154,14 +154,14 @@ impl Opener {
     pub fn handshake_leaves(&mut self, now: u64, p: &Packet) -> Sent {
         let mut out = Out::new();
         let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_handshake_leaves(state, shim, now, p, (&raw mut out).cast()) };
         out.into_sent()
     }
 
     /// A SYN of the other direction has arrived.
     pub fn handshake_arrives(&mut self, now: u64, p: &Packet) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_handshake_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
     }
 
@@ -169,7 +169,7 @@ impl Opener {
     pub fn tick(&mut self, now: u64) -> Sent {
         let mut out = Out::new();
         let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_opener_tick(state, shim, &raw mut self.budget, now, (&raw mut out).cast()) };
         out.into_sent()
     }
@@ -177,7 +177,7 @@ impl Opener {
     /// Its state and counters.
     pub fn seen(&self) -> [u64; SEEN] {
         let mut seen = [0; SEEN];
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_test_opener(self.state.as_ptr().cast(), seen.as_mut_ptr()) };
         seen
     }
@@ -191,10 +191,10 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// One that knows nothing.
+    /// An acceptor without state.
     pub fn new(shim: [u64; SHIM]) -> Acceptor {
         let mut state = zeros(fb_test_acceptor_size());
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_acceptor_start(state.as_mut_ptr().cast()) };
         Acceptor { state, shim }
     }
@@ -203,7 +203,7 @@ impl Acceptor {
     pub fn leaves(&mut self, now: u64, p: &mut Packet) -> (bool, Sent) {
         let mut out = Out::new();
         let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as said above.
+        // SAFETY: as above.
         let goes = unsafe { fb_acceptor_leaves(state, shim, now, p, (&raw mut out).cast()) };
         (goes, out.into_sent())
     }
@@ -212,33 +212,33 @@ impl Acceptor {
     pub fn arrives(&mut self, now: u64, p: &mut Packet) -> (bool, Sent) {
         let mut out = Out::new();
         let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as said above.
+        // SAFETY: as above.
         let passes = unsafe { fb_acceptor_arrives(state, shim, now, p, (&raw mut out).cast()) };
         (passes, out.into_sent())
     }
 
     /// Makes it the receiving end of the direction of the host that accepts; `isn` is the initial sequence number of that data.
     pub fn set_answers(&mut self, isn: u32) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_acceptor_answers(self.state.as_mut_ptr().cast(), isn) };
     }
 
     /// A SYN of the other direction leaves.
     pub fn handshake_leaves(&mut self, p: &Packet) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_acceptor_handshake_leaves(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), p) };
     }
 
     /// A SYN-ACK of the other direction has arrived.
     pub fn handshake_arrives(&mut self, now: u64, p: &Packet) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_acceptor_handshake_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
     }
 
     /// The host's timer.
     pub fn tick(&mut self, now: u64) -> Sent {
         let mut out = Out::new();
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_acceptor_tick(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, (&raw mut out).cast()) };
         out.into_sent()
     }
@@ -246,7 +246,7 @@ impl Acceptor {
     /// Its state and counters.
     pub fn seen(&self) -> [u64; SEEN] {
         let mut seen = [0; SEEN];
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_test_acceptor(self.state.as_ptr().cast(), seen.as_mut_ptr()) };
         seen
     }

@@ -47,26 +47,26 @@ impl Window {
     /// Of a connection whose SYN-ACK acknowledged `ack`.
     pub fn open(ack: u32) -> Window {
         let mut window = Window::default();
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_test_window_open(&raw mut window, ack) };
         window
     }
 
     /// Everything up to `end` has left.
     pub fn sent(&mut self, end: u32) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_test_window_sent(self, end) };
     }
 
     /// Data leaves after a pause.
     pub fn restart(&mut self) {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_test_window_restart(self) };
     }
 
     /// An ACK; the window field that the guest gets.
     pub fn acked(&mut self, limits: &Limits, ack: u32, echo: bool, field: u16, scale: u32) -> u16 {
-        // SAFETY: as said above.
+        // SAFETY: as above.
         unsafe { fb_test_window_acked(self, limits, ack, echo.into(), field, scale) }
     }
 

@@ -184,7 +184,7 @@ fn prepare(sources: &Path, include: &Path) {
 }
 
 fn skip(why: &str) -> Option<[PathBuf; 2]> {
-    forebay_platform::doctor::required::skip("kernel", &format!("qdiscs are not compared with those of Linux: {why}"));
+    forebay_platform::doctor::requirements::skip("kernel", &format!("qdiscs are not compared with those of Linux: {why}"));
     None
 }
 

@@ -5,8 +5,8 @@
 use forebay_experiment::report::RunError;
 use forebay_experiment::topology;
 use forebay_scenario::{Errors, Resolved, Scenario};
-use forebay_sim::driven::DrivenRun;
-pub use forebay_sim::driven::Step;
+use forebay_sim::driven_run::DrivenRun;
+pub use forebay_sim::driven_run::Step;
 use forebay_types::{NodeId, Time};
 use std::collections::BTreeMap;
 use std::fmt;

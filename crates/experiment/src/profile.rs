@@ -363,7 +363,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
         c.rcv_buf = c.rcv_buf.or(values.opt_bytes("rcv-wnd").map(|b| b.0));
     }
     if values.opt_bytes("rcv-wnd").is_none() {
-        // Half of the memory, until the receiver knows better (tcp_win_from_space).
+        // Half of the memory, until the receiver has measured the ratio (tcp_win_from_space).
         c.rcv_wnd = c.rcv_buf.or(c.rmem_max.map(|most| most / 2)).unwrap_or(c.rcv_wnd);
     } else if values.opt_bytes("rcv-buf-max").is_none() {
         // The window of the scenario, not the memory of the profile, is the limit.

@@ -114,7 +114,7 @@ pub enum RunError {
     Invalid(InvalidExperiment),
     /// The experiment names a congestion control or shim that the backend does not have, or refuses its parameters.
     Unknown(String),
-    /// The backend is not available or failed; the message says what to do.
+    /// The backend is not available or failed; the message names the remedy.
     World(String),
 }
 

@@ -8,17 +8,6 @@ use crate::transport::Group;
 use crate::writes::Writes;
 use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
 
-/// Load definition of an open-loop workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Load {
-    /// Fraction of the reference rate, above 0.
-    pub fraction: f64,
-    /// Count wire bytes (headers included) instead of payload.
-    pub wire: bool,
-    /// Reference rate in bits per second: the sum of host rates, or the bottleneck's rate.
-    pub reference_bps: u64,
-}
-
 /// Traffic source of the scenario.
 #[derive(Debug, Clone)]
 pub struct Workload {

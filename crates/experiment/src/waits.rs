@@ -1,4 +1,4 @@
-//! Delay attribution: the time of a message divided into its causes, exactly where the backend knows them.
+//! Delay attribution: the time of a message divided into its causes, exactly if the backend measures them.
 //!
 //! The time of a message runs from the moment when the application hands over its first byte until the receiver has the last one in order, or until
 //! the end of the run. It is divided in this order, and no part is counted twice:

@@ -40,7 +40,7 @@ mod mpirun {
         if rank == 0 {
             let missing = why.kind() == ErrorKind::NotFound;
             let help = if missing {
-                "this forebay was built without MPI (docs/how-to/run-on-a-cluster.md says how to build it)".into()
+                "this forebay was built without MPI (docs/how-to/run-on-a-cluster.md has the steps to build it)".into()
             } else {
                 why.to_string()
             };

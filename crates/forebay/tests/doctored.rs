@@ -44,7 +44,7 @@ fn table<'a>(manifest: &'a mut serde_json::Value, name: &str) -> &'a mut serde_j
 fn changed_manifest_refused() {
     for (name, change, says) in [
         ("rows", (|t| t["rows"] = 7_000.into()) as fn(&mut serde_json::Value), "7000"),
-        ("no-rows", |t| t["rows"] = 0.into(), "the manifest says 0"),
+        ("no-rows", |t| t["rows"] = 0.into(), "instead of the 0 of the manifest"),
         ("newer", |t| t["schema_version"] = 99.into(), "newer than this program"),
         ("parent", |t| t["file"] = "../small.toml".into(), "outside of the directory"),
         ("absolute", |t| t["file"] = "/etc/passwd".into(), "outside of the directory"),

@@ -329,7 +329,7 @@ fn is_tmpfs(folder: &str) -> bool {
 #[test]
 fn results_in_memory_count_as_memory() {
     if !is_tmpfs("/dev/shm") {
-        return forebay_platform::doctor::required::skip("shm", "/dev/shm is no tmpfs");
+        return forebay_platform::doctor::requirements::skip("shm", "/dev/shm is no tmpfs");
     }
     struct Removed(String);
     impl Drop for Removed {

@@ -378,7 +378,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(reason) = lab::lacks() {
-        forebay_platform::doctor::required::skip("bpf", &reason);
+        forebay_platform::doctor::requirements::skip("bpf", &reason);
         return ExitCode::SUCCESS;
     }
     let _alone = lab::alone();

@@ -170,7 +170,7 @@ fn captured_run_is_replayed() {
 fn captured_guest_is_replayed() {
     // The version of the backend is that of its kernel.
     if forebay_backends::all().find("linux").is_none_or(|world| world.version().is_empty()) {
-        return forebay_platform::doctor::required::skip(
+        return forebay_platform::doctor::requirements::skip(
             "kernel",
             "there is no kernel for the backend linux: forebay kernel build",
         );

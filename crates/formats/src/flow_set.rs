@@ -21,7 +21,7 @@ pub(crate) struct Flow {
     pub bytes: u64,
     /// Start; of a flow that waits for others, the pause after them.
     pub start: Time,
-    /// Destination port, or another number that tells kinds of traffic apart.
+    /// Destination port, or another number that distinguishes kinds of traffic.
     pub class: Option<u32>,
     /// Number of the flow, for `after` of others.
     pub id: u64,

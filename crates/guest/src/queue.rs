@@ -1,5 +1,5 @@
-//! Queue disciplines for the driver (`driver/queue.h`). A discipline that holds its backlog knows packets by small numbers; the driver knows them by
-//! their addresses, which it gets back unchanged.
+//! Queue disciplines for the driver (`driver/queue.h`). A buffered discipline identifies packets by small numbers, and the driver by addresses, which
+//! it gets back unchanged.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -53,7 +53,7 @@ impl From<State> for PortState {
     }
 }
 
-/// `struct fb_queued`: a packet as a discipline knows it.
+/// `struct fb_queued`: the fields of a packet for queue disciplines.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Packet {

@@ -88,7 +88,7 @@ fn number(args: &[String], word: &str, default: u64) -> u64 {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(reason) = lab::lacks() {
-        forebay_platform::doctor::required::skip("bpf", &reason);
+        forebay_platform::doctor::requirements::skip("bpf", &reason);
         return ExitCode::SUCCESS;
     }
     let (rounds, time) = (number(&args, "--rounds", 5), Duration::from_millis(number(&args, "--ms", 1000)));

@@ -291,7 +291,7 @@ fn attach_with(
             attachment.save()
         });
     if let Err(e) = worked {
-        // The first error says what is wrong; one while undoing would hide it.
+        // The first error is the cause; an error of the rollback would hide it.
         let _ = attachment.undo();
         return Err(e);
     }

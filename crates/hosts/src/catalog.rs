@@ -1,4 +1,4 @@
-//! The programs that this build carries: name, what it is, parameters with their legal ranges, and the compiled object.
+//! The programs of this build: name, kind, parameters with their legal ranges, and the compiled object.
 
 use crate::Error;
 use forebay_types::param::nearest;

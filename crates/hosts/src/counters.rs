@@ -69,7 +69,7 @@ impl Layout {
         self.read(bytes).find(|(n, _)| *n == name).map_or(0, |(_, value)| value)
     }
 
-    /// Writes a field; the caller knows that it exists and that the value fits.
+    /// Writes a field. The caller must ensure that it exists and that the value fits.
     pub(crate) fn write(&self, bytes: &mut [u8], name: &str, value: u64) {
         if let Some(f) = self.fields.iter().find(|f| f.name == name)
             && let Some(part) = bytes.get_mut(f.offset..f.offset + f.size)

@@ -60,13 +60,13 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
             Err(e) => done.push(format!("did not use {}: {}", file.display(), e.what())),
         }
     }
-    for route in route::ours()? {
+    for route in route::own_routes()? {
         match route.remove() {
             Ok(()) => done.push(format!("removed the route to {} without a state file", route.prefix)),
             Err(e) => first = first.and(Err(e)),
         }
     }
-    for filter in tc::ours()? {
+    for filter in tc::own_filters()? {
         match filter.remove() {
             Ok(()) => done.push(format!("removed the filter at {} without a state file", filter.device)),
             Err(e) => first = first.and(Err(e)),

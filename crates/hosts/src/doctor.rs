@@ -89,7 +89,7 @@ fn may() -> Finding {
     match privileges::missing() {
         Ok(missing) if missing.is_empty() => Finding::Works("all that attaching needs".into()),
         Ok(missing) => {
-            Finding::fails(format!("without {}", missing.join(", ")), "run it as root; SECURITY.md says what each is for")
+            Finding::fails(format!("without {}", missing.join(", ")), "run it as root; SECURITY.md has the purpose of each")
         }
         Err(e) => Finding::Unknown(e.to_string()),
     }
@@ -137,7 +137,7 @@ fn ecn() -> Finding {
     match sysctl::get("net.ipv4.tcp_ecn").as_deref() {
         Ok("0") => Finding::fails("this host refuses ECN to others (net.ipv4.tcp_ecn = 0)", "sysctl -w net.ipv4.tcp_ecn=2"),
         Ok(value) => Finding::Works(format!(
-            "net.ipv4.tcp_ecn = {value}; connections of congestion controls that need it ask for it themselves"
+            "net.ipv4.tcp_ecn = {value}; congestion controls that need ECN request it for their connections"
         )),
         Err(e) => Finding::Unknown(e.what().to_owned()),
     }
@@ -146,7 +146,7 @@ fn ecn() -> Finding {
 /// Packets that the card cuts into several have one tag.
 fn offloads() -> Finding {
     let links = Netlink::open(NETLINK_ROUTE, "route")
-        .and_then(|mut n| n.ask(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP));
+        .and_then(|mut n| n.request(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP));
     let Ok(Ok(links)) = links else { return Finding::Unknown("the kernel does not list its interfaces".into()) };
     let mut all = Vec::new();
     for link in links {

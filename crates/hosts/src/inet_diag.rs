@@ -97,7 +97,7 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
         let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
         let request = InetRequest { family, protocol: IPPROTO_TCP, extensions, states, socket_id: id };
         let mut netlink = Netlink::open(NETLINK_SOCK_DIAG, "sock_diag")?;
-        let answers = netlink.ask(SockDiagMessage::InetRequest(request), NLM_F_DUMP)?.map_err(|e| {
+        let answers = netlink.request(SockDiagMessage::InetRequest(request), NLM_F_DUMP)?.map_err(|e| {
             match io::Error::from_raw_os_error(e.errno) {
                 // The kernel loads it by itself where it can (sock_diag_lock_handler); small systems have no modprobe.
                 e if e.kind() == io::ErrorKind::NotFound => {

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The congestion controls that the kernel knows.
+/// The congestion controls that are registered in the kernel.
 pub(crate) fn registered() -> Result<Vec<String>, Error> {
     crate::sysctl::get("net.ipv4.tcp_available_congestion_control").map(|t| t.split_whitespace().map(str::to_owned).collect())
 }
@@ -74,7 +74,7 @@ fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) ->
     Ok(())
 }
 
-/// Why the kernel did not take a program: the last lines that the verifier or libbpf said.
+/// Reason for the refusal of a program by the kernel: the last lines of the verifier or libbpf.
 pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
     let said = libbpf_log::text();
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -92,7 +92,7 @@ pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
     let lines: Vec<&str> = said.lines().filter(|l| !l.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(6)..].join("\n    ");
     Error::bpf(format!("the kernel did not take `{}`", program.name), e)
-        .fix(format!("`forebay doctor` says what is missing; the kernel said last:\n    {last}"))
+        .fix(format!("`forebay doctor` lists missing features; last message of the kernel:\n    {last}"))
 }
 
 /// Pins the maps that are read while the program runs.
@@ -115,7 +115,9 @@ pub(crate) fn set_prefixes(object: &Object, prefixes: &[Prefix]) -> Result<(), E
     let map = object.maps().find(|m| m.name() == "prefixes").ok_or_else(|| Error::new("the object has no map `prefixes`"))?;
     for prefix in prefixes {
         let IpAddr::V4(address) = prefix.address() else {
-            return Err(Error::new(format!("shims look at IPv4 only, {prefix} is not")).fix("name an IPv4 prefix"));
+            return Err(
+                Error::new(format!("shims process IPv4 only, and {prefix} is not an IPv4 prefix")).fix("name an IPv4 prefix")
+            );
         };
         // struct prefix_key of packet.h.
         let mut key = [0; 8];
@@ -167,7 +169,7 @@ mod tests {
     #[test]
     fn verifier_log_is_in_the_error() {
         if !nix::unistd::geteuid().is_root() || !Path::new("/sys/kernel/btf/vmlinux").exists() {
-            return forebay_platform::doctor::required::skip("bpf", "loading needs root and type information of the kernel");
+            return forebay_platform::doctor::requirements::skip("bpf", "loading needs root and type information of the kernel");
         }
         let bytes = include_bytes!(env!("FOREBAY_TEST_REFUSED"));
         let shim = Program::named("pias").unwrap();

@@ -17,7 +17,7 @@ impl Netlink {
     }
 
     /// Sends a request and collects the answers up to the last one.
-    pub(crate) fn ask<M>(&mut self, message: M, flags: u16) -> Result<std::result::Result<Vec<M>, Refused>, Error>
+    pub(crate) fn request<M>(&mut self, message: M, flags: u16) -> Result<std::result::Result<Vec<M>, Refused>, Error>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
     {
@@ -41,7 +41,7 @@ mod tests {
         let (states, socket_id) = (StateFlags::all(), SocketId::new_v4());
         let request = InetRequest { family: AF_INET, protocol, extensions: ExtensionFlags::empty(), states, socket_id };
         let mut netlink = Netlink::open(NETLINK_SOCK_DIAG, "sock_diag").unwrap();
-        let answer = netlink.ask(SockDiagMessage::InetRequest(request), NLM_F_DUMP).unwrap();
+        let answer = netlink.request(SockDiagMessage::InetRequest(request), NLM_F_DUMP).unwrap();
         assert_eq!(answer.unwrap_err().errno, libc::ENOENT);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn missing() -> Result<Vec<String>, Error> {
     Ok(NEEDED.iter().filter(|c| !has.contains(c)).map(ToString::to_string).collect())
 }
 
-/// Fails where the process lacks one of them; says which.
+/// Checks that the process has all of them. The error names the missing ones.
 pub fn check() -> Result<(), Error> {
     let missing = missing()?;
     if missing.is_empty() {

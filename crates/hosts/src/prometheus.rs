@@ -275,7 +275,7 @@ mod tests {
         address
     }
 
-    fn ask(address: SocketAddr) -> String {
+    fn get(address: SocketAddr) -> String {
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         socket.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
@@ -288,7 +288,7 @@ mod tests {
     fn request_answered_beside_silent_connections() {
         let address = served("forebay_sockets 1\n");
         let silent: Vec<TcpStream> = (0..CLIENTS - 1).map(|_| TcpStream::connect(address).unwrap()).collect();
-        let got = ask(address);
+        let got = get(address);
         assert!(got.starts_with("HTTP/1.0 200 OK\r\n") && got.ends_with("forebay_sockets 1\n"), "{} bytes", got.len());
         assert_eq!(got.split_once("\r\n\r\n").unwrap().1.len(), 18 * 100_000);
         drop(silent);
@@ -298,7 +298,7 @@ mod tests {
     fn new_connection_replaces_oldest() {
         let address = served("forebay_sockets 1\n");
         let silent: Vec<TcpStream> = (0..2 * CLIENTS).map(|_| TcpStream::connect(address).unwrap()).collect();
-        assert!(ask(address).starts_with("HTTP/1.0 200 OK"));
+        assert!(get(address).starts_with("HTTP/1.0 200 OK"));
         // Replaced or after a second, each is closed without an answer.
         for mut socket in silent {
             socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -323,7 +323,7 @@ mod tests {
         });
         let next = || observations.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!((next(), next()), (1, 2));
-        let got = ask(address);
+        let got = get(address);
         let calls: u32 = got.trim_end().rsplit(' ').next().unwrap().parse().unwrap();
         assert!(calls >= 2, "{got}");
     }

@@ -36,9 +36,9 @@ impl Plan {
     /// Plans of the routes for the prefix: a copy of the route to it, and of each route to a part of it.
     pub(crate) fn all(prefix: Prefix, cc: &str) -> Result<Vec<Plan>, Error> {
         let routes = unicast(family(prefix.address()))?;
-        if let Some((taken, _)) = routes.iter().find(|(p, r)| of_ours(r) && (p.within(prefix) || prefix.within(*p))) {
+        if let Some((taken, _)) = routes.iter().find(|(p, r)| is_own(r) && (p.within(prefix) || prefix.within(*p))) {
             return Err(Error::new(format!("{taken} already has a route of forebay"))
-                .fix("`forebay status` says of which attachment; detach that first"));
+                .fix("`forebay status` names the attachment; detach it first"));
         }
         Plan::copies(&routes, prefix, cc)
     }
@@ -128,7 +128,9 @@ impl Plan {
     /// Makes it.
     pub(crate) fn add(self) -> Result<(), Error> {
         let what = format!("route to {}", self.route.prefix);
-        match Netlink::open(NETLINK_ROUTE, "route")?.ask(RouteNetlinkMessage::NewRoute(self.message), NLM_F_CREATE | NLM_F_ACK)? {
+        match Netlink::open(NETLINK_ROUTE, "route")?
+            .request(RouteNetlinkMessage::NewRoute(self.message), NLM_F_CREATE | NLM_F_ACK)?
+        {
             Ok(_) => Ok(()),
             Err(e) => Err(Error::io(what, &io::Error::from_raw_os_error(e.errno))),
         }
@@ -173,7 +175,7 @@ impl Route {
         if self.priority > 0 {
             message.attributes.push(RouteAttribute::Priority(self.priority));
         }
-        match Netlink::open(NETLINK_ROUTE, "route")?.ask(RouteNetlinkMessage::DelRoute(message), NLM_F_ACK)? {
+        match Netlink::open(NETLINK_ROUTE, "route")?.request(RouteNetlinkMessage::DelRoute(message), NLM_F_ACK)? {
             Ok(_) => Ok(()),
             Err(e) if e.errno == libc::ESRCH => Ok(()),
             Err(e) => Err(Error::io(format!("removing the route to {}", self.prefix), &io::Error::from_raw_os_error(e.errno))),
@@ -189,7 +191,7 @@ fn priority(route: &RouteMessage) -> u32 {
     route.attributes.iter().find_map(|a| if let RouteAttribute::Priority(p) = a { Some(*p) } else { None }).unwrap_or(0)
 }
 
-fn of_ours(route: &RouteMessage) -> bool {
+fn is_own(route: &RouteMessage) -> bool {
     route.header.protocol == RouteProtocol::Other(PROTOCOL)
 }
 
@@ -197,7 +199,7 @@ fn of_ours(route: &RouteMessage) -> bool {
 fn unicast(family: AddressFamily) -> Result<Vec<(Prefix, RouteMessage)>, Error> {
     let mut request = RouteMessage::default();
     request.header.address_family = family;
-    let Ok(all) = Netlink::open(NETLINK_ROUTE, "route")?.ask(RouteNetlinkMessage::GetRoute(request), NLM_F_DUMP)? else {
+    let Ok(all) = Netlink::open(NETLINK_ROUTE, "route")?.request(RouteNetlinkMessage::GetRoute(request), NLM_F_DUMP)? else {
         // A kernel without IPv6.
         return Ok(Vec::new());
     };
@@ -210,10 +212,10 @@ fn unicast(family: AddressFamily) -> Result<Vec<(Prefix, RouteMessage)>, Error> 
 }
 
 /// All of our routes in this namespace, including those of other processes.
-pub(crate) fn ours() -> Result<Vec<Route>, Error> {
+pub(crate) fn own_routes() -> Result<Vec<Route>, Error> {
     let mut found = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-        let routes = unicast(family)?.into_iter().filter(|(_, r)| of_ours(r));
+        let routes = unicast(family)?.into_iter().filter(|(_, r)| is_own(r));
         found.extend(routes.map(|(prefix, r)| Route { prefix, table: u32::from(r.header.table), priority: priority(&r) }));
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! `forebay status`: what is attached, where, who uses it, and what it has counted.
+//! `forebay status`: attachments, their places, the connections that use them, and their counters.
 
 use crate::catalog::Program;
 use crate::inet_diag::{self, Socket};

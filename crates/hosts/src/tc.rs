@@ -78,7 +78,7 @@ impl Filter {
             let what = format!("a filter at {} ({})", self.device, if self.egress { "egress" } else { "ingress" });
             match e.kind() {
                 libbpf_rs::ErrorKind::AlreadyExists => Error::new(format!("{what}: there is one of forebay already"))
-                    .fix("`forebay status` says of which attachment; detach that first"),
+                    .fix("`forebay status` names the attachment; detach it first"),
                 libbpf_rs::ErrorKind::NotFound => Error::bpf(what, &e)
                     .fix("the kernel lacks the qdisc clsact or its BPF classifier: CONFIG_NET_CLS_ACT, CONFIG_NET_CLS_BPF"),
                 _ => Error::bpf(what, &e),
@@ -123,9 +123,9 @@ pub(crate) fn has_clsact(device: &str) -> Result<bool, Error> {
     clsact(interface)
 }
 
-fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>, Error> {
+fn dump(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>, Error> {
     let answers = Netlink::open(NETLINK_ROUTE, "route")?
-        .ask(message, NLM_F_DUMP)?
+        .request(message, NLM_F_DUMP)?
         .map_err(|e| Error::io("listing qdiscs and filters", &io::Error::from_raw_os_error(e.errno)))?;
     let parts = answers.into_iter().filter_map(|m| match m {
         RouteNetlinkMessage::NewQueueDiscipline(m) | RouteNetlinkMessage::NewTrafficFilter(m) => Some(m),
@@ -139,7 +139,7 @@ fn clsact(interface: u32) -> Result<bool, Error> {
 }
 
 fn qdisc(interface: u32, kind: &str) -> Result<bool, Error> {
-    let all = ask(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
+    let all = dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
     let is = |m: &TcMessage| m.attributes.iter().any(|a| matches!(a, TcAttribute::Kind(k) if k == kind));
     Ok(all.iter().any(|m| m.header.index == interface as i32 && is(m)))
 }
@@ -152,13 +152,13 @@ fn filters(interface: u32) -> Result<usize, Error> {
         let mut request = TcMessage::default();
         request.header.index = interface as i32;
         request.header.parent = TcHandle { major: 0xffff, minor };
-        count += ask(RouteNetlinkMessage::GetTrafficFilter(request))?.len();
+        count += dump(RouteNetlinkMessage::GetTrafficFilter(request))?.len();
     }
     Ok(count)
 }
 
 /// Our filters in this namespace, including those of other processes.
-pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
+pub(crate) fn own_filters() -> Result<Vec<Filter>, Error> {
     libbpf_log::keep();
     let mut found = Vec::new();
     for device in devices() {

@@ -1,7 +1,7 @@
 //! Work in the kernel that may never end.
 //!
 //! To describe a socket (sock_diag) or to change it (BPF iterator) the kernel takes the lock of that socket, and waits for it without being
-//! interruptible. A process holds it while it copies data of its own, which is for as long as it likes where its memory is a file of a file
+//! interruptible. A process holds it while it copies data of its own, which can take any time if its memory is a file of a file
 //! system that it serves itself (FUSE).
 
 use crate::Error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between the cores of the congestion controls and the kernel: facts and windows out of a tcp_sock, and parameters of a connection. */
+/* Interface between the cores of the congestion controls and the kernel: fields of a tcp_sock, and parameters of a connection. */
 #ifndef FOREBAY_BUILTIN_H
 #define FOREBAY_BUILTIN_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Common parts of the cores of all congestion controls. A core is the arithmetic of one congestion control: plain C on whole numbers, without
- * types or functions of the kernel. The same text is compiled into a BPF program, into a congestion control of the guest kernel, and into a test that
- * holds it against the congestion control of the simulator (arithmetic = "linux").
+ * types or functions of the kernel. The same source is compiled into a BPF program, into a congestion control of the guest kernel, and into a test
+ * that compares it with the congestion control of the simulator (arithmetic = "linux").
  *
  * Windows are whole segments, times microseconds, sequence numbers the low 32 bits of stream offsets. No function leaves a window below 1.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Drives the cores from a pipe, for the test that holds them against the congestion controls of the simulator (tests/congestion controls.rs). Reads batches: the number of
- * bytes, then sequences, each a `struct sequence` and its events; answers a batch with a `struct outcome` for every event.
+ * Runs the cores with input from a pipe, for the test that compares them with the congestion controls of the simulator
+ * (crates/kernel/tests/congestion_controls.rs). Input: batches, each with the number of bytes and sequences; a sequence is a `struct sequence` with
+ * its events. Output: a `struct outcome` for every event.
  */
 #include "cores_test.h"
 

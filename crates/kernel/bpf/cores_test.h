@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The cores of all congestion controls behind one set of events: what tests drive. */
+/* Common interface to the cores of all congestion controls, for tests: one set of events. */
 #ifndef FOREBAY_CORES_TEST_H
 #define FOREBAY_CORES_TEST_H
 

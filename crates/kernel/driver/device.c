@@ -184,7 +184,7 @@ int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node), void (*
 	net->ipv4.sysctl_fwmark_reflect = 1;
 	net->ipv4.sysctl_tcp_fwmark_accept = 1;
 	net->core.sysctl_somaxconn = 65535;
-	/* A flow keeps its hash after a timeout, as it keeps its path, unless a setting of the profile says otherwise. */
+	/* A flow keeps its hash after a timeout, as it keeps its path, unless a setting of the profile changes this. */
 	net->core.sysctl_txrehash = SOCK_TXREHASH_DISABLED;
 	/* Derived from the size of memory otherwise (tcp_ipv4.c, tcp_sk_init). */
 	net->ipv4.sysctl_max_syn_backlog = 65535;

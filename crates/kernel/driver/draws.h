@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Included ahead of the files of congestion controls that draw random numbers: in all of them `sk` is the socket (draws.c). */
+/* Included before the files of congestion controls that draw random numbers. In all of them `sk` is the socket (draws.c). */
 #include <linux/random.h>
 #include <net/sock.h>
 

@@ -134,7 +134,7 @@ void fb_shim_tick(u64 now);
 
 /* A message has been handed over. */
 void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
-/* Reports messages that the receiver has read, and those of which the sender knows it. */
+/* Reports messages that the receiver has read, and those that are acknowledged. */
 void fb_tcp_report(struct fb_conn *conn);
 /* Bytes of the application that have been acknowledged. */
 u64 fb_tcp_acked(const struct fb_conn *conn);
@@ -191,7 +191,7 @@ void fb_open_reverse(struct fb_conn *conn, struct fb_conn *opener);
 /* sendmsg of so many bytes, without waiting. */
 int fb_send_bytes(struct socket *socket, size_t size);
 void fb_tcp_accept(struct fb_listener *listener);
-/* Does what `work` says. */
+/* Executes `work`. */
 void fb_tcp_work(struct fb_conn *conn, u8 work);
 
 /* ends_datagram.c */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Flows of datagrams (UDP). Nothing is kept of them: the delivery of one is reported where the packet is handed over. */
+/* Flows of datagrams (UDP). They have no state: the delivery of a datagram is reported when the packet reaches the host. */
 #include <linux/net.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>

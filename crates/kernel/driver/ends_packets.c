@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Packets between connections' stacks and the network: through the shim, and watched. */
+/* Packets between the TCP of a connection and the network: they pass the shim and are recorded. */
 #include <linux/tcp.h>
 #include <net/ip.h>
 #include "card.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shims between TCP and the interfaces: socket buffers as proboscis.h sees packets, and the timers of the hosts. As in the simulator
- * (crates/sim/src/shim/layer.rs) a host's timer runs while an end of a connection there waits, at a phase of its own.
+ * Shims between TCP and the interfaces: conversion of socket buffers to the packets of proboscis.h, and the timers of the hosts. As in the
+ * simulator (crates/sim/src/shim/endpoint_shims.rs), the timer of a host runs while an endpoint there waits. Each host has its own phase.
  */
 #include <linux/ip.h>
 #include <linux/slab.h>
@@ -35,7 +35,7 @@ struct fb_shim_ends {
 	struct fb_shim_row said;
 };
 
-/* The way out of a connection's end. */
+/* Direction of the packets that an end of a connection sends. */
 struct out {
 	struct fb_shim_out out;
 	struct fb_shim_ends *ends;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Classes of service of packets that leave a host: where they stand in their connection's messages, for the rules in tag.h. */
+/* Classes of service of packets that leave a host: their position in the messages of their connection, for the rules in tag.h. */
 #include <net/tcp.h>
 #include "ends.h"
 #include "tag.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pending work of processes and of the program outside at this instant. */
+/* Pending work of processes and of the program outside at the current instant. */
 #include <linux/wait.h>
 #include "clock.h"
 #include "control.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Future events of links, earliest first: a binary heap of fixed size, as a link waits for two things at most. */
+/* Future events of links, earliest first: a binary heap of fixed size, because a link has at most two pending events. */
 #ifndef FOREBAY_EVENTS_H
 #define FOREBAY_EVENTS_H
 

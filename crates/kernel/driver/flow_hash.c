@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Hash of a flow in the queue disciplines of hosts (sk_txhash, by which fq_codel selects a queue). The kernel draws it for each socket, from a
- * generator that depends on the duration of the boot. Here it is that of the simulator's queue at the same port, so that the same flows share a
- * queue: the build redirects get_random_u32(), of which net_tx_rndhash() is the only caller in the files of TCP and UDP, to forebay_flow_hash()
- * (src/compile.rs).
+ * generator that depends on the duration of the boot. Here it equals the hash in the simulator's queue at the same port, so that the same flows
+ * share a queue. The build redirects get_random_u32() to forebay_flow_hash() (src/compile.rs); net_tx_rndhash() is its only caller in the files of
+ * TCP and UDP.
  *
- * The lowest bits of the hash count its changes (rehash.h): they are the number of the path that the packets take, of those that the program outside has
- * listed. Queue disciplines scale the hash down by its upper bits.
+ * The lowest bits of the hash count its changes (rehash.h). They are the number of the path of the packets in the list of the program outside. Queue
+ * disciplines use the upper bits of the hash.
  */
 #include <net/sock.h>
 #include "flow_hash.h"
 #include "random.h"
 #include "setup.h"
-#include "ways.h"
+#include "paths.h"
 
 u32 forebay_flow_hash(void);
 bool forebay_rethink_txhash(struct sock *sk);
@@ -29,17 +29,17 @@ void fb_flow_hash_for(u32 conn, bool back)
 
 u32 forebay_flow_hash(void)
 {
-	const struct fb_way *way;
+	const struct fb_direction *state;
 	struct fb_random random;
 
-	if (fb_script() || connection >= fb_ways_count())
+	if (fb_script() || connection >= fb_paths_count())
 		return 1;
-	way = fb_way(connection, direction);
+	state = fb_direction(connection, direction);
 	for (int i = 0; i < 4; i++)
-		random.s[i] = fb_setup.ports[way->ports[0]].queue_random[i];
+		random.s[i] = fb_setup.ports[state->ports[0]].queue_random[i];
 	/* As FqCodel::bucket of the crate `queues`; reciprocal_scale() makes the number of a queue of it. */
 	/* net_tx_rndhash() replaces 0. */
-	return max_t(u32, (fb_mix(way->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
+	return max_t(u32, (fb_mix(state->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
 }
 
 /* As sk_rethink_txhash(). */

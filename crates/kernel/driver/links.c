@@ -19,9 +19,9 @@ void fb_link_forget_packets(void)
 	memset(&unused, 0, sizeof(unused));
 }
 
-static const struct fb_way *way_of(const struct fb_pkt *p)
+static const struct fb_direction *direction_of(const struct fb_pkt *p)
 {
-	return fb_way(p->conn, p->back);
+	return fb_direction(p->conn, p->back);
 }
 
 /* Packets. */
@@ -102,7 +102,7 @@ static void expect_arrival(struct link *l)
 	struct fb_happening arrival = {
 		.time = first->arrival,
 		.second = l->served,
-		.third = fb_mix(way_of(first)->lot ^ first->arrival >> fb_motion.ties_shift),
+		.third = fb_mix(direction_of(first)->tie_key ^ first->arrival >> fb_motion.ties_shift),
 		.link = l->number,
 	};
 
@@ -203,7 +203,7 @@ static void on_drop(struct fb_effects *effects, struct fb_queued *queued, enum f
 static bool is_listed(struct link *l, const struct fb_pkt *p)
 {
 	struct listed *c = l->listed;
-	fb_u32 number = way_of(p)->number;
+	fb_u32 number = direction_of(p)->number;
 
 	if (p->back || !p->payload)
 		return false;
@@ -317,7 +317,7 @@ static fb_u64 jitter(struct link *l)
 	return (fb_u64)((unsigned __int128)fb_mix(l->jitter_state) * l->jitter >> 64) * 1000;
 }
 
-/* When a packet that reaches the end of the wire counts as arrived, as in the simulator (crates/sim/src/engine/fabric/hold.rs). */
+/* When a packet that reaches the end of the wire counts as arrived, as in the simulator (crates/sim/src/engine/fabric/late_delivery.rs). */
 static fb_u64 held(struct link *l, const struct fb_pkt *p, fb_u64 end)
 {
 	const fb_u64 batch = l->config->batch;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A port and the link behind it: its queue, what is in service and what is on the wire. Of network.c, which has the links and moves them on. */
+/* A port and its link: the queue, the packet in service, and the packets on the wire. network.c owns the links and advances them. */
 #ifndef FOREBAY_LINKS_H
 #define FOREBAY_LINKS_H
 
 #include "events.h"
 #include "network.h"
 #include "random.h"
-#include "ways.h"
+#include "paths.h"
 
 struct pool {
 	const fb_u64 *param;

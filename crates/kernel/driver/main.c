@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver begins, and offers init four files:
+ * Start of the driver. It provides four files to init:
  *   /proc/forebay/setup   read: the frames that init needs (FB_PROFILE, FB_SYSCTL, FB_INTERFACE, FB_QDISC) as they came
  *   /proc/forebay/attach  write "N": makes interface N in the writer's network namespace
  *   /proc/forebay/fail    write the reason for which init cannot continue: the guest ends

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The network in motion. A link waits for two things at most: that the packet in service has left, and that the first of those on the wire
- * arrives. At the same instant arrivals come before departures, and of arrivals at a switch first is the link that has brought nothing for
- * longest, then a lot decides (crates/sim/src/engine/handoff.rs, ARCHITECTURE.md "Two decisions about time at a queue").
+ * Main loop of the network. A link has at most two pending events: the departure of the packet in service, and the arrival of the first packet
+ * on the wire. At the same instant arrivals come before departures. Of several arrivals at a switch, the one from the link that has been idle
+ * longest comes first, and a hash orders the others (crates/sim/src/engine/arrival_order.rs, ARCHITECTURE.md, decision 4).
  *
  * Events at switches need not be processed at once: a packet that starts at a switch needs at least the smallest delay of a link to reach a host.
  * A call is needed only when a packet is delivered or has left its host, or when that delay is over. Events at switches are then processed in
@@ -73,7 +73,7 @@ int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, cons
 	int error;
 
 	nlinks = world->ports;
-	fb_ways_setup(ports, nlinks, world);
+	fb_paths_setup(ports, nlinks, world);
 	fb_motion.ties_shift = world->ties_shift;
 	fb_motion.recording = world->records & FB_RECORD_PACKETS;
 	shortest_delay = FB_NEVER;
@@ -123,46 +123,46 @@ int fb_net_list_losses(const struct fb_listed_loss *list, fb_u32 count)
 	return 0;
 }
 
-/* The hosts' ends of a way. */
-static void note_ends(const struct fb_way *way)
+/* Marks the first and the last link of a direction, which are those of hosts. */
+static void note_ends(const struct fb_direction *direction)
 {
-	fb_u32 last = way->length - 1;
+	fb_u32 last = direction->length - 1;
 
-	while (links[way->ports[last]].config->to != way->end)
+	while (links[direction->ports[last]].config->to != direction->end)
 		last--;
-	links[way->ports[0]].from_host = true;
-	links[way->ports[last]].to_host = true;
+	links[direction->ports[0]].from_host = true;
+	links[direction->ports[last]].to_host = true;
 }
 
 int fb_net_open(const struct fb_open *open)
 {
-	int error = fb_ways_open(open);
+	int error = fb_paths_open(open);
 
 	if (error)
 		return error;
-	note_ends(fb_way(open->conn, false));
-	note_ends(fb_way(open->conn, true));
+	note_ends(fb_direction(open->conn, false));
+	note_ends(fb_direction(open->conn, true));
 	return 0;
 }
 
 int fb_net_path(const struct fb_path *path)
 {
-	return fb_ways_add(path);
+	return fb_paths_add(path);
 }
 
 int fb_net_route(const struct fb_route *route)
 {
-	return fb_ways_change(route);
+	return fb_paths_change(route);
 }
 
 fb_u32 fb_net_connections(void)
 {
-	return fb_ways_count();
+	return fb_paths_count();
 }
 
 static const struct link *first_link(fb_u32 conn)
 {
-	return &links[fb_way(conn, false)->ports[0]];
+	return &links[fb_direction(conn, false)->ports[0]];
 }
 
 bool fb_net_is_back(fb_u32 conn, fb_u32 node)
@@ -178,15 +178,15 @@ fb_u64 fb_net_jitter(fb_u32 conn, fb_u64 bound)
 static void arrive(struct link *l, fb_u64 time)
 {
 	struct fb_pkt *p = fb_link_arrived(l);
-	const struct fb_way *way;
+	const struct fb_direction *direction;
 	fb_u32 node = l->config->to, next;
 
 	if (!p)
 		return;
-	way = fb_way(p->conn, p->back);
-	if (node != way->end) {
-		p->path = fb_ways_flowlet(p->conn, p->back, p->path, ++p->hop, node, p->arrival);
-		next = fb_way_next(way, p->path, p->hop, node);
+	direction = fb_direction(p->conn, p->back);
+	if (node != direction->end) {
+		p->path = fb_paths_flowlet(p->conn, p->back, p->path, ++p->hop, node, p->arrival);
+		next = fb_next_port(direction, p->path, p->hop, node);
 		if (next == FB_NONE)
 			return fb_link_drop(l, p, p->arrival, FB_LOST);
 		return fb_link_enqueue(&links[next], p, p->arrival);
@@ -196,14 +196,14 @@ static void arrive(struct link *l, fb_u64 time)
 
 void fb_net_send(struct fb_pkt *p, fb_u64 now)
 {
-	const struct fb_way *way = fb_way(p->conn, p->back);
+	const struct fb_direction *direction = fb_direction(p->conn, p->back);
 
 	p->id = sent++;
 	p->hop = 0;
-	p->queued.flow = way->flow;
-	if (way->class_of_service)
-		p->queued.class_of_service = way->class_of_service;
-	fb_link_enqueue(&links[way->ports[0]], p, now);
+	p->queued.flow = direction->flow;
+	if (direction->class_of_service)
+		p->queued.class_of_service = direction->class_of_service;
+	fb_link_enqueue(&links[direction->ports[0]], p, now);
 }
 
 int fb_net_link(const struct fb_link *change, fb_u64 now)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The network in motion: packets, queues, links, and the order in which things happen to them, in picoseconds. It knows no kernel: time comes
- * in, and what hosts should notice goes out through fb_net_hosts, so that a test can run it next to the simulator.
+ * Simulation of the network: packets, queues, links and their events, in picoseconds. It does not depend on the kernel: the caller passes the
+ * time, and fb_net_hosts notifies hosts. So a test can run it and compare it with the simulator.
  */
 #ifndef FOREBAY_NETWORK_H
 #define FOREBAY_NETWORK_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The network as a test drives it, next to the simulator: what it says to a kernel goes to the functions of a test. Not part of a kernel. */
+/* Entry points of the network for a test that compares it with the simulator. Its notifications call functions of the test. Not part of a kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ void fb_test_begin(const struct fb_listener *new)
 		pieces = before;
 	}
 	listener = *new;
-	fb_ways_forget();
+	fb_paths_clear();
 	memset(&fb_motion, 0, sizeof(fb_motion));
 	fb_net_start(&hosts);
 	fb_link_forget_packets();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ProBoSCIS as the simulator has it (crates/sim/src/shim/proboscis, which cites the publication line by line), for a guest: the two roles of a
- * connection, packets and times in, packets out. They know no kernel: a test holds them against the simulator's to the bit.
+ * connection, with packets and times as input and packets as output. They do not depend on the kernel: a test compares them with the simulator
+ * bit by bit.
  */
 #ifndef FOREBAY_PROBOSCIS_H
 #define FOREBAY_PROBOSCIS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shim at the end that receives data: counts probes, writes or holds the SYN-ACK, and echoes CE in place of a guest that knows no ECN.
+ * The shim at the end that receives data: counts probes, writes or holds the SYN-ACK, and echoes CE in place of a guest without ECN.
  * Follows crates/sim/src/shim/proboscis/receiver.rs and window.rs function by function.
  */
 #include "real.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Both roles of the shim as a test calls them, with sizes instead of layouts. Not part of a kernel. */
+/* Entry points of both roles of the shim for a test, with sizes of structures instead of layouts. Not part of a kernel. */
 #include "proboscis.h"
 
 size_t fb_test_opener_size(void)

@@ -18,7 +18,7 @@
  *   guest -> outside   what is left of the records, FB_FINAL for every connection, FB_DONE
  *
  * FB_ASK comes at the start (time 0), whenever the time of the last FB_NEXT is reached, and when there are events. FB_LOG may come at any
- * time and is for people.
+ * time and is for human readers.
  */
 #ifndef FOREBAY_PROTOCOL_H
 #define FOREBAY_PROTOCOL_H

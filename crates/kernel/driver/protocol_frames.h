@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Frames and their kinds, types of fields, and how much of what a record has room for. */
+/* Frames and their kinds, types of fields, and maximum lengths in records. */
 #ifndef FOREBAY_PROTOCOL_FRAMES_H
 #define FOREBAY_PROTOCOL_FRAMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Guest to outside: what happened to packets, senders, timers and connections. */
+/* Guest to outside: events of packets, senders, timers and connections. */
 #ifndef FOREBAY_PROTOCOL_RECORDS_H
 #define FOREBAY_PROTOCOL_RECORDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Outside to guest, in answer to FB_ASK: what applications want and what happens to links. */
+/* Outside to guest, in answer to FB_ASK: requests of applications and changes of links. */
 #ifndef FOREBAY_PROTOCOL_RUN_H
 #define FOREBAY_PROTOCOL_RUN_H
 
@@ -83,7 +83,7 @@ struct fb_path {
 	fb_u32 ports[FB_HOPS];
 };
 
-/* A connection takes other ways: as in fb_open, and behind the ports of a way those of nodes where packets may still be. */
+/* A connection gets other paths: as in fb_open. After the ports of a path: ports of nodes where packets may still be. */
 struct fb_route {
 	fb_u32 conn;
 	fb_u32 pad;

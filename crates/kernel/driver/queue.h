@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interface of queue disciplines. The disciplines are those of the crate `queues`, in Rust (crates/guest): plain code without clock or
- * input and output, which a test links to the rest of the network as well.
+ * Interface of queue disciplines. The disciplines are those of the crate `queues`, in Rust (crates/guest), without clock, input and output. A test
+ * links them to the rest of the network, too.
  */
 #ifndef FOREBAY_QUEUE_H
 #define FOREBAY_QUEUE_H
@@ -32,7 +32,7 @@ static inline void fb_remove(struct fb_length *length, fb_u32 wire)
 	length->bytes -= wire;
 }
 
-/* A packet as a discipline knows it. */
+/* Fields of a packet for queue disciplines. */
 struct fb_queued {
 	struct fb_queued *next, *prev; /* in the list that holds it: the discipline's while it waits there */
 	fb_u64 since;		       /* when it arrived, ps */

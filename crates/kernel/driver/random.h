@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The generator of the crate `sampling`: xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2019), and the
+/* The random number generator of the crate `types`: xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2019), and the
  * finish of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). */
 #ifndef FOREBAY_RANDOM_H
 #define FOREBAY_RANDOM_H

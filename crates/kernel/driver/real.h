@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Real numbers, for ProBoSCIS: the same IEEE operations in the same order as in Rust give the same bits. The kernel is
- * compiled without them, because it must not touch a program's registers. A User-mode Linux kernel is a program: it may, in the files that
- * include this one, before any other.
+ * Floating point, for ProBoSCIS: the same IEEE operations in the same order as in Rust give the same bits. A kernel is compiled without floating
+ * point, because it must not change the registers of a process. A User-mode Linux kernel is itself a process, so files that include this one
+ * first can use floating point.
  */
 #ifndef FOREBAY_REAL_H
 #define FOREBAY_REAL_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The run: the program outside is asked, and one kernel thread does what it wants and what the processes of all hosts do. Since its work takes
- * no guest time, each process acts at the instant at which its socket lets it.
+ * Main loop of the run. One kernel thread requests commands from the program outside and acts for the processes of all hosts. Its work takes no
+ * guest time, so each process acts at the instant at which its socket permits it.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>

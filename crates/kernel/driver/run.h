@@ -2,7 +2,7 @@
 #ifndef FOREBAY_RUN_H
 #define FOREBAY_RUN_H
 
-/* The run: returns never, since the guest ends with it. In process context. */
+/* Main loop of the run. It does not return: the guest ends with it. In process context. */
 void __noreturn fb_run(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packet scripts: one host without a network. The program outside makes the calls of its application, and is the other end: it takes what
- * leaves the interface and says what arrives. Calls do not wait; the program outside repeats those of its script that do.
+ * Packet scripts: one host without a network. The program outside makes the calls of its application, and is the other end of the connection: it
+ * receives the packets that leave the interface, and sends those that arrive. Calls do not block; the program outside repeats blocking calls.
  */
 #include <linux/etherdevice.h>
 #include <linux/net.h>

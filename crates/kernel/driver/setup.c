@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads what the program outside says about the network. */
+/* Reads the description of the network from the program outside. */
 #include <linux/kernel.h>
 #include <linux/vmalloc.h>
 #include "control.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* setup.c: what the program outside has said about the network. Not changed after the driver has started. */
+/* setup.c: description of the network, as received from the program outside. Constant after the driver has started. */
 #ifndef FOREBAY_SETUP_H
 #define FOREBAY_SETUP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Classes of service of a sender's packets, by the rules of the simulator's shims `pias`, `prin` and `service`. The rules know no kernel: a
- * test holds them against the simulator's.
+ * Classes of service of a sender's packets, by the rules of the simulator's shims `pias`, `prin` and `service`. The rules do not depend on the
+ * kernel: a test compares them with those of the simulator.
  */
 #ifndef FOREBAY_TAG_H
 #define FOREBAY_TAG_H

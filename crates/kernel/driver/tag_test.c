@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The rules of tag.h as a test calls them. Not part of a kernel. */
+/* Entry points of the rules of tag.h for a test. Not part of a kernel. */
 #include "tag.h"
 
 fb_u32 fb_test_tag(const fb_u64 *tag, const struct fb_segment *segment)

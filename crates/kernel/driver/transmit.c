@@ -29,9 +29,9 @@ static bool has_ring(const struct net_device *dev)
 }
 
 /*
- * The segments of a GSO packet. A card cuts it behind the stack, and frees the whole packet once all of it has left (TSO): until then TCP small
- * queues and the send buffer count its memory, and no tail loss probe repeats it (skb_still_in_host_queue). tcp_gso_segment would charge the memory of
- * each segment instead. NULL: no memory.
+ * Divides a GSO packet into segments, as a network card does (TSO). The card frees the whole packet when all of it has left. Until then TCP small
+ * queues and the send buffer count its memory, and no tail loss probe repeats it (skb_still_in_host_queue). tcp_gso_segment would charge the memory
+ * of each segment instead. NULL: no memory.
  */
 static struct sk_buff *cut(struct sk_buff *skb, const struct net_device *dev)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The network in the kernel: a timer that follows what happens in it, and socket buffers as packets. The timer goes off
- * at the nanosecond that follows on the picosecond of an event; nothing is ever early.
+ * The network in the kernel: a timer for its next event, and conversion of socket buffers to packets. The timer expires at the first nanosecond
+ * at or after the picosecond of an event, so no event is early.
  */
 #include <linux/hrtimer.h>
 #include <linux/ip.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* wire.c: links, queues and switches, moved by a timer. Uniprocessor without preemption: softirqs are off wherever this is called. */
+/* wire.c: links, queues and switches, advanced by a timer. Uniprocessor without preemption: softirqs are off wherever this is called. */
 #ifndef FOREBAY_WIRE_H
 #define FOREBAY_WIRE_H
 

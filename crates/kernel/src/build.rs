@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Kernel, Manifest, Patched, seconds};
 use crate::compile::{compile, configure, log_of};
-use crate::embedded::SOURCES;
+use crate::embedded_files::SOURCES;
 use crate::error::{At, Error};
 use crate::patch::Patch;
 use crate::recipe::{self, Recipe};

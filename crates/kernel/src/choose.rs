@@ -1,7 +1,7 @@
 //! Choice of the kernel of a run.
 
 use crate::cache::{Cache, Kernel};
-use crate::embedded::SOURCES;
+use crate::embedded_files::SOURCES;
 use crate::error::Error;
 use crate::recipe::Recipe;
 use crate::version::Version;
@@ -11,8 +11,8 @@ pub fn is_current(kernel: &Kernel) -> bool {
     kernel.manifest().recipe == Recipe::new(SOURCES).name()
 }
 
-/// The kernel to use: that of the default series, or else of the newest one; or what is named, by a version (`6.1`, `6.1.192`) or by the first
-/// letters of its name, or by the name that its user gave to it. A kernel with a patch is used only if its own name says so.
+/// Selects a kernel. `named` is a version (`6.1`, `6.1.192`), the first letters of its name, or the name that the user gave to it. Without it: a
+/// kernel of the default series, else of the newest one. A kernel with a patch is used only by its own name.
 ///
 /// # Errors
 /// If there is none, with the command that builds it.

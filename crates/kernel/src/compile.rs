@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// All that make and the compiler said.
+/// Output of make and the compiler.
 const LOG: &str = "forebay-build.log";
 /// User, host and time of the build: constant, so that the same inputs give the same kernel.
 const BUILD: [(&str, &str); 4] = [
@@ -58,7 +58,7 @@ fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
 }
 
 fn cannot_start(e: &io::Error) -> Error {
-    Error::new(format!("make: {e}; `forebay doctor` says what is missing and how to install it"))
+    Error::new(format!("make: {e}; `forebay doctor` lists missing tools and how to install them"))
 }
 
 /// Writes `.config`, unless the tree has the one that follows from `config`.
@@ -75,7 +75,7 @@ pub(crate) fn configure(tree: &Tree, config: &str, lock: &File) -> Result<(), Er
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
         return Err(Error::new(format!(
-            "Linux {} cannot be configured; `forebay doctor` says what may be missing:\n{}",
+            "Linux {} cannot be configured; `forebay doctor` lists missing tools:\n{}",
             tree.version,
             said.trim_end()
         )));
@@ -196,7 +196,7 @@ mod tests {
             assert!(Instant::now() < limit, "make begins");
             thread::sleep(Duration::from_millis(5));
         }
-        // As after `kill -9`: this process has the lock no more, and the compiler goes on.
+        // As after `kill -9`: this process no longer has the lock, and the compiler continues.
         drop(lock);
         assert!(cache.try_lock().unwrap().is_none());
         drop(File::options().write(true).open(&pipe).unwrap());

@@ -1,6 +1,6 @@
-//! Our congestion controls in a guest kernel (`bpf/`): which transports have them, what the kernel calls them, and their parameters as frames have them.
+//! Our congestion controls in a guest kernel (`bpf/`): the transports that use them, their names in the kernel, and their parameters in frames.
 //!
-//! Where a scenario's congestion control is one of the kernel's own, and used as the kernel uses it, there is nothing here to say: that one is taken.
+//! A congestion control that the kernel has, with the parameters of the kernel, is not listed: the kernel's own is used.
 
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};
@@ -70,7 +70,7 @@ impl Numbers {
 /// connection, for congestion controls that depend on the path: TRIM computes K from it.
 ///
 /// # Errors
-/// The congestion control cannot be used as the scenario wants it: why, and what is legal.
+/// A congestion control that cannot be used with the parameters of the scenario: the reason, and the legal values.
 pub fn guest_cc(t: &Transport, route: Option<&Route>) -> Result<Option<GuestCc>, String> {
     let start = Numbers::new(t.cwnd_validation);
     let v = &t.cc.values;

@@ -6,7 +6,7 @@
 
 pub mod c_source;
 pub mod congestion_controls;
-pub mod embedded;
+pub mod embedded_files;
 pub mod shims;
 pub mod state;
 pub mod tags;

@@ -1,6 +1,6 @@
 //! Inputs of a kernel, and the hashes that name it: equal inputs give equal names, different inputs different ones.
 
-use crate::embedded::Source as Embedded;
+use crate::embedded_files::Source as Embedded;
 use crate::error::Error;
 use crate::source::hex;
 use sha2::{Digest, Sha256};
@@ -81,9 +81,9 @@ pub(crate) fn compiler() -> Result<String, Error> {
     let first_line = |program: &str| {
         let out = Command::new(program).env("LC_ALL", "C").arg("--version").output();
         let out =
-            out.map_err(|e| Error::new(format!("{program}: {e}; `forebay doctor` says what is missing and how to install it")))?;
+            out.map_err(|e| Error::new(format!("{program}: {e}; `forebay doctor` lists missing tools and how to install them")))?;
         let text = String::from_utf8_lossy(&out.stdout).lines().next().unwrap_or("").trim().to_owned();
-        if text.is_empty() { Err(Error::new(format!("`{program} --version` says nothing"))) } else { Ok(text) }
+        if text.is_empty() { Err(Error::new(format!("`{program} --version` prints nothing"))) } else { Ok(text) }
     };
     Ok(format!("{}, {}", first_line("gcc")?, first_line("ld")?))
 }
@@ -91,7 +91,7 @@ pub(crate) fn compiler() -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::Recipe;
-    use crate::embedded::Source;
+    use crate::embedded_files::Source;
 
     const fn file(path: &'static str, text: &'static [u8]) -> Source {
         Source { path, text }

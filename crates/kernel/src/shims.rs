@@ -21,7 +21,7 @@ const SHIMS: [&str; 2] = [WITH_COLUMNS, "misbehaving-receiver"];
 /// The numbers of the shim below TCP of a transport; all 0 where it has none.
 ///
 /// # Errors
-/// A shim that the guest does not have, or not as the scenario wants it: why, and what is legal.
+/// A shim that the guest does not have, or not with the parameters of the scenario: the reason, and the legal values.
 pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
     let mut shim = [0; SHIM];
     for chosen in &t.shims {

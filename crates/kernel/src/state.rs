@@ -1,6 +1,6 @@
 //! Names of the variables whose values a guest records of its sockets (`driver/state.h`), in the order of the record.
 
-use crate::embedded::SOURCES;
+use crate::embedded_files::SOURCES;
 use std::sync::OnceLock;
 
 /// Names of the variables, as in the kernel's sources: `snd_cwnd`, `rack.reo_wnd_steps`.

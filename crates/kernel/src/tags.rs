@@ -18,7 +18,7 @@ pub const SHIMS: [&str; 3] = ["pias", "prin", "service"];
 /// The numbers of what tags the packets of a transport with `shims`; all 0 where nothing does.
 ///
 /// # Errors
-/// One that the guest does not have as the scenario wants it: why, and what is legal.
+/// A shim that the guest does not have with the parameters of the scenario: the reason, and the legal values.
 pub fn tag(shims: &[Chosen]) -> Result<[u64; TAGS], String> {
     let mut tag = [0; TAGS];
     for shim in shims {

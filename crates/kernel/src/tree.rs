@@ -115,7 +115,7 @@ impl Tree {
             .arg("-o")
             .arg(&new)
             .arg(&from);
-        let out = gcc.output().map_err(|e| Error::new(format!("gcc: {e}; `forebay doctor` says how to install it")))?;
+        let out = gcc.output().map_err(|e| Error::new(format!("gcc: {e}; `forebay doctor` has the command that installs it")))?;
         if !out.status.success() {
             return Err(Error::new(format!("gcc cannot compile init:\n{}", String::from_utf8_lossy(&out.stderr).trim_end())));
         }
@@ -124,7 +124,7 @@ impl Tree {
     }
 }
 
-/// Writes a file unless it says that already.
+/// Writes a file unless it has this content.
 fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|old| old == text) {
         return Ok(());
@@ -155,7 +155,7 @@ fn makefile(files: &BTreeSet<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{OURS, Tree, makefile};
-    use crate::embedded::Source;
+    use crate::embedded_files::Source;
     use crate::recipe::Recipe;
     use crate::scratch::Scratch;
     use crate::version::Version;

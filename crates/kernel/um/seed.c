@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* rng-seed=<number>: what the guest would draw from the host's random numbers follows from this number instead, so that a run can be repeated. */
+/* rng-seed=<number>: seed for the random numbers that the guest would otherwise read from the host, so that a run can be repeated. */
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/types.h>

@@ -1,5 +1,4 @@
-//! The host of the applications (`forebay_apps::Host`): their connections, their timers, and the commands for the guest that follow from what
-//! they do.
+//! The host of the applications (`forebay_apps::Host`): their connections, their timers, and the resulting commands for the guest.
 
 use crate::capture::Ends;
 use crate::connection::Connection;

@@ -1,4 +1,4 @@
-//! Congestion control: which congestion controls of scenarios a kernel has, what it calls them, and which of their parameters it can be given.
+//! Congestion controls of scenarios in a kernel: their names there, and the parameters that can be set.
 
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};

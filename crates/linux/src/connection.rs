@@ -1,4 +1,4 @@
-//! A connection as the program knows it: who opened it, what is written on it, and what its packets show.
+//! State of a connection outside of the guest: its specification, the written messages, and the state that its packets show.
 
 use crate::message::{Message, Messages, Stats};
 use crate::reassembly::ReceivedBytes;

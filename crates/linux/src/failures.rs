@@ -215,7 +215,7 @@ pub(crate) fn route(network: &Network, fib: &Fib, routes: &Routes, known: &mut [
     route
 }
 
-/// The port by which packets leave the switch `node`, if none of `all` says so yet.
+/// The port by which packets leave the switch `node`, if it is not in `all` yet.
 fn onward(network: &Network, fib: &Fib, (node, end): (NodeId, Option<NodeId>), hash: u16, all: &[PortId]) -> Option<PortId> {
     let end = end.filter(|end| *end != node)?;
     if network.nodes[node].host || all.iter().any(|p| network.ports[*p].from == node) {

@@ -1,5 +1,5 @@
-//! A guest: a kernel that runs as a child process, in a process group of its own, with a folder of its own for what it must keep in files. Both
-//! are gone when the guest is dropped, however that comes.
+//! A guest: a kernel that runs as a child process in its own process group, with its own folder for files. Both are removed when the guest is dropped,
+//! also after a panic.
 
 use crate::link::Link;
 use forebay_platform::files::{TempDir, remove_stale};
@@ -83,7 +83,7 @@ impl Guest {
             command.pre_exec(move || {
                 place(reads_fd, GUEST_READS)?;
                 place(writes_fd, GUEST_WRITES)?;
-                // Nothing is left of a program that is killed.
+                // A killed program leaves nothing behind.
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
                 Ok(())
             });
@@ -318,7 +318,7 @@ mod tests {
         let space = parents.each_ref().map(|p| free_space(p));
         let (least, most) = (space[0].min(space[1]), space[0].max(space[1]));
         if most - least < 64 << 20 {
-            return forebay_platform::doctor::required::skip("shm", "both folders have the same free space");
+            return forebay_platform::doctor::requirements::skip("shm", "both folders have the same free space");
         }
         let place = |bytes| private_folder_in(&parents, bytes).unwrap().path().parent().map(Path::to_owned);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Queue disciplines at the interfaces of hosts: the kernel's own, unmodified, with the scenario's parameters.
+//! Queue disciplines at the interfaces of hosts: those of the kernel, unmodified, with the parameters of the scenario.
 
 use crate::protocol::{self, OPTIONS, number, text};
 use forebay_types::Time;

@@ -31,7 +31,7 @@ impl Chosen {
         &self.program
     }
 
-    /// Its version, and what tells it from others of that version.
+    /// Its version, and the number of its build.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -45,7 +45,7 @@ pub fn program() -> Result<PathBuf, String> {
     find().map(|kernel| kernel.program)
 }
 
-/// The release of that kernel, without what tells builds of it apart.
+/// The release of that kernel, without the number of its build.
 ///
 /// # Errors
 /// There is no kernel; the message names the fix.

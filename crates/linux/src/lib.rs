@@ -10,7 +10,7 @@ mod congestion_controls;
 mod connection;
 mod failures;
 #[cfg(test)]
-mod fake;
+mod fake_guest;
 mod guest;
 mod host_queue;
 pub mod kernel;

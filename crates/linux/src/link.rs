@@ -1,4 +1,4 @@
-//! Frames over two pipes: a header of kind and count, then so many records of that kind.
+//! Frames over two pipes: a header with kind and count, then that number of records.
 
 use crate::protocol::{
     Ask, Call, Done, Event, Field, Final, Hello, Inject, Interface, LOG, Leave, LinkChange, Next, Open, Packet, Port, Profile,

@@ -114,7 +114,7 @@ impl Messages {
         complete
     }
 
-    /// Takes out the oldest message if the sender knows that all of it has arrived, with a window of `cwnd` segments.
+    /// Removes and returns the oldest message if all of it is acknowledged, with a window of `cwnd` segments.
     pub(crate) fn acknowledge(&mut self, offset: u64, cwnd: u32) -> Option<Message> {
         let done = self.list.front()?.end.is_some_and(|end| end <= offset);
         if !done {

@@ -1,5 +1,5 @@
-//! Names of connections in draws: in the order of packets of the same instant, and in the buckets of fair queues. The simulator names a connection by its
-//! slot, which the next connection takes when one has closed. The same names here make the same draws.
+//! Names of connections in draws: the order of simultaneous packets, and the buckets of fair queues. The simulator names a connection by its slot, which
+//! a later connection reuses. With the same names the guest has the same draws.
 
 use forebay_types::{AppId, ConnSlot, IndexVec, NodeId, Time};
 

@@ -179,7 +179,7 @@ impl Ports {
         }
     }
 
-    /// Network events of the whole run, as rows of events like the simulator's (`engine/core/faults.rs`). Statistics count from `measured` on.
+    /// Network events of the whole run, as rows of events like the simulator's (`engine/failures.rs`). Statistics count from `measured` on.
     pub(crate) fn events(&self, network: &Network, measured: Time) -> Vec<EventRow> {
         let mut rows = Vec::new();
         if network.faults.balance == Balance::Packet {

@@ -8,7 +8,7 @@ use forebay_experiment::topology::{Fib, port_label};
 use forebay_experiment::world::Unsupported;
 use forebay_types::Time;
 
-/// All of that, by the first port that asks for it.
+/// Features of the network that the guest lacks, each by the first port that has it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     let mut all = Vec::new();
     let cannot = |key, what: &str| Unsupported {

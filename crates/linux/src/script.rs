@@ -1,5 +1,4 @@
-//! A guest for packet scripts: one host whose application, and whose network, are the program that runs the script. Time passes only when it
-//! says so.
+//! A guest for packet scripts: one host. The program that runs the script is its application and its network, and advances the time.
 
 use crate::guest::{Guest, Options};
 use crate::kernel;
@@ -203,12 +202,12 @@ impl Session {
         Ok((answer.value.cast_signed(), answer.bytes.to_vec()))
     }
 
-    /// Lets the guest do what it has been sent, at this instant.
+    /// Makes the guest execute the commands that were sent, at the current instant.
     fn settle(&mut self) -> Result<(), String> {
         self.pass(NEVER)
     }
 
-    /// Sends what there is and reads until the guest asks.
+    /// Sends the pending frames and reads until the next request of the guest.
     fn until_asked(&mut self) -> Result<(), String> {
         let broken = |e: std::io::Error| format!("the conversation with the guest broke off: {e}");
         self.guest.link.send(&mut self.frames).map_err(broken)?;

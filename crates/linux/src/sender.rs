@@ -1,4 +1,4 @@
-//! A sender as its packets and its state show it from outside: which bytes it has sent, and how its window and its recovery go.
+//! State of a sender, reconstructed from its packets and samples: the bytes sent, the window and the recovery.
 
 use crate::message::Messages;
 use crate::protocol::{NEVER, NONE, Packet, Tcp, Timer, flag, timer};
@@ -43,7 +43,7 @@ impl Sender {
         self.cwnd
     }
 
-    /// Stream offset up to which all is acknowledged, as its last ACK said.
+    /// Stream offset of its last cumulative ACK.
     pub(crate) fn una(&self) -> u64 {
         self.una
     }

@@ -30,7 +30,7 @@ impl ShimState {
     pub(crate) const NOTHING: ShimState =
         ShimState { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0, probes_counted: 0 };
 
-    /// The guest says something new.
+    /// Applies a report of the guest.
     pub(crate) fn update(&mut self, r: &protocol::ShimRow) {
         self.probes = r.probes;
         self.verdict = VERDICTS.get(r.verdict as usize).copied().unwrap_or("");

@@ -1,5 +1,5 @@
-//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets. Also lists the differences that the kernel has whatever
-//! the scenario says, and the settings that the kernel refuses because they would be another experiment.
+//! Maps the stack of a scenario to a kernel: settings of its namespace, routes and sockets. Also lists settings
+//! of the scenario that the kernel treats differently, and those that are refused because they would be another experiment.
 
 use crate::congestion_controls::{cc, is_ours};
 use crate::protocol::number::{GROUP_ECN, GROUP_FIN, GROUP_NODELAY};
@@ -208,7 +208,7 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
 }
 
 /// Differences between the kernel and the transport's settings, one line each.
-pub(crate) fn own_ways(group: &Group) -> Vec<String> {
+pub(crate) fn differences(group: &Group) -> Vec<String> {
     let t = &group.tcp;
     let mut all = Vec::new();
     let mut say = |differs: bool, text: &str| {
@@ -268,8 +268,8 @@ mod tests {
         for profile in [Profile::Ns2, Profile::Linux, Profile::Rfc] {
             assert_eq!(refused(&group(profile, "newreno")), [], "{profile:?}");
         }
-        assert_eq!(own_ways(&group(Profile::Linux, "newreno")), [] as [String; 0]);
-        assert!(own_ways(&group(Profile::Ns2, "newreno")).iter().any(|l| l.contains("`prr`")));
+        assert_eq!(differences(&group(Profile::Linux, "newreno")), [] as [String; 0]);
+        assert!(differences(&group(Profile::Ns2, "newreno")).iter().any(|l| l.contains("`prr`")));
     }
 
     /// Sizes of buffers are options of sockets, their limits settings of the namespace.

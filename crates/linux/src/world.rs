@@ -148,7 +148,7 @@ impl World for Linux {
 
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let tcp = experiment.groups.iter().filter(|g| g.tcp.cc != Chosen::NONE);
-        tcp.flat_map(stack::own_ways).collect()
+        tcp.flat_map(stack::differences).collect()
     }
 
     fn run(

@@ -85,7 +85,10 @@ fn every_case_has_its_trajectory() {
     let (of, golden) = golden();
     if of != release() {
         let here = release();
-        return forebay_platform::doctor::required::skip("kernel", &format!("{GOLDEN} is of {of}, and this kernel is {here}"));
+        return forebay_platform::doctor::requirements::skip(
+            "kernel",
+            &format!("{GOLDEN} is of {of}, and this kernel is {here}"),
+        );
     }
     let expected: Vec<(&str, String)> = cases().iter().map(|(n, _)| (*n, golden.get(*n).cloned().unwrap_or_default())).collect();
     assert_eq!(written(&found), written(&expected), "FOREBAY_UPDATE=1 writes new ones, if these are right");
@@ -133,7 +136,7 @@ fn for_all(file: &Path, folder: &Path) -> PathBuf {
 #[test]
 fn trajectory_is_equal_without_root() {
     if !rustix::process::geteuid().is_root() {
-        return forebay_platform::doctor::required::skip("root", "only root can run a program as another user");
+        return forebay_platform::doctor::requirements::skip("root", "only root can run a program as another user");
     }
     if !kernel() {
         return;

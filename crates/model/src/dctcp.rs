@@ -78,9 +78,6 @@ pub fn gain_bound(pipe: &Pipe, k: f64) -> Result<f64, ModelError> {
     Ok(1.386 / (2.0 * (pipe.bdp() + closed("k", k, 0.0, 1e9)?)).sqrt())
 }
 
-/// Fraction of TCP's buffer (one C RTT) that a threshold of C RTT / 7 saves: 6/7, the slides' 85 %.
-pub const BUFFER_SAVING: f64 = 6.0 / 7.0;
-
 /// Window after the reduction of a window of `window` packets (above 0, at most 1e12) with the marked fraction `alpha` (0 to 1).
 ///
 /// # Errors
@@ -107,7 +104,6 @@ mod tests {
             let p = pipe(gbps, packet, us);
             assert!((p.bdp() - bdp).abs() < 0.5 && (threshold_guideline(&p) - seventh).abs() < 0.05, "{gbps} {packet}");
         }
-        assert!((BUFFER_SAVING - 0.857).abs() < 0.001);
         assert!((gain_bound(&pipe(1, 1460, 200), 20.0).unwrap() - 0.162).abs() < 0.002);
         let wide = gain_bound(&pipe(10, 1460, 500), 65.0).unwrap();
         // The default gain of 1/16 exceeds the bound there.

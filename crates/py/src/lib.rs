@@ -13,7 +13,7 @@ mod files;
 mod listener;
 mod model;
 mod registry;
-mod remote;
+mod remote_units;
 mod report;
 mod results;
 mod run;
@@ -41,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use crate::registry::registry;
     #[pymodule_export]
-    use crate::remote::{BegunSweep, run_batch, run_once};
+    use crate::remote_units::{BegunSweep, run_batch, run_once};
     #[pymodule_export]
     use crate::report::{answer, explain, report};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use crate::concat::concat_batches;
 use crate::detach::detached;
 use crate::errors;
-use crate::remote::keep;
+use crate::remote_units::keep;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;

@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn exhaustive_backlogs_keep_the_order() {
         for (small, first, second) in [(100, 1, 1), (100, 1, 2), (150, 2, 1), (300, 1, 3)] {
-            crate::testing::every_word(3, 6, |word| {
+            crate::testing::each_sequence(3, 6, |word| {
                 let wire = |letter: &u8| 100 * (u32::from(*letter) + 1);
                 let sizes: Vec<VecDeque<u32>> = word.chunks(3).map(|three| three.iter().map(wire).collect()).collect();
                 let mut p = port(&[weights(&[first, second]), quantum(small)], 100);

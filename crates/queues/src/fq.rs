@@ -177,7 +177,7 @@ impl Fq {
         index
     }
 
-    /// Passes the turn to the next band whose debts a quantum pays.
+    /// Passes the turn to the next band whose credit is positive after a quantum.
     fn next_band(&mut self) {
         loop {
             self.turn = (self.turn + 1) % BAND_QUANTA.len();

@@ -110,7 +110,7 @@ mod tests {
     /// All words of five operations on three items with three keys each.
     #[test]
     fn exhaustive_operations_keep_the_largest_first() {
-        crate::testing::every_word(12, 5, |word| {
+        crate::testing::each_sequence(12, 5, |word| {
             let (mut heap, mut model) = (IndexedHeap::default(), BTreeMap::new());
             for letter in word {
                 let item = u32::from(letter % 3);

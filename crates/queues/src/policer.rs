@@ -127,7 +127,7 @@ mod tests {
     fn exhaustive_arrivals_keep_the_token_bucket() {
         // A byte takes 1000 ps; the bucket holds four units of 1000 bytes.
         let params = [("rate", Value::Rate(Rate(8_000_000_000))), ("burst", Value::Bytes(Bytes(4000)))];
-        crate::testing::every_word(12, 6, |word| {
+        crate::testing::each_sequence(12, 6, |word| {
             let Queue::Fifo(mut d) = build_with(&ENTRY, &params) else { panic!("it is a FIFO") };
             // Units of a microsecond and of 1000 bytes: one unit of time refills one unit of the bucket.
             let (mut now, mut passed) = (0, Vec::<(u64, u64)>::new());

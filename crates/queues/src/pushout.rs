@@ -155,7 +155,7 @@ mod tests {
     /// of arrival. A packet of high priority is dropped only if no waiting packet has low priority.
     #[test]
     fn exhaustive_words_keep_order_and_priority() {
-        crate::testing::every_word(3, 8, |word| {
+        crate::testing::each_sequence(3, 8, |word| {
             let discipline =
                 BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: RingBuffer::default() });
             let mut p = Port::new(discipline, QueueState { packets: 3, bytes: u64::MAX });

@@ -136,7 +136,7 @@ mod tests {
     /// All words of eight operations.
     #[test]
     fn exhaustive_operations_match_vec_deque() {
-        crate::testing::every_word(5, 8, |word| {
+        crate::testing::each_sequence(5, 8, |word| {
             let (mut ring, mut model) = (RingBuffer::default(), VecDeque::new());
             (ring.head, ring.tail) = (u32::MAX - 2, u32::MAX - 2);
             for (step, letter) in word.iter().enumerate() {

@@ -79,7 +79,7 @@ mod tests {
             [SharedPolicy::Static { per_port: 5 }, SharedPolicy::Dynamic { alpha: 0.5 }, SharedPolicy::Dynamic { alpha: 4.0 }]
         {
             let pool = SharedBuffer { total: 9, policy };
-            crate::testing::every_word(6, 7, |word| {
+            crate::testing::each_sequence(6, 7, |word| {
                 let mut held = [0; 2];
                 for letter in word {
                     let (port, wire) = (usize::from(letter % 2), u64::from(letter / 2) + 1);

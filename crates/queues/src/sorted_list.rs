@@ -148,7 +148,7 @@ mod tests {
     /// All words of seven insertions and removals of five numbers.
     #[test]
     fn exhaustive_operations_match_btree_map() {
-        crate::testing::every_word(7, 7, |word| {
+        crate::testing::each_sequence(7, 7, |word| {
             let (mut list, mut model) = (SortedList::default(), BTreeMap::new());
             for letter in word {
                 match letter {

@@ -137,7 +137,7 @@ fn queue_threshold_overrides_common_one() {
 /// All words of seven arrivals of three classes and transmissions: the transmitter takes the oldest packet of the most urgent class that waits.
 #[test]
 fn exhaustive_words_serve_the_most_urgent() {
-    crate::testing::every_word(4, 7, |word| {
+    crate::testing::each_sequence(4, 7, |word| {
         let mut p = port(strict(8), 100);
         for letter in word {
             if *letter < 3 {

@@ -156,7 +156,7 @@ pub(crate) fn packet(wire: u32, class: u8, rank: u16, flow: u64) -> Arrival {
 }
 
 /// Calls `f` with every word of `length` letters, each below `letters`: a small model in full.
-pub(crate) fn every_word(letters: u8, length: usize, mut f: impl FnMut(&[u8])) {
+pub(crate) fn each_sequence(letters: u8, length: usize, mut f: impl FnMut(&[u8])) {
     let mut word = vec![0; length];
     loop {
         f(&word);

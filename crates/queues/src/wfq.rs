@@ -174,7 +174,7 @@ mod tests {
     /// (the bound of self-clocked fair queueing, Golestani 1994).
     #[test]
     fn exhaustive_backlogs_stay_within_the_bound() {
-        crate::testing::every_word(3, 6, |word| {
+        crate::testing::each_sequence(3, 6, |word| {
             let mut p = port(&[1, 2]);
             for (class, three) in [7, 0].into_iter().zip(word.chunks(3)) {
                 for letter in three {

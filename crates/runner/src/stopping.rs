@@ -8,15 +8,15 @@ use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Variant;
-use forebay_stopping::against::{AgainstRule, OwnFigure, Reference};
 use forebay_stopping::comparison::{Comparison, RatioOutcome};
 use forebay_stopping::figure::Figure;
 use forebay_stopping::interval::Interval;
 use forebay_stopping::measure::{Measured, NotKnown, interval};
 use forebay_stopping::ratio::{Paired, ratio};
+use forebay_stopping::reference_run::{OwnFigure, Reference, ReferenceRule};
 use forebay_stopping::rule::{self, Ended, Outcome, Rule, Stop};
 use forebay_stopping::sampling::Sampling;
-use forebay_stopping::steady::unseen_size;
+use forebay_stopping::steady_state::unseen_size;
 use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
 use std::ops::ControlFlow;
@@ -150,8 +150,8 @@ pub(crate) fn run_against(
         watch()
     };
     let rule = match rule {
-        Compared::Own(figure) => AgainstRule::own(figure, config),
-        Compared::Against(reference) => AgainstRule::new(reference, config),
+        Compared::Own(figure) => ReferenceRule::own(figure, config),
+        Compared::Against(reference) => ReferenceRule::new(reference, config),
     };
     match rule {
         Some(mut rule) => world.run_with_decisions(job.may_use(), config.check()?, config.seed, &mut rule, &mut progress),

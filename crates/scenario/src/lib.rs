@@ -17,7 +17,7 @@ pub use resolve::expect::{Bound, ExpectKey, Expectation, Places};
 pub use resolve::scenario::{Resolved, Variant};
 pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
 pub use schema::bounds::bounds;
-pub use schema::cx::FileRead;
+pub use schema::context::FileRead;
 pub use schema::describe::{Item, ParamDoc, Section, describe};
 pub use schema::docs::docs;
 pub use text::error::{Errors, ScenarioError};

@@ -2,13 +2,13 @@
 
 pub mod cc;
 mod cores;
-pub mod driven;
+pub mod driven_run;
 pub mod engine;
-#[cfg(test)]
-mod every_word;
 pub mod exchange;
 pub mod net;
 pub mod run;
+#[cfg(test)]
+mod sequences;
 pub mod shim;
 pub mod tcp;
 pub mod world;

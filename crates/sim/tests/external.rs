@@ -2,7 +2,7 @@
 
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_sim::cc::external::{Control, Factory, Registration};
+use forebay_sim::cc::external_control::{Control, Factory, Registration};
 use forebay_sim::cc::{Ack, Cc, CcConfig, Event, Reduction, Threshold, Trigger, Window, build};
 use forebay_types::Rate;
 use forebay_types::param::Values;

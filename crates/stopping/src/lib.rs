@@ -14,13 +14,13 @@
 //! * [`against`]: the rule for a run that is compared with a finished one.
 //! * [`steady`]: the experiments without a steady state.
 
-pub mod against;
 pub mod comparison;
 pub mod figure;
 pub mod interval;
 pub mod measure;
 pub mod ratio;
+pub mod reference_run;
 pub mod rule;
 pub mod sampling;
-pub mod steady;
+pub mod steady_state;
 pub mod warmup;

@@ -138,7 +138,7 @@ impl RunDir {
             parquet_each(&path, columns, &mut see)?;
         }
         if counted && rows != record.rows {
-            return Err(damaged(format!("it has {rows} rows, and the manifest says {}", record.rows)));
+            return Err(damaged(format!("it has {rows} rows instead of the {} of the manifest", record.rows)));
         }
         Ok(())
     }

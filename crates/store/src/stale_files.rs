@@ -40,7 +40,7 @@ pub(crate) fn remove_directories(folder: &Path) {
         if !own || process_runs(pid) || !free(&path) {
             continue;
         }
-        if ours(&path) && (!is_complete(&path) || folder.join(last).exists()) {
+        if has_only_own_files(&path) && (!is_complete(&path) || folder.join(last).exists()) {
             // These files are never read, so a failure to remove them is ignored.
             let _ = fs::remove_dir_all(&path);
         }
@@ -73,7 +73,7 @@ pub(crate) fn is_complete(path: &Path) -> bool {
 }
 
 /// True if a directory holds only result files, all of them plain.
-fn ours(path: &Path) -> bool {
+fn has_only_own_files(path: &Path) -> bool {
     let known = |name: &str| is_result(name.rsplit_once(MARK).map_or(name, |(last, _)| last));
     let result = |e: fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_file()) && e.file_name().to_str().is_some_and(known);
     fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(result)))
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_told_by_their_names() {
+    fn results_recognized_by_file_names() {
         for name in
             ["summary.parquet", "flows.csv", "manifest.json", "report.html", "capture-a-b-3.csv", "trace-a-0-flow-12.sqlog"]
         {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_our_own_making() {
+    fn other_temporary_names_stay() {
         assert_eq!(parts("a.tmp-12"), Some(("\0", 12)));
         assert_eq!(parts("a.tmp-12-3"), Some(("\0", 12)));
         assert_eq!(parts("a.tmp-12-old"), Some(("a", 12)));

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// A connection, or a stream of datagrams, as the switch knows it.
+/// A connection, or a stream of datagrams, in the switch.
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// Its number.
@@ -30,7 +30,7 @@ pub struct Flow {
     pub ack_size: u32,
     /// Wire bytes of a probe of its shim.
     pub probe_size: u32,
-    /// Its congestion control says until when data is held.
+    /// True if its congestion control delays data (TRIM).
     pub waits: bool,
     /// Input of the packet classifier; `None` if all data packets have the same class.
     pub stream: Option<Stream>,

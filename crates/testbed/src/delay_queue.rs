@@ -1,7 +1,7 @@
-//! Packets that a congestion control wants held back: the random waits of TRIM (AD, AS), which a BPF program can draw and cannot keep.
+//! Packets that a congestion control delays: the random waits of TRIM (AD, AS), which a BPF program can draw but not implement.
 //!
-//! The sockets of such a transport carry a mark with a slot (`crates/kernel/bpf/trim/trim_hold.bpf.h`). The program writes into that slot of a
-//! map until when packets are held, before the first of them leaves the kernel; the switch has the map in its memory and looks there.
+//! The sockets of such a transport carry a mark with a slot (`crates/kernel/bpf/trim/trim_hold.bpf.h`). The program writes the
+//! end of the delay into that slot of a map before the first packet leaves the kernel. The switch has the map in its memory.
 
 use crate::clock::Clock;
 use forebay_linux::protocol::Group;

@@ -397,7 +397,7 @@ impl Ends {
         }
     }
 
-    /// Looks at the sender of `conn`: its state, what it knows to be delivered, and whether its timer has run out.
+    /// Samples the sender of `conn`: its state, the acknowledged bytes, and expirations of its timer.
     pub fn sample(&mut self, now: Time, conn: u32) {
         let Some(c) = self.conns.get_mut(conn as usize) else { return };
         let Some(Ok(info)) = c.sender.as_ref().map(|s| TcpInfo::of(s.as_fd())) else { return };

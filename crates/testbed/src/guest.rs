@@ -1,5 +1,5 @@
-//! The end of the conversation that is the guest kernel's on the backend `linux` (`protocol.h` of the crate `forebay-kernel`): here it is this
-//! machine's own kernel, and time does not wait.
+//! The role of the guest kernel in the protocol of the backend `linux` (`protocol.h` of the crate `forebay-kernel`), for the running kernel in real
+//! time.
 
 use crate::clock::{Clock, real_time};
 use crate::commands::{Command, CommandSender, Flow, channel};
@@ -37,7 +37,7 @@ const REPORT_EVERY: Time = Time::from_ms(100);
 /// Longest wait for an answer of the runner.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The setting that has 12 bytes of each segment for timestamps (RFC 7323), padding included; on where nothing is said.
+/// The setting that has 12 bytes of each segment for timestamps (RFC 7323), padding included; on by default.
 const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
 const STAMPS: u32 = 12;
 /// Headers without options.
@@ -164,7 +164,7 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Timing> {
         let mut timers = Vec::new();
         for keeper in timer_loops {
             let keep = || {
-                // As punctual as the switch, or as it may be: a shim that misses its process for 50 ms goes on without.
+                // With the priority of the switch, if permitted: a shim without its daemon for 50 ms continues without timers.
                 let _ = real_time(SWITCH_PRIORITY);
                 keeper.run(|| stop.load(Ordering::Relaxed))
             };
@@ -269,7 +269,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn run(mut self) -> io::Result<SessionEnd<'a>> {
-        // Without this capability the run goes on, and its deadline misses show the cost.
+        // Without this capability the run continues, and its deadline misses show the cost.
         let _ = real_time(PRIORITY);
         let (mut wake, mut next_sample, mut report) = (Time::ZERO, SAMPLE_EVERY, REPORT_EVERY);
         self.sleep(Time::ZERO)?;

@@ -7,7 +7,7 @@ use forebay_queues::{
 use forebay_types::{Rate, Time};
 use std::collections::VecDeque;
 
-/// A packet: its frame, of which the port knows nothing, and what disciplines may know of it.
+/// A packet: its frame, which the port does not read, and the fields for queue disciplines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skb<F> {
     /// The frame.

@@ -1,5 +1,5 @@
-//! The BPF programs of a run: loaded for each transport with a shim, at the devices of its hosts, with the process that keeps their timers as
-//! threads of this one. They are held by this process and by the devices alone, so that nothing is left of them however it ends.
+//! The BPF programs of a run: loaded for each transport with a shim, at the devices of its hosts, with the timers of the daemon in threads of this
+//! process. Only this process and the devices refer to them, so the kernel removes them when the process ends.
 
 use crate::shim::{NAME, ShimConfig, config};
 use forebay_hosts::helper::Timers;

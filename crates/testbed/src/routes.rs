@@ -42,7 +42,8 @@ impl Routes {
         self.0.get(flow as usize).and_then(Option::as_ref).is_none_or(|route| route.end == node)
     }
 
-    /// The port by which a packet leaves `node`, the `hop`th on its way; `None`: nothing leads on from there. `from` says where ports are.
+    /// The port by which a packet leaves `node`, the `hop`th on its way; `None`: the path does not contain `node`. `from` returns the node of
+    /// a port.
     pub fn next(&self, flow: u64, hop: usize, node: NodeId, from: impl Fn(PortId) -> NodeId) -> Option<PortId> {
         let route = self.0.get(flow as usize)?.as_ref()?;
         let straight = route.ports.get(hop).copied().filter(|p| from(*p) == node);

@@ -1,5 +1,5 @@
-//! ProBoSCIS on the running kernel is a BPF program with a process beside it (`crates/hosts`): what a scenario asks, as parameters of the program and
-//! times of the process, and what neither can.
+//! ProBoSCIS on the running kernel: a BPF program with a daemon (`crates/hosts`). Translates the parameters of a scenario to those of the program and
+//! the times of the daemon, and refuses those that neither supports.
 
 use forebay_kernel::shims::{MISBEHAVING, Proboscis, SHIM};
 use forebay_types::Time;
@@ -12,7 +12,7 @@ pub const UNAVAILABLE: &str = "on the running kernel the shim is a BPF program, 
      libelf and zlib: tools/setup.sh --with-bpf, make build), no shim, or `world = \"linux\"`";
 /// Probes of a train that is sent again, at most (`TRAIN_MOST` of the program).
 const TRAIN_MOST: u64 = 128;
-/// The only period at which the process looks at its timers.
+/// The only period of the timers of the daemon.
 const TICK: Time = Time::from_ms(1);
 
 /// Shim configuration from a scenario.
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(config(&[0; SHIM]), Ok(None));
     }
 
-    /// Each number beyond what the program has, with the key that says it.
+    /// Each number beyond the range of the program, with its key.
     #[test]
     fn unsupported_values_are_refused_by_key() {
         let cases: [(usize, f64, &str); 19] = [

@@ -1,7 +1,7 @@
 //! The network between the hosts: every egress port of the experiment, in virtual time that follows the clock.
 //!
-//! A packet enters with the time at which its host handed it over, and leaves with the time at which its last bit is due. Between the two
-//! everything is exact, whenever it is computed; what the machine does late is only the hand-over itself.
+//! A packet enters with the time at which its host sent it, and leaves with the time at which its last bit is due. All times between are exact,
+//! independent of the time of the computation. Only the delivery can be late.
 
 use crate::port::{Port, Skb};
 use crate::records::{Loss, Packet, PortObserver, Records};

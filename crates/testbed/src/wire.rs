@@ -1,4 +1,4 @@
-//! The thread of the switch: it reads what hosts send, and hands over what is due, as punctually as the machine allows.
+//! The thread of the switch: reads the packets of hosts, and delivers due packets, as close to their time as the machine allows.
 
 use crate::clock::{Clock, real_time};
 use crate::commands::{Command, CommandReceiver, Flow};
@@ -124,7 +124,7 @@ impl<L: TraceSink> Wire<L> {
         Wire { switch, devices, by_address, flows, answered, by_ends, commands, clock, misses, holds, trace, sent: 0, strays: 0 }
     }
 
-    /// Holds packets as `holds` says.
+    /// Delays packets by the times in `holds`.
     pub fn holding(self, holds: Option<HoldTimes>) -> Wire<L> {
         Wire { holds, ..self }
     }
@@ -249,7 +249,7 @@ impl<L: TraceSink> Wire<L> {
         self.switch.set_route(number(conn, true), back);
     }
 
-    /// Sends a packet, or keeps it for as long as the congestion control of its connection said before.
+    /// Sends a packet, or delays it by the time that the congestion control of its connection has set.
     fn send(&mut self, packet: Packet, meta: Arrival) {
         // Packets that left earlier must have left before this one joins a queue.
         let now = self.deliver_due();

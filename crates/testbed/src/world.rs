@@ -99,7 +99,7 @@ impl World for Testbed {
     }
 
     fn summary(&self) -> &'static str {
-        "the TCP of the running kernel in real time, up to 1 Gbps; as root, and no two runs are equal"
+        "the TCP of the running kernel in real time, up to 1 Gbps; needs root or a user namespace, and runs are not reproducible"
     }
 
     fn real_time(&self) -> bool {

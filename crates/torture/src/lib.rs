@@ -8,9 +8,9 @@ mod check;
 mod connection;
 mod crowd;
 pub mod draw;
-pub mod ordinary;
 mod scenario;
 mod shrink;
+pub mod typical_scenario;
 mod work;
 
 pub use case::{Case, Kind};

@@ -126,7 +126,7 @@ fn add(all: &mut BTreeMap<Ends, Socket>, (ends, socket): (Ends, Socket)) {
     }
 }
 
-/// The ends of the socket of a line, and what the line tells about it; `None` for a socket without a peer.
+/// The endpoints of the socket of a line, and its fields in that line; `None` for a socket without a peer.
 fn first_line(words: &[&str]) -> Result<Option<(Ends, Socket)>, String> {
     let Some((state, rest)) = words.split_first() else { return Ok(None) };
     if !STATES.contains(state) {

@@ -1,6 +1,6 @@
 //! A capture of the running kernel, by dumpcap on the loopback interface, against the counts of the sockets.
 
-use forebay_platform::doctor::required;
+use forebay_platform::doctor::requirements;
 use forebay_trains::capture::Capture;
 use forebay_trains::{Analysis, ConnectionRow, Options, Sink};
 use std::fs::File;
@@ -69,7 +69,7 @@ fn bytes_of_sockets() {
     let file = dir.join("capture.pcapng");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let Some(mut dumpcap) = start(&file, &listener) else {
-        return required::skip("netns", "dumpcap is missing, or may not capture the loopback interface");
+        return requirements::skip("netns", "dumpcap is missing, or may not capture the loopback interface");
     };
     let address = listener.local_addr().unwrap();
     let sizes: [usize; 3] = [1, 100_000, 3_000_000];

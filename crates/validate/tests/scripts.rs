@@ -98,7 +98,7 @@ fn release() -> Option<String> {
         };
         let cannot = forebay_kernel::doctor::PART.checks.iter().any(fails);
         assert!(cannot, "this machine can build a kernel: {why}");
-        forebay_platform::doctor::required::skip("kernel", &why);
+        forebay_platform::doctor::requirements::skip("kernel", &why);
         return None;
     }
     Some(forebay_validate::release().unwrap())
@@ -112,7 +112,7 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
     }
     let current = std::fs::read_to_string(&path).unwrap();
     if current.lines().next() != Some(&format!("# {release}")) {
-        return forebay_platform::doctor::required::skip("kernel", &format!("{file} is of another kernel than {release}"));
+        return forebay_platform::doctor::requirements::skip("kernel", &format!("{file} is of another kernel than {release}"));
     }
     let differs = current.lines().zip(new.lines()).find(|(a, b)| a != b);
     assert!(

@@ -171,11 +171,10 @@ def incast(
     window : int, optional
         W_l: receive window, packets, 1 to 2^40; unlimited by default.
     tail : str
-        How tail timeouts are averaged: ``literal`` as printed (Eq. 16), ``harmonic`` better where one of its branches is
-        impossible, ``uniform`` with losses anywhere in the block, which is smooth and not in the source, ``protected`` 0,
-        as under PRIN.
+        Average over tail timeouts. ``literal``: as printed (Eq. 16). ``harmonic``: better if one of its branches is impossible.
+        ``uniform``: losses anywhere in the block, which is smooth and not in the source. ``protected``: 0, as under PRIN.
     nstar : str
-        Which N* counts: the ``first``, as defined, or the first of three in a row (``run3``).
+        Definition of N*: the ``first``, as in the source, or the first of three in a row (``run3``).
 
     Raises
     ------

@@ -29,7 +29,7 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
     metric
         A column of the `summary` table; left out: the most telling one that every transport has a value of.
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
 
     Returns
     -------

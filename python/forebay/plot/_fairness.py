@@ -39,7 +39,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
     source
         A result, several by name, or a list of them.
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def fct_cdf(
     source
         A result, several by name, or a list of them.
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
     metric
         `"fct"`, seconds; `"slowdown"`, that over the time of the same bytes on an unloaded path.
     sizes

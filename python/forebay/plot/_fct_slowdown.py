@@ -43,7 +43,7 @@ def fct_slowdown(
     source
         A result, several by name, or a list of them.
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
     bins
         `"small-medium-large"` (limits 100 KB and 10 MB), `"equal-count"` (equally many messages in each),
         `"by-length"`, or `"auto"`, which chooses by the sizes there are.

@@ -50,7 +50,7 @@ def incast_curve(
     metric
         A column of the summary: `goodput_bps`, `rtos_per_query`, `qct_p99_s`, ...
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
     x
         Name of the axis of the sweep to the right; left out: the first one whose values are numbers or quantities.
         Every combination of the others is a line.

@@ -42,7 +42,7 @@ def queries(
     source
         A result, several by name, or a list of them.
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
     show
         `"times"`: fraction of the queries that completed within a time, all seeds together (unfinished ones keep the line
         below 1). `"timeouts"`: distribution of the number of timeouts of a query, counted at the sender with most; mean

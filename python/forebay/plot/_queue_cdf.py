@@ -32,7 +32,7 @@ def queue_cdf(
     source
         A result, several by name (`{"small buffer": r1, ...}`), or a list of them.
     ax
-        Where to draw; left out: a new figure.
+        Axes to draw into; default: a new figure.
     port
         Name of the port; left out: `bottleneck`, or the first that was sampled.
     unit

@@ -126,13 +126,13 @@ def context(
     width
         `"column"` (3.35 in), `"page"` (7 in) or inches. Left out: what suits the plot.
     height
-        Inches. Left out: what suits the plot.
+        Inches. Default: the height that suits the plot.
     dark
         Light lines on a dark ground.
     size
         Size of the text in points; 8 unless set.
     notes
-        Whether a small line under a plot says what was averaged.
+        True for a small line under a plot that describes the averages.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def _reproduce(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) 
             print(_scorecard.terminal(outcome, color=sys.stdout.isatty(), details=args.verbose))
             print(f"  {outcome.runs} runs, {outcome.wall_s:.1f} s, fingerprint {outcome.fingerprint}\n")
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        print("\ninterrupted; the same command continues from here", file=sys.stderr)
         return 130
     finally:
         simulator.close()
@@ -168,7 +168,7 @@ def _evaluate(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) -
     try:
         return _artifact.evaluate(papers, out, lambda units: _simulate.Package(units, args.threads, _worlds.OWN), args.threads)
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        print("\ninterrupted; the same command continues from here", file=sys.stderr)
         return 130
 
 

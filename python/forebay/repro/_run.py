@@ -91,11 +91,11 @@ class Run:
     Parameters
     ----------
     folder
-        Where scenario files are.
+        Folder of the scenario files.
     simulator
         Simulator of the scenarios.
     scale
-        How much is run: one of :data:`SCALES`.
+        Scale of the runs: one of :data:`SCALES`.
     least_seeds
         Least number of seeds of a point that has more than one.
     """

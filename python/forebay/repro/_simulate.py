@@ -125,7 +125,7 @@ class Package:
     threads
         Runs at the same time.
     world
-        Where scenarios run.
+        Backend of the scenarios.
     """
 
     def __init__(self, root: Path, threads: int, world: str = _worlds.OWN) -> None:

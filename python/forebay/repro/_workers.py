@@ -26,9 +26,9 @@ class Workers(Package):
     root
         The folder of finished runs.
     client : distributed.Client
-        Where runs are made.
+        Dask client whose workers make the runs.
     world
-        Where scenarios run.
+        Backend of the scenarios.
     """
 
     def __init__(self, root: Path, client: Any, world: str = _worlds.OWN) -> None:

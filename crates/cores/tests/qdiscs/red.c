@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * RED: the core against net/sched/sch_red.c and include/net/red.h, in bytes, without the packet in service. Averages are compared after every
- * arrival. The region of the average is compared by its effects: below the lower threshold no packet is marked, above the upper one every packet
- * is, and between them the core's verdict is given to the kernel as its random number. The argument "gaps" compares how often each marks at a
+ * arrival. The region of the average is compared by its effects: below the lower threshold no packet is marked, and above the upper one every
+ * packet is. Between them the test passes the core's verdict to the kernel as its random number. The argument "gaps" compares how often each marks at a
  * constant average.
  *
  * Stated differences:

@@ -8,8 +8,8 @@
 
 use super::decimal::scaled;
 use super::flow_dependencies::Dependencies;
+use super::foreign_formats;
 use super::lines::Lines;
-use super::look_alike;
 use super::node_ids::NodeIds;
 use super::times::LATEST;
 use crate::network::Network;
@@ -65,7 +65,7 @@ pub(super) fn read(
         Format::Auto => first.bytes().all(|b| b.is_ascii_digit()),
         other => other == Format::Hpcc,
     };
-    if !hpcc && let Some(kind) = look_alike::of_text(&first) {
+    if !hpcc && let Some(kind) = foreign_formats::of_text(&first) {
         return Err(at(&lines, &format!("this file looks like {kind}, not like a list of flows; {LEGAL}")));
     }
     let (mut flows, after) = match hpcc {

@@ -1,6 +1,6 @@
 //! Lines of an untrusted text file: bounded in length, checked for encoding, numbered.
 
-use super::look_alike;
+use super::foreign_formats;
 use std::io::{BufRead, Read};
 
 /// Maximum length of a line.
@@ -46,7 +46,8 @@ impl<R: BufRead> Lines<R> {
             let line = match std::str::from_utf8(&self.buffer) {
                 Ok(line) => line.trim_start_matches('\u{feff}').trim(),
                 Err(_) => {
-                    let kind = look_alike::of_bytes(&self.buffer).map_or(String::new(), |k| format!("; the file looks like {k}"));
+                    let kind =
+                        foreign_formats::of_bytes(&self.buffer).map_or(String::new(), |k| format!("; the file looks like {k}"));
                     return Err(format!("the line is not text (UTF-8){kind}"));
                 }
             };

@@ -6,11 +6,11 @@ mod deadline;
 mod decimal;
 mod flow_dependencies;
 mod flow_list;
+mod foreign_formats;
 mod incast;
 mod lines;
 mod load;
 mod long_flows;
-mod look_alike;
 mod node_ids;
 mod on_off;
 mod pairs;
@@ -31,7 +31,7 @@ pub use load::mean_wire_bytes;
 
 /// Format of a file of another program that begins with the line `first`, if it is a known one.
 pub fn file_kind(first: &str) -> Option<&'static str> {
-    look_alike::of_text(first)
+    foreign_formats::of_text(first)
 }
 
 use crate::network::Network;

@@ -35,7 +35,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "load-of",
                 Kind::Choice(&["payload", "wire"]),
                 "payload",
-                "bytes of a flow that count: its payload, or what its data segments occupy on the wire (payload + header for each \
+                "bytes of a flow that count: its payload, or the size of its data segments on the wire (payload + header for each \
                  started segment of mss bytes; no ACKs, SYNs or retransmissions)",
             ),
             optional(

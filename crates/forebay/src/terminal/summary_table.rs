@@ -180,7 +180,7 @@ fn most_important(lines: Vec<(&'static str, Line)>, rows: usize) -> Vec<Line> {
     lines.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, (_, line))| line).collect()
 }
 
-/// Counts omitted rows, and says where they are.
+/// The line with the number of omitted rows, and the option that prints them.
 pub(crate) fn omitted(rows: usize, place: &str, colour: bool) -> String {
     let text = match rows {
         0 => return String::new(),

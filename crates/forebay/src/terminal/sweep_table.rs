@@ -99,7 +99,7 @@ pub(crate) fn render(
         + &omitted(all.len() - shown.len(), "--all prints them; summary.parquet has them too", colour)
 }
 
-/// A column that tells rows apart: texts to the left, numbers to the right.
+/// A column that identifies rows: texts to the left, numbers to the right.
 fn key(head: &str, cells: Vec<String>) -> Column {
     let number = |text: &String| text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     Column { heads: vec![head.to_owned()], right: cells.iter().all(number), cells, gap: 0 }

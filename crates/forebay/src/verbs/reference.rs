@@ -62,7 +62,7 @@ pub(super) fn everything() -> Vec<Entry> {
             // The text of the reference stays, and gets the names.
             let known = all.iter_mut().find(|e| e.key == key && e.place == place);
             let meaning = format!(
-                "which of the {}; `forebay list {list}` says what each is, `forebay explain NAME` all of one",
+                "one of the {}; `forebay list {list}` describes each, `forebay explain NAME` one with its parameters",
                 section.title
             );
             match known {

@@ -470,7 +470,7 @@ pub(crate) fn metrics_file(folder: &Path) {
     );
     check(attached() && state()["guard"].is_null(), "a watch that is refused changes nothing");
     if !Path::new("/dev/fuse").exists() {
-        forebay_platform::doctor::required::skip("fuse", "no /dev/fuse");
+        forebay_platform::doctor::requirements::skip("fuse", "no /dev/fuse");
         works(&scene.lab, "detach fbt_cli");
         return scene.end("after a refused watch");
     }

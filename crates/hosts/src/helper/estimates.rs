@@ -94,7 +94,7 @@ mod tests {
 
     /// The opener's ends first, whatever the acceptor allows and however long the answer took.
     #[test]
-    fn both_ends_know_of_a_train() {
+    fn both_ends_store_estimate() {
         let mut acceptor = keeping(50);
         assert_eq!(acceptor.notice(7_000, &Notice::Estimate(FLOW, 5), None), [Change::Set(PATH, 65_000, 5)]);
         let mut opener = keeping(50);
@@ -106,7 +106,7 @@ mod tests {
         assert!(opener.due(60_000).is_empty());
     }
 
-    /// Without the peer's word, without a train of its own, or where it is switched off.
+    /// Without a mark of the peer, without its own train, or if it is switched off.
     #[test]
     fn nothing_is_relied_on_without_reason() {
         let mut r = keeping(50);

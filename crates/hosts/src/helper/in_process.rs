@@ -61,7 +61,7 @@ impl TimerLoop {
         Ok(TimerLoop { ring, hosts: hosts.into_iter().map(|h| (h.address, h)).collect(), done: Done::default() })
     }
 
-    /// Keeps them until `stop` says so.
+    /// Runs the timers until `stop` is set.
     ///
     /// # Errors
     /// Errors of the ring buffer.
@@ -70,7 +70,7 @@ impl TimerLoop {
             self.ring.show_life()?;
             let waits = self.hosts.values().any(|h| h.schedule.waits());
             let notices = self.ring.wait(if waits { TICK } else { IDLE })?;
-            self.hear(notices);
+            self.handle_notices(notices);
             let (now, done) = (clock::monotonic_ns() / 1000, &mut self.done);
             for host in self.hosts.values_mut() {
                 let due = host.schedule.due(now);
@@ -78,7 +78,7 @@ impl TimerLoop {
             }
         }
         let notices = self.ring.end()?;
-        self.hear(notices);
+        self.handle_notices(notices);
         for host in self.hosts.values_mut() {
             let all = host.schedule.release_all();
             host.send(all, &mut self.done);
@@ -86,7 +86,7 @@ impl TimerLoop {
         Ok(self.done)
     }
 
-    fn hear(&mut self, notices: Vec<Notice>) {
+    fn handle_notices(&mut self, notices: Vec<Notice>) {
         let now = clock::monotonic_ns() / 1000;
         for notice in notices {
             let Some(host) = self.hosts.get_mut(&owner(&notice)) else { continue };

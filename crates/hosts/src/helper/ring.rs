@@ -38,12 +38,12 @@ impl Ring {
     pub(super) fn open(alive: MapHandle, notices: &dyn MapCore) -> Result<Ring, Error> {
         let (tell, heard) = channel();
         let mut builder = RingBufferBuilder::new();
-        let hear = move |bytes: &[u8]| {
+        let receive = move |bytes: &[u8]| {
             // The other end is dropped behind the ring.
             Notice::read(bytes).into_iter().for_each(|notice| drop(tell.send(notice)));
             0
         };
-        builder.add(notices, hear).map_err(failed)?;
+        builder.add(notices, receive).map_err(failed)?;
         let ring = Ring { alive, ring: builder.build().map_err(failed)?, heard };
         ring.ring.consume().map_err(failed)?;
         ring.heard.try_iter().for_each(drop);

@@ -3,12 +3,12 @@
 //! read. A message is the data of a connection in one direction between two silent intervals. Without the right to load programs, connections that
 //! open and close between two samples are only counted.
 
-mod closed;
+mod closed_connections;
 
 use crate::inet_diag::{self, Socket};
 use crate::sample::quantile;
 use crate::{Error, Prefix, privileges};
-use closed::Closings;
+use closed_connections::Closings;
 use forebay_platform::clock;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -267,7 +267,7 @@ fn quoted(text: &str) -> String {
 /// Records until `stop`, which is called now and then, returns true.
 pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, Error> {
     let mut out = Recording::default();
-    let closings = see_closing().map_err(|e| out.without_short = Some(e.what().to_owned())).ok();
+    let closings = watch_closings().map_err(|e| out.without_short = Some(e.what().to_owned())).ok();
     let closed = || closings.as_ref().map_or_else(|| Ok(Vec::new()), Closings::take);
     let mut open: BTreeMap<Ends, [Direction; 2]> = BTreeMap::new();
     let mut ends: BTreeMap<Ends, Socket> = BTreeMap::new();
@@ -282,7 +282,7 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
         // Before the sockets: a later connection may have the same ports. Connections that closed before the first sample are not recorded.
         for c in closed()?.iter().filter(|c| wanted(&c.socket) && !first) {
             let s = &c.socket;
-            look(&mut out, &mut open, s, c.at.saturating_sub(began) / 1000, false, request.every);
+            sample(&mut out, &mut open, s, c.at.saturating_sub(began) / 1000, false, request.every);
             open.remove(&(s.local, s.remote));
             ends.remove(&(s.local, s.remote));
             out.count(s);
@@ -292,7 +292,7 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
         }
         let now = begin.elapsed().as_micros() as u64;
         for s in inet_diag::sockets()?.into_iter().filter(wanted) {
-            look(&mut out, &mut open, &s, now, first, request.every);
+            sample(&mut out, &mut open, &s, now, first, request.every);
             ends.insert((s.local, s.remote), s);
         }
         first = false;
@@ -307,12 +307,12 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
 }
 
 /// Attaches the program that reports closing connections, if the process may load programs.
-fn see_closing() -> Result<Closings, Error> {
+fn watch_closings() -> Result<Closings, Error> {
     let missing = privileges::missing()?;
     if missing.is_empty() { Closings::start() } else { Err(Error::new(format!("without {}", missing.join(", ")))) }
 }
 
-fn look(out: &mut Recording, open: &mut BTreeMap<Ends, [Direction; 2]>, s: &Socket, now: u64, first: bool, every: Duration) {
+fn sample(out: &mut Recording, open: &mut BTreeMap<Ends, [Direction; 2]>, s: &Socket, now: u64, first: bool, every: Duration) {
     let counted = [s.info.bytes_acked, s.info.bytes_received];
     let known = open.contains_key(&(s.local, s.remote));
     let directions = open.entry((s.local, s.remote)).or_default();

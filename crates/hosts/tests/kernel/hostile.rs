@@ -218,7 +218,7 @@ fn socket() {
     let (faults, memory) = unsafe {
         let faults = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | libc::O_NONBLOCK);
         if faults < 0 {
-            forebay_platform::doctor::required::skip("userfaultfd", &std::io::Error::last_os_error().to_string());
+            forebay_platform::doctor::requirements::skip("userfaultfd", &std::io::Error::last_os_error().to_string());
             detached();
             return;
         }

@@ -65,7 +65,7 @@ void BPF_PROG(d2tcp_init_sock, struct sock *sk)
 	bpf_sk_storage_get(&messages, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
-/* The application says what it writes next. */
+/* The application announces its next message. */
 SEC("cgroup/setsockopt")
 int option(struct bpf_sockopt *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP that cuts less the nearer the deadline of the message is that is being
- * transferred. Without deadlines it is DCTCP.
+ * D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP with smaller reductions when the deadline of the current message is near. Without
+ * deadlines it is DCTCP.
  */
 #ifndef FOREBAY_D2TCP_CORE_H
 #define FOREBAY_D2TCP_CORE_H

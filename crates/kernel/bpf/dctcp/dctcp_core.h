@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DCTCP (RFC 8257): marks cut in proportion to the marked fraction of a window of data, losses halve. Numbers as tcp_dctcp.c has them. */
+/* DCTCP (RFC 8257): marks reduce the window in proportion to the marked fraction of a window of data; a loss halves it. Arithmetic of tcp_dctcp.c. */
 #ifndef FOREBAY_DCTCP_CORE_H
 #define FOREBAY_DCTCP_CORE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between the cores of the congestion controls and the running kernel: facts and windows out of a tcp_sock. */
+/* Interface between the cores of the congestion controls and the running kernel: fields of a tcp_sock. */
 #ifndef FOREBAY_CC_BPF_H
 #define FOREBAY_CC_BPF_H
 

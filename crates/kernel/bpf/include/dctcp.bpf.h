@@ -72,7 +72,7 @@ static __always_inline void demand_cwr(struct tcp_sock *tp, bool ce)
 		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
-/* At every change of CE an ACK says what came before it, then those with the new state follow. */
+/* At every change of CE, an ACK with the previous state is sent first, and later ACKs have the new state. */
 static __always_inline void dctcp_ce(struct sock *sk, struct dctcp_echo *echo, u32 ce)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

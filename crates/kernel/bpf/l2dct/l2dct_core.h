@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * L2DCT (Munir et al., "Minimizing flow completion times in data centers", INFOCOM 2013): DCTCP with a weight that falls with the bytes that
- * a connection has sent, so that connections that have sent little grow faster and yield less.
+ * L2DCT (Munir et al., "Minimizing flow completion times in data centers", INFOCOM 2013): DCTCP with a weight that decreases with the bytes that
+ * a connection has sent. Connections that have sent little grow faster and reduce less.
  */
 #ifndef FOREBAY_L2DCT_CORE_H
 #define FOREBAY_L2DCT_CORE_H

@@ -68,7 +68,7 @@ void BPF_PROG(prin_release, struct sock *sk)
 	bpf_sk_storage_delete(&messages, sk);
 }
 
-/* The application says what it writes next. */
+/* The application announces its next message. */
 SEC("cgroup/setsockopt")
 int option(struct bpf_sockopt *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sender's half of PRIN: the window is halved before the first segment of each block of the application but the first. (The other half,
- * the priority of a block's last three segments, belongs to what sends packets.) Otherwise Reno.
+ * Window rule of PRIN: the window is halved before the first segment of each block of the application except the first block. Otherwise Reno. (The
+ * priority of the last three segments of a block is set where packets are sent.)
  */
 #ifndef FOREBAY_PRIN_CORE_H
 #define FOREBAY_PRIN_CORE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Data of the end that accepts the connection, such as answers of a server. Its shim sends a train ahead of the SYN-ACK, and the opener's shim writes the
- * window into the third packet of the handshake (extension for pull traffic, section 4, item 24 of the specification), and into those behind it that
- * acknowledge no data. From then on both ends have the roles of a connection in the other direction. As in the simulator
- * (crates/sim/src/shim/proboscis), which names the readings.
+ * Data of the end that accepts the connection, such as answers of a server (extension for pull traffic, section 4, item 24 of the specification).
+ * Its shim sends a train before the SYN-ACK. The opener's shim writes the window into the third packet of the handshake, and into later packets
+ * that acknowledge no data. After that, both ends have the roles of a connection in the other direction. The readings are those of the simulator
+ * (crates/sim/src/shim/proboscis).
  */
 #ifndef FOREBAY_PROBOSCIS_ANSWERS_H
 #define FOREBAY_PROBOSCIS_ANSWERS_H
@@ -65,8 +65,8 @@ static __always_inline void judge_answer_train(struct receiving *r, const struct
 	r->row.verdict = verdict_of(r, p);
 }
 
-/* The window of `field` that the third packet has, and the packets behind it until one acknowledges data: a request follows the third packet at once, and
- * its window would replace the other (RFC 9293, section 3.10.7.4). */
+/* Window field of the third packet, and of later packets until one acknowledges data. A request follows the third packet at once, and its own window
+ * would replace that of the third packet (RFC 9293, section 3.10.7.4). */
 static __always_inline __be16 first_window(struct receiving *r, const struct packet *packet, const struct params *p, __be16 field)
 {
 	__be16 lower;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the shim and the process that keeps its timers (`forebay attach --daemon`, crates/hosts/src/helper). The shim says what happens; the process
- * sends frames at the same interface again, with an order in the packet's mark. It refreshes a time in a map while it
- * runs. Without a fresh time nothing is reported or held, so that the shim works without timers after any end of the process.
+ * Interface between the shim and its daemon, which has the timers (`forebay attach --daemon`, crates/hosts/src/helper). The shim reports events. The
+ * daemon retransmits frames at the same interface, with a command in the mark of the packet. While it runs, it refreshes a time in a map. If that
+ * time is old, the shim reports and holds nothing: it works without timers however the daemon ended.
  */
 #ifndef FOREBAY_PROBOSCIS_HELPER_H
 #define FOREBAY_PROBOSCIS_HELPER_H
@@ -39,7 +39,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } notices SEC(".maps");
 
-/* Orders, in the mark of a packet: the upper half says that it is one, then what, then the probes of a train. */
+/* Commands in the mark of a packet: the upper half identifies a command, then follow its kind and the number of probes of a train. */
 #define ORDER 0xfb0b0000U
 enum order {
 	RELEASE = 1, /* the SYN-ACK may leave */

@@ -498,7 +498,7 @@ int ingress(struct __sk_buff *skb)
 		bool first = !s->known;
 
 		s->scale = scale_of(skb, packet.tcp);
-		/* A copy of the SYN-ACK says nothing new. */
+		/* A copy of the SYN-ACK has no new information. */
 		if (first)
 			shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
 		s->last_data = bpf_ktime_get_ns();

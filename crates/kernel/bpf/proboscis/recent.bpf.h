@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recent estimates: what the newest train between two hosts said holds for the connections that open soon after it, which send no probes. The
- * process beside the shim keeps them (crates/hosts/src/helper/recent.rs), and without it every SYN has its train. Our reading: the publication
- * sends a train "before each SYN packet", so that `recent` is 0 unless it is set, and says nothing of how long one counts.
+ * Recent estimates: connections that open soon after a train of probes to the same host use its result and send no probes. The daemon stores the
+ * estimates (crates/hosts/src/helper/estimates.rs); without it every SYN has its own train. Our reading: the publication sends a train "before
+ * each SYN packet" and gives no lifetime, so `recent` is 0 by default.
  *
- * The acceptor's shim tells its process what a train allowed, and the opener's in the SYN-ACK for how long that is kept. An opener that relies
- * on it says so in its SYN. Both words stand where the urgent pointer is, which a SYN does not use, and are taken out before a guest sees them.
+ * The shim of the acceptor reports the result of a train to its daemon, and in the SYN-ACK its lifetime to the opener. An opener that uses an
+ * estimate marks its SYN. Both values are in the field of the urgent pointer, which a SYN does not use. The shims clear them before delivery.
  */
 #ifndef FOREBAY_PROBOSCIS_RECENT_H
 #define FOREBAY_PROBOSCIS_RECENT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Restart of a persistent connection ("restarting afresh", section II of the publication). Data that leaves after a pause of more than `restart` ms, with
- * nothing outstanding, has a train ahead of it, and the other end's shim writes its verdict into the first ACK of that data, in place of a SYN-ACK. As in
- * the simulator (crates/sim/src/shim/proboscis), which names the readings.
+ * Restart of a persistent connection ("restarting afresh", section II of the publication). If nothing is outstanding, the shim sends a train before
+ * data that follows a pause of more than `restart` ms. The shim of the other end writes its verdict into the first ACK of that data, as into a
+ * SYN-ACK. The readings are those of the simulator (crates/sim/src/shim/proboscis).
  */
 #ifndef FOREBAY_PROBOSCIS_RESTART_H
 #define FOREBAY_PROBOSCIS_RESTART_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* At the sender of data: the window of window_core.bpf.h in packets, which say how windows are scaled. */
+/* Window of window_core.bpf.h at the sender of data, written into packets with the window scale of the connection. */
 #ifndef FOREBAY_PROBOSCIS_WINDOW_H
 #define FOREBAY_PROBOSCIS_WINDOW_H
 

@@ -70,7 +70,7 @@ CC_FN cc_u32 shim_acked(struct shim_window *s, const struct shim_params *p, cc_u
 	s->una += fresh;
 	s->bytes += fresh;
 	s->acked += fresh;
-	/* A duplicate says that something marked arrived, too. */
+	/* A duplicate ACK also reports that a marked packet arrived. */
 	if (echo)
 		s->marked += fresh ? fresh : p->mss;
 	if (shim_excluded(s, p)) {

@@ -29,7 +29,7 @@ struct tcp_sock___counted {
 	u64 bytes_acked, bytes_received, bytes_sent, bytes_retrans;
 } KERNEL_TYPE;
 
-/* `Closed` in crates/hosts/src/record/closed.rs. */
+/* `Closed` in crates/hosts/src/record/closed_connections.rs. */
 struct closed {
 	/* By bpf_ktime_get_ns. */
 	u64 at;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * TRIM's random waits where something below the kernel can hold packets back: the switch of the world `testbed`, which every packet of a host
- * passes. It marks the sockets whose packets it holds, and reads in `holds` until when (crates/testbed/src/hold.rs). On other sockets there
- * are no waits.
+ * Random waits of TRIM on the backend `testbed`, whose switch can delay the packets of a host. It marks the sockets whose packets it delays, and
+ * reads the end of each delay in the map `holds` (crates/testbed/src/delay_queue.rs). Other sockets have no waits.
  */
 #ifndef FOREBAY_TRIM_HOLD_H
 #define FOREBAY_TRIM_HOLD_H

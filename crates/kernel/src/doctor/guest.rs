@@ -5,7 +5,7 @@ use forebay_platform::doctor::Finding;
 use std::env;
 use std::process::Command;
 
-/// Does what a guest does first, and tells by its exit code what was refused.
+/// Program that makes the first system calls of a guest. Its exit code identifies the one that was refused.
 const PROBE: &str = include_str!("probe.c");
 
 /// User-mode Linux is for x86 alone.

@@ -83,7 +83,7 @@ pub(super) fn temp_dir() -> std::io::Result<TempDir> {
     TempDir::create(&env::temp_dir(), "forebay-doctor")
 }
 
-/// Compiles a program of one file to `folder/probe`, or returns what the compiler said.
+/// Compiles a program of one file to `folder/probe`, or returns the output of the compiler.
 pub(super) fn compile(gcc: &Path, folder: &Path, text: &str) -> Result<PathBuf, String> {
     let (source, program) = (folder.join("probe.c"), folder.join("probe"));
     fs::write(&source, text).map_err(|e| e.to_string())?;

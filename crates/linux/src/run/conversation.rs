@@ -1,4 +1,4 @@
-//! The conversation with a guest: the plan and its version first, then what the guest says until the run is over, and how it may break off.
+//! Message exchange with a guest: the plan and its version, then the messages of the guest until the end of the run, and its failures.
 
 use super::Run;
 use crate::link::{Frames, Incoming, Link};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for the guest before the next check whether the run has to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// Frames between two looks at the progress callback while the guest talks.
+/// Frames between two calls of the progress callback while frames of the guest arrive.
 const FRAMES_PER_LOOK: u32 = 64;
 
 /// End of a run without a report.
@@ -135,7 +135,7 @@ impl Run<'_> {
             if let Some(out) = out
                 && let Err(e) = link.send(out)
             {
-                // It has ended in the middle of the answer: what it said before that stands in the pipe.
+                // It has ended during the answer: its earlier messages are still in the pipe.
                 while let Ok(Incoming::Frame(frame)) = link.next(LOOK) {
                     if frame.kind == LOG {
                         self.log.push_str(&frame.text());

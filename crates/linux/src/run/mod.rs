@@ -1,5 +1,5 @@
-//! A run: what the guest says goes into the books and to the applications, and what they decide goes back to the guest. The conversation itself
-//! is in `conversation`.
+//! A run: messages of the guest update the counters and go to the applications, whose decisions go back to the guest. The exchange itself is in
+//! `conversation`.
 
 mod conversation;
 #[cfg(test)]
@@ -303,7 +303,7 @@ impl<'a> Run<'a> {
                 let why = io::Error::from_raw_os_error(e.bytes as i32);
                 return Err(Failed::Guest(format!("connection {slot} from `{src}` to `{dst}` broke: {why}")));
             }
-            // Wakes are answered when the guest asks, and datagrams counted as packets.
+            // Wakes are handled with the next request of the guest, and datagrams are counted as packets.
             event::WAKE | event::DATAGRAM_IN => {}
             kind => return Err(Failed::Guest(format!("the guest sent an event of the unknown kind {kind}"))),
         }
@@ -321,7 +321,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The sender knows that so many bytes have arrived.
+    /// Handles the acknowledgement of the first `bytes` bytes.
     fn acked(&mut self, slot: ConnSlot, bytes: u64) {
         // Acknowledged data has been read at the same instant at the latest; the read event may follow.
         self.delivered(slot, bytes);
@@ -358,7 +358,7 @@ impl<'a> Run<'a> {
         self.hosts.notices.clear();
     }
 
-    /// The guest waits: does what is due, and says when to ask again.
+    /// Answers a request of the guest: handles due events, and sends the time of the next request.
     fn answer(&mut self, now: Time) {
         self.pass(now.0);
         self.link_changes.advance(now, &mut self.hosts.frames);

@@ -2,7 +2,7 @@
 
 use super::conversation::greet;
 use super::*;
-use crate::fake::{self, DELAY};
+use crate::fake_guest::{self, DELAY};
 use crate::link::Link;
 use crate::testing::{experiment, group};
 use forebay_experiment::assign::Assign;
@@ -25,10 +25,10 @@ fn with(kind: WorkloadKind) -> Experiment {
     e
 }
 
-fn run(e: &Experiment) -> (Report, fake::Seen) {
+fn run(e: &Experiment) -> (Report, fake_guest::Seen) {
     let fib = Fib::new(&e.network).unwrap();
     let plan = Plan::new(e);
-    let (mut link, guest) = fake::start();
+    let (mut link, guest) = fake_guest::start();
     assert_eq!(greet(&mut link, &plan, e, 7, PATIENCE).unwrap(), "fake");
     let (report, _) = Run::new(e, 7, &fib, &plan).talk(&mut link, PATIENCE, &mut |_| ControlFlow::Continue(())).unwrap();
     (report, guest.join().unwrap())

@@ -38,6 +38,6 @@ pub(crate) fn kernel() -> bool {
     };
     let lacks: Vec<String> = forebay_kernel::doctor::PART.checks.iter().filter_map(failing).collect();
     assert!(!lacks.is_empty(), "there is no kernel for the backend linux, and this machine can build one: forebay kernel build");
-    forebay_platform::doctor::required::skip("kernel", &format!("this machine cannot build one ({})", lacks.join("; ")));
+    forebay_platform::doctor::requirements::skip("kernel", &format!("this machine cannot build one ({})", lacks.join("; ")));
     false
 }

@@ -2,7 +2,7 @@
 //! of checks, and `forebay doctor` runs all lists.
 
 mod package;
-pub mod required;
+pub mod requirements;
 
 pub use package::{Package, install};
 

@@ -9,15 +9,15 @@
 
 #[cfg(target_os = "linux")]
 mod dir;
-mod in_use;
+mod file_use;
 mod random;
 mod temp_dir;
-mod unfinished;
+mod unfinished_files;
 mod write;
 
 #[cfg(target_os = "linux")]
 pub use dir::{Dir, Error};
-pub use in_use::{Lock, is_own, is_shared, lock, process_runs};
+pub use file_use::{Lock, is_own, is_shared, lock, process_runs};
 pub use temp_dir::{TempDir, remove_stale};
-pub use unfinished::remove_unfinished;
+pub use unfinished_files::remove_unfinished;
 pub use write::{Options, TEMPORARY, create, create_beside, read_plain, remove_unfinished_at, replace, write_new};

@@ -1,6 +1,6 @@
 //! Temporary directories: created exclusively, locked while they are used, removed by the next process if this one is killed.
 
-use crate::files::in_use::{Lock, is_own, is_shared, lock, process_runs};
+use crate::files::file_use::{Lock, is_own, is_shared, lock, process_runs};
 use crate::files::random;
 use std::fs::{self, DirBuilder, File};
 use std::io;

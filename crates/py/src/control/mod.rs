@@ -10,7 +10,7 @@ use crate::errors;
 use forebay_experiment::registry::CcEntry;
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::worlds::Worlds;
-use forebay_sim::cc::external::Registration;
+use forebay_sim::cc::external_control::Registration;
 use forebay_types::param::Entry;
 use object::PyFactory;
 use pyo3::exceptions::PyValueError;

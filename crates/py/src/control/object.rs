@@ -1,7 +1,7 @@
 //! A Python object as the congestion control of a connection.
 
 use super::arguments::{Ack, Event, Reduction, Window, segments};
-use forebay_sim::cc::external::{Control, Factory};
+use forebay_sim::cc::external_control::{Control, Factory};
 use forebay_sim::cc::{self, Threshold};
 use forebay_types::Rate;
 use pyo3::exceptions::PyValueError;

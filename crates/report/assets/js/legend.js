@@ -14,8 +14,8 @@ function lineKey(subject, dash) {
   );
 }
 
-// items: { key, label, symbol (an element), room }: `room` is the width in em reserved for the value, so that nothing moves when one appears;
-// `known` hides a name that an earlier panel shows from view, not from screen readers and pointers. `hidden` is a set of keys, kept by the caller.
+// items: { key, label, symbol (an element), room }. `room` is the width in em that is reserved for the value, so that the layout is stable. `known`
+// hides a name that an earlier panel shows; screen readers and pointers still find it. `hidden` is a set of keys, owned by the caller.
 // `toggled()` is called after a change, `pointed(key)` when an item is pointed at or has the focus, with null otherwise.
 function legend(items, hidden, toggled, pointed) {
   const values = new Map(),

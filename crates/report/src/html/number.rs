@@ -38,8 +38,8 @@ impl Scale {
         Scale { factor, name, whole }
     }
 
-    /// Mean and spread with the same decimals: those that suit the mean, but at most those that give the wider side of the interval two significant
-    /// digits (JCGM 100:2008, 7.2.6: an uncertainty has at most two, and its estimate is rounded to agree with it).
+    /// Mean and spread with the same number of decimals. It suits the mean, and gives the wider side of the interval at most two significant digits
+    /// (JCGM 100:2008, 7.2.6: an uncertainty has at most two, and its estimate is rounded to agree with it).
     pub(super) fn show(&self, cell: &Cell) -> (String, Option<String>) {
         let mean = cell.mean / self.factor;
         let half = reach(cell) / self.factor;

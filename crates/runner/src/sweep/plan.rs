@@ -5,7 +5,7 @@ use super::key;
 use super::points::{Checked, Names, Points, check};
 use crate::stopping::Compared;
 use forebay_scenario::{Errors, FileRead, Scenario, Sweep};
-use forebay_stopping::against::{OwnFigure, Reference};
+use forebay_stopping::reference_run::{OwnFigure, Reference};
 use forebay_store::unit::{KeyHasher, UnitKey};
 use std::collections::HashMap;
 use std::fs;

@@ -85,17 +85,17 @@ pub struct Status {
 impl Status {
     /// Fraction done, 0 to 1, including the progress of running units.
     pub fn fraction(&self) -> f64 {
-        (self.done as f64 + self.under_way()) / self.total.max(1) as f64
+        (self.done as f64 + self.running_fraction()) / self.total.max(1) as f64
     }
 
-    fn under_way(&self) -> f64 {
+    fn running_fraction(&self) -> f64 {
         self.running.iter().filter_map(|s| s.fraction).sum()
     }
 
     /// Seconds left, if the remaining units take as long as the finished ones; `None` if it is too early to tell.
     pub fn left_s(&self) -> Option<f64> {
-        let ran = (self.done - self.found) as f64 + self.under_way();
-        let rest = (self.total - self.done) as f64 - self.under_way();
+        let ran = (self.done - self.found) as f64 + self.running_fraction();
+        let rest = (self.total - self.done) as f64 - self.running_fraction();
         (ran > 0.0 && self.elapsed > Duration::from_millis(300)).then(|| self.elapsed.as_secs_f64() * rest / ran)
     }
 }

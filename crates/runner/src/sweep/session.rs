@@ -5,7 +5,7 @@ use super::find::{Done, Finder};
 use super::plan::Plan;
 use crate::pool::{Stop, Work, run};
 use forebay_scenario::Scenario;
-use forebay_stopping::against::{OwnFigure, Reference};
+use forebay_stopping::reference_run::{OwnFigure, Reference};
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};

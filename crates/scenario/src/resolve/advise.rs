@@ -1,10 +1,10 @@
 //! `[advise]`: objective of `forebay advise`. It does not change a run, and results do not depend on it.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::Fields;
 use crate::text::doc::TomlTable;
+use crate::text::message_text::{alternatives, did_you_mean};
 use crate::text::source::At;
-use crate::text::words::{alternatives, did_you_mean};
 use forebay_types::{Rate, Time};
 use std::fmt;
 
@@ -128,7 +128,7 @@ impl Objective {
         }
         let limit = match limit {
             None if number.len() < asked.len() => {
-                let message = format!("the objective \"{text}\" asks for the cheapest change and names no limit");
+                let message = format!("the objective \"{text}\" selects the cheapest change but has no limit");
                 return Err((message, format!("write \"{} of {class} at most VALUE\"", goal)));
             }
             None => None,

@@ -1,13 +1,13 @@
 //! `[[expect]]`: expected ranges of metrics, which `forebay run` judges.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
+use crate::text::message_text::short;
 use crate::text::source::At;
-use crate::text::words::short;
 use forebay_experiment::dimension::Dimension;
 use forebay_types::{Bytes, Rate, Time};
 

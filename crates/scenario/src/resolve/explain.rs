@@ -2,7 +2,7 @@
 
 use crate::resolve::hosts;
 use crate::resolve::scenario::{Resolved, Variant};
-use crate::text::words::grouped;
+use crate::text::message_text::grouped;
 use crate::text::write::toml;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::faults::Balance;

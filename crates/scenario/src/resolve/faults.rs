@@ -3,7 +3,7 @@
 use crate::resolve::observe::Ports;
 use crate::resolve::topology::BuiltNetwork;
 use crate::schema::choice::choice;
-use crate::schema::cx::{Cx, DEFAULTS};
+use crate::schema::context::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::link;

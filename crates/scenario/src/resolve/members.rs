@@ -4,11 +4,11 @@
 mod part;
 
 use self::part::Hosts;
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::quantity;
+use crate::text::message_text::{alternatives, short};
 use crate::text::source::At;
-use crate::text::words::{alternatives, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::WorkloadKind;

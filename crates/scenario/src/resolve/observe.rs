@@ -1,13 +1,13 @@
 //! `[observe]`: data recorded beyond totals.
 
 use crate::resolve::topology::{port_names, switch_ports};
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable};
+use crate::text::message_text::{alternatives, did_you_mean, short};
 use crate::text::source::At;
-use crate::text::words::{alternatives, did_you_mean, short};
 use forebay_experiment::capture::{Capture, CaptureFormat, CapturePlace, CapturePoint, Fate, IpVersion};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;

@@ -2,9 +2,9 @@
 
 use crate::resolve::members::Rule;
 use crate::resolve::transport::Transports;
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
+use crate::text::message_text::alternatives;
 use crate::text::source::At;
-use crate::text::words::alternatives;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::{Workload, WorkloadKind};

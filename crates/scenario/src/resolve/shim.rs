@@ -2,7 +2,7 @@
 
 use crate::resolve::topology::build_error;
 use crate::schema::choice::choice;
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::Fields;
 use crate::text::doc::{Node, Raw};
 use forebay_experiment::registry::ShimEntry;

@@ -1,6 +1,6 @@
 //! `[stop]`: the figures to know, and how accurately, before a run ends.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::limits::MAX_DURATION;
 use crate::schema::quantity;
@@ -11,7 +11,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::world::World;
 use forebay_stopping::figure::{FORM, Figure};
 use forebay_stopping::rule::{Request, Stop};
-use forebay_stopping::steady;
+use forebay_stopping::steady_state;
 use forebay_types::{PortId, Time};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
@@ -78,7 +78,7 @@ pub(crate) fn supported(cx: &mut Cx, at: At, world: &dyn World, variants: &[(&st
         return;
     }
     for (label, config) in variants {
-        if let Some((reason, remedy)) = steady::reason_against(config) {
+        if let Some((reason, remedy)) = steady_state::reason_against(config) {
             let message = format!("[stop] needs a steady state, and `{label}` has none: {reason}");
             cx.sink.error(at, message, "no steady state", Some(remedy.to_owned()));
             return;

@@ -1,7 +1,7 @@
 //! `[topology]`: from parameters to nodes and ports.
 
 use crate::schema::choice;
-use crate::schema::cx::{BufferSite, Cx, DEFAULTS};
+use crate::schema::context::{BufferSite, Cx, DEFAULTS};
 use crate::schema::fields::Fields;
 use crate::schema::parameter;
 use crate::text::doc::{Item, Raw, TomlTable};

@@ -3,13 +3,13 @@
 use crate::resolve::members::{Member, Rule, member, rule};
 use crate::resolve::shim::{self, Shim};
 use crate::schema::choice::{self, choice_with};
-use crate::schema::cx::{Cx, DEFAULTS};
+use crate::schema::context::{Cx, DEFAULTS};
 use crate::schema::describe::DEFAULT_CC;
 use crate::schema::fields::{Fields, word};
 use crate::schema::tcp_echo::tcp_echo;
 use crate::text::doc::{Node, Raw, TomlTable};
+use crate::text::message_text::short;
 use crate::text::source::At;
-use crate::text::words::short;
 use forebay_experiment::kernel::Kernel;
 use forebay_experiment::plb;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};

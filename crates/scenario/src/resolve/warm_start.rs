@@ -1,12 +1,12 @@
 //! `start = "warm"`: flows are alive at time zero.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::text::source::At;
 use forebay_experiment::Experiment;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_stopping::rule::round_trip;
-use forebay_stopping::steady;
+use forebay_stopping::steady_state;
 use forebay_types::Time;
 
 /// Round-trip times over which the flows alive at time zero start: at the same time their first windows would fill the queues. Our choice.
@@ -29,7 +29,7 @@ pub(crate) fn apply(cx: &mut Cx, at: At, label: &str, experiment: &mut Experimen
         WorkloadKind::Poisson { start, .. } if *start > Time::ZERO => {
             Some((format!("`{}` starts at {start}", w.class), "remove `start` of the workload"))
         }
-        kind @ WorkloadKind::Poisson { .. } if steady::load(kind, experiment).is_some_and(|load| load >= 1.0) => Some((
+        kind @ WorkloadKind::Poisson { .. } if steady_state::load(kind, experiment).is_some_and(|load| load >= 1.0) => Some((
             format!("`{}` offers 100 % of the capacity of its hosts' links or more", w.class),
             "lower the load below 100 %",
         )),

@@ -1,6 +1,6 @@
 //! `world = "..."`: backend of the scenario, and the parts of it that the backend does not support.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::text::doc::{Raw, TomlTable};
 use crate::text::source::At;

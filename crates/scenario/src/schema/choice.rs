@@ -1,13 +1,13 @@
 //! Choice from a registry with its parameters: `"dctcp"`, or `{ kind = "dctcp", g = 0.0625 }`.
 
-use crate::schema::cx::{Cx, DEFAULTS};
+use crate::schema::context::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, unknown};
 use crate::schema::kind::kind_text;
 use crate::schema::other_names;
 use crate::schema::value;
 use crate::text::doc::{Node, Raw, parse_loose};
+use crate::text::message_text::{alternatives, short};
 use crate::text::source::At;
-use crate::text::words::{alternatives, short};
 use forebay_types::param::{Entry, Kind, Param, Value, Values};
 use serde_json::{Map, Value as Json};
 

@@ -1,12 +1,12 @@
 //! Distributions of sizes and times, and size tables.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::limits::{MAX_BYTES, MAX_TIME};
 use crate::schema::mixture::{self, mixture};
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
 use crate::text::load;
-use crate::text::words::{alternatives, did_you_mean, grouped, short};
+use crate::text::message_text::{alternatives, did_you_mean, grouped, short};
 use forebay_types::{SizeDist, SizeTable, Time, TimeDist};
 use std::sync::Arc;
 

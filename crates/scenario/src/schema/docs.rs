@@ -1,7 +1,7 @@
 //! Reference tables of `docs/reference/scenario.md`, generated from the registries.
 
 use crate::schema::choice;
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::describe::{DEFAULT_CC, Item, ParamDoc, describe, transport_params};
 use crate::schema::fields::Fields;
 use crate::schema::tcp_echo::tcp_echo;

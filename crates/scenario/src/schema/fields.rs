@@ -5,8 +5,8 @@ use crate::schema::other_names;
 use crate::schema::out_of_scope;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
+use crate::text::message_text::{alternatives, did_you_mean, short};
 use crate::text::source::At;
-use crate::text::words::{alternatives, did_you_mean, short};
 
 /// Maximum number of unknown keys reported per table.
 const MAX_UNKNOWN: usize = 20;

@@ -1,10 +1,10 @@
 //! Sets of hosts: `"all"`, a group of the topology, a host, a range `"h0..h7"`, or a list of those.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::limits::MAX_NAMES;
 use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
-use crate::text::words::{alternatives, did_you_mean, short};
+use crate::text::message_text::{alternatives, did_you_mean, short};
 use forebay_types::NodeId;
 
 /// Maximum number of names searched for a similar one, which bounds the time of an error.

@@ -1,14 +1,14 @@
 //! Links and their queues.
 
 use crate::schema::choice;
-use crate::schema::cx::{BufferSite, Cx};
+use crate::schema::context::{BufferSite, Cx};
 use crate::schema::fields::Fields;
 use crate::schema::limits::MAX_NAMES;
 use crate::schema::loss;
 use crate::schema::quantity;
 use crate::schema::ranges::expand;
 use crate::text::doc::{Item, Node, Raw};
-use crate::text::words::short;
+use crate::text::message_text::short;
 use forebay_types::param::{CustomLink, Entry, LinkValue, QueueValue, Value};
 use forebay_types::{QueueLen, Time};
 use serde_json::{Map, Value as Json};

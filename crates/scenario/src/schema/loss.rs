@@ -1,6 +1,6 @@
 //! Loss of packets on a link: `loss = { p = 0.001 }`, a percentage, bursts, or a list of packets.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw};

@@ -1,9 +1,9 @@
 //! Mixtures of distributions: a list of parts with shares, or a name.
 
-use crate::schema::cx::{Cx, DEFAULTS};
+use crate::schema::context::{Cx, DEFAULTS};
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable, parse_loose};
-use crate::text::words::{alternatives, did_you_mean, grouped, short};
+use crate::text::message_text::{alternatives, did_you_mean, grouped, short};
 use forebay_types::Mixture;
 
 /// Named mixture of sizes, of times, or of both.

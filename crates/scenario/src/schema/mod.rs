@@ -3,7 +3,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod choice;
-pub(crate) mod cx;
+pub(crate) mod context;
 pub(crate) mod describe;
 pub(crate) mod dist;
 pub(crate) mod docs;

@@ -1,9 +1,9 @@
 //! Names that become part of file names and tables.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::quantity;
 use crate::text::doc::Node;
-use crate::text::words::short;
+use crate::text::message_text::short;
 
 /// Maximum length of a name, in characters.
 const MAX_NAME: usize = 100;

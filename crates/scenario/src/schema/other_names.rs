@@ -1,6 +1,6 @@
 //! Names that other tools, the kernel and operators use for keys and registry entries.
 
-/// Keys, and the place where a scenario says this.
+/// Keys of other programs, and the corresponding place in a scenario.
 const KEYS: &[(&[&str], &str)] = &[
     (
         &[

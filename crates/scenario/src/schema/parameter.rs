@@ -1,6 +1,6 @@
 //! Values of any [`Kind`], links included.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::{link, value};
 use crate::text::doc::Node;
 use forebay_types::param::{Kind, Value};

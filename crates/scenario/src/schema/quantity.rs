@@ -1,6 +1,6 @@
 //! Quantities, numbers, texts and booleans.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::kind::{kind_text, range};
 use crate::schema::limits::{MAX_BYTES, MAX_PACKETS, MAX_TIME};
 use crate::text::doc::{Node, Raw};

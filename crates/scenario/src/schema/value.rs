@@ -1,6 +1,6 @@
 //! Values of each [`Kind`] except links, which contain values themselves.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::dist;
 use crate::schema::fields::word;
 use crate::schema::hosts;
@@ -8,7 +8,7 @@ use crate::schema::limits::{MAX_NAMES, MAX_TIME};
 use crate::schema::quantity::{boolean, bytes, bytes_or_zero, float, int, queue_len, rate, text, time, time_text};
 use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
-use crate::text::words::short;
+use crate::text::message_text::short;
 use forebay_types::param::{Kind, Value};
 use serde_json::Value as Json;
 

@@ -1,8 +1,8 @@
 //! Document as a tree of values with their positions.
 
 use crate::text::error::Sink;
+use crate::text::message_text::short;
 use crate::text::source::At;
-use crate::text::words::short;
 use serde_json::{Map, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -1,7 +1,7 @@
 //! Errors with positions. All errors of a file are reported, not only the first.
 
+use crate::text::message_text::{plain, plain_lines, short};
 use crate::text::source::{At, Source};
-use crate::text::words::{plain, plain_lines, short};
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::error::Sink;
+use crate::text::message_text::short;
 use crate::text::source::At;
-use crate::text::words::short;
 
 /// Maximum depth of a path; scenarios have four levels.
 pub(crate) const MAX_DEPTH: usize = 16;

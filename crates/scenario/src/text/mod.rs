@@ -5,7 +5,7 @@ pub(crate) mod doc;
 pub(crate) mod error;
 pub(crate) mod keys;
 pub(crate) mod load;
+pub(crate) mod message_text;
 pub(crate) mod set;
 pub(crate) mod source;
-pub(crate) mod words;
 pub(crate) mod write;

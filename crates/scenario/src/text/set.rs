@@ -3,8 +3,8 @@
 use crate::text::doc::{Item, Node, Raw, TomlTable, parse_loose, parse_value};
 use crate::text::error::Sink;
 use crate::text::keys::{Leaf, MAX_DEPTH, legal};
+use crate::text::message_text::short;
 use crate::text::source::{At, Source};
-use crate::text::words::short;
 
 /// Applies an override. Its text becomes a source, so that errors can point into it.
 pub(crate) fn apply(root: &mut TomlTable, text: &str, sink: &mut Sink) {

@@ -56,7 +56,7 @@ pub(crate) fn inline(v: &Json, indent: usize) -> String {
             format!("{{ {} }}", parts.join(", "))
         }
         Json::String(s) => quoted(s),
-        // TOML tells integers from numbers by the point, which JSON numbers above 1e16 lack.
+        // TOML distinguishes integers from floats by the point, which JSON numbers above 1e16 lack.
         Json::Number(n) if n.is_f64() => {
             let text = n.to_string();
             if text.contains(['.', 'e']) { text } else { format!("{text}.0") }

@@ -163,7 +163,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 "missed",
                 Kind::Choice(&choices::<2, _>(MISSED)),
                 "near",
-                "d after the deadline, not stated in the publication: `d-max`, its limit before; or 1, as without a deadline",
+                "exponent d after the deadline, which the publication does not state: near: `d-max`; neutral: 1, as without a deadline",
             ),
         ],
     },

@@ -14,7 +14,7 @@ mod dctcp;
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "the example of docs/how-to/add-a-congestion-control.md, which is in no list")]
 mod delay_target;
-pub mod external;
+pub mod external_control;
 mod fixed_point;
 mod fixed_rate;
 mod halving;
@@ -73,9 +73,9 @@ congestion_controls! {
     /// Null congestion control that halves its window for ever.
     halving::Halving [halving],
     /// Object of the caller.
-    external::External [],
+    external_control::External [],
     /// Object of the caller that sets the pacing rate.
-    external::PacedExternal [],
+    external_control::PacedExternal [],
 }
 
 /// An entry of the registry.
@@ -94,7 +94,7 @@ pub fn build(cc: &Chosen) -> Result<CcConfig, BuildError> {
     if *cc == Chosen::NONE {
         return Ok(CcConfig::NewReno(Default::default()));
     }
-    if let Some(config) = external::Config::find(cc.name) {
+    if let Some(config) = external_control::Config::find(cc.name) {
         return Ok(if config.paces() { CcConfig::PacedExternal(config) } else { CcConfig::External(config) });
     }
     let entry =

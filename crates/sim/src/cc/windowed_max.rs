@@ -55,7 +55,7 @@ impl WindowedMax {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
 
     #[test]
     fn keeps_the_largest_of_ten() {
@@ -90,7 +90,7 @@ mod tests {
     /// window, and the largest itself while nothing has expired.
     #[test]
     fn exhaustive_values_stay_within_the_window() {
-        every_word(8, 7, |word| {
+        each_sequence(8, 7, |word| {
             let (mut max, mut seen, mut at) = (WindowedMax::default(), Vec::<(u64, u64)>::new(), 0);
             for letter in word {
                 at += if letter / 4 == 0 { 1 } else { 3 };

@@ -306,7 +306,7 @@ pub(super) fn doubled(list: Box<[GatheredPacket]>) -> Box<[GatheredPacket]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
     use forebay_types::Rng;
 
     /// Packets of `links` links, each in order, with many equal times.
@@ -349,7 +349,7 @@ mod tests {
             (0..6).map(|i| Packet { conn: forebay_types::ConnSlot::new(i), ..Packet::default() }).collect();
         let mut sorter = ArrivalSorter::default();
         for ties in [Ties::Drawn, Ties::Index].map(|rule| TieBreaker::new(rule, 9)) {
-            every_word(6, 6, |word| {
+            each_sequence(6, 6, |word| {
                 let gathered = |(i, letter): (usize, &u8)| GatheredPacket {
                     key: u64::from(letter % 3) << PORT_BITS,
                     packet: &raw const packets[i],

@@ -291,7 +291,7 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
 
     /// Two calendars, one of which passes its marks to the other, activate the same nodes in the same windows as one that has all marks, also if
     /// marks are set in between.
@@ -393,7 +393,7 @@ mod tests {
     fn exhaustive_marks_run_in_their_window() {
         const LENGTH: u64 = 10;
         let times = [0, 9, 10, 11, 19, 20, 25, 10 * (SPAN - 1), 10 * SPAN - 1, 10 * SPAN, 10 * SPAN + 1, 30 * SPAN + 5];
-        every_word(times.len() as u8, 3, |word| {
+        each_sequence(times.len() as u8, 3, |word| {
             let mut calendar = Calendar::new(3, Time(LENGTH));
             let time = |node: usize| times[usize::from(word[node])];
             (0..3).for_each(|node| calendar.mark(NodeId::new(node as u32), Time(time(node))));

@@ -33,4 +33,4 @@ mod state;
 mod sync;
 mod tiers;
 mod window_shim;
-mod woken;
+mod woken_processes;

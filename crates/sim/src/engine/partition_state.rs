@@ -5,7 +5,7 @@ use super::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use super::calendar::Calendar;
 use super::connection::FirstMessage;
 use super::host::TimerKind;
-use super::woken::WokenProcesses;
+use super::woken_processes::WokenProcesses;
 use crate::net::packet::{Extra, Packet, flag};
 use crate::net::port::Departure;
 use forebay_apps::{Notice, OpenSpec};

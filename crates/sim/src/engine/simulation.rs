@@ -1,6 +1,6 @@
 //! The main loop: window by window, node by node.
 
-pub(crate) mod driven;
+pub(crate) mod driven_run;
 
 use super::fabric::Fabric;
 #[cfg(debug_assertions)]

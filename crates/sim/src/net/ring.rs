@@ -217,8 +217,8 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
     use crate::net::packet::{CONTINUES, SackBlocks};
+    use crate::sequences::each_sequence;
     use std::collections::VecDeque;
 
     /// One block.
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn exhaustive_operations_match_vec_deque() {
         for begin in [0, u32::MAX - 3, u32::MAX] {
-            every_word(3, 9, |word| {
+            each_sequence(3, 9, |word| {
                 let mut ring = Ring::new(4);
                 (ring.head, ring.tail, ring.stop) = (begin, begin, begin.wrapping_add(ring.mask));
                 let mut model: VecDeque<(u32, bool)> = VecDeque::new();

@@ -123,7 +123,7 @@ fn outside(link: &mut Link, burst: u32) -> (u64, u32) {
 /// Four Reno flows fill the link: 1448 of each 1538 bytes on it are payload, 94.15 %, less a slow start of a few round trips of 2 ms.
 fn flows_fill(burst: u32) {
     if let Err(e) = Namespace::create() {
-        return forebay_platform::doctor::required::skip("netns", &e.to_string());
+        return forebay_platform::doctor::requirements::skip("netns", &e.to_string());
     }
     let net = network(SENDERS, RATE);
     let mut late = Vec::new();

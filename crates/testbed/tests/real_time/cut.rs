@@ -32,7 +32,7 @@ kind = "long"
 /// Runs `BULK`; `progress` is called several times a second. `None` where there are no namespaces.
 fn run(progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Option<Result<Report, RunError>> {
     if let Err(e) = Namespace::create() {
-        forebay_platform::doctor::required::skip("netns", &e.to_string());
+        forebay_platform::doctor::requirements::skip("netns", &e.to_string());
         return None;
     }
     static ALL: OnceLock<Worlds> = OnceLock::new();
@@ -110,7 +110,7 @@ fn failed_device_ends_the_run() {
     });
     match outcome {
         None => {}
-        Some(_) if !removed => forebay_platform::doctor::required::skip("netns", "this test needs nsenter and ip"),
+        Some(_) if !removed => forebay_platform::doctor::requirements::skip("netns", "this test needs nsenter and ip"),
         Some(Err(RunError::World(why))) => assert!(why.contains("broke off"), "{why}"),
         Some(other) => panic!("it goes on: {other:?}"),
     }

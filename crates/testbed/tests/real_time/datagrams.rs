@@ -111,7 +111,7 @@ fn outside(link: &mut Link) -> Vec<p::Packet> {
 #[test]
 fn burst_packets_are_delivered_or_dropped() {
     if let Err(e) = Namespace::create() {
-        return forebay_platform::doctor::required::skip("netns", &e.to_string());
+        return forebay_platform::doctor::requirements::skip("netns", &e.to_string());
     }
     let ((a_in, a_out), (b_in, b_out)) = (std::io::pipe().expect("a pipe"), std::io::pipe().expect("a pipe"));
     let (mut us, them) = (Link::new(a_out, b_in), Link::new(b_out, a_in));

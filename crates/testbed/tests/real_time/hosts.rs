@@ -48,7 +48,7 @@ fn wait_for(what: &AtomicBool) {
 #[test]
 fn transfer_starts_with_initcwnd_single_segments() {
     if let Err(e) = Namespace::create() {
-        return forebay_platform::doctor::required::skip("netns", &e.to_string());
+        return forebay_platform::doctor::requirements::skip("netns", &e.to_string());
     }
     let ((a, at_a, _), (b, at_b, to)) = (host(1).expect("a host"), host(2).expect("a host"));
     let listener = b.inside(|| TcpListener::bind((to, 5000))).expect("bound");

@@ -105,7 +105,7 @@ fn alone() -> Option<fs::File> {
 #[test]
 fn killed_testbed_leaves_nothing() {
     if let Err(e) = Namespace::create() {
-        return forebay_platform::doctor::required::skip("netns", &e.to_string());
+        return forebay_platform::doctor::requirements::skip("netns", &e.to_string());
     }
     let _alone = alone();
     let running = env::temp_dir().join(format!("forebay-killed-{}", std::process::id()));

@@ -1,7 +1,7 @@
 //! Hashes of results, to compare them between processors.
 
 use super::equality::rows;
-use super::observed;
+use super::observations;
 use super::run::{Ran, run, within_limits};
 use crate::case::{Case, Kind};
 use crate::scenario::resolve;
@@ -31,7 +31,7 @@ pub fn digest(case: &Case) -> Result<Option<Digest>, String> {
     }
     let mut digest = Digest { work: Work::default(), rows: 0 };
     for variant in resolve(&case.text()).map_err(|e| e.render())?.variants {
-        let observed = observed::of_everything(&within_limits(&variant.config));
+        let observed = observations::of_everything(&within_limits(&variant.config));
         let report = match run(&observed, Cores::ONE, Kind::Scenarios, &mut digest.work) {
             Ran::Report(report) if report.packet_hops <= SMALL => report,
             Ran::Report(_) | Ran::Cut => return Ok(None),

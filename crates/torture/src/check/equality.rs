@@ -1,6 +1,6 @@
 //! The same results on any number of threads, with and without observation, and again.
 
-use super::observed;
+use super::observations;
 use super::run::{Ran, run};
 use crate::case::Kind;
 use crate::work::Work;
@@ -55,11 +55,11 @@ pub(super) fn holds(config: &Experiment, first: &Report, work: &mut Work) -> Res
             Ran::Refused(why) | Ran::Failed(why) => return Err(format!("{threads} threads fail: {why}")),
         }
     }
-    let observed = observed::of_everything(config);
+    let observed = observations::of_everything(config);
     match run(&observed, Cores::ONE, Kind::Scenarios, work) {
         Ran::Report(r) => {
             compare("with observation", unobserved(&r), &unobserved(first))?;
-            observed::hold(config, &r)?;
+            observations::hold(config, &r)?;
         }
         Ran::Cut => {}
         Ran::Refused(why) | Ran::Failed(why) => return Err(format!("observation fails: {why}")),

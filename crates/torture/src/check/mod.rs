@@ -3,8 +3,8 @@
 mod digest;
 mod endings;
 mod equality;
-mod laws;
-mod observed;
+mod invariants;
+mod observations;
 mod run;
 
 pub use digest::{Digest, digest};
@@ -79,7 +79,7 @@ fn experiment(kind: Kind, config: &Experiment, work: &mut Work) -> Result<(), St
         Ran::Failed(why) => return Err(Stop::Failed(why)),
     };
     work.connections += report.flows.iter().map(|f| f.conn_id + 1).max().unwrap_or(0);
-    laws::hold(config, &report).map_err(Stop::Failed)?;
+    invariants::hold(config, &report).map_err(Stop::Failed)?;
     endings::have_reasons(kind, config, &report, work).map_err(Stop::Failed)?;
     if kind == Kind::Scenarios {
         equality::holds(config, &report, work).map_err(Stop::Failed)?;

@@ -1,4 +1,4 @@
-//! Both ends of a connection without a network: addresses, the path that a congestion control knows, and packets as they are emitted.
+//! Both ends of a connection without a network: addresses, the path that is passed to a congestion control, and packets as they are emitted.
 
 use forebay_sim::cc::Path;
 use forebay_sim::net::generation::Generation;

@@ -12,7 +12,7 @@ mod values;
 pub(crate) use repair::{Legal, legal, resolve};
 
 use self::values::Dice;
-use crate::ordinary;
+use crate::typical_scenario;
 use forebay_types::{Rng, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -24,7 +24,7 @@ const DRAFTS: u64 = 40;
 /// The scenario with this number. `None`, very seldom, if no draft could be repaired.
 pub(crate) fn draw(seed: u64, number: u64) -> Option<Legal> {
     if number.is_multiple_of(ORDINARY) {
-        let text = ordinary::scenario(&mut Rng::stream(seed, &[number]));
+        let text = typical_scenario::scenario(&mut Rng::stream(seed, &[number]));
         let read = forebay_scenario::Scenario::from_text(crate::simulator(), &text, "case.toml", "".as_ref(), &[], None).ok()?;
         return legal(read.document());
     }

@@ -1,7 +1,7 @@
 //! Scenarios drawn at random, as users write them, for both backends.
 
 use super::scenarios::Case;
-use forebay_torture::ordinary;
+use forebay_torture::typical_scenario;
 use forebay_types::{Rng, Time};
 
 /// Time by which equal packets may differ. A kernel's clock counts nanoseconds, the simulator's picoseconds: where a byte does not take whole
@@ -10,7 +10,7 @@ const ROUNDING: Time = Time::from_us(1);
 
 /// `count` scenarios of this seed; each depends on its own number alone.
 pub(crate) fn cases(seed: u64, count: u64) -> Vec<Case> {
-    let text = |number| ordinary::scenario(&mut Rng::stream(seed, &[number]));
+    let text = |number| typical_scenario::scenario(&mut Rng::stream(seed, &[number]));
     (0..count).map(|i| Case { within: ROUNDING, ..Case::of(format!("random {seed}/{i}"), text(i)) }).collect()
 }
 

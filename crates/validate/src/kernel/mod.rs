@@ -1,11 +1,11 @@
 //! Endpoint of a Linux kernel: a guest whose clock, application and network are this program. Calls of the script are made on real sockets, and its
 //! packets arrive at the guest's interface.
 
-mod applicable;
+mod missing_features;
 mod options;
 mod wire;
 
-pub(crate) use self::applicable::{missing, parameters};
+pub(crate) use self::missing_features::{missing, parameters};
 
 use self::options::{SOL_TCP, number_of, tcp_info};
 use self::wire::Route;

@@ -1,4 +1,4 @@
-//! Result of a comparison of two kernels as text: the first line says whether they differ and where, details of each scenario follow.
+//! Result of a comparison of two kernels as text: the first line names the first difference, and details of each scenario follow.
 
 use super::{Cause, Comparison, InputResult, ScenarioResult, ScriptDifference, StateDifference, Variable, packet_time};
 use forebay_analysis::quantity;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(900);
 /// Most memory of a case, bytes.
 const MOST_MEMORY: u64 = 3 << 30;
-/// Time between two looks at the memory of a worker.
+/// Time between two checks of the memory of a worker.
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// Outcome of a case, as [`Verdict`], where a failure may also be the end of the worker.

@@ -1,10 +1,10 @@
 //! `hosts` of a transport group: a list, a percentage of the hosts, or the rest of them.
 
-use crate::schema::cx::Cx;
+use crate::schema::context::Cx;
 use crate::schema::hosts;
 use crate::text::doc::{Node, Raw};
+use crate::text::message_text::short;
 use crate::text::source::At;
-use crate::text::words::short;
 use forebay_types::NodeId;
 
 /// Word for the hosts that are in no other group.

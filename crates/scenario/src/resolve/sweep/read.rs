@@ -7,8 +7,8 @@ use crate::schema::fields::word;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::keys::{Leaf, leaves};
+use crate::text::message_text::{alternatives, did_you_mean, short};
 use crate::text::source::At;
-use crate::text::words::{alternatives, did_you_mean, short};
 use std::collections::{HashMap, HashSet};
 
 /// Keys of `[sweep]` that are not paths into the scenario.

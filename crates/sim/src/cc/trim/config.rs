@@ -114,7 +114,7 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "reduction-mode",
                 Kind::Choice(&choices::<3, _>(CUT)),
                 "per-ack",
-                "an RTT above K cuts on every ACK, once per round trip, or on every ACK but by no more than a half per round trip",
+                "reductions while the RTT is above K: on every ACK; once per round trip; or on every ACK, at most by half per round trip",
             ),
             optional(
                 "gap-scope",
@@ -133,8 +133,8 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "min-rtt-seed",
                 Kind::Choice(&choices::<4, _>(SEED)),
                 "idle-data",
-                "where the smallest RTT starts: a full data packet and its ACK on the empty path; the handshake's RTT plus what it \
-                 lacks against that; the handshake's RTT; the first sample of data",
+                "initial smallest RTT: that of a full data packet and its ACK on the empty path; of the handshake, corrected for the size of \
+                 a data packet; of the handshake; the first sample of data",
             ),
             optional(
                 "at",

@@ -117,12 +117,6 @@ impl Trim {
         if self.fixed_point.is_some() { ack.newest_rtt.map(fixed_point::sample) } else { ack.rtt }
     }
 
-    /// Clears the estimate, for a new route (TRIM row 16); the next sample starts a new one.
-    pub fn forget_min(&mut self) {
-        self.min_rtt = TimeOrNever::NEVER;
-        self.k = f64::INFINITY;
-    }
-
     /// K now, ps; infinite while unknown.
     pub fn k(&self) -> f64 {
         self.k

@@ -124,11 +124,6 @@ fn smoothing_and_minimum() {
         close(b.l.k(), threshold(Policy::Lower, C, min as f64 * 1e6, 100.0, 3.0));
     }
     assert_eq!(b.l.rtt_max, US * 400);
-    // Row 16: only a reset raises it.
-    b.l.forget_min();
-    assert!(b.l.k().is_infinite());
-    b.ack(1, 2, 300);
-    assert_eq!(b.l.min_rtt, (US * 300).into());
 }
 
 /// Eq. 1: window 20, RTT of the empty path 200 us. Row 7: a result below 2 is 2; row 6.

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn flowlet_takes_least_congested_way() {
+    fn flowlet_takes_least_congested_path() {
         let mut l = leaf();
         learn(&mut l, 0, 4, Time::ZERO);
         for entry in 0..20 {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn flow_moves_to_better_way_only() {
+    fn flow_moves_to_better_path_only() {
         let mut l = leaf();
         learn(&mut l, 0, 1, Time::ZERO);
         assert_eq!(l.send(3, 1, &UP, Time::from_us(1), 64).0, UP[1]);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn way_that_is_down_is_left() {
+    fn failed_path_is_left() {
         let mut l = leaf();
         learn(&mut l, 1, 7, Time::ZERO);
         assert_eq!(l.send(3, 1, &UP, Time::from_us(1), 64).0, UP[0]);

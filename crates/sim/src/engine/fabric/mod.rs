@@ -8,10 +8,10 @@ mod conga;
 mod congestion;
 mod flowlets;
 mod forward;
-mod hold;
+mod late_delivery;
 
 use self::balance::{Balancer, Leaves};
-use self::hold::Hold;
+use self::late_delivery::Hold;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
 use crate::net::arena::Arena;

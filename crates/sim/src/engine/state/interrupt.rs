@@ -6,7 +6,7 @@ use super::host_tx::SenderCall;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::nic::Nic;
-use crate::engine::woken::Call;
+use crate::engine::woken_processes::Call;
 use crate::net::packet::{CarriedAck, Packet, Unread, flag};
 use crate::net::ring::Ring;
 use crate::shim::endpoint::Side;

@@ -2,8 +2,8 @@
 //! one when the transmitter becomes free. From then on the packet is in the ring with its arrival time, as at other ports.
 //!
 //! Decisions are made late, with the same result: before an arrival, all transmissions that start earlier ([`Port::serve`]); at the end of the node's
-//! window, all that start before its end. A transmission that starts at the instant of an arrival starts after it (`ARCHITECTURE.md`, two decisions
-//! about time). A packet that starts in a window arrives after its end, because the window is not longer than the delay.
+//! window, all that start before its end. A transmission that starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
+//! decision 4). A packet that starts in a window arrives after its end, because the window is not longer than the delay.
 //!
 //! The code of an arrival is compiled for each discipline separately (`forebay_queues::Operation`), so that facts that a discipline does not use are
 //! not computed.

@@ -146,7 +146,7 @@ fn zeroed(words: usize) -> *mut u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
     use forebay_types::Rng;
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
     /// Occupancy: all walks of seven steps, each up or down after 0, 1 or 3 ps: the time at each length is that of a simple count.
     #[test]
     fn exhaustive_walks_have_their_times() {
-        every_word(6, 7, |word| {
+        each_sequence(6, 7, |word| {
             let mut occupancy = OccupancyTimes::new(Time(100), 1, 8);
             let (mut expected, mut length, mut now) = ([0; 9], 1_u32, 100);
             for letter in word {

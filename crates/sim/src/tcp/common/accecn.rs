@@ -17,7 +17,7 @@ const SAFETY_FACTOR: u64 = 2;
 /// The flags AE, CWR and ECE of a SYN that requests Accurate ECN (RFC 9768 section 3.1.1).
 pub(in crate::tcp) const REQUEST: u8 = 0b111;
 
-/// Feedback that a sender gets: none, ECE, or a counter of which it knows the lowest three bits. One byte, because every connection has it.
+/// Feedback that a sender gets: none, ECE, or the lowest three bits of a counter. One byte, because every connection has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EcnFeedback(u8);
 

@@ -1,7 +1,7 @@
 //! State for losses, their repair and rare features. It exists only after its first change.
 
 use crate::shim::tag_shims::Tagger;
-use crate::tcp::common::cold::{Cold, Initial};
+use crate::tcp::common::cold_box::{Cold, Initial};
 use crate::tcp::common::cwnd_validation::CwndUsage;
 use crate::tcp::common::pacer::Pacer;
 use crate::tcp::common::rehash::Rehash;

@@ -4,7 +4,7 @@
 //! that begins inside a segment of the one before it has one segment less than its bytes would need alone. Of several messages, the oldest
 //! unacknowledged one is in [`MessageStats`], the others are in [`PendingMessages`](super::send_stats::PendingMessages).
 
-use super::cold::Cold;
+use super::cold_box::Cold;
 use super::cold_state::ColdState;
 use super::send_stats::SendStats;
 

@@ -2,7 +2,7 @@
 
 pub(in crate::tcp) mod accecn;
 pub(in crate::tcp) mod clock;
-pub(in crate::tcp) mod cold;
+pub(in crate::tcp) mod cold_box;
 pub(in crate::tcp) mod cold_state;
 pub(in crate::tcp) mod congestion;
 pub(in crate::tcp) mod cwnd_validation;

@@ -91,7 +91,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
 
     const US: Time = Time::from_us(1);
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn exhaustive_departures_keep_the_rate() {
         let rate = Rate(1_000_000_000);
-        every_word(8, 6, |word| {
+        each_sequence(8, 6, |word| {
             let (mut p, mut now) = (Pacer::default(), US);
             p.sent(now, 1250 * UNPACED, UNPACED, rate);
             let mut left = Vec::new();

@@ -63,7 +63,7 @@ impl Prr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
 
     /// RFC 6937 section 4: one loss in 20 segments, ssthresh 10: 19 ACKs release 10 or 11 segments, evenly spread.
     #[test]
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn exhaustive_acks_send_in_proportion() {
         for ssthresh in 1..=8_u64 {
-            every_word(3, 6, |word| {
+            each_sequence(3, 6, |word| {
                 let (mut prr, mut pipe, mut delivered, mut out) = (Prr::begin(8), 7_u64, 0, 0);
                 for letter in word {
                     let acked = u64::from(*letter).min(pipe);

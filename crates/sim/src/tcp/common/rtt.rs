@@ -250,7 +250,7 @@ fn smooth(c: &TcpConfig, before: Option<Time>, rtt: Time) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::every_word;
+    use crate::sequences::each_sequence;
     use crate::tcp::profile::tests::config;
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
     fn exhaustive_samples_keep_their_limits() {
         for stack in ["ns2", "linux", "rfc"] {
             let c = config(stack, "newreno");
-            every_word(4, 6, |word| {
+            each_sequence(4, 6, |word| {
                 let mut r = Rtt::new(&c);
                 let samples = word.iter().map(|l| [10, 400, 5_000, 100_000][usize::from(*l)]).map(Time::from_us);
                 let (mut least, mut most) = (Time::NEVER, Time::ZERO);

@@ -1,6 +1,6 @@
 //! State of senders with a scoreboard.
 
-use super::cold::{Cold, Initial};
+use super::cold_box::{Cold, Initial};
 use super::cwnd_validation::CwndUsage;
 use super::prr::Prr;
 use super::rack::Rack;

@@ -4,9 +4,9 @@
 //! time, and skip runs of SACKed segments. Only operations that happen at most once an episode (a timeout, an undo) visit the whole window.
 
 mod audit;
-mod by_count;
+mod cumulative_ack;
 mod hints;
-mod in_order;
+mod loss_by_count;
 mod order;
 mod segment;
 
@@ -17,7 +17,7 @@ pub(crate) use order::Ties;
 pub(in crate::tcp) use segment::Seg;
 pub(in crate::tcp) use segment::{EVER_RETX, GIVEN_UP, LOST, MERGED, RETX, SACKED};
 
-use super::cold::Cold;
+use super::cold_box::Cold;
 use forebay_types::Time;
 use hints::{BLOCKS, SearchHints};
 use std::cmp::Reverse;

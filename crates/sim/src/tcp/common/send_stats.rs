@@ -1,6 +1,6 @@
 //! Counters of one message at its sender, and the messages that wait for the oldest unacknowledged one.
 
-use super::cold::{Cold, Initial};
+use super::cold_box::{Cold, Initial};
 use forebay_types::{Time, TimeOrNever};
 use std::collections::VecDeque;
 

@@ -152,7 +152,7 @@ mod tests {
 
     /// A timer that is set again for the same tick stays in the wider slot of its first setting.
     #[test]
-    fn timer_for_the_same_tick_keeps_its_level() {
+    fn timer_for_same_tick_keeps_level() {
         assert_eq!(place(&[(100, 100), (160, 40)]), (Time::from_ms(208), false));
         assert_eq!(place(&[(160, 40)]).0, Time::from_ms(201));
     }

@@ -55,7 +55,7 @@ impl Default for TsqBacklog {
 }
 
 impl TsqBacklog {
-    /// Removes packets that have left until `now` (tcp_wfree). A wait goes on.
+    /// Removes packets that have left until `now` (tcp_wfree). A wait continues.
     pub(in crate::tcp) fn remove_departed(&mut self, now: Time) {
         self.rate = None;
         while let Some(first) = self.waiting.front()

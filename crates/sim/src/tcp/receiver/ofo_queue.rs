@@ -326,7 +326,7 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::{every_word, interval, offsets};
+    use crate::sequences::{each_sequence, interval, offsets};
 
     const ONE: Stored = Stored { segments: 1, len: 1_448, memory: 2_304, room: 164 };
     use crate::net::packet::SAVED;
@@ -464,7 +464,7 @@ mod tests {
     /// intervals, and the stream advances over exactly those without a hole.
     #[test]
     fn exhaustive_segments_are_reassembled() {
-        every_word(15, 4, |word| {
+        each_sequence(15, 4, |word| {
             let (mut queue, mut arrived) = (OfoQueue::default(), 0_u64);
             for number in word {
                 let (start, end) = interval(*number);

@@ -78,7 +78,7 @@ impl SackList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_word::{every_word, interval, offsets};
+    use crate::sequences::{each_sequence, interval, offsets};
 
     fn all(r: &SackList) -> Vec<(u64, u64)> {
         r.iter().collect()
@@ -131,7 +131,7 @@ mod tests {
     /// and no two blocks touch.
     #[test]
     fn exhaustive_segments_are_reported() {
-        every_word(15, 4, |word| {
+        each_sequence(15, 4, |word| {
             let (mut list, mut arrived) = (SackList::default(), 0);
             for number in word {
                 let (start, end) = interval(*number);

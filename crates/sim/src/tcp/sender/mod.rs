@@ -31,7 +31,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet};
 use crate::shim::tag_shims::Tagger;
 use crate::tcp::common::accecn::EcnFeedback;
-use crate::tcp::common::cold::Cold;
+use crate::tcp::common::cold_box::Cold;
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
 use crate::tcp::common::message_stats::MessageStats;

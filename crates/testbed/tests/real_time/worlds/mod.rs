@@ -30,7 +30,7 @@ const TRIES: u32 = 20;
 /// In real time, until a run is valid, and in virtual time; `None` where there are no namespaces.
 pub(crate) fn both(text: &str, packets: bool) -> Option<[Report; 2]> {
     if let Err(e) = Namespace::create() {
-        forebay_platform::doctor::required::skip("netns", &e.to_string());
+        forebay_platform::doctor::requirements::skip("netns", &e.to_string());
         return None;
     }
     let mut e = experiment(text);

@@ -6,10 +6,10 @@
 //! have the same state after each packet.
 
 mod echo;
-mod grow;
 mod kind;
 mod path;
 mod peer;
+mod peer_loop;
 mod random_connection;
 mod receiver;
 mod script;
@@ -17,8 +17,8 @@ mod window;
 
 use super::unwritten;
 use crate::{Stack, difference};
-use grow::{grow, watch};
 use kind::Kind;
+use peer_loop::{grow, watch};
 use random_connection::RandomConnection;
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Results of searches in the scoreboard. There are none before a segment is SACKed, deemed lost or sent again.
 
 use super::order::Order;
-use crate::tcp::common::cold::Initial;
+use crate::tcp::common::cold_box::Initial;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -69,7 +69,7 @@ impl Order {
 
 impl Scoreboard {
     /// Returns true if this is the last transmission of its segment, and may still arrive.
-    fn under_way(&self, sent: &Sent) -> bool {
+    fn is_outstanding(&self, sent: &Sent) -> bool {
         let seg = || self.segs[(sent.number - self.base) as usize];
         sent.number >= self.base && !seg().is(SACKED) && !seg().waits() && seg().sent() == sent.time
     }
@@ -79,7 +79,7 @@ impl Scoreboard {
         let behind = self.base + self.segs.len() as u64;
         let sent = Sent { time: self.segs[index].sent(), number: self.base + index as u64, behind };
         // Not every recovery uses the order: delivered segments are removed here too.
-        while self.search.order.again.front().is_some_and(|s| !self.under_way(s)) {
+        while self.search.order.again.front().is_some_and(|s| !self.is_outstanding(s)) {
             self.search.order.again.pop_front();
         }
         let follows = |s: &&Sent| ties == Ties::Offset && **s > sent;
@@ -102,7 +102,7 @@ impl Scoreboard {
     /// Retransmission that is next to be passed.
     fn next_again(&mut self) -> Option<Sent> {
         while let Some(&sent) = self.search.order.again.front() {
-            if self.under_way(&sent) {
+            if self.is_outstanding(&sent) {
                 return Some(sent);
             }
             self.search.order.again.pop_front();
@@ -131,7 +131,7 @@ impl Scoreboard {
     /// Index of the segment with the oldest passed transmission that may still arrive.
     pub fn oldest_candidate(&mut self) -> Option<usize> {
         while let Some(sent) = self.search.order.passed.front() {
-            if self.under_way(sent) {
+            if self.is_outstanding(sent) {
                 return Some(self.index(sent.number));
             }
             self.search.order.passed.pop_front();
@@ -142,7 +142,7 @@ impl Scoreboard {
     /// Index of the segment with the youngest one.
     pub fn youngest_candidate(&mut self) -> Option<usize> {
         while let Some(sent) = self.search.order.passed.back() {
-            if self.under_way(sent) {
+            if self.is_outstanding(sent) {
                 return Some(self.index(sent.number));
             }
             self.search.order.passed.pop_back();

@@ -3,7 +3,7 @@
 mod reference_model;
 
 use super::*;
-use crate::every_word::{every_word, interval};
+use crate::sequences::{each_sequence, interval};
 use forebay_types::{Rng, Time};
 use reference_model::Plain;
 
@@ -41,7 +41,7 @@ fn three_sacked_above_make_a_loss() {
 /// tcp_mark_head_lost: all segments below the SACKed one with number `sacked` + 1 are lost, and the next search continues there. Segments that are SACKed
 /// below that place, or leave there, change the count.
 #[test]
-fn segments_below_enough_sacked_ones_are_lost() {
+fn segments_below_sacked_ones_are_lost() {
     let mut b = board(12);
     let lost = |b: &Scoreboard| b.iter().filter(|s| s.is(LOST)).map(|s| s.start / 100).collect::<Vec<_>>();
     [2, 4, 6].into_iter().for_each(|i| _ = b.sack(i * 100, i * 100 + 100, |_, _| {}));
@@ -314,7 +314,7 @@ fn equals_a_plain_scoreboard() {
 #[test]
 fn exhaustive_acknowledgements_count_each_byte_once() {
     // 15 blocks, five ACKs, five losses.
-    every_word(25, 4, |word| {
+    each_sequence(25, 4, |word| {
         let (mut b, mut reported, mut una) = (board(5), 0_u64, 0_u64);
         for &letter in word {
             let mut newly = |_: u64, seg: &Seg| {

@@ -1,5 +1,5 @@
-//! Connections that close, as a BPF program sees them (`crates/kernel/bpf/record`): those that come and go between two looks, and what the
-//! others carried at last.
+//! Closing connections, reported by a BPF program (`crates/kernel/bpf/record`): those that open and close between two samples, and the last bytes of
+//! the others.
 
 use crate::catalog::{Kind, Program};
 use crate::inet_diag::{Info, Socket};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 const PROGRAM: Program = Program {
     name: "record",
     kind: Kind::Shim,
-    summary: "says what connections carried when they close",
+    summary: "reports the bytes of connections when they close",
     needs_ecn: false,
     params: &[],
     sides: &[],
@@ -77,12 +77,12 @@ impl Closings {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let mut builder = RingBufferBuilder::new();
         let to = Rc::clone(&seen);
-        let hear = move |bytes: &[u8]| {
+        let receive = move |bytes: &[u8]| {
             to.borrow_mut().extend(Closed::read(bytes));
             0
         };
         let closings = map("closings")?;
-        builder.add(&closings, hear).map_err(failed)?;
+        builder.add(&closings, receive).map_err(failed)?;
         let ring = builder.build().map_err(failed)?;
         let link = object.progs_mut().next().ok_or_else(|| lacks("program"))?.attach().map_err(failed)?;
         Ok(Closings { ring, seen, _link: link })

@@ -4,7 +4,7 @@ use crate::decide::Reason;
 use crate::evidence::MATERIAL;
 use crate::format::{factor, quantity, times};
 use crate::rank::{Change, Entry, Price};
-use crate::robust::{Outcome, Robust};
+use crate::robustness::{Outcome, Robust};
 use crate::search::{Advice, TooShort};
 use forebay_scenario::Goal;
 use std::fmt::Write as _;

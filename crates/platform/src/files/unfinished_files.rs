@@ -1,6 +1,6 @@
 //! Temporary files that processes left when they were killed.
 
-use crate::files::in_use::{Lock, is_own, is_shared, lock, process_runs};
+use crate::files::file_use::{Lock, is_own, is_shared, lock, process_runs};
 use crate::files::write::TEMPORARY;
 use std::fs;
 use std::path::Path;

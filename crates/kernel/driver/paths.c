@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "ways.h"
+#include "paths.h"
 #include "network.h"
 #include "random.h"
 
@@ -16,28 +16,28 @@
 #define CHUNKS 32768
 
 struct connection {
-	struct fb_way way[2]; /* forth, back */
+	struct fb_direction directions[2]; /* forth, back */
 };
 
 static const struct fb_port *known_ports;
 static fb_u32 nknown;
-static fb_u64 lots;
+static fb_u64 tie_seed;
 static fb_u64 flowlet_gap;
 static struct fb_random flowlet_random;
 static struct connection **connections[CHUNKS]; /* CHUNK each */
 static fb_u32 nconnections;
 
-void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, const struct fb_world *world)
+void fb_paths_setup(const struct fb_port *ports, fb_u32 nports, const struct fb_world *world)
 {
 	known_ports = ports;
 	nknown = nports;
-	lots = world->ties;
+	tie_seed = world->ties;
 	flowlet_gap = world->flowlet_gap;
 	for (int i = 0; i < 4; i++)
 		flowlet_random.s[i] = world->flowlet_random[i];
 }
 
-void fb_ways_forget(void)
+void fb_paths_clear(void)
 {
 	memset(connections, 0, sizeof(connections));
 	nconnections = 0;
@@ -69,16 +69,16 @@ static fb_u32 straight(const fb_u32 *list, fb_u32 length)
 	return n;
 }
 
-/* Puts a list of ports into a way; `end` is its host. */
-static int set_ports(struct fb_way *way, const fb_u32 *list, fb_u32 length)
+/* Sets the ports of a direction. */
+static int set_ports(struct fb_direction *direction, const fb_u32 *list, fb_u32 length)
 {
 	fb_u32 *ports = fb_net_memory(length * sizeof(*ports));
 
 	if (!ports)
 		return -ENOMEM;
 	memcpy(ports, list, length * sizeof(*ports));
-	way->ports = ports;
-	way->length = length;
+	direction->ports = ports;
+	direction->length = length;
 	return 0;
 }
 
@@ -91,16 +91,16 @@ static int check_path(const fb_u32 *path, fb_u32 length)
 	return n == length ? 0 : refuse("path: port does not leave where the one before leads to", path[n]);
 }
 
-static int make_way(struct fb_way *way, const fb_u32 *path, fb_u32 length, fb_u64 flow, fb_u32 class_of_service)
+static int set_direction(struct fb_direction *direction, const fb_u32 *path, fb_u32 length, fb_u64 flow, fb_u32 class_of_service)
 {
-	way->end = known_ports[path[length - 1]].to;
-	way->flow = flow;
-	way->lot = fb_mix(flow ^ lots);
-	way->class_of_service = class_of_service;
-	return set_ports(way, path, length);
+	direction->end = known_ports[path[length - 1]].to;
+	direction->flow = flow;
+	direction->tie_key = fb_mix(flow ^ tie_seed);
+	direction->class_of_service = class_of_service;
+	return set_ports(direction, path, length);
 }
 
-int fb_ways_open(const struct fb_open *open)
+int fb_paths_open(const struct fb_open *open)
 {
 	fb_u32 conn = open->conn;
 	struct connection *c;
@@ -119,11 +119,11 @@ int fb_ways_open(const struct fb_open *open)
 	c = fb_net_memory(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->way[0].number = c->way[1].number = open->number;
-	error = make_way(&c->way[0], open->forth, open->forth_len, open->ties_forth, open->class_of_service);
+	c->directions[0].number = c->directions[1].number = open->number;
+	error = set_direction(&c->directions[0], open->forth, open->forth_len, open->ties_forth, open->class_of_service);
 	/* Only data has a class of service. */
 	if (!error)
-		error = make_way(&c->way[1], open->back, open->back_len, open->ties_back, 0);
+		error = set_direction(&c->directions[1], open->back, open->back_len, open->ties_back, 0);
 	if (error)
 		return error;
 	connections[conn / CHUNK][conn % CHUNK] = c;
@@ -131,34 +131,34 @@ int fb_ways_open(const struct fb_open *open)
 	return 0;
 }
 
-int fb_ways_add(const struct fb_path *path)
+int fb_paths_add(const struct fb_path *path)
 {
 	struct fb_ports *added;
-	struct fb_way *way;
+	struct fb_direction *direction;
 	fb_u32 *ports;
 
 	if (path->conn >= nconnections)
 		return refuse("path: connection does not exist", path->conn);
 	if (check_path(path->ports, path->length))
 		return -EINVAL;
-	way = &connections[path->conn / CHUNK][path->conn % CHUNK]->way[!!path->back];
-	if (path->ports[0] != way->ports[0] || known_ports[path->ports[path->length - 1]].to != way->end)
+	direction = &connections[path->conn / CHUNK][path->conn % CHUNK]->directions[!!path->back];
+	if (path->ports[0] != direction->ports[0] || known_ports[path->ports[path->length - 1]].to != direction->end)
 		return refuse("path: begins or ends elsewhere, connection", path->conn);
-	if (way->others_count == FB_PATHS - 1)
+	if (direction->others_count == FB_PATHS - 1)
 		return refuse("path: connection has as many as it can have", path->conn);
-	if (!way->others)
-		way->others = fb_net_memory((FB_PATHS - 1) * sizeof(*way->others));
+	if (!direction->others)
+		direction->others = fb_net_memory((FB_PATHS - 1) * sizeof(*direction->others));
 	ports = fb_net_memory(path->length * sizeof(*ports));
-	if (!way->others || !ports)
+	if (!direction->others || !ports)
 		return -ENOMEM;
 	memcpy(ports, path->ports, path->length * sizeof(*ports));
-	added = &way->others[way->others_count++];
+	added = &direction->others[direction->others_count++];
 	added->ports = ports;
 	added->length = path->length;
 	return 0;
 }
 
-int fb_ways_change(const struct fb_route *route)
+int fb_paths_change(const struct fb_route *route)
 {
 	struct connection *c;
 	int error;
@@ -168,54 +168,54 @@ int fb_ways_change(const struct fb_route *route)
 	if (!straight(route->forth, route->forth_len) || !straight(route->back, route->back_len))
 		return -EINVAL;
 	c = connections[route->conn / CHUNK][route->conn % CHUNK];
-	error = set_ports(&c->way[0], route->forth, route->forth_len);
-	return error ? error : set_ports(&c->way[1], route->back, route->back_len);
+	error = set_ports(&c->directions[0], route->forth, route->forth_len);
+	return error ? error : set_ports(&c->directions[1], route->back, route->back_len);
 }
 
-fb_u32 fb_ways_count(void)
+fb_u32 fb_paths_count(void)
 {
 	return nconnections;
 }
 
-const struct fb_way *fb_way(fb_u32 conn, bool back)
+const struct fb_direction *fb_direction(fb_u32 conn, bool back)
 {
-	return &connections[conn / CHUNK][conn % CHUNK]->way[back];
+	return &connections[conn / CHUNK][conn % CHUNK]->directions[back];
 }
 
 /* Ports of path number `path`. */
-static struct fb_ports ports_of(const struct fb_way *way, fb_u32 path)
+static struct fb_ports ports_of(const struct fb_direction *direction, fb_u32 path)
 {
-	return path && path <= way->others_count ? way->others[path - 1] : (struct fb_ports){ .ports = way->ports, .length = way->length };
+	return path && path <= direction->others_count ? direction->others[path - 1] : (struct fb_ports){ .ports = direction->ports, .length = direction->length };
 }
 
 /* State of a direction at the switch `node`; NULL: there is no memory for it. */
-static struct fb_flowlet *flowlet_at(struct fb_way *way, fb_u32 node)
+static struct fb_flowlet *flowlet_at(struct fb_direction *direction, fb_u32 node)
 {
-	for (fb_u32 i = 0; i < way->flowlets_count; i++)
-		if (way->flowlets[i].node == node)
-			return &way->flowlets[i];
-	if (!way->flowlets)
-		way->flowlets = fb_net_memory(FB_PATHS * sizeof(*way->flowlets));
-	if (!way->flowlets || way->flowlets_count == FB_PATHS)
+	for (fb_u32 i = 0; i < direction->flowlets_count; i++)
+		if (direction->flowlets[i].node == node)
+			return &direction->flowlets[i];
+	if (!direction->flowlets)
+		direction->flowlets = fb_net_memory(FB_PATHS * sizeof(*direction->flowlets));
+	if (!direction->flowlets || direction->flowlets_count == FB_PATHS)
 		return NULL;
-	way->flowlets[way->flowlets_count].node = node;
-	way->flowlets[way->flowlets_count].seen = FB_NEVER;
-	return &way->flowlets[way->flowlets_count++];
+	direction->flowlets[direction->flowlets_count].node = node;
+	direction->flowlets[direction->flowlets_count].seen = FB_NEVER;
+	return &direction->flowlets[direction->flowlets_count++];
 }
 
 /* LetFlow (Vanini et al., NSDI 2017), as the simulator has it (crates/sim/src/engine/fabric/flowlets.rs), without collisions of its hash table. */
-fb_u32 fb_ways_flowlet(fb_u32 conn, bool back, fb_u32 path, fb_u32 hop, fb_u32 node, fb_u64 now)
+fb_u32 fb_paths_flowlet(fb_u32 conn, bool back, fb_u32 path, fb_u32 hop, fb_u32 node, fb_u64 now)
 {
-	struct fb_way *way = &connections[conn / CHUNK][conn % CHUNK]->way[back];
+	struct fb_direction *direction = &connections[conn / CHUNK][conn % CHUNK]->directions[back];
 	fb_u8 through[FB_PATHS];
 	fb_u32 count = 0, first = FB_NONE;
 	struct fb_flowlet *flowlet;
 	bool choice = false;
 
-	if (flowlet_gap == FB_NEVER || !way->others_count)
+	if (flowlet_gap == FB_NEVER || !direction->others_count)
 		return path;
-	for (fb_u32 i = 0; i <= way->others_count; i++) {
-		struct fb_ports p = ports_of(way, i);
+	for (fb_u32 i = 0; i <= direction->others_count; i++) {
+		struct fb_ports p = ports_of(direction, i);
 
 		if (hop >= p.length || known_ports[p.ports[hop]].from != node)
 			continue;
@@ -223,7 +223,7 @@ fb_u32 fb_ways_flowlet(fb_u32 conn, bool back, fb_u32 path, fb_u32 hop, fb_u32 n
 		choice |= first != FB_NONE && first != p.ports[hop];
 		first = p.ports[hop];
 	}
-	flowlet = choice ? flowlet_at(way, node) : NULL;
+	flowlet = choice ? flowlet_at(direction, node) : NULL;
 	if (!flowlet)
 		return path;
 	/* The first packet begins a flowlet as well; the gap itself is no pause. */
@@ -233,9 +233,9 @@ fb_u32 fb_ways_flowlet(fb_u32 conn, bool back, fb_u32 path, fb_u32 hop, fb_u32 n
 	return flowlet->path;
 }
 
-fb_u32 fb_way_next(const struct fb_way *way, fb_u32 path, fb_u32 hop, fb_u32 node)
+fb_u32 fb_next_port(const struct fb_direction *direction, fb_u32 path, fb_u32 hop, fb_u32 node)
 {
-	const struct fb_ports p = ports_of(way, path);
+	const struct fb_ports p = ports_of(direction, path);
 
 	if (hop < p.length && known_ports[p.ports[hop]].from == node)
 		return p.ports[hop];

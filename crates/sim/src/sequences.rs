@@ -1,7 +1,7 @@
 //! Small models in full, for tests.
 
 /// Calls `f` with every word of `length` letters, each below `letters`.
-pub(crate) fn every_word(letters: u8, length: usize, mut f: impl FnMut(&[u8])) {
+pub(crate) fn each_sequence(letters: u8, length: usize, mut f: impl FnMut(&[u8])) {
     let mut word = vec![0; length];
     loop {
         f(&word);

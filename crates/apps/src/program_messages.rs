@@ -7,15 +7,15 @@ use forebay_experiment::traffic::Workload;
 use forebay_types::{AppId, GroupId, NodeId, Time};
 
 /// Runtime of a workload whose messages a program sends. Its connections are opened by the program, and their tags are the numbers of its messages.
-pub(crate) struct Driven {
+pub(crate) struct ProgramMessages {
     transport: Assign,
     /// Messages that have been delivered since they were last taken, with their times.
     delivered: Vec<(Time, u64)>,
 }
 
-impl Driven {
-    pub(crate) fn new(w: &Workload) -> Driven {
-        Driven { transport: w.transport.clone(), delivered: Vec::new() }
+impl ProgramMessages {
+    pub(crate) fn new(w: &Workload) -> ProgramMessages {
+        ProgramMessages { transport: w.transport.clone(), delivered: Vec::new() }
     }
 
     /// Transport of the next message, which `src` sends; `None`: the host has no transport.
@@ -29,7 +29,7 @@ impl Driven {
     }
 }
 
-impl Application for Driven {
+impl Application for ProgramMessages {
     fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, now: Time, notice: Notice) {
         if let Notice::Delivered { tag, .. } = notice {
             self.delivered.push((now, tag));

@@ -61,7 +61,7 @@ pub(super) fn workload(rng: &mut Rng, hosts: &Hosts, group: Option<&str>, index:
     let (from, to) = (&hosts.from, &hosts.to);
     let transport = group.map_or_else(String::new, |name| format!("transport = \"{name}\"\n"));
     let head = format!("[[workload]]\nclass = \"w{index}\"\n{transport}");
-    // A receiver's packets meet those of its own connections.
+    // The packets that a receiver sends share links with those of its own connections.
     let (from, to) = if !hosts.one_receiver && by_chance(rng, 25) { (to, from) } else { (from, to) };
     let (from, to, receiver) = (&from.all, &to.all, &to.first);
     let ends = format!("from = \"{from}\"\nto = \"{to}\"\n");

@@ -1,6 +1,6 @@
-//! Invariants of what is observed while a run goes on: samples of senders, packets, queues and timeouts.
+//! Invariants of observations during a run: samples of senders, packets, queues and timeouts.
 
-use super::laws::{broken, timeouts};
+use super::invariants::{broken, timeouts};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::transport::RtoRule;

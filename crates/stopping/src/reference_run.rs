@@ -10,7 +10,7 @@ use crate::interval::Interval;
 use crate::measure::{Measured, Span, interval, order, value_at};
 use crate::ratio::{Paired, ratio, ratio_at};
 use crate::rule::{due_work, next_time, pools_connections, round_trip, times, warmup, warmup_at};
-use crate::steady;
+use crate::steady_state;
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::{Decisions, ItemKind, SoFar, WorkItem};
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
@@ -99,7 +99,7 @@ enum Aim<'a> {
 
 /// Decisions about a run that is compared with a reference, or that others are compared with.
 #[derive(Debug)]
-pub struct AgainstRule<'a> {
+pub struct ReferenceRule<'a> {
     aim: Aim<'a>,
     /// Time before which the flows of a warm start begin.
     from: Time,
@@ -113,19 +113,19 @@ pub struct AgainstRule<'a> {
     known_before: bool,
 }
 
-impl<'a> AgainstRule<'a> {
-    /// Decisions for a run of `config`; `None` if its figures do not settle to constant values ([`steady::reason_against`]).
-    pub fn new(reference: &'a Reference, config: &Experiment) -> Option<AgainstRule<'a>> {
-        AgainstRule::with(Aim::Against(reference), config)
+impl<'a> ReferenceRule<'a> {
+    /// Decisions for a run of `config`; `None` if its figures do not settle to constant values ([`steady_state::reason_against`]).
+    pub fn new(reference: &'a Reference, config: &Experiment) -> Option<ReferenceRule<'a>> {
+        ReferenceRule::with(Aim::Against(reference), config)
     }
 
-    /// As [`AgainstRule::new`], for a run that ends when its own figure is known.
-    pub fn own(figure: &'a OwnFigure, config: &Experiment) -> Option<AgainstRule<'a>> {
-        AgainstRule::with(Aim::Own(figure), config)
+    /// As [`ReferenceRule::new`], for a run that ends when its own figure is known.
+    pub fn own(figure: &'a OwnFigure, config: &Experiment) -> Option<ReferenceRule<'a>> {
+        ReferenceRule::with(Aim::Own(figure), config)
     }
 
-    fn with(aim: Aim<'a>, config: &Experiment) -> Option<AgainstRule<'a>> {
-        steady::reason_against(config).is_none().then(|| AgainstRule {
+    fn with(aim: Aim<'a>, config: &Experiment) -> Option<ReferenceRule<'a>> {
+        steady_state::reason_against(config).is_none().then(|| ReferenceRule {
             aim,
             from: config.warm_start().unwrap_or_default(),
             warmup: warmup(config),
@@ -159,7 +159,7 @@ impl<'a> AgainstRule<'a> {
     }
 }
 
-impl Decisions for AgainstRule<'_> {
+impl Decisions for ReferenceRule<'_> {
     fn next(&self) -> TimeOrNever {
         next_time(&self.times, None)
     }
@@ -207,12 +207,12 @@ mod tests {
         run(&mut rule(&reference), &work(10_000, factor))
     }
 
-    fn rule(reference: &Reference) -> AgainstRule<'_> {
+    fn rule(reference: &Reference) -> ReferenceRule<'_> {
         with_aim(Aim::Against(reference))
     }
 
-    fn with_aim(aim: Aim<'_>) -> AgainstRule<'_> {
-        AgainstRule {
+    fn with_aim(aim: Aim<'_>) -> ReferenceRule<'_> {
+        ReferenceRule {
             aim,
             from: Time::ZERO,
             warmup: None,
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    fn run(rule: &mut AgainstRule<'_>, all: &[WorkItem]) -> Option<Time> {
+    fn run(rule: &mut ReferenceRule<'_>, all: &[WorkItem]) -> Option<Time> {
         while let Some(now) = rule.next().get() {
             let begun = || all.iter().filter(|i| i.start <= now).copied().collect();
             if rule.ends(now, &SoFar { work: &begun, delivered: &Default::default, ports: &|_| Vec::new() }) {

@@ -1,3 +1,3 @@
 //! Entry point for programs that send messages while the simulation runs.
 
-pub use crate::engine::simulation::driven::{DrivenRun, Step};
+pub use crate::engine::simulation::driven_run::{DrivenRun, Step};

@@ -7,7 +7,7 @@ use forebay_experiment::traffic::{FlowDependency, ReplayFlow, Workload, Workload
 use forebay_types::{AppId, GroupId, Time};
 
 /// Runtime of a `replay` workload with flows that wait for others.
-pub(crate) struct Dependent {
+pub(crate) struct DependentMessages {
     /// The start of a flow that waits for others is a pause after the last of them.
     flows: Vec<ReplayFlow>,
     transport: Assign,
@@ -21,8 +21,8 @@ pub(crate) struct Dependent {
     unstarted: u64,
 }
 
-impl Dependent {
-    pub(crate) fn new(w: &Workload) -> Dependent {
+impl DependentMessages {
+    pub(crate) fn new(w: &Workload) -> DependentMessages {
         let WorkloadKind::Replay { flows, after } = &w.kind else { unreachable!("kind checked by the caller") };
         let (mut waits, mut ready) = (vec![0; flows.len()], vec![Time::ZERO; flows.len()]);
         for d in after {
@@ -34,7 +34,15 @@ impl Dependent {
         let mut after: Vec<(u32, FlowDependency)> = after.iter().filter_map(|d| Some((d.first?, *d))).collect();
         after.sort_unstable();
         let unstarted = flows.len() as u64;
-        Dependent { flows: flows.clone(), transport: w.transport.clone(), groups: Vec::new(), waits, ready, after, unstarted }
+        DependentMessages {
+            flows: flows.clone(),
+            transport: w.transport.clone(),
+            groups: Vec::new(),
+            waits,
+            ready,
+            after,
+            unstarted,
+        }
     }
 
     /// The connection of flow `i`, which begins at `start`.
@@ -52,7 +60,7 @@ impl Dependent {
     }
 }
 
-impl Application for Dependent {
+impl Application for DependentMessages {
     fn start(&mut self, host: &mut impl Host, id: AppId) {
         // In the order of the list, whatever the order in which flows begin.
         self.groups = self.flows.iter().map(|f| self.transport.pick(f.src)).collect();
