@@ -226,7 +226,7 @@ fn capabilities(process: u32) -> u64 {
     threads.map(of).reduce(|all, more| all | more).unwrap_or(u64::MAX)
 }
 
-/// The claims of SECURITY.md: commands that stay keep five capabilities, and none needs a program of the machine.
+/// The claims of SECURITY.md: commands that stay keep five capabilities, a recording two, and none needs a program of the machine.
 fn little_is_needed(folder: &Path) {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -241,20 +241,21 @@ fn little_is_needed(folder: &Path) {
         &format!("attaches without an environment, and so without a path to any program: {}", attached.err),
     );
     // CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF (include/uapi/linux/capability.h).
-    let needed = [12, 19, 21, 38, 39].iter().map(|c| 1_u64 << c).sum::<u64>();
-    let keeps = |args: &str| {
+    let set = |all: &[u32]| all.iter().map(|c| 1_u64 << c).sum::<u64>();
+    let (needed, observing) = (set(&[12, 19, 21, 38, 39]), set(&[38, 39]));
+    let keeps = |args: &str, needed: u64| {
         let mut c = prepare(args);
         c.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = lab.left.run(move || c.spawn()).expect("the binary starts");
         guard::until(&format!("forebay {args} has dropped all other capabilities"), || capabilities(child.id()) == needed);
         child.kill().and_then(|()| child.wait()).expect("it ends");
     };
-    keeps("attach --daemon fbt_cli");
-    keeps(&format!("record {} --seconds 120", folder.join("few.toml").display()));
+    keeps("attach --daemon fbt_cli", needed);
+    keeps(&format!("record {} --seconds 120", folder.join("few.toml").display()), observing);
     check(alone("detach fbt_cli").code == 0, "detaches without an environment");
     nothing_left(&lab, &before, "a daemon with few capabilities that was killed");
     works(&lab, "attach proboscis --name fbt_cli --dst 10.77.0.0/24");
-    keeps("watch fbt_cli --rollback-on retransmissions>900 --seconds 120");
+    keeps("watch fbt_cli --rollback-on retransmissions>900 --seconds 120", needed);
     guard::until("a killed watch has rolled back", || !guard::attached());
     nothing_left(&lab, &before, "a guard with few capabilities whose foreground process was killed");
 }
@@ -301,6 +302,11 @@ fn recording(folder: &Path) {
     lab.bottleneck(100, 500);
     let nowhere = folder.join("missing/live.toml");
     fails(&lab, &format!("record {} --seconds 60", nowhere.display()), &["missing/live.toml", "a folder that exists"]);
+    // Without its other capabilities root cannot write there; that is noticed before the recording.
+    let foreign = folder.join("foreign");
+    std::fs::create_dir_all(&foreign).expect("an empty folder");
+    std::os::unix::fs::chown(&foreign, Some(1000), Some(1000)).expect("root changes owners");
+    fails(&lab, &format!("record {} --seconds 60", foreign.join("live.toml").display()), &["live.toml", "that you may write to"]);
     let file = folder.join("live.toml");
     for (rate, words) in [("1Gbps\"}]#", "rate"), ("fast", "rate"), ("100Tbps", "legal range")] {
         fails(&lab, &format!("record {} --seconds 60 --rate {rate}", file.display()), &[words]);

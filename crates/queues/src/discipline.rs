@@ -57,6 +57,7 @@ pub(crate) trait Fifo: Discipline {
 }
 
 /// A discipline that holds the backlog.
+#[expect(clippy::len_without_is_empty, reason = "ports know whether they have a backlog")]
 pub trait Buffered: Discipline {
     /// Enqueues or drops an arriving packet, and marks or drops packets of the backlog as a consequence. `effects` receives every mark and drop in
     /// order, including those of the arriving packet. The port has served all packets whose transmission starts before this arrival.
@@ -116,11 +117,6 @@ pub trait Buffered: Discipline {
 
     /// Packets in the backlog. A burst counts as one.
     fn len(&self) -> usize;
-
-    /// Returns true if the backlog is empty.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 
     /// Runs an operation on it.
     #[inline(always)]
@@ -240,6 +236,7 @@ macro_rules! disciplines {
         }
     };
     (@methods BufferedDiscipline $($variant:ident)*) => {
+        #[expect(clippy::len_without_is_empty, reason = "ports know whether they have a backlog")]
         impl BufferedDiscipline {
             /// Runs an operation on it.
             #[inline(always)]
@@ -265,11 +262,6 @@ macro_rules! disciplines {
             /// Packets in the backlog.
             pub fn len(&self) -> usize {
                 each!(BufferedDiscipline, self, d => d.len(), $($variant)*)
-            }
-
-            /// Returns true if the backlog is empty.
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
             }
         }
     };

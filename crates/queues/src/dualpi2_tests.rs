@@ -150,7 +150,7 @@ fn overload_drops_from_both_queues() {
         let mut p = port(q);
         (0..401).for_each(|_| _ = arrive(&mut p, ecn));
         let (mut marks, mut drops) = (0, 0);
-        while !state(&p).is_empty() {
+        while state(&p).len() > 0 {
             p.serve();
             marks += p.effects.iter().filter(|e| matches!(e, Effect::Mark(_))).count();
             drops += p.effects.iter().filter(|e| matches!(e, Effect::Drop(_, DropReason::Early))).count();

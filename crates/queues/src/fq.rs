@@ -31,8 +31,6 @@ const REFILL_AFTER: Time = Time::from_ms(40);
 /// Largest quanta (fq_init), and the smallest one.
 const MOST: u64 = 1 << 20;
 const LEAST: u64 = 256;
-/// Ethernet's packet, where the network is unknown.
-const ETHERNET: u64 = 1514;
 
 /// The queue of a connection in one direction (`struct fq_flow`).
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +109,7 @@ pub struct Fq {
 
 impl Fq {
     fn quantum(&self) -> i64 {
-        self.quantum.unwrap_or(2 * ETHERNET) as i64
+        self.quantum.unwrap_or(LEAST) as i64
     }
 
     /// Returns true if a packet takes the short path (fq_fastpath_check): all queues are empty or throttled, and few packets are on that path.
@@ -158,7 +156,7 @@ impl Fq {
             self.buckets = vec![NONE; BUCKETS];
         }
         let bucket = Fq::bucket(id);
-        let credit = self.initial_quantum.unwrap_or(10 * ETHERNET) as i64;
+        let credit = self.initial_quantum.unwrap_or_default() as i64;
         // As if it had been detached just now: no refill.
         let next = self.buckets[bucket];
         let flow = Flow { id, next, head: NONE, tail: NONE, packets: 0, held: 0, credit, band: 0, place: Place::Detached(now) };

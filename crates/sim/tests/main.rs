@@ -6,3 +6,4 @@ mod peer_errors;
 mod scripted;
 mod tcp_connections;
 mod tcp_random;
+mod whole_runs;

@@ -3,9 +3,10 @@
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
-use crate::scripted::pipe::{Fate, LOSE, PASS, Pipe, PipePacket};
+use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, PipePacket};
 use crate::scripted::{combinations, config};
 use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::profile::PROFILES;
 
 const SECONDS: u64 = 1_000_000_000_000;
 /// Sizes around the segment (1000 bytes), including a FIN on a full segment.
@@ -224,5 +225,17 @@ fn persistent_connections() {
             assert_eq!(pipe.receiver.delivered(), round * 7500);
         }
         assert!(pipe.receiver.finished());
+    }
+}
+
+/// Without a handshake both ends use the configured ECN mode: ACKs carry ECE, and not the counter of RFC 9768, whose initial value would count as marks.
+#[test]
+fn marks_reduce_without_handshake() {
+    for (stack, marked) in PROFILES.iter().flat_map(|stack| [(*stack, false), (*stack, true)]) {
+        let mut c = config(stack, "dctcp");
+        c.handshake = false;
+        let mut pipe = Pipe::new(c, |p: &PipePacket| if p.data && marked { MARK } else { PASS });
+        pipe.transfer(30_000, SECONDS);
+        assert_eq!(pipe.sender.stats().losses.ecn_reductions > 0, marked, "{stack}");
     }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 /// Record the traffic of this host's connections as a scenario for `forebay run`
 ///
-/// Sizes, times, round trips and retransmissions come from the kernel's counters of each connection; no payload is read. With the privileges of
-/// `forebay attach`, a BPF program reports the counters of connections when they close. Without them, connections that open and close between two
-/// samples are missing.
+/// Sizes, times, round trips and retransmissions come from the kernel's counters of each connection; no payload is read. With CAP_BPF and
+/// CAP_PERFMON, a BPF program reports the counters of connections when they close. Without them, connections that open and close between two samples
+/// are missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario to write; the list of messages is written beside it, with the extension csv. Other users cannot read these files

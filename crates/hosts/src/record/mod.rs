@@ -308,7 +308,7 @@ pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, E
 
 /// Attaches the program that reports closing connections, if the process may load programs.
 fn watch_closings() -> Result<Closings, Error> {
-    let missing = privileges::missing()?;
+    let missing = privileges::missing_for_record()?;
     if missing.is_empty() { Closings::start() } else { Err(Error::new(format!("without {}", missing.join(", ")))) }
 }
 

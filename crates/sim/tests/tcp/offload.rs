@@ -178,7 +178,8 @@ impl Host {
 
     /// An ACK for the first `segments`, at `us`, that echoes a segment sent at `ecn-echo` us; how many segments leave.
     fn ack(&mut self, us: u64, segments: u32, echo: u64) -> usize {
-        let win = (self.c.rcv_wnd >> 7) as u16;
+        let shift = (0..15).find(|s| self.c.rcv_wnd >> s <= 65_535).unwrap();
+        let win = (self.c.rcv_wnd >> shift) as u16;
         let p = Packet { seq: 2 + segments * 1000, flags: flag::ACK, win, ts: (echo * 1000) as u32, ..Packet::default() };
         self.s.on_packet(&self.c, Time(us * US), &p, None, &mut self.capture);
         self.sent()
@@ -270,4 +271,19 @@ fn the_last_segment_leaves() {
         }
     }
     assert_eq!(h.s.snd_nxt(), 25_501, "data and FIN");
+}
+
+/// tcp_tso_should_defer: where the receive window is smaller than the congestion window, a third of the former is worth a burst: 4000 bytes
+/// of 12 000.
+#[test]
+fn waits_for_third_of_receive_window() {
+    let mut c = linux();
+    (c.handshake, c.tsq, c.tso) = (false, false, Some(65_536));
+    (c.init_cwnd, c.rcv_wnd) = (40, 12_000);
+    let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, capture: Capture::default() };
+    h.s.open(&h.c, Time::ZERO, &mut h.capture);
+    h.s.write(&h.c, Time::ZERO, 100_000_000, None, false, &mut h.capture);
+    assert_eq!(h.sent(), 12);
+    let sent: Vec<usize> = (1..=8).map(|n| h.ack(100, n, 0)).collect();
+    assert_eq!(sent, [0, 0, 0, 4, 0, 0, 0, 4]);
 }

@@ -355,3 +355,19 @@ fn segments_that_are_too_old() {
         assert_eq!(r.r.delivered(), 2000, "{stack} without timestamps");
     }
 }
+
+/// skb_try_coalesce: short segments out of order are copied behind the segment before them, whose buffer has space for 612 bytes. When the hole is
+/// filled, two buffers of 2304 bytes are in use of 16 000, and the rest is a window of 5000. With buffers of their own they would leave no more than the
+/// 4400 bytes that were offered before.
+#[test]
+fn short_segments_fill_buffer_before_them() {
+    let mut c = config("linux", "newreno");
+    (c.quickack_count, c.rcv_buf) = (0, Some(8_000));
+    let mut r = Script::new(c);
+    r.at(1).data(2);
+    for i in 0..20 {
+        r.at(2 + i).bytes(3000 + 30 * i, 30, 0, false);
+    }
+    r.at(40).data(0).at(41).data(1);
+    assert_eq!(r.packets().last().map(|p| p.win), Some(5_000));
+}

@@ -1,6 +1,6 @@
 //! TCP small queues (Linux tcp_small_queue_check): a sender and its host's interface, a FIFO of 100 Mbit/s.
 
-use crate::scripted::{US, addresses, config, config_with};
+use crate::scripted::{US, addresses, config, config_with, shim};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -95,6 +95,7 @@ fn new_data_waits_for_departures() {
 fn two_segments_may_always_wait() {
     let mut h = Host::new(true);
     assert_eq!(h.ack(100_000, 5), 2, "the second is added while one waits");
+    assert_eq!(h.out.alarm, 100_000 * US + SEGMENT, "one has left, and the other waits alone");
 }
 
 /// In slow start the rate is 2 cwnd mss / srtt, from half the threshold on 1.2 times cwnd mss / srtt (tcp_update_pacing_rate). At 5 ms this is 5859 B
@@ -140,4 +141,18 @@ fn short_last_segment_awaits_interface() {
     h.out.now = 10_000 * US;
     h.s.write(&h.c, Time(h.out.now), 200, None, false, &mut h.out);
     assert_eq!(h.out.sent, 6);
+}
+
+/// With segmentation offload two bursts may always wait. A burst has two segments at this rate (tcp_tso_autosize), so that four are added, although the
+/// rate's part would be 293 B. A tagged transport has buffers of one segment, and the interface still takes bursts.
+#[test]
+fn two_bursts_may_always_wait() {
+    let mut c = config_with("linux", "newreno", &[], &[("arithmetic", Value::Text("paper".into()))]);
+    (c.handshake, c.tso) = (false, Some(65_536));
+    c.shims = shim("srpt", &[]).into();
+    let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };
+    h.s.open(&h.c, Time::ZERO, &mut h.out);
+    h.s.write(&h.c, Time::ZERO, 10_000_000, None, false, &mut h.out);
+    assert_eq!(h.out.sent, 10);
+    assert_eq!(h.ack(100_000, 5), 4);
 }

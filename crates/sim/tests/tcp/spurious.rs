@@ -215,3 +215,18 @@ fn marks_are_not_undone() {
     assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, 5.0), "the timeout is forgotten, the marks are not");
     assert!(t.cwnd() < 10.0);
 }
+
+/// RFC 3168 section 6.1.2 ignores ECE until the data of the last reduction is acknowledged. An undo ends that reduction, so that the next mark reduces
+/// the window.
+#[test]
+fn mark_after_spurious_timeout_reduces() {
+    for stack in ["linux", "rfc"] {
+        let mut c = only(stack, true, false);
+        c.ecn = forebay_experiment::transport::Ecn::Classic;
+        let mut t = timed_out(c, 100);
+        t.ack(1).ack(2);
+        assert_eq!((t.s.ca_state(), t.s.stats().losses.ecn_reductions), (CaState::Open, 0), "{stack}");
+        t.ece(3);
+        assert_eq!(t.s.stats().losses.ecn_reductions, 1, "{stack}");
+    }
+}

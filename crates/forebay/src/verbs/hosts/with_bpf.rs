@@ -281,10 +281,10 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
         anonymous: args.anonymous,
         rate: args.rate.to_string(),
     };
-    // Before the time that recording takes.
-    let output = recorder::Output::new(&args.out, args.force)?;
     // Without these privileges it records what is visible without. Threads that exist already would keep theirs.
-    let _ = privileges::keep_needed();
+    privileges::keep_for_record()?;
+    // Before the time that recording takes, and with the rights that write the files then: root has dropped those to folders of others.
+    let output = recorder::Output::new(&args.out, args.force)?;
     interrupt::listen()?;
     let recording = recorder::record(&request, interrupt::requested)?;
     let written = recording.write(&request, &output)?;

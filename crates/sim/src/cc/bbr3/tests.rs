@@ -159,6 +159,20 @@ fn lossy_probe_bounds_inflight() {
     assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
 }
 
+/// ProbeInflightLongtermUpward: a later probe that the bound limits raises it, by more in each round.
+#[test]
+fn probe_without_losses_raises_bound() {
+    let mut l = until(State::Up);
+    l.loses = |n| n % 33 == 0;
+    go(&mut l, State::Down);
+    l.loses = |_| false;
+    go(&mut l, State::Up);
+    let bound = l.cc.inflight_longterm.expect("a bound");
+    l.run(LINE_RTT * 6, |_| {});
+    let raised = l.cc.inflight_longterm.expect("a bound");
+    assert!(raised >= bound + 15_000, "{bound}, then {raised}");
+}
+
 /// LossLowerBounds: a round with losses while cruising takes at most 30 % off both short-term bounds; REFILL clears them.
 #[test]
 fn cruise_losses_set_short_term_bounds() {

@@ -256,7 +256,7 @@ impl Sender {
             self.send_segment(c, now, offset, len, out);
             pipe += if by_segments { 1 } else { len };
         }
-        if self.stream.snd_nxt() >= end && end < self.stream.written() && self.is_waiting() && pipe + full <= window {
+        if self.stream.snd_nxt() >= end && self.is_waiting() && pipe + full <= window {
             self.note_send_buffer_limit(c, now);
         }
         let sent = self.stream.snd_nxt() != first;
