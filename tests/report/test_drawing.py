@@ -15,7 +15,7 @@ def test_every_figure_is_drawn(visit, ink, name):
 
 
 def check_drawn(figure, ink):
-    kind = figure.get_attribute("class")
+    kind = figure.get_attribute("class").split()[0]
     if kind in ("time", "lines"):
         canvases = figure.locator("canvas").all()
         assert canvases
@@ -57,6 +57,44 @@ def test_page_fits_window(visit, name):
                 gap = canvas.closest("figure").clientWidth - canvas.clientWidth;
             return document.documentElement.scrollWidth === width && innerWidth === width && 0 <= gap && gap < 8; }"""
         page.wait_for_function(fits, arg=width)
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_chart_is_cut(visit, width):
+    page = visit("twelve", viewport={"width": width, "height": 900})
+    page.evaluate("() => document.querySelectorAll('details').forEach(d => (d.open = true))")
+    page.wait_for_function("() => document.querySelectorAll('figure.bars svg.draw').length > 0")
+    for figure in page.locator("figure.bars").all():
+        for choice in range(figure.locator(".tools select").first.locator("option").count()):
+            figure.locator(".tools select").first.select_option(index=choice)
+            room, drawn = figure.locator(".over").evaluate("e => [e.clientWidth, e.scrollWidth]")
+            # Twelve bars in each of six groups are wider than a phone.
+            assert drawn <= room + 1 or width == 390, (figure.get_attribute("id"), choice, room, drawn)
+        assert figure.evaluate("e => e.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_legends_are_lower_than_charts(visit, width):
+    page = visit("twelve", viewport={"width": width, "height": 844})
+    page.evaluate("() => document.querySelectorAll('details').forEach(d => (d.open = true))")
+    heights = """e => [".legend", "canvas, svg.draw"].map(s =>
+        Math.max(0, ...[...e.querySelectorAll(s)].map(x => x.getBoundingClientRect().height)))"""
+    figures = page.locator("figure[data-figure]").all()
+    assert figures
+    for figure in figures:
+        legend, chart = figure.evaluate(heights)
+        assert legend <= chart, (figure.get_attribute("id"), legend, chart)
+
+
+def test_labels_of_links_do_not_overlap(visit):
+    page = visit("small")
+    figure = page.locator("#fig-topology")
+    labels = figure.locator("svg.net .utilization, svg.net .drops")
+    assert figure.locator("svg.net .drops").count() > 0, "links that drop are marked"
+    boxes = labels.evaluate_all("all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top + 3, r.bottom - 3])")
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2], (a, b)
 
 
 def test_paper(visit, ink, tmp_path):

@@ -21,7 +21,7 @@ pub struct Cell {
     pub range: Option<(f64, f64)>,
     /// True for a lower bound: unfinished work contributes.
     pub at_least: bool,
-    /// True for a lower bound that would hardly grow if the unfinished work never ended.
+    /// True for a lower bound that would grow so little if the unfinished work never ended that it can be ranked. It is printed as a bound.
     #[serde(skip)]
     pub tight: bool,
     /// Mean and half width of the natural logarithms, if every value is positive.
@@ -39,6 +39,11 @@ impl Cell {
             _ => (self.ends.unwrap_or((self.mean, self.mean)), other.ends.unwrap_or((other.mean, other.mean))),
         };
         own.0 <= other.1 && other.0 <= own.1
+    }
+
+    /// Words before a lower bound. The sign of tables has the same condition.
+    pub fn at_least(&self) -> &'static str {
+        if self.at_least { "at least " } else { "" }
     }
 
     /// The interval with a unit: `± 3 ms`.

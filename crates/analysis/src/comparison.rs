@@ -33,9 +33,19 @@ fn name(data: &Data, subject: usize) -> String {
     data.subjects[subject].name.clone()
 }
 
-/// Prefix of a lower bound that may be far below the value.
-fn at_least(cell: Option<Cell>) -> String {
-    if cell.is_some_and(|c| c.at_least && !c.tight) { "at least ".into() } else { String::new() }
+/// Prefix of a lower bound.
+fn at_least(cell: Option<Cell>) -> &'static str {
+    cell.map_or("", |c| c.at_least())
+}
+
+/// Prefix of the difference between the best value and another one, either of which may be a lower bound.
+fn differs_by(best: Option<Cell>, other: Option<Cell>) -> &'static str {
+    match [best, other].map(|c| c.is_some_and(|c| c.at_least)) {
+        [false, true] => "at least ",
+        [true, false] => "at most ",
+        [true, true] => "about ",
+        [false, false] => "",
+    }
 }
 
 fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
@@ -58,7 +68,7 @@ pub(crate) fn sentence(
     seeds: usize,
 ) -> String {
     let (less, best) = (t.better == Better::Less, mean(cells, s.best));
-    let text = |i: usize| at_least(cells[i]) + &quantity(mean(cells, i), unit);
+    let text = |i: usize| at_least(cells[i]).to_owned() + &quantity(mean(cells, i), unit);
     if s.worse.is_empty() {
         let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(|i| name(data, *i)).collect();
         let (a, b) = (text(s.best), s.tied.last().map_or_else(String::new, |l| text(*l)));
@@ -92,8 +102,11 @@ pub(crate) fn sentence(
     let value = |i: &usize| mean(cells, *i);
     if best > 0.0 && !matters(s, cells) {
         let all_ranked = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
-        let (low, high) = (all_ranked().map(value).fold(f64::INFINITY, f64::min), all_ranked().map(value).fold(0.0, f64::max));
-        let (low, high) = (quantity(low, unit), quantity(high, unit));
+        let (low, high) = (
+            all_ranked().min_by(|a, b| value(a).total_cmp(&value(b))),
+            all_ranked().max_by(|a, b| value(a).total_cmp(&value(b))),
+        );
+        let (low, high) = (low.map_or_else(String::new, |i| text(*i)), high.map_or_else(String::new, |i| text(*i)));
         let range = if low == high { low } else { format!("{low} to {high}") };
         return format!("The {} is nearly the same: {range}.", t.phrase);
     }
@@ -115,7 +128,8 @@ pub(crate) fn sentence(
     } else if comparable {
         let one = |b: &usize| {
             let v = mean(cells, *b);
-            let by = at_least(cells[*b]) + &if less { format::less(best, v) } else { factor(best, v) };
+            let by =
+                differs_by(cells[s.best], cells[*b]).to_owned() + &if less { format::less(best, v) } else { factor(best, v) };
             // `three times more` is read as four times as much.
             let than = if less {
                 "less than"
@@ -227,7 +241,7 @@ pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<Stri
     let shorter = |b: &&usize| APART * mean(&tails, **b) < mean(&tails, s.best);
     let other = s.worse.iter().chain(&s.tied).chain(&s.undecided).filter(shorter);
     let other = *other.min_by(|a, b| mean(&tails, **a).total_cmp(&mean(&tails, **b)))?;
-    let text = |i: usize| at_least(tails[i]) + &quantity(mean(&tails, i), Dimension::Seconds);
+    let text = |i: usize| at_least(tails[i]).to_owned() + &quantity(mean(&tails, i), Dimension::Seconds);
     Some(format!(
         " The 99th percentile with {} is longer, as far as it is known: {}, against {} with {}.",
         name(data, s.best),

@@ -74,6 +74,9 @@ pub struct Subject {
     pub nagle_holds: bool,
 }
 
+/// Name of the port of queue metrics where each seed has its own.
+pub const FULLEST_PORT: &str = "the fullest port";
+
 /// A variant of a directory.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Network {
@@ -155,6 +158,8 @@ pub struct Flow {
     pub sndbuf_limited_s: Option<f64>,
     /// Smallest round-trip time of its sender, s; `None` without a sample.
     pub rtt_min_s: Option<f64>,
+    /// Data segments sent, retransmissions included.
+    pub segments: u64,
     /// Segments retransmitted.
     pub retransmitted: u64,
     /// True if it missed its deadline, or, without a deadline, if one cause delayed it by more than its ideal time.

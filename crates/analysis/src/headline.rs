@@ -26,6 +26,7 @@ use crate::long_flow_starvation;
 use crate::measurement_gaps;
 use crate::missing_marks;
 use crate::ranking::{Better, Ranking, compare};
+use crate::retransmissions;
 use crate::single_transport;
 use crate::tail;
 use crate::workload_shares::{WorkloadShare, workload_shares};
@@ -187,7 +188,13 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             out.extend(comparison::mean_apart(data, &t, &ranking, &cells).map(|s| comparison.prefix.clone() + &s));
             out.extend(median_apart(data, &t, &ranking, &cells, comparison));
             let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
-            let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
+            let mut sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
+            if t.metric == GOODPUT.metric
+                && comparison::matters(&ranking, &cells)
+                && let Some(cost) = retransmissions::cost(data, &ranking)
+            {
+                sentence = sentence.trim_end_matches('.').to_owned() + &cost + ".";
+            }
             out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
                 let matters = comparison::matters(&ranking, &cells);

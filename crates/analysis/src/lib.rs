@@ -35,6 +35,7 @@ mod overload;
 mod paths;
 mod ranking;
 mod read;
+mod retransmissions;
 mod round_trips;
 mod row_context;
 mod single_transport;
@@ -45,7 +46,8 @@ mod workload_times;
 
 pub use cells::{Cell, FEW as FEW_SEEDS, cell, cell_of, cells};
 pub use data::{
-    Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
+    Data, FULLEST_PORT, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject,
+    Timeout, metrics,
 };
 pub use dimension::{Dimension, by_name};
 pub use expectations::{Judged, Verdict, check_expectations, judge_expectations};

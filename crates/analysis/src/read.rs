@@ -1,6 +1,6 @@
 //! Reader of the tables of run directories.
 
-use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
+use crate::data::{Data, Deadline, FULLEST_PORT, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
 use crate::head_of_line::BlockedMessages;
 use crate::names;
 use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
@@ -104,6 +104,9 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, Sto
                 found.push((network, group.clone(), port.clone(), vec![Vec::new(); columns.len()]));
                 found.len() - 1
             });
+            if found[at].2 != *port {
+                FULLEST_PORT.clone_into(&mut found[at].2);
+            }
             found[at].3.iter_mut().zip(&columns).for_each(|(values, c)| values.extend(c.get(row)));
         }
     }
@@ -434,6 +437,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 rwnd_limited_s: seconds(&limited[0]),
                 sndbuf_limited_s: seconds(&limited[1]),
                 rtt_min_s: seconds(&rtt).filter(|s| *s > 0.0),
+                segments: segments.count(row),
                 retransmitted: retransmitted.count(row),
             });
         }

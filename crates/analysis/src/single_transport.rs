@@ -2,7 +2,6 @@
 
 use crate::application_limits;
 use crate::cells::{Cell, cell, cells};
-use crate::censored_quantiles::mark_tight_bounds;
 use crate::comparison::median_wait;
 use crate::data::{Data, Flow, Query, Timeout};
 use crate::dimension::Dimension;
@@ -83,21 +82,13 @@ impl One<'_> {
         cells(self.data, metric)[self.subject]
     }
 
-    /// With a lower bound that is tight enough for a sentence.
-    fn known(&self, metric: &str) -> Option<Cell> {
-        let mut cells = cells(self.data, metric);
-        mark_tight_bounds(self.data, metric, &mut cells);
-        cells[self.subject]
-    }
-
     fn value(&self, metric: &str) -> Option<f64> {
         self.cell(metric).map(|c| c.mean)
     }
 
     /// A time in bold, marked if it is a lower bound.
     fn time(&self, metric: &str) -> Option<String> {
-        let least = |c: &Cell| if c.at_least && !c.tight { "at least " } else { "" };
-        self.known(metric).map(|c| least(&c).to_owned() + &bold(&seconds(c.mean)))
+        self.cell(metric).map(|c| c.at_least().to_owned() + &bold(&seconds(c.mean)))
     }
 
     /// `; 1.72 ms to 180 ms by seed`, if the values of the seeds differ so much that their mean describes none of them; otherwise empty.

@@ -2,13 +2,12 @@
 //! messages vanish among many others.
 
 use crate::cells::{Cell, cell};
-use crate::censored_quantiles::TIGHT;
 use crate::comparison::link_time;
 use crate::data::Data;
 use crate::dimension::Dimension;
 use crate::format::{bold, number, quantity};
 use crate::ideal_query_time;
-use forebay_store::stats::quantile;
+use forebay_store::stats::{is_bound, quantile};
 use std::collections::BTreeMap;
 
 /// Minimum ratio of the median slowdowns of the slowest and the fastest workload to describe messages separately. Our choice.
@@ -47,16 +46,14 @@ impl Times {
         runs.sort_unstable();
         runs.dedup();
         let now: Vec<f64> = runs.iter().filter_map(|run| of(run, |age| age)).collect();
-        // A bound that hardly grows if they never end is the value.
-        let grows = |now: f64, never: f64| never > TIGHT * now;
-        let at_least =
-            runs.iter().any(|run| matches!((of(run, |age| age), of(run, |_| f64::MAX)), (Some(a), Some(b)) if grows(a, b)));
+        let open = |run: &&usize| matches!((of(run, |age| age), of(run, |_| f64::MAX)), (Some(now), Some(never)) if is_bound(now, never));
+        let at_least = runs.iter().any(open);
         cell(&now).map(|c| Cell { at_least, ..c })
     }
 
     /// Median and 99th percentile as a part of a sentence.
     fn words(&self) -> Option<String> {
-        let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, Dimension::Seconds));
+        let text = |c: Cell| c.at_least().to_owned() + &bold(&quantity(c.mean, Dimension::Seconds));
         Some(format!("{} (median), {} (99th percentile)", text(self.quantile(0.5)?), text(self.quantile(0.99)?)))
     }
 

@@ -100,6 +100,28 @@ fn rerouted_message_explained_on_both_paths() {
     assert!(output.contains("each packet takes one of the shortest paths; this is one of them"), "{output}");
 }
 
+/// The end of a request of two writes waits for the delayed ACK of its beginning, unless the socket has TCP_NODELAY.
+#[test]
+fn nagle_named_beside_cause() {
+    let traffic = "duration = \"500ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+         bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"100pkt\" }\n[transport]\ncc = \"cubic\"\n[[workload]]\n\
+         kind = \"requests\"\nrequest = \"400B\"\nresponse = \"2KB\"\nthink = \"1ms\"\ntwo-way = true\n";
+    let scratch = Scratch::new("explain-nagle");
+    let explained = |name: &str, more: &[&str]| {
+        scratch.file(&format!("{name}.toml"), &format!("{traffic}writes = 2\n"));
+        let file = format!("{name}.toml");
+        assert!(forebay(&scratch.0, &[&["run", &file, "--quiet", "--out", name], more].concat()).status.success());
+        text(&forebay(&scratch.0, &["explain", name]).stdout)
+    };
+    let held = explained("held", &[]);
+    assert!(
+        held.contains("Nagle's algorithm held its end until that ACK: the application writes a message by 2 calls"),
+        "{held}"
+    );
+    let sent = explained("sent", &["--set", "transport.nagle=false"]);
+    assert!(sent.contains("delivered after") && !sent.contains("Nagle"), "{sent}");
+}
+
 /// Trains of 100 KB with pauses of 10 ms: 1 ms of each 11 ms is busy. A server waits for the requests of its client.
 #[test]
 fn idle_connections_name_application_or_peer() {

@@ -1,8 +1,9 @@
 //! The first lines of results and the explanation of single messages agree, on every scenario of the suite, of the papers and of `answers/`.
 //!
 //! A sentence names a cause for a workload. The explanation of its most delayed message with that cause names it too, with the same time, and the
-//! timeline of the message shows it. A sentence names a bottleneck or a limit of long flows: it is on their path, and the explanation has the same limit.
+//! timeline of the message shows it. Values that are lower bounds in a sentence are lower bounds in the table of the run. A sentence names a bottleneck or a limit of long flows: it is on their path, and the explanation has the same limit.
 
+use crate::bounds_in_words;
 use crate::scratch::{Scratch, forebay, text};
 use forebay_experiment::waits::Cause;
 use forebay_store::RunDir;
@@ -22,6 +23,11 @@ const STEPS: [&str; 6] = ["4ms", "15ms", "60ms", "250ms", "1s", "4s"];
 const FEW_HOPS: u64 = 20_000;
 /// Scenarios of each folder that must have been compared, so that the test cannot become empty.
 const LEAST_COMPARED: usize = 45;
+
+/// Lower bounds in first lines that must have been compared with the table.
+const LEAST_BOUNDS: usize = 10;
+/// Compared lower bounds.
+static BOUNDS: AtomicUsize = AtomicUsize::new(0);
 
 /// A time such as `6.52 ms`, in seconds.
 fn seconds(words: &str) -> Option<f64> {
@@ -215,16 +221,42 @@ fn of_scenario(file: &Path) -> (usize, Vec<String>) {
     let place = scratch.0.join("scenario.toml");
     std::fs::write(&place, short).unwrap();
     let Some((hops, first)) = run(&scratch.0) else { return (0, Vec::new()) };
+    let (_, bounds, wrong) = bounds_in_words::compare(&first);
+    BOUNDS.fetch_add(bounds, Relaxed);
+    if !wrong.is_empty() {
+        return (0, wrong);
+    }
     let named = sentences(&first);
     if hops <= MOST_HOPS
         && let Some(wrong) = limit_of_long_flow(&first, &scratch.0)
     {
         return (0, vec![wrong]);
     }
-    if named.is_empty() || hops > MOST_HOPS {
+    if hops > MOST_HOPS {
         return (0, Vec::new());
     }
-    causes(named, &scratch.0)
+    let (held, of_nagle) = nagle(&first, &scratch.0);
+    let (compared, wrong) = causes(named, &scratch.0);
+    (held + compared, [wrong, of_nagle].concat())
+}
+
+/// The sentence about Nagle's algorithm, and the explanation of the most delayed message for which it can hold.
+fn nagle(first: &str, dir: &Path) -> (usize, Vec<String>) {
+    const NAMED: &str = "Nagle's algorithm h";
+    let causes = [Cause::DelayedAck, Cause::Interrupts, Cause::Window];
+    let items = delayed(&dir.join("out"));
+    let Some(item) = items.iter().find(|i| causes.contains(&i.cause)).filter(|_| first.contains(NAMED)) else {
+        return (0, Vec::new());
+    };
+    let explained = item.explanation(dir);
+    (
+        1,
+        if explained.contains(NAMED) {
+            Vec::new()
+        } else {
+            vec![format!("Nagle's algorithm only in the first lines\n{explained}")]
+        },
+    )
 }
 
 /// Contradictions of the sentences about late work, and the number of them.
@@ -408,6 +440,7 @@ fn of_suite(file: &Path) -> (usize, Vec<String>) {
         (hops, first) = copy(pair[1]);
     }
     let mut all = causes(sentences(&first), dir);
+    all.1.extend(bounds_in_words::compare(&first).2);
     for more in [long_flows(&first, dir), idle_ends(&first, dir)] {
         all.0 += more.0;
         all.1.extend(more.1);
@@ -458,6 +491,8 @@ fn explanations_agree_with_first_lines() {
     let files: Vec<PathBuf> = folders.flat_map(|f| scenarios(&f)).collect();
     let compared = compare(&files, of_scenario);
     assert!(compared >= LEAST_COMPARED, "{compared} sentences compared");
+    let bounds = BOUNDS.load(Relaxed);
+    assert!(bounds >= LEAST_BOUNDS, "{bounds} lower bounds compared");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod advise;
 mod advise_cases;
 mod advise_install;
 mod answers;
+mod bounds_in_words;
 mod captures;
 mod commands;
 #[cfg(unix)]

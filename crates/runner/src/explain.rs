@@ -47,7 +47,7 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -
     for (wanted, route) in wanted.iter().zip(&routes) {
         let row = usize::try_from(wanted.flow).ok().and_then(|i| again.report.flows.get(i));
         out += "\n";
-        out += &row.map_or_else(String::new, |f| timeline(f, &again, route));
+        out += &row.map_or_else(String::new, |f| timeline(f, &again, &config, route));
     }
     Ok(out)
 }

@@ -1,6 +1,7 @@
 //! Timeline of one message as text: delays hop by hop, and the events of its sender.
 
 use crate::simulate::Simulated;
+use forebay_experiment::Experiment;
 use forebay_experiment::idle_time::idle_time;
 use forebay_experiment::rows::{FlowRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_experiment::waits::Cause;
@@ -131,8 +132,8 @@ impl QueueStats {
     }
 }
 
-/// Timeline of one message.
-pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String {
+/// Timeline of one message of the run of `config`.
+pub(crate) fn timeline(f: &FlowRow, run: &Simulated, config: &Experiment, routes: &Routes) -> String {
     let info: &RunInfo = &run.info;
     let end = f.end.ps().unwrap_or(run.report.end.0);
     let took = end.saturating_sub(f.start.0);
@@ -174,8 +175,24 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
         let _ =
             writeln!(out, "  main cause of delay: {}{at}, {} of {}", cause_text(f, w.cause, took), time(w.time_ps), time(took));
+        out += &nagle(f, w.cause, config).map_or_else(String::new, |line| format!("  {line}\n"));
     }
     out
+}
+
+/// Line about a message of several writes whose end Nagle's algorithm held, with the causes that the first lines of results name beside it. A message
+/// that fits into the window and lost nothing waits for no other ACK.
+fn nagle(f: &FlowRow, cause: Cause, config: &Experiment) -> Option<String> {
+    let calls = config.workloads.get(f.workload)?.writes.get();
+    if calls < 2 || f.size_bytes < 2 || !config.groups.get(f.group)?.tcp.nagle {
+        return None;
+    }
+    let until = match cause {
+        Cause::DelayedAck => "until that ACK",
+        Cause::Interrupts | Cause::Window if f.fits && f.segs_retx == 0 => "for a round trip, until the ACK of its beginning",
+        _ => return None,
+    };
+    Some(format!("Nagle's algorithm held its end {until}: the application writes a message by {calls} calls"))
 }
 
 /// Part of the time of a message from which on the receive window is the window that delays it. Our choice: most of the time.

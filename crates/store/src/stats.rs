@@ -10,9 +10,24 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
+/// Growth of a quantile up to which its three printed digits can stay the same. Our choice: half a unit of the third digit of 1.00.
+const PRINTED: f64 = 0.005;
+
+/// Returns true if a quantile over finished and unfinished work is only a lower bound: it is `shown` with the time so far of unfinished work, and
+/// `never` if that work never ended. Tables (`≥`) and sentences (`at least`) share this rule.
+pub fn is_bound(shown: f64, never: f64) -> bool {
+    never - shown > PRINTED * shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_growth_is_no_bound() {
+        assert!(!is_bound(1.0, 1.0) && !is_bound(7.33, 7.36));
+        assert!(is_bound(7.33, 7.38) && is_bound(7.33, f64::MAX) && is_bound(0.0, 1e-9));
+    }
 
     #[test]
     fn fairness() {

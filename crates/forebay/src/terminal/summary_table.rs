@@ -2,7 +2,7 @@
 
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::{BOLD, DIM, NAME, paint};
-use forebay_analysis::{Metric, cell_of, metrics};
+use forebay_analysis::{FULLEST_PORT, Metric, cell_of, metrics};
 use forebay_experiment::transport::Group;
 use forebay_store::summary::{Dimension, GROUP_METRICS, NETWORK_METRICS, Summary};
 use forebay_types::GroupId;
@@ -142,7 +142,8 @@ pub(crate) fn render_under(
     let mut lines = Vec::new();
     let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
     let seeds: Vec<BTreeMap<&str, Vec<f64>>> = columns.iter().map(|&(v, g)| over_seeds(&variants[v], g)).collect();
-    let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
+    let mut ports = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).filter(|p| !p.is_empty());
+    let port = ports.next().map(|first| if ports.all(|p| p == first) { first } else { FULLEST_PORT });
     for m in metrics().filter(|m| !m.label.is_empty()) {
         let row: Vec<Option<Mean>> = seeds.iter().map(|of| mean(&m, of)).collect();
         let here = if !m.shared || m.label.contains(", all") { "" } else { port.unwrap_or("") };

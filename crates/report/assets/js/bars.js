@@ -2,14 +2,11 @@
 function barChart(ctx, chart) {
   const { host, state, subjects } = ctx;
   const series = chart.series.map((b, i) => ({ ...b, key: "b" + i, label: subjects[b.subject] }));
-  const draw = () =>
-    room.replaceChildren(
-      drawBars(
-        room.clientWidth || 600,
-        chart,
-        series.filter(b => !state.hidden.has(b.key)),
-      ),
-    );
+  const draw = () => {
+    const shown = series.filter(b => !state.hidden.has(b.key));
+    widen(host.closest("figure"), barSpace(chart, shown.length));
+    room.replaceChildren(drawBars(room.clientWidth || 600, chart, shown));
+  };
   const names = legend(
     series.map(b => ({ key: b.key, label: b.label, symbol: marker(b.subject) })),
     state.hidden,
@@ -47,17 +44,27 @@ function barChart(ctx, chart) {
 const barValues = series => series.flatMap(b => [...b.value, ...b.mark]).filter(v => v != null && Number.isFinite(v));
 const barTop = series => barValues(series).reduce((a, v) => Math.max(a, v), 0);
 
+// Space beside the bars, and the width of a chart with distinct bars and symbols.
+const BAR_MARGINS = { left: 54, right: 8 };
+const barSpace = (chart, n, each = 8) => BAR_MARGINS.left + BAR_MARGINS.right + chart.categories.length * Math.max(34, n * each + 14);
+
+// Gives a figure the whole width of the page if it needs more than half of it.
+function widen(figure, needed) {
+  if (!figure?.parentElement) return;
+  const gap = parseFloat(getComputedStyle(figure.parentElement).columnGap) || 0;
+  figure.classList.toggle("full", needed > (figure.parentElement.clientWidth - gap) / 2);
+}
+
 function drawBars(space, chart, series) {
   const log = chart.y.log,
     values = barValues(series).filter(v => !log || v > 0);
   const top = (values.reduce((a, v) => Math.max(a, v), 0) || 1) * (log ? 1.3 : 1.05);
   const bottom = log ? roundDown(values.reduce((a, v) => Math.min(a, v), top) / 1.5) : 0;
-  const left = 54,
-    right = 8,
+  const { left, right } = BAR_MARGINS,
     above = 10,
     plotHeight = 230;
-  const least = left + right + chart.categories.length * Math.max(34, series.length * 8 + 14);
-  const width = Math.max(space, least),
+  // Narrower bars rather than a cut chart.
+  const width = Math.max(space, barSpace(chart, series.length, 4)),
     slot = (width - left - right) / Math.max(1, chart.categories.length);
   const bar = clamp((slot - Math.min(18, slot * 0.25)) / Math.max(1, series.length), 3, 46);
   const tilt = chart.categories.some(c => c.length * 6.4 > slot - 6);

@@ -72,7 +72,7 @@ function heatScale() {
     "aria-label": "Scale of utilization, from 0 % thin and grey to 100 % wide",
   });
   const steps = 40,
-    length = 240;
+    length = 200;
   for (let i = 0; i < steps; i++) {
     const f = (i + 0.5) / steps,
       w = linkWidth(f);
@@ -81,8 +81,9 @@ function heatScale() {
     );
   }
   [0, 0.25, 0.5, 0.75, 1].forEach(f =>
-    root.append(svg("text", { x: 10 + f * length, y: 30, "text-anchor": "middle" }, 100 * f + (f === 1 ? " % utilization" : " %"))),
+    root.append(svg("text", { x: 10 + f * length, y: 30, "text-anchor": f === 0 ? "start" : "middle" }, 100 * f + " %")),
   );
+  root.append(svg("text", { x: 34 + length, y: 30 }, "utilization"));
   return root;
 }
 
@@ -179,14 +180,23 @@ function drawNet(width, chart, subject, title, picked) {
       ],
     });
     root.append(node);
-    labels.push({ utilization: utilization || 0, x: m[0], y: m[1], nx });
+    const [ex, ey] = at(0.3);
+    labels.push({ utilization: utilization || 0, drops: l.drops[subject] || 0, x: m[0], y: m[1], ex, ey, nx });
   }
-  // The three busiest links have a number.
-  for (const t of labels.slice(-3))
-    if (t.utilization > 0)
-      root.append(
-        svg("text", { class: "utilization", x: t.x + (t.nx < 0 ? -24 : 24), y: t.y + 4 }, digits(Math.round(t.utilization * 100)) + " %"),
-      );
+  // The three busiest links, and the three that drop most at their beginning, have a number where it covers no other.
+  const placed = [];
+  const write = (kind, x, y, text) => {
+    const half = text.length * 3.6 + 3;
+    if (placed.some(p => Math.abs(p.x - x) < p.half + half && Math.abs(p.y - y) < 15)) return;
+    placed.push({ x, y, half });
+    root.append(svg("text", { class: kind, x, y }, text));
+  };
+  const side = (t, far) => (t.nx < 0 ? -far : far);
+  const dropping = labels.filter(t => t.drops > 0).sort((a, b) => b.drops - a.drops);
+  for (const t of dropping.slice(0, 3)) write("drops", t.ex + side(t, 40), t.ey + 4, show("count", t.drops) + " drops");
+  for (const t of dropping.slice(3)) root.append(svg("text", { class: "drops", x: t.ex, y: t.ey + 4 }, "×"));
+  for (const t of labels.slice(-3).reverse())
+    if (t.utilization > 0) write("utilization", t.x + side(t, 24), t.y + 4, digits(Math.round(t.utilization * 100)) + " %");
   for (const n of chart.nodes) {
     const [x, y] = [px(n), py(n)];
     if (n.count > 1)

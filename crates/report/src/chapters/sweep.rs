@@ -7,8 +7,8 @@ use super::sweep_data::{Seeds, value};
 use super::sweep_load;
 use super::sweep_shares;
 use crate::page::{
-    Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
-    Term, View, XyLine,
+    Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Style,
+    Subject, Term, View, XyLine,
 };
 use forebay_analysis::{FEW_SEEDS as FEW, Metric, metrics};
 use forebay_analysis::{bold, count, list, quantity};
@@ -17,6 +17,10 @@ use std::collections::BTreeMap;
 /// A line of every figure: one subject at one combination of the other axes.
 struct Line {
     name: String,
+    /// Variant and group.
+    subject: String,
+    /// Values of the other axes.
+    setting: String,
     /// Positions on the first axis, ascending; for each metric the values of the seeds.
     at: Vec<(f64, Seeds)>,
 }
@@ -26,7 +30,7 @@ pub fn page(sweep: &Sweep) -> Page {
     let (lines, names) = lines(sweep);
     let ticks = ticks(&names);
     let mut page = Page { title: sweep.title.clone(), ..Page::default() };
-    page.subjects = lines.iter().map(|l| Subject { name: l.name.clone(), ..Subject::default() }).collect();
+    page.subjects = subjects(&lines);
     let keys: Vec<String> = sweep.axes.iter().map(|a| a.key.clone()).collect();
     page.summary = format!("a sweep of {}, {}", list(&keys), count(sweep.points.len(), "result"));
     let axis = sweep.axes.first();
@@ -48,7 +52,10 @@ pub fn page(sweep: &Sweep) -> Page {
     let at = first.iter().take_while(|s| s.contains("**Nothing")).count();
     let chosen = sweep_load::sentence(sweep, &choices).or_else(|| sweep_shares::sentence(sweep, &choices));
     chosen.into_iter().for_each(|s| first.insert(at, s));
-    page.headline.sentences = [first, page.headline.sentences].concat();
+    // Beside the answer about times, which it follows.
+    let beside = long_flows(&lines, axis, &names);
+    let ends = page.headline.sentences.split_off(page.headline.sentences.len().min(1));
+    page.headline.sentences = [first, page.headline.sentences, beside, ends].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
     // Predictions count nothing, and have no seeds.
     let mut values = sweep.points.iter().map(|p| p.metrics.iter().any(|(name, _)| name == "drops"));
@@ -85,6 +92,24 @@ pub fn page(sweep: &Sweep) -> Page {
     page.sections.push(Section { id, title, text, grids: vec![answer::table(sweep, &choices)], figures: Vec::new() });
     page.folded = ["others", "points"].map(String::from).into();
     page
+}
+
+/// The lines as subjects. If there are several transports and several settings, the colour is that of the transport and the symbol that of the setting.
+fn subjects(lines: &[Line]) -> Vec<Subject> {
+    fn distinct<'a>(of: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        of.fold(Vec::new(), |mut all, one| {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+            all
+        })
+    }
+    let (transports, settings) =
+        (distinct(lines.iter().map(|l| l.subject.as_str())), distinct(lines.iter().map(|l| l.setting.as_str())));
+    let both = transports.len() > 1 && settings.len() > 1;
+    let place = |all: &[&str], one: &str| all.iter().position(|o| *o == one).unwrap_or(0);
+    let style = |l: &Line| Style { hue: place(&transports, &l.subject), shape: place(&settings, &l.setting) };
+    lines.iter().map(|l| Subject { name: l.name.clone(), style: both.then(|| style(l)) }).collect()
 }
 
 /// Explanation of the numbers on the first axis, if its values have names.
@@ -124,7 +149,7 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, Vec<&str>) {
         let line = match lines.iter().position(|l| l.name == name) {
             Some(i) => &mut lines[i],
             None => {
-                lines.push(Line { name, at: Vec::new() });
+                lines.push(Line { name, subject: p.subject.clone(), setting: rest.join(", "), at: Vec::new() });
                 let last = lines.len() - 1;
                 &mut lines[last]
             }
@@ -218,7 +243,10 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
         else {
             continue;
         };
-        let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, m.unit));
+        let open = answer::overlap(y0, y1) && (y0.mean - y1.mean).abs() > answer::NARROW * y0.mean.max(y1.mean);
+        let show = |v: f64| quantity(v, m.unit);
+        let spread = |c: Cell| c.spread(show).filter(|_| open).map_or_else(String::new, |s| format!(" {s}"));
+        let text = |c: Cell| c.at_least().to_owned() + &bold(&show(c.mean)) + &spread(c);
         // Names stand for themselves.
         let x = |v: f64| match names.get(v as usize) {
             Some(name) => format!("{} {name}", axis.short).trim().to_owned(),
@@ -226,12 +254,14 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
         };
         let first = if names.is_empty() { format!("{} {}", axis.short, x(x0)).trim().to_owned() } else { x(x0) };
         let sentence = format!(
-            "{}: {} is {} at {first} and {} at {}.",
+            "{}: {} is {} at {first} and {} at {}{}{}.",
             bold(&l.name),
             m.label.replace("{first}", "the first group"),
             text(y0),
             text(y1),
-            x(x1)
+            x(x1),
+            if open { ": the seeds do not show a difference" } else { "" },
+            between(&m, l, (y0, y1)).map_or_else(String::new, |(v, c, word)| format!("; it is {word} at {}: {}", x(v), text(c))),
         );
         // Number of occurrences of one text in another.
         let (y0, y1) = (y0.mean, y1.mean);
@@ -247,6 +277,45 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
         sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
         charts: vec![HeadlineChart { title, unit: m.unit, better: String::new(), values }],
     }
+}
+
+/// A value between the ends of the axis that is clearly below or above both of them, and that word for it.
+fn between(m: &Metric, l: &Line, ends: (Cell, Cell)) -> Option<(f64, Cell, &'static str)> {
+    let inner = || l.at.get(1..l.at.len() - 1).into_iter().flatten().filter_map(|(x, of)| Some((*x, value(m, of)?)));
+    let apart = |c: &Cell| [ends.0, ends.1].iter().all(|e| !answer::overlap(*c, *e));
+    let (low, high) = (ends.0.mean.min(ends.1.mean), ends.0.mean.max(ends.1.mean));
+    let by_mean = |a: &(f64, Cell), b: &(f64, Cell)| a.1.mean.total_cmp(&b.1.mean);
+    let least = inner().filter(|(_, c)| !c.at_least && c.mean < (1.0 - answer::NARROW) * low && apart(c)).min_by(by_mean);
+    let most = || inner().filter(|(_, c)| c.mean * (1.0 - answer::NARROW) > high && apart(c)).max_by(by_mean);
+    least.map(|(x, c)| (x, c, "lowest")).or_else(|| most().map(|(x, c)| (x, c, "highest")))
+}
+
+/// The goodput at the ends of the axis, if it changes, of lines with long flows beside the queries or messages of the answer.
+fn long_flows(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Vec<String> {
+    let (Some(axis), Some(m)) = (axis, metrics().find(|m| m.name == "goodput_bps")) else { return Vec::new() };
+    // Numbers have units, and names do not.
+    let at = |v: f64| axis.of(&names.get(v as usize).map_or(Value::Number(v), |name| Value::Text((*name).to_owned())));
+    let timed = |of: &Seeds| {
+        let long = of.get("long_flows").is_some_and(|n| n.iter().any(|n| *n > 0.0));
+        long && ["qct_p99_s", "fct_small_p99_s"].iter().any(|name| of.contains_key(*name))
+    };
+    let one = |l: &Line| {
+        let ((x0, first), (x1, last)) = l.at.first().zip(l.at.last()).filter(|(a, b)| a.0 != b.0 && timed(&a.1))?;
+        let (y0, y1) = (value(&m, first)?, value(&m, last)?);
+        let changes = (y0.mean - y1.mean).abs() > answer::NARROW * y0.mean.max(y1.mean) && !answer::overlap(y0, y1);
+        let text = |c: Cell| bold(&quantity(c.mean, m.unit));
+        changes.then(|| {
+            format!(
+                "{}: with its long flows, the goodput is {} at {} and {} at {}.",
+                bold(&l.name),
+                text(y0),
+                at(*x0),
+                text(y1),
+                at(*x1)
+            )
+        })
+    };
+    lines.iter().filter_map(one).take(2).collect()
 }
 
 /// All metrics at the last value of the first axis, where differences are usually largest.
@@ -406,6 +475,33 @@ mod tests {
         s.points[1].at[1] = Value::Unset;
         let names: Vec<String> = page(&s).subjects.into_iter().map(|s| s.name).collect();
         assert_eq!(names, ["reno", "dctcp"]);
+    }
+
+    #[test]
+    fn extreme_between_ends_is_named() {
+        let sentence = |middle: f64| {
+            let mut s = sweep();
+            for p in &mut s.points {
+                let Value::Number(n) = p.at[0] else { panic!() };
+                let p99 = if n == 1.0 { 0.2 } else { [middle, 0.3][usize::from(n == 64.0)] };
+                p.metrics = vec![("qct_p99_s".into(), p99), ("queries_exact_quantile".into(), 1.0)];
+            }
+            let ends = "is **200 ms** at senders 1 and **300 ms** at 64";
+            page(&s).headline.sentences.into_iter().find(|s| s.contains(ends)).unwrap()
+        };
+        assert!(sentence(0.05).ends_with("at 64; it is lowest at 8: **50 ms**."), "{}", sentence(0.05));
+        assert!(sentence(0.9).ends_with("at 64; it is highest at 8: **900 ms**."));
+        assert!(sentence(0.25).ends_with("at 64.") && sentence(0.19).ends_with("at 64."));
+    }
+
+    #[test]
+    fn colour_is_the_transport() {
+        let mut s = sweep();
+        let more: Vec<Point> = s.points.iter().map(|p| Point { subject: "bbr".into(), ..p.clone() }).collect();
+        assert!(page(&s).subjects.iter().all(|s| s.style.is_none()), "one transport");
+        s.points.extend(more);
+        let styles: Vec<(usize, usize)> = page(&s).subjects.iter().filter_map(|s| s.style).map(|s| (s.hue, s.shape)).collect();
+        assert_eq!(styles, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     }
 
     #[test]

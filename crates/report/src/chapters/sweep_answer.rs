@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Differences up to this fraction of the better value are ignored. Our choice, as in comparisons of runs.
 const SMALL: f64 = 0.05;
 /// Differences up to this fraction are ignored where the seeds do not show them. Our choice, as in comparisons of runs.
-const NARROW: f64 = 0.2;
+pub(super) const NARROW: f64 = 0.2;
 /// Maximum number of places in a sentence, and of heat maps of a page.
 const MAX_NAMED: usize = 3;
 const MAX_MAPS: usize = 12;
@@ -302,7 +302,7 @@ fn same(a: Cell, b: Cell) -> bool {
 }
 
 /// True if the intervals, or of a few seeds the ranges, have common values.
-fn overlap(a: Cell, b: Cell) -> bool {
+pub(super) fn overlap(a: Cell, b: Cell) -> bool {
     let of = |c: Cell| c.range.or(c.ends);
     matches!((of(a), of(b)), (Some(a), Some(b)) if a.0 <= b.1 && b.0 <= a.1)
 }
@@ -343,7 +343,7 @@ fn label(m: &Metric) -> String {
 }
 
 fn shown(c: Cell, m: &Metric) -> String {
-    if c.at_least { "at least " } else { "" }.to_owned() + &quantity(c.mean, m.unit)
+    c.at_least().to_owned() + &quantity(c.mean, m.unit)
 }
 
 /// Sortable table of all choices with their main metrics.

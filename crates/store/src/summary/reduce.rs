@@ -4,7 +4,7 @@ use super::bounds;
 use super::values::{ClassSummary, GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps};
-use crate::stats::{SizeBin, jain, quantile};
+use crate::stats::{SizeBin, is_bound, jain, quantile};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Predicted, Report};
 use forebay_experiment::rows::{FlowRow, PortRow};
@@ -375,9 +375,6 @@ fn spread(made: Vec<Value>) -> Option<Spread> {
 /// Least number of values with a 99.9th percentile.
 const MANY: usize = 1000;
 
-/// A quantile counts as unchanged within this fraction of it, less than three digits show. Our choice.
-const SAME: f64 = 0.005;
-
 /// See [`Spread::known`]: compares the quantiles with those when all running values are infinite.
 fn known(made: &[Value]) -> f64 {
     if made.iter().all(|v| !v.running) {
@@ -390,7 +387,7 @@ fn known(made: &[Value]) -> f64 {
     };
     // The largest finite number, because the difference of infinities is NaN.
     let (shown, never) = (sorted(|v| v.value), sorted(|v| if v.running { f64::MAX } else { v.value }));
-    let stays = |p: &f64| matches!((quantile(&shown, *p), quantile(&never, *p)), (Some(a), Some(b)) if b - a <= SAME * a);
+    let stays = |p: &f64| matches!((quantile(&shown, *p), quantile(&never, *p)), (Some(a), Some(b)) if !is_bound(a, b));
     [0.5, 0.99, 0.999].into_iter().take_while(stays).last().unwrap_or(0.0)
 }
 
