@@ -5,6 +5,7 @@
 
 use forebay_store::unit::{KeyHasher, UnitKey};
 use serde_json::{Map, Value as Json};
+use std::fmt::Write as _;
 
 /// Hash of the sources of this crate and of all its workspace dependencies, computed by `build.rs`: the simulator, the scenario reader, and the
 /// reduction to summary metrics. The columns of tables are in `TABLE_SOURCES`.
@@ -36,12 +37,13 @@ fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]
 
 /// Adds a variant, by the backend that runs it and its echo: the scenario with every default written out.
 pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
-    let mut echo = echo.clone();
-    if let Json::Object(t) = &mut echo {
+    let mut text = String::new();
+    match echo {
         // World and seed are hashed separately, and the number of other runs does not matter.
-        ["name", "seed", "runs", "world"].iter().for_each(|k| drop(t.remove(*k)));
+        Json::Object(t) => write_table(&mut text, t, &["name", "seed", "runs", "world"]),
+        other => write_canonical(&mut text, other),
     }
-    h.part("world", world.as_bytes()).part("scenario", canonical(&echo).to_string().as_bytes());
+    h.part("world", world.as_bytes()).part("scenario", text.as_bytes());
 }
 
 /// Adds the variants of runs that end together, by their echoes: the end of each depends on all of them.
@@ -84,17 +86,36 @@ pub fn with_seed(h: &KeyHasher, seed: u64) -> UnitKey {
     h.clone().part("seed", &seed.to_le_bytes()).key()
 }
 
-/// The same value with the keys of all tables sorted.
-fn canonical(v: &Json) -> Json {
+/// Appends a value as JSON without spaces, with the keys of all tables sorted.
+fn write_canonical(out: &mut String, v: &Json) {
     match v {
-        Json::Array(list) => Json::Array(list.iter().map(canonical).collect()),
-        Json::Object(t) => {
-            let mut keys: Vec<(&String, &Json)> = t.iter().collect();
-            keys.sort_by_key(|k| k.0);
-            Json::Object(keys.into_iter().map(|(k, v)| (k.clone(), canonical(v))).collect::<Map<_, _>>())
+        Json::Array(list) => {
+            out.push('[');
+            for (i, v) in list.iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                write_canonical(out, v);
+            }
+            out.push(']');
         }
-        other => other.clone(),
+        Json::Object(t) => write_table(out, t, &[]),
+        // Writing to a string does not fail.
+        leaf => {
+            let _ = write!(out, "{leaf}");
+        }
     }
+}
+
+/// Appends a table without the keys `omitted`.
+fn write_table(out: &mut String, t: &Map<String, Json>, omitted: &[&str]) {
+    let mut entries: Vec<(&String, &Json)> = t.iter().filter(|(key, _)| !omitted.contains(&key.as_str())).collect();
+    entries.sort_unstable_by_key(|entry| entry.0);
+    out.push('{');
+    for (i, (key, v)) in entries.into_iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let _ = write!(out, "{comma}{}:", Json::from(key.as_str()));
+        write_canonical(out, v);
+    }
+    out.push('}');
 }
 
 #[cfg(test)]
@@ -130,6 +151,15 @@ mod tests {
             assert_ne!(k, base, "{what}");
         }
         assert_ne!(program_of("1", "0123", TABLES, &[]).key(), program_of("1", "0124", TABLES, &[]).key(), "sources");
+    }
+
+    #[test]
+    fn canonical_text_sorts_keys() {
+        let value = json!({"b": [1, 2.5, null, {"d": true, "c": "a\"\\\u{1}é"}], "a \"": {}, "B": [], "e": 1e300, "f": -0.0});
+        let mut text = String::new();
+        write_canonical(&mut text, &value);
+        assert_eq!(text, r#"{"B":[],"a \"":{},"b":[1,2.5,null,{"c":"a\"\\\u0001é","d":true}],"e":1e+300,"f":-0.0}"#);
+        assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), value);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
 use super::table_record::KeptTable;
-use crate::arrow_fields::text_type;
 use crate::summary_table;
+use arrow_array::builder::{Float64Builder, ListBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -16,20 +16,45 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-/// Columns in front of the metrics.
-const NAMES: usize = 7;
+/// Version of the format, a fact of the file. Files of other versions count as missing. Version 1 had a column for each metric, and no such fact.
+const VERSION: &str = "2";
+
+/// Columns of a file. The metrics are one list: a column for each of them would take longer to write than a short run takes.
+static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+    let metrics = DataType::List(Arc::new(Field::new_list_field(DataType::Float64, true)));
+    let [text, int] = [DataType::Utf8, DataType::Int64];
+    let columns = [
+        ("variant", text.clone()),
+        ("run", int),
+        ("seed", DataType::UInt64),
+        ("world", text.clone()),
+        ("transport", text.clone()),
+        ("class", text.clone()),
+        ("port", text),
+        ("metrics", metrics),
+    ];
+    Arc::new(Schema::new(columns.map(|(name, data_type)| Field::new(name, data_type, false)).to_vec()))
+});
+
+/// Names of the metrics in the order of the list, separated by spaces: a fact of the file.
+static METRICS: LazyLock<String> = LazyLock::new(|| summary_table::metric_columns().map(|m| m.0).collect::<Vec<_>>().join(" "));
 
 /// The file of a unit.
 ///
 /// Our choice: plain values without statistics, dictionaries, compression or descriptions, which are many times longer than a row of numbers. A
 /// file has one row per transport group, and a sweep has many files.
 pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[KeptTable]) -> Result<Vec<u8>, ParquetError> {
-    let rows: Vec<_> = record.rows().collect();
-    let batch = RecordBatch::try_new(summary_table::arrow_schema(), summary_table::arrays(&rows)?)?;
+    encode_version(VERSION, key, record, kept)
+}
+
+fn encode_version(version: &str, key: &UnitKey, record: &UnitRecord, kept: &[KeptTable]) -> Result<Vec<u8>, ParquetError> {
+    let batch = batch(record)?;
     let mut facts = vec![
         ("forebay.unit", key.to_string()),
+        ("forebay.unit_version", version.to_owned()),
+        ("forebay.metrics", METRICS.clone()),
         ("forebay.fingerprint", format!("{:016x}", record.fingerprint)),
         ("forebay.packet_hops", record.packet_hops.to_string()),
         ("forebay.end_ns", record.end_ns.to_string()),
@@ -51,18 +76,45 @@ pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[KeptTable]) -> 
     Ok(seal(&writer.into_inner()?))
 }
 
+/// The rows of a unit.
+fn batch(record: &UnitRecord) -> Result<RecordBatch, ParquetError> {
+    let rows: Vec<_> = record.rows().collect();
+    let mut metrics = ListBuilder::new(Float64Builder::with_capacity(record.values.len()));
+    for row in &rows {
+        row.values.iter().for_each(|value| metrics.values().append_option(*value));
+        metrics.append(true);
+    }
+    let columns: Vec<ArrayRef> = vec![
+        texts(rows.iter().map(|r| r.variant)),
+        Arc::new(rows.iter().map(|r| Some(i64::from(r.run))).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|r| Some(r.seed)).collect::<UInt64Array>()),
+        texts(rows.iter().map(|r| r.world)),
+        texts(rows.iter().map(|r| r.transport)),
+        texts(rows.iter().map(|r| r.class)),
+        texts(rows.iter().map(|r| r.port)),
+        Arc::new(metrics.finish()),
+    ];
+    Ok(RecordBatch::try_new(SCHEMA.clone(), columns)?)
+}
+
+fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
 /// Reads a file that [`encode`] wrote for `key`; `None` for anything else.
 pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<KeptTable>)> {
     if !is_whole(&bytes) {
         return None;
     }
     // The types that this version writes; other types are rejected here.
-    let options = ArrowReaderOptions::new().with_schema(file_schema());
+    let options = ArrowReaderOptions::new().with_schema(SCHEMA.clone());
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes::Bytes::from(bytes), options).ok()?;
     let facts = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
     let all = |name: &'static str| facts.iter().filter(move |f| f.key == name).filter_map(|f| f.value.as_deref());
     let fact = |name: &'static str| all(name).next();
-    if fact("forebay.unit") != Some(key.to_string().as_str()) {
+    let expected =
+        [("forebay.unit", key.to_string()), ("forebay.unit_version", VERSION.into()), ("forebay.metrics", METRICS.clone())];
+    if expected.iter().any(|(name, value)| fact(name) != Some(value.as_str())) {
         return None;
     }
     let batches: Vec<RecordBatch> = builder.build().ok()?.collect::<Result<_, _>>().ok()?;
@@ -76,34 +128,28 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     Some((record, kept))
 }
 
-/// As the table, but with plain text for names.
-fn file_schema() -> SchemaRef {
-    let schema = summary_table::arrow_schema();
-    let plain = |f: &Arc<arrow_schema::Field>| {
-        let data_type = if *f.data_type() == text_type() { DataType::Utf8 } else { f.data_type().clone() };
-        arrow_schema::Field::new(f.name(), data_type, f.is_nullable())
-    };
-    Arc::new(arrow_schema::Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
-}
-
 fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
-    let text = |column: usize, row: usize| Some(batch.column(column).as_string_opt::<i32>()?.value(row).to_owned());
+    let column = |name: &str| batch.column_by_name(name);
+    let text = |name: &str, row: usize| Some(column(name)?.as_string_opt::<i32>()?.value(row).to_owned());
     let n = batch.num_rows();
     if n == 0 {
         return None;
     }
-    let metrics: Vec<_> =
-        (NAMES..batch.num_columns()).map(|c| batch.column(c).as_primitive_opt::<Float64Type>()).collect::<Option<_>>()?;
-    let value = |row: usize| metrics.iter().map(move |c| (!c.is_null(row)).then(|| c.value(row)));
+    let lists: &ListArray = column("metrics")?.as_list_opt()?;
+    let values = |row: usize| -> Option<Vec<Option<f64>>> {
+        let list = lists.value(row);
+        let list = list.as_primitive_opt::<Float64Type>()?;
+        (list.len() == UnitRecord::width()).then(|| list.iter().collect())
+    };
     Some(UnitRecord {
-        variant: text(0, 0)?,
-        run: u32::try_from(batch.column(1).as_primitive_opt::<Int64Type>()?.value(0)).ok()?,
-        seed: batch.column(2).as_primitive_opt::<UInt64Type>()?.value(0),
-        world: text(3, 0)?,
-        groups: (0..n).map(|row| text(4, row)).collect::<Option<_>>()?,
-        classes: (0..n).map(|row| text(5, row)).collect::<Option<_>>()?,
-        port: text(6, 0)?,
-        values: (0..n).flat_map(value).collect(),
+        variant: text("variant", 0)?,
+        run: u32::try_from(column("run")?.as_primitive_opt::<Int64Type>()?.value(0)).ok()?,
+        seed: column("seed")?.as_primitive_opt::<UInt64Type>()?.value(0),
+        world: text("world", 0)?,
+        groups: (0..n).map(|row| text("transport", row)).collect::<Option<_>>()?,
+        classes: (0..n).map(|row| text("class", row)).collect::<Option<_>>()?,
+        port: text("port", 0)?,
+        values: (0..n).map(values).collect::<Option<Vec<_>>>()?.concat(),
         ..UnitRecord::default()
     })
 }
@@ -135,4 +181,22 @@ fn footer_start(bytes: &[u8]) -> Option<usize> {
 
 fn sum(columns: &[u8], footer: &[u8]) -> String {
     KeyHasher::default().part("columns", columns).part("footer", footer).key().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_versions_are_refused() {
+        let key = KeyHasher::of(b"a");
+        let values = (0..UnitRecord::width()).map(|i| (i % 3 > 0).then_some(i as f64)).collect();
+        let (groups, classes) = (vec!["cubic".to_owned()].into(), vec![String::new()]);
+        let record = UnitRecord { groups, classes, values, seed: u64::MAX, ..UnitRecord::default() };
+        let read = |version: &str| decode(&key, encode_version(version, &key, &record, &[]).unwrap());
+        assert_eq!(read(VERSION), Some((record.clone(), Vec::new())));
+        for other in ["1", "3", ""] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
 }
