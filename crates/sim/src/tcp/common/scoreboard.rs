@@ -5,6 +5,7 @@
 
 mod audit;
 mod by_count;
+mod collapse;
 mod hints;
 mod in_order;
 mod order;
