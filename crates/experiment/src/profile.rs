@@ -402,7 +402,8 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
     c.byte_queue_limits = flag("byte-queue-limits", c.byte_queue_limits);
     c.metrics = values.opt_choice("tcp-metrics", METRICS).unwrap_or(c.metrics);
-    c.kernel = values.opt_choice("kernel", Kernel::NAMED).unwrap_or(c.kernel);
+    let named = values.opt_choice("kernel", Kernel::NAMED);
+    (c.kernel, c.kernel_is_named) = (named.unwrap_or(c.kernel), named.is_some());
     c.plb = Plb::of(values);
     c.txrehash = flag("txrehash", c.plb.is_some());
     c.handshake = flag("handshake", c.handshake);
@@ -426,6 +427,7 @@ pub fn defaults(profile: Profile) -> Stack {
         profile: Profile::Ns2,
         flavor: Flavor::Rfc,
         kernel: Kernel::default(),
+        kernel_is_named: false,
         host: HostProfile::Ns2,
         mss: 1460,
         header: 40,

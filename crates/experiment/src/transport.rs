@@ -239,6 +239,8 @@ pub struct Stack {
     pub flavor: Flavor,
     /// Release of Linux that it follows, with [`Flavor::Linux`].
     pub kernel: Kernel,
+    /// True if the scenario names that release. Otherwise the backend `linux` runs with any release.
+    pub kernel_is_named: bool,
     /// Host profile the defaults below TCP came from.
     pub host: HostProfile,
     /// Payload bytes of a full segment.

@@ -399,6 +399,8 @@ static void close_sender(struct fb_conn *conn)
 	if (error && !conn->ended) {
 		conn->ended = true;
 		fb_event(conn->number, FB_FAILED, error);
+	} else if (!error) {
+		fb_event(conn->number, FB_SENDER_CLOSED, 0);
 	}
 	closed(conn);
 }

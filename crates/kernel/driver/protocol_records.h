@@ -136,6 +136,7 @@ enum fb_event_kind {
 	FB_FAILED,	/* the connection broke: `bytes` is the errno */
 	FB_DATAGRAM_IN,	/* a datagram was delivered */
 	FB_CLOSED,	/* both ends have forgotten it */
+	FB_SENDER_CLOSED, /* the sender has received the last FIN */
 };
 
 struct fb_event {

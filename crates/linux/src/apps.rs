@@ -115,13 +115,22 @@ impl<'a> Hosts<'a> {
         self.peak
     }
 
+    /// The sender of a connection has received the last FIN. The simulator releases the slot then, before the last ACK arrives at the receiver
+    /// (`end_sender`).
+    pub(crate) fn release_name(&mut self, slot: ConnSlot) {
+        let c = &mut self.connections[slot];
+        if !std::mem::replace(&mut c.name_released, true) {
+            self.names.close(self.now, c.spec.src, slot);
+        }
+    }
+
     /// The guest has forgotten a connection.
     pub(crate) fn close(&mut self, slot: ConnSlot) {
+        self.release_name(slot);
         let c = &mut self.connections[slot];
         if !c.closed {
             self.live -= 1;
             c.closed = true;
-            self.names.close(self.now, c.spec.src, slot);
         }
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct Connection {
     pub stopped: bool,
     /// Both ends have forgotten it.
     pub closed: bool,
+    /// Another connection may take its name.
+    pub name_released: bool,
 }
 
 impl Connection {
@@ -74,6 +76,7 @@ impl Connection {
             established: false,
             stopped: false,
             closed: false,
+            name_released: false,
         }
     }
 

@@ -81,11 +81,13 @@ fn rehash_with_failures(experiment: &Experiment) -> Option<Unsupported> {
     (!experiment.network.faults.failures.is_empty()).then_some(Unsupported { key: "transport.txrehash", reason })
 }
 
-/// A release of Linux that is not the one in use.
+/// A named release of Linux that is not the one in use. Without a kernel the run itself fails.
 fn other_release(experiment: &Experiment, identity: &str) -> Option<Unsupported> {
-    let group = experiment.groups.iter().find(|g| g.tcp.is_linux() && g.tcp.kernel != Release::default())?;
-    let (wanted, name) = (group.tcp.kernel, group.tcp.kernel.name());
-    (Release::of_version(identity) != Some(wanted)).then(|| {
+    let named = |kernel: Release, is_named: bool| is_named || kernel != Release::default();
+    let mut wanted = experiment.groups.iter().filter(|g| g.tcp.is_linux() && named(g.tcp.kernel, g.tcp.kernel_is_named));
+    let other = wanted.find(|g| !identity.is_empty() && Release::of_version(identity) != Some(g.tcp.kernel));
+    other.map(|g| {
+        let name = g.tcp.kernel.name();
         let reason = format!("the kernel in use is {identity}; legal: `kernel` left out, or a kernel {name} (`forebay kernel build`, --kernel {name})");
         Unsupported { key: "transport.kernel", reason }
     })
@@ -195,4 +197,30 @@ pub(crate) fn run_on(
             RunError::World(if console.is_empty() { why } else { format!("{why}; its last words:\n{console}") })
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{experiment, group};
+    use forebay_experiment::transport::Profile;
+
+    /// The backend refuses a release that the scenario names if the kernel is of another one. Without a name every kernel is legal.
+    #[test]
+    fn named_release_must_be_in_use() {
+        let refused = |named: Option<Release>, identity: &str| {
+            let mut e = experiment(1);
+            let mut g = group(Profile::Linux, "cubic");
+            (g.tcp.kernel, g.tcp.kernel_is_named) = (named.unwrap_or_default(), named.is_some());
+            e.groups.push(g);
+            other_release(&e, identity).map(|u| u.reason)
+        };
+        let (old, new) = ("Linux 6.1.192 (c32f9fd2e265)", "Linux 6.12.117 (b21f7fad8ca0)");
+        assert_eq!([None, Some(Release::V6_1)].map(|named| refused(named, old)), [None, None]);
+        assert_eq!([None, Some(Release::V6_12)].map(|named| refused(named, new)), [None, None]);
+        let reason = refused(Some(Release::V6_12), old).unwrap();
+        assert!(reason.contains(old) && reason.contains("a kernel 6.12"), "{reason}");
+        assert!(refused(Some(Release::V6_1), new).unwrap().contains("a kernel 6.1 "));
+        assert_eq!(refused(Some(Release::V6_12), ""), None);
+    }
 }

@@ -105,6 +105,8 @@ pub mod event {
     pub const DATAGRAM_IN: u32 = 5;
     /// Both ends have forgotten the connection.
     pub const CLOSED: u32 = 6;
+    /// The sender has received the last FIN.
+    pub const SENDER_CLOSED: u32 = 7;
 }
 
 /// `enum fb_call_kind`.

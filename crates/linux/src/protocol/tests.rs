@@ -106,6 +106,7 @@ fn layouts_match_the_c_compiler() {
         ("FB_FAILED", event::FAILED.into()),
         ("FB_DATAGRAM_IN", event::DATAGRAM_IN.into()),
         ("FB_CLOSED", event::CLOSED.into()),
+        ("FB_SENDER_CLOSED", event::SENDER_CLOSED.into()),
     ];
     for (name, value) in numbers {
         let _ = writeln!(program, "printf(\"{name} %llu\\n\", (unsigned long long){name});");

@@ -294,6 +294,7 @@ impl<'a> Run<'a> {
             event::DELIVERED => self.delivered(slot, e.bytes),
             event::ACKED if self.hosts.connections[slot].stopped => self.stopped(slot),
             event::ACKED => self.acked(slot, e.bytes),
+            event::SENDER_CLOSED => self.hosts.release_name(slot),
             event::CLOSED => self.hosts.close(slot),
             event::ESTABLISHED => self.hosts.connections[slot].established = true,
             event::FAILED => {

@@ -308,6 +308,28 @@ mod tests {
         }
     }
 
+    /// A retransmission takes the segments behind it along, if all of them fit (tcp_retrans_try_collapse): the last data and the FIN after a timeout.
+    #[test]
+    fn collapsed_retransmissions_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        for (recovery, host, size) in
+            [("sack", "linux-server", "1135B"), ("newreno", "linux-server", "1135B"), ("sack", "bare", "1135B")]
+        {
+            let text = format!(
+                "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"2Gbps\", delay = \"500us\" }}\n\
+                 bottleneck = {{ rate = \"1Gbps\", delay = \"500us\", buffer = \"100pkt\" }}\n[[topology.failure]]\nlink = \"bottleneck\"\n\
+                 down = \"2300us\"\nup = \"100ms\"\n[transport]\nhost = \"{host}\"\nrecovery = \"{recovery}\"\ncc = \"cubic\"\n\
+                 [[workload]]\nkind = \"long\"\nsize = \"{size}\"\n"
+            );
+            let row = measure::both(&Case::of("collapsed".into(), text.clone()), None, &mut io::sink()).unwrap();
+            assert!(row.figures[0].retransmitted > 0 && row.repairs(), "{text}");
+            assert_eq!((row.common, row.identical), (None, row.connections), "{text}");
+        }
+    }
+
     /// Without RACK, Linux retransmits only what counts as lost (tcp_xmit_retransmit_queue), and repairs a lost tail by a timeout: as many
     /// retransmissions and timeouts, and the same goodput.
     #[test]
@@ -329,6 +351,7 @@ mod tests {
     /// no ECN state (tcp_data_queue). Connections take the slots of closed ones. Probe timers of one host that expire together are in the order in which
     /// they entered their slot of the timer wheel (__mod_timer, enqueue_timer). SACKed data needs fewer buffers, so that the application writes earlier
     /// (tcp_shift_skb_data). Connections of BBR that open in another order than they are created in draw their own phases (bbr_reset_probe_bw_mode).
+    /// A FIN that waits for the window is a probe (tcp_send_loss_probe), and a write to a full buffer ends no wait for the interface (tcp_wfree).
     #[test]
     fn drawn_scenarios_are_identical() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
@@ -336,7 +359,7 @@ mod tests {
             return;
         }
         let drawn = random::cases(1, 100);
-        for number in [2, 9, 16, 17, 34, 37, 39, 45, 50, 52, 55, 60, 69, 71, 84, 89, 93] {
+        for number in [2, 9, 16, 17, 34, 37, 38, 39, 42, 45, 50, 52, 55, 60, 64, 69, 71, 76, 84, 89, 93] {
             let case = &drawn[number];
             let row = measure::both(case, None, &mut io::sink()).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{}:\n{}", case.name, case.text);

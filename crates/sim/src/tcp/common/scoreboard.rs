@@ -4,6 +4,7 @@
 //! time, and skip runs of SACKed segments. Only operations that happen at most once an episode (a timeout, an undo) visit the whole window.
 
 mod audit;
+mod collapse;
 mod cumulative_ack;
 mod hints;
 mod loss_by_count;

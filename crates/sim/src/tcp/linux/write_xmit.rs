@@ -223,6 +223,9 @@ impl Sender {
             q.sent_again(end, departure);
             q.begin_burst(if count > 1 { end } else { u64::MAX });
         }
+        if count == 1 {
+            self.retrans_try_collapse(c, now, first);
+        }
         for index in first..first + count {
             self.retransmit_index(c, now, index, out);
         }

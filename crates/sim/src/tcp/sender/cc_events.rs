@@ -62,7 +62,7 @@ impl Sender {
     #[cold]
     pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
         if let Some(q) = &mut self.tx.tsq {
-            q.settle(now);
+            q.remove_departed(now);
         }
         let in_flight = self.pipe();
         let queued = self.tx.tsq.as_ref().is_some_and(|q| !q.is_empty());

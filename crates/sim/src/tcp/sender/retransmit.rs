@@ -28,6 +28,7 @@ impl Sender {
             if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) {
                 return;
             }
+            self.retrans_try_collapse(c, now, index);
             self.retransmit_index(c, now, index, out);
         }
     }

@@ -58,7 +58,9 @@ impl Sender {
         }
         self.stats.current_mut().losses.tlps += 1;
         self.timers.set_idle();
-        if fresh && self.sends_bursts() {
+        // Without data only the FIN is left.
+        let buffered = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).is_some_and(|q| q.head().is_some());
+        if fresh && buffered {
             self.write_xmit(c, now, self.end_of_send_buffer(), Push::Probe, out);
         } else if fresh {
             if self.cold.tag.is_some() {

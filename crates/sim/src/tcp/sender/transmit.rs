@@ -53,8 +53,11 @@ impl Sender {
         if self.stream.snd_nxt() < self.stream.end() {
             self.loss.ensure_scoreboard(c, self.stream.snd_una());
         }
+        let keeps = writes && self.sends_bursts();
         if let Some(q) = &mut self.tx.tsq {
-            q.settle(now);
+            // A write ends no wait for the interface: only a packet that leaves clears TSQ_THROTTLED (tcp_wfree). A full send buffer takes nothing, and
+            // then nothing is sent.
+            if keeps { q.remove_departed(now) } else { q.settle(now) }
         }
         if self.cc.paced_send() {
             self.paced_transmit(c, now, writes, out);
@@ -93,10 +96,11 @@ impl Sender {
         }
     }
 
-    /// End of the data that is in the send buffer and may leave as a probe.
+    /// End of the data that is in the send buffer and may leave as a probe. A FIN without data is a buffer of its own, which may wait for the congestion
+    /// window.
     pub(in crate::tcp) fn end_of_unsent(&self) -> u64 {
         match self.tx.send_buffer.as_ref().and_then(|b| b.queue()) {
-            Some(q) => q.head().unwrap_or(self.stream.snd_nxt()),
+            Some(q) => q.head().unwrap_or(if self.stream.fin() { self.stream.end() } else { self.stream.snd_nxt() }),
             None => self.end_of_send_buffer(),
         }
     }

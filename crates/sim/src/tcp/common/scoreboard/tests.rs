@@ -67,6 +67,26 @@ fn segments_below_sacked_ones_are_lost() {
     assert_eq!(b.lost_segs(), 3);
 }
 
+/// tcp_collapse_retrans: the joined segment has the length of all, and those behind it leave the searches and the counts.
+#[test]
+fn collapsed_tail_leaves_searches() {
+    let mut b = board(4);
+    b.sack(0, 100, |_, _| {});
+    b.mark_after_timeout(|_, _| true);
+    b.retransmitted(3, Time(50), Ties::Transmission);
+    b.mark_lost(3);
+    b.collapse_tail(1);
+    assert_eq!((b.len(), b.get(1).end(), b.lost_segs(), b.lost, b.retx), (2, 400, 1, 300, 0));
+    assert!(b.get(1).is(EVER_RETX), "as the last one");
+    assert_eq!(b.next_lost(), Some(1));
+    b.retransmitted(1, Time(60), Ties::Transmission);
+    assert_eq!((b.next_lost(), b.in_network()), (None, 1));
+    b.pass(Time(70), 400, Ties::Transmission);
+    assert_eq!(b.oldest_candidate(), Some(1));
+    b.acknowledge(400, |_, _| {});
+    assert!(b.is_clear() && b.is_plain());
+}
+
 /// tcp_shift_skb_data: a newly SACKed segment is merged with the one before it, and then the one behind it is, too. One in front of a SACKed segment
 /// is not.
 #[test]
