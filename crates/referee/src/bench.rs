@@ -2,6 +2,7 @@
 
 use crate::network::{Case, alone};
 use crate::picture::{Picture, picture, sampled};
+use crate::row::Number;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::worlds::Worlds;
@@ -110,49 +111,72 @@ impl Outcome {
         self.report.ports.iter().find(|p| p.port.index() == number)
     }
 
+    /// Goodput of the transport group `group`, bit/s.
+    pub(crate) fn goodput_of(&self, group: usize) -> Option<f64> {
+        self.summary.groups.iter().nth(group).and_then(|g| g.goodput_bps)
+    }
+
     /// Goodput of the first transport group, bit/s.
     pub(crate) fn goodput(&self) -> Option<f64> {
-        self.first().and_then(|g| g.goodput_bps)
+        self.goodput_of(0)
     }
 }
 
+/// Seeds of a mean.
+const SEEDS: u32 = 5;
+
 type Slot = Arc<OnceLock<Result<Arc<Outcome>, RefereeError>>>;
+
+/// Results of scenarios, for one request or several: the runs of Reno and CUBIC are the same for all congestion controls.
+#[derive(Debug, Default)]
+pub struct Runs {
+    /// By the text of the scenario, and whether it keeps series.
+    slots: Mutex<BTreeMap<(bool, String), Slot>>,
+}
+
+impl Runs {
+    fn slot(&self, pictures: bool, text: &str) -> Result<Slot, RefereeError> {
+        let mut slots = self.slots.lock().map_err(|_| RefereeError::Interrupted)?;
+        Ok(slots.entry((pictures, text.to_owned())).or_default().clone())
+    }
+}
 
 /// State that all rows share.
 pub(crate) struct Shared<'a> {
     request: &'a Request,
     stop: &'a AtomicBool,
-    /// Results by the text of the scenario.
-    runs: Mutex<BTreeMap<String, Slot>>,
+    runs: &'a Runs,
+    /// Results that the rows have used, by the text of the scenario.
+    used: Mutex<BTreeMap<String, Slot>>,
 }
 
 impl<'a> Shared<'a> {
-    pub(crate) fn new(request: &'a Request, stop: &'a AtomicBool) -> Shared<'a> {
-        Shared { request, stop, runs: Mutex::default() }
+    pub(crate) fn new(request: &'a Request, runs: &'a Runs, stop: &'a AtomicBool) -> Shared<'a> {
+        Shared { request, stop, runs, used: Mutex::default() }
     }
 
-    /// Texts of all scenarios that ran, by name.
+    /// Texts of all scenarios that the rows have used, by name.
     pub(crate) fn scenarios(&self) -> BTreeMap<String, String> {
-        let runs = self.runs.lock().map(|runs| runs.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-        runs.into_iter().map(|text| (name_of(&text).to_owned(), text)).collect()
+        let used = self.used.lock().map(|used| used.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+        used.into_iter().map(|text| (name_of(&text).to_owned(), text)).collect()
     }
 
-    /// Series of the scenarios that ran, by name.
+    /// Series of these scenarios, by name.
     pub(crate) fn pictures(&self) -> BTreeMap<String, Picture> {
-        let Ok(runs) = self.runs.lock() else { return BTreeMap::new() };
+        let Ok(used) = self.used.lock() else { return BTreeMap::new() };
         let picture = |(text, slot): (&String, &Slot)| {
             let outcome = slot.get()?.as_ref().ok()?;
             Some((name_of(text).to_owned(), outcome.picture.clone()?))
         };
-        runs.iter().filter_map(picture).collect()
+        used.iter().filter_map(picture).collect()
     }
 
     fn run(&self, case: &Case, world: &str) -> Result<Arc<Outcome>, RefereeError> {
         let text = case.text(world);
-        let slot = match self.runs.lock() {
-            Ok(mut runs) => runs.entry(text.clone()).or_default().clone(),
-            Err(_) => return Err(RefereeError::Interrupted),
-        };
+        let slot = self.runs.slot(self.request.pictures, &text)?;
+        if let Ok(mut used) = self.used.lock() {
+            used.insert(text.clone(), slot.clone());
+        }
         slot.get_or_init(|| self.simulate(&text)).clone()
     }
 
@@ -204,6 +228,17 @@ impl<'a> Bench<'a> {
         }
         drop(used);
         self.shared.run(case, self.world)
+    }
+
+    /// Mean of a value over runs with five seeds; `None` if one of them has no value. The goodputs of flows that compete for a minute depend on who
+    /// starts first: two pairs of CUBIC flows differ by 15 % of their share (standard deviation over seeds).
+    pub(crate) fn mean(&self, case: &Case, value: impl Fn(&Outcome) -> Option<f64>) -> Number {
+        let mut sum = 0.0;
+        for seed in 1..=SEEDS {
+            let Some(value) = value(&*self.run(&case.with_seed(seed))?) else { return Ok(None) };
+            sum += value;
+        }
+        Ok(Some(sum / f64::from(SEEDS)))
     }
 
     /// Names of the scenarios that have run.

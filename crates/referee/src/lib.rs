@@ -17,7 +17,7 @@ mod row;
 mod rows;
 mod samples;
 
-pub use bench::{RefereeError, Request};
+pub use bench::{RefereeError, Request, Runs};
 pub use format::{json, table};
 pub use page::page;
 pub use picture::{Curve, Picture};
@@ -45,13 +45,19 @@ pub struct Report {
     pub pictures: BTreeMap<String, Picture>,
 }
 
-/// Judges a congestion control. `progress` is called with the number of finished rows and of all rows, those of each backend counted.
+/// Judges a congestion control. Scenarios whose results are in `runs` are not run again, and new results are added to it. `progress` is called with the
+/// number of finished rows and of all rows, those of each backend counted.
 ///
 /// # Errors
 /// A congestion control that does not exist or that a backend refuses, a run that fails, or an interruption by `stop`.
-pub fn referee(request: &Request, stop: &AtomicBool, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Report, RefereeError> {
+pub fn referee(
+    request: &Request,
+    runs: &Runs,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Report, RefereeError> {
     let columns = request.check()?;
-    let shared = Shared::new(request, stop);
+    let shared = Shared::new(request, runs, stop);
     let rows: Vec<&row::Row> = rows::all(request.tcpeval).collect();
     let jobs: Vec<(&row::Row, &str)> = columns.iter().flat_map(|c| rows.iter().map(move |r| (*r, c.as_str()))).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -161,6 +161,12 @@ impl Case {
         self
     }
 
+    /// The same scenario with another seed, which is part of its name.
+    pub(crate) fn with_seed(&self, seed: u32) -> Case {
+        let name = if seed == 1 { self.name.clone() } else { format!("{}-seed{seed}", self.name) };
+        Case { name, seed, ..self.clone() }
+    }
+
     /// Name of the scenario in a backend.
     pub(crate) fn name_in(&self, world: &str) -> String {
         if world == "sim" { self.name.clone() } else { format!("{}-{world}", self.name) }

@@ -1,6 +1,6 @@
 //! Verdicts about congestion controls whose faults are known, and about those that bands are relative to.
 
-use forebay_referee::{Finding, Report, Request, Verdict, json, page, qlog, referee, table};
+use forebay_referee::{Finding, Report, Request, Runs, Verdict, json, page, qlog, referee, table};
 use forebay_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,10 @@ fn request(cc: &str) -> Request {
     Request { worlds: forebay_backends::all(), cc: cc.into(), columns, threads: 2, tcpeval: false, pictures: false }
 }
 
+/// The reports share the runs of Reno and CUBIC.
 fn judge(request: &Request) -> Report {
-    referee(request, &AtomicBool::new(false), &|_, _| ()).unwrap()
+    static RUNS: OnceLock<Runs> = OnceLock::new();
+    referee(request, RUNS.get_or_init(Runs::default), &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 
 /// Report of a congestion control, which several tests read; of `halving` with the rows of the evaluation suite.
@@ -189,6 +191,6 @@ fn the_linux_page_is_current() {
 #[test]
 fn unknown_names_are_refused() {
     let request = Request { columns: Vec::new(), ..request("cubik") };
-    let error = referee(&request, &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
+    let error = referee(&request, &Runs::default(), &AtomicBool::new(false), &|_, _| ()).unwrap_err().to_string();
     assert!(error.contains("cubik") && error.contains("cubic"), "{error}");
 }

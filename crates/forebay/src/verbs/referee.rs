@@ -4,7 +4,7 @@ use super::check::TextFormat;
 use crate::interrupt::{self, Forced};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
-use forebay_referee::{RefereeError, Report, Request, Verdict, json, page, qlog, referee, table};
+use forebay_referee::{RefereeError, Report, Request, Runs, Verdict, json, page, qlog, referee, table};
 use forebay_store::{Host, write_atomic};
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             let _ = write!(std::io::stderr(), "\r{done} of {all} rows{}", if done == all { "\r\x1b[K" } else { "" });
         }
     };
-    let report = referee(&request, interrupt::flag(), &progress).map_err(failure)?;
+    let report = referee(&request, &Runs::default(), interrupt::flag(), &progress).map_err(failure)?;
     if let Some(dir) = &args.out {
         write_scenarios(dir, &report)?;
     }

@@ -1,6 +1,6 @@
 //! Flows beside those of other congestion controls (RFC 9743 section 5.2).
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Outcome};
 use crate::network::{COMMON, Case, PathSpec, Traffic};
 use crate::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
@@ -40,35 +40,41 @@ const fn harm_row(name: &'static str, measure: fn(&Bench<'_>, &str) -> Number) -
     Row { group: GROUP, name, source: "RFC 9743 5.2.1 (relative)", measure: Measure::Number(measure, Dimension::Fraction, band) }
 }
 
-/// Fraction of its goodput that `other` loses to `cc`: two flows of each, against four of `other`.
 fn harm(bench: &Bench<'_>, cc: &str, other: &str, buffer: f64) -> Number {
-    let path = PathSpec { buffer, ..COMMON };
     let row = if buffer < 1.0 { "harm-shallow" } else { "harm" };
-    let two = |cc: &str| Traffic::long(cc, 2);
-    let mixed = bench.run(&Case::new(row, path, 40.0, vec![two(cc), two(other)]))?;
-    let own = bench.run(&Case::new(row, path, 40.0, vec![two(other), two(other)]))?;
-    let second = |run: &crate::bench::Outcome| run.summary.groups.iter().nth(1).and_then(|g| g.goodput_bps);
-    let (Some(mixed), Some(own)) = (second(&mixed), second(&own)) else { return Ok(None) };
+    harm_on(bench, row, PathSpec { buffer, ..COMMON }, cc, other)
+}
+
+/// Fraction of its goodput that `other` loses to `cc`: two flows of each, against four of `other`, of which two have half of the goodput.
+pub(super) fn harm_on(bench: &Bench<'_>, row: &str, path: PathSpec, cc: &str, other: &str) -> Number {
+    let beside = |first: &str| Case::new(row, path, 40.0, vec![Traffic::long(first, 2), Traffic::long(other, 2)]);
+    let half = |run: &Outcome| Some((run.goodput_of(0)? + run.goodput_of(1)?) / 2.0);
+    let mixed = bench.mean(&beside(cc), |run| if cc == other { half(run) } else { run.goodput_of(1) })?;
+    let own = bench.mean(&beside(other), half)?;
+    let (Some(mixed), Some(own)) = (mixed, own) else { return Ok(None) };
     Ok(Some((1.0 - mixed / own).max(0.0)))
 }
 
 fn share(bench: &Bench<'_>, cc: &str, other: &str) -> Number {
     let two = |cc: &str| Traffic::long(cc, 2);
-    let run = bench.run(&Case::new("harm", COMMON, 40.0, vec![two(cc), two(other)]))?;
-    let goodput: Vec<f64> = run.summary.groups.iter().filter_map(|g| g.goodput_bps).collect();
-    Ok(goodput.first().map(|own| own / goodput.iter().sum::<f64>()))
+    bench.mean(&Case::new("harm", COMMON, 40.0, vec![two(cc), two(other)]), |run| {
+        let (own, others) = (run.goodput_of(0)?, run.goodput_of(1)?);
+        Some(own / (own + others))
+    })
 }
 
 fn short_beside(bench: &Bench<'_>, cc: &str) -> Number {
     let keys = "kind = \"poisson\"\nsizes = \"20KB\"\nload = 0.05\nload-at = \"bottleneck\"";
     let traffic = vec![Traffic::long(cc, 2), Traffic::of("cubic", 2, keys)];
-    let run = bench.run(&Case::new("short-beside", COMMON, 40.0, traffic))?;
-    Ok(run.summary.groups.iter().nth(1).and_then(|g| g.fct[0]).map(|f| f.p99))
+    bench.mean(&Case::new("short-beside", COMMON, 40.0, traffic), |run| {
+        run.summary.groups.iter().nth(1).and_then(|g| g.fct[0]).map(|f| f.p99)
+    })
 }
 
 fn datagrams(bench: &Bench<'_>, cc: &str) -> Number {
     let keys = "kind = \"udp\"\nrate = \"1Mbps\"\npacket = \"200B\"\npacket-jitter = \"1ms\"\nstop = \"39s\"";
     let udp = Traffic::datagrams(keys);
-    let run = bench.run(&Case::new("real-time", COMMON, 40.0, vec![Traffic::long(cc, 2), udp]))?;
-    Ok(run.summary.groups.iter().find_map(|g| g.datagrams_lost))
+    bench.mean(&Case::new("real-time", COMMON, 40.0, vec![Traffic::long(cc, 2), udp]), |run| {
+        run.summary.groups.iter().find_map(|g| g.datagrams_lost)
+    })
 }

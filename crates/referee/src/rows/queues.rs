@@ -1,5 +1,6 @@
 //! Active queue management (RFC 9743 section 7.1): one flow behind it, and two beside cubic.
 
+use super::coexistence::harm_on;
 use crate::bench::Bench;
 use crate::network::{COMMON, Case, PathSpec, Traffic};
 use crate::row::{Absent, Band, Decided, Decision, Measure, Number, Row};
@@ -52,7 +53,11 @@ pub(crate) const ROWS: &[Row] = &[
         group: GROUP,
         name: "PIE: harm to cubic",
         source: SOURCE,
-        measure: Measure::Number(harm, Dimension::Fraction, Band::AtMost { factor: 1.0, plus: 0.1 }),
+        measure: Measure::Number(
+            |b, cc| harm_on(b, "pie-harm", PIE, cc, "cubic"),
+            Dimension::Fraction,
+            Band::AtMost { factor: 1.0, plus: 0.1 },
+        ),
     },
     Row { group: GROUP, name: "ECN, marks above 20 packets: mean queue", source: "RFC 3168 5", measure: Measure::Case(marked) },
 ];
@@ -77,13 +82,4 @@ fn goodput(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {
 fn queue(bench: &Bench<'_>, cc: &str, row: &str, path: PathSpec) -> Number {
     let run = bench.run(&Case::new(row, path, 20.0, vec![Traffic::long(cc, 1)]))?;
     Ok(run.summary.network.queue_mean)
-}
-
-fn harm(bench: &Bench<'_>, cc: &str) -> Number {
-    let two = |cc: &str| Traffic::long(cc, 2);
-    let run = |first: &str| bench.run(&Case::new("pie-harm", PIE, 40.0, vec![two(first), two("cubic")]));
-    let (mixed, own) = (run(cc)?, run("cubic")?);
-    let second = |run: &crate::bench::Outcome| run.summary.groups.iter().nth(1).and_then(|g| g.goodput_bps);
-    let (Some(mixed), Some(own)) = (second(&mixed), second(&own)) else { return Ok(None) };
-    Ok(Some((1.0 - mixed / own).max(0.0)))
 }

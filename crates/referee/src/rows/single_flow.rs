@@ -95,8 +95,7 @@ fn loss_rate(bench: &Bench<'_>, cc: &str, flows: u32) -> Number {
 }
 
 fn fairness(bench: &Bench<'_>, cc: &str) -> Number {
-    let run = bench.run(&Case::new("fairness", COMMON, 40.0, vec![Traffic::long(cc, 4)]))?;
-    Ok(run.first().and_then(|g| g.fairness))
+    bench.mean(&Case::new("fairness", COMMON, 40.0, vec![Traffic::long(cc, 4)]), |run| run.first().and_then(|g| g.fairness))
 }
 
 fn short_flows(bench: &Bench<'_>, cc: &str) -> Number {
