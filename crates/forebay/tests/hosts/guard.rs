@@ -4,14 +4,15 @@ use crate::check::{check, equal, wait_until};
 use crate::lab::Lab;
 use crate::traffic::{Transfer, connect};
 use crate::{fails, forebay, nothing_left, prepare, traces, works};
-use std::ffi::CString;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -41,9 +42,8 @@ pub(crate) fn attached() -> bool {
 }
 
 fn signal(process: i32, signal: i32) {
-    // SAFETY: a plain system call.
-    let done = unsafe { libc::kill(process, signal) };
-    assert_eq!(done, 0, "signal {signal} to {process}: {}", io::Error::last_os_error());
+    let number = Signal::try_from(signal).expect("a signal");
+    kill(Pid::from_raw(process), number).unwrap_or_else(|e| panic!("{number} to {process}: {e}"));
 }
 
 /// A `forebay` process with a guard.
@@ -435,27 +435,23 @@ pub(crate) fn flood() {
 
 /// A file system that never answers, mounted on a folder until dropped.
 struct Hung {
-    folder: CString,
+    folder: PathBuf,
     _device: File,
 }
 
 impl Hung {
     fn over(folder: &Path) -> Hung {
         let device = File::options().read(true).write(true).open("/dev/fuse").expect("the device of FUSE");
-        let folder = CString::new(folder.as_os_str().as_bytes()).expect("a path");
         let data = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
-        let data = CString::new(data).expect("options");
-        // SAFETY: all strings end in zero and live through the call.
-        let done = unsafe { libc::mount(c"none".as_ptr(), folder.as_ptr(), c"fuse".as_ptr(), 0, data.as_ptr().cast()) };
-        assert_eq!(done, 0, "mounting: {}", io::Error::last_os_error());
-        Hung { folder, _device: device }
+        mount(Some("none"), folder, Some("fuse"), MsFlags::empty(), Some(data.as_str())).expect("a file system is mounted");
+        Hung { folder: folder.to_owned(), _device: device }
     }
 }
 
 impl Drop for Hung {
     fn drop(&mut self) {
-        // SAFETY: the path lives through the call.
-        unsafe { libc::umount2(self.folder.as_ptr(), libc::MNT_DETACH) };
+        // The namespace ends with the test.
+        let _ = umount2(&self.folder, MntFlags::MNT_DETACH);
     }
 }
 

@@ -1,9 +1,11 @@
 //! Transfers that do nothing but send and receive, and what they took.
 
 use crate::lab::Lab;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpCongestion;
+use nix::time::{ClockId, clock_gettime};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,20 +21,12 @@ pub(crate) struct Load {
 
 /// Processor time of this process so far.
 fn cpu() -> Duration {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure lives through the call.
-    let done = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut t) };
-    assert_eq!(done, 0, "the processor time of this process");
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("the processor time of this process").into()
 }
 
 /// Gives a socket a congestion control of the kernel.
 fn choose(socket: &TcpStream, cc: &str) {
-    // SAFETY: the name lives through the call and has the size that is given.
-    let done = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, cc.as_ptr().cast(), cc.len() as u32)
-    };
-    assert_eq!(done, 0, "{cc}: {}", std::io::Error::last_os_error());
+    setsockopt(socket, TcpCongestion, &cc.into()).unwrap_or_else(|e| panic!("{cc}: {e}"));
 }
 
 /// So many connections send for so long, left to right, with this congestion control unless they have another one by themselves.

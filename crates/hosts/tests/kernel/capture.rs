@@ -3,7 +3,10 @@
 
 use crate::lab::Host;
 use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
+use nix::sys::socket::{AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, recvfrom, setsockopt, socket};
+use nix::sys::time::{TimeVal, TimeValLike as _};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -65,59 +68,19 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn start(host: &Host) -> Capture {
-        let all = u16::to_be(libc::ETH_P_ALL as u16);
-        let socket = host.run(|| {
-            // SAFETY: a new socket, owned from here on.
-            let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, i32::from(all)) };
-            assert!(fd >= 0, "a packet socket: {}", std::io::Error::last_os_error());
-            // SAFETY: the descriptor is new and has no other owner.
-            unsafe { OwnedFd::from_raw_fd(fd) }
-        });
-        for (option, value) in [(libc::SO_RCVBUFFORCE, 64 << 20), (libc::SO_RCVTIMEO, 0)] {
-            let number: libc::c_int = value;
-            let time = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
-            // SAFETY: the values live through the calls and have the sizes that are given.
-            unsafe {
-                if option == libc::SO_RCVTIMEO {
-                    libc::setsockopt(
-                        socket.as_raw_fd(),
-                        libc::SOL_SOCKET,
-                        option,
-                        (&raw const time).cast(),
-                        size_of_val(&time) as u32,
-                    );
-                } else {
-                    libc::setsockopt(
-                        socket.as_raw_fd(),
-                        libc::SOL_SOCKET,
-                        option,
-                        (&raw const number).cast(),
-                        size_of_val(&number) as u32,
-                    );
-                }
-            }
-        }
+        let packets = || socket(AddressFamily::Packet, SockType::Raw, SockFlag::empty(), SockProtocol::EthAll);
+        let socket = host.run(packets).expect("a packet socket");
+        setsockopt(&socket, RcvBufForce, &(64 << 20)).expect("a large buffer");
+        setsockopt(&socket, ReceiveTimeout, &TimeVal::milliseconds(20)).expect("a time limit");
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let (mut packets, mut buffer) = (Vec::new(), vec![0_u8; 70_000]);
             loop {
-                // SAFETY: zero is a legal address; buffer and address live through the call and have the sizes that are given.
-                let (n, from) = unsafe {
-                    let mut from: libc::sockaddr_ll = std::mem::zeroed();
-                    let mut size = size_of_val(&from) as u32;
-                    let n = libc::recvfrom(
-                        socket.as_raw_fd(),
-                        buffer.as_mut_ptr().cast(),
-                        buffer.len(),
-                        0,
-                        (&raw mut from).cast(),
-                        &raw mut size,
-                    );
-                    (n, from)
-                };
+                // An interrupt, or the time limit.
+                let (n, from) = recvfrom::<LinkAddr>(socket.as_raw_fd(), &mut buffer).unwrap_or((0, None));
                 if n > 0 {
-                    packets.extend(Packet::parse(&buffer[..n as usize], u32::from(from.sll_pkttype) == 4));
+                    packets.extend(Packet::parse(&buffer[..n], from.is_some_and(|from| from.pkttype() == libc::PACKET_OUTGOING)));
                 } else if stopped.load(Ordering::Relaxed) {
                     return packets;
                 }

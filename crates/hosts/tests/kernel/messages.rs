@@ -9,6 +9,8 @@ use forebay_hosts::attach::{Request, attach, dry_run};
 use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::status::status;
 use forebay_hosts::tune::tune;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpCongestion;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
@@ -97,10 +99,8 @@ pub(crate) fn option() {
         ] {
             equal(errno(say(&near, words)), Some(libc::EINVAL), &format!("{what} is refused"));
         }
-        // SAFETY: the name lives through the call and has the size that is given.
-        let left =
-            unsafe { libc::setsockopt(near.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, b"reno".as_ptr().cast(), 4) };
-        equal(left, 0, "a socket leaves the congestion control by its own choice");
+        let left = setsockopt(&near, TcpCongestion, &"reno".into());
+        equal(left, Ok(()), "a socket leaves the congestion control by its own choice");
         equal(errno(say(&near, &[1000, 0])), Some(libc::ENOPROTOOPT), "and has no such option any more");
         let counted = counter(&lab.left, "fbt_msg", if cc == "prin" { "blocks" } else { "messages" });
         equal(counted, 1, "status counts the message, and none that was refused");
