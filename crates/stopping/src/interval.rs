@@ -113,22 +113,48 @@ pub fn of_mean(runs: &[Vec<Batch>]) -> Result<Interval, NoInterval> {
 }
 
 /// Half width of the 95 % interval of the sum of all deviations. `deviation` gives that of a batch; those of all batches add up to about 0.
+///
+/// The first length of batches whose correlation is low enough is often one at which it is low by chance, and runs end when an interval is narrow. Both
+/// make the variance too small. So the variance of pairs of these batches counts if it is larger.
 pub(crate) fn half_width_of_sum<B>(runs: &[Vec<B>], deviation: impl Fn(&B) -> f64) -> Result<f64, NoInterval> {
     let least = MIN_BATCHES.div_ceil(runs.len().max(1)).max(2);
-    let (mut count, mut squares) = (0, 0.0);
+    let (mut batches, mut pairs) = (SumOfSquares::default(), SumOfSquares::default());
     for run in runs {
         let deviations: Vec<f64> = run.iter().map(&deviation).collect();
         let (merged, correlation) = merge_until_uncorrelated(deviations, least)?;
         // The remaining correlation widens the interval as that of a first-order autoregressive process.
         let rest = correlation.max(0.0);
-        squares += merged.iter().map(|d| d * d).sum::<f64>() * (1.0 + rest) / (1.0 - rest);
-        count += merged.len();
+        batches.add(&merged, (1.0 + rest) / (1.0 - rest));
+        let paired = merge_pairs(&merged);
+        if paired.len() >= least {
+            pairs.add(&paired, 1.0);
+        }
     }
-    if count < MIN_BATCHES {
+    if batches.count < MIN_BATCHES {
         return Err(NoInterval::Few);
     }
-    let n = count as f64;
-    Ok(student_t_975(count - 1) * (squares * n / (n - 1.0)).sqrt())
+    let squares = if pairs.count >= MIN_BATCHES { pairs.unbiased().max(batches.unbiased()) } else { batches.unbiased() };
+    Ok(student_t_975(batches.count - 1) * squares.sqrt())
+}
+
+/// Sum of squared deviations of the batches of all runs.
+#[derive(Default)]
+struct SumOfSquares {
+    count: usize,
+    sum: f64,
+}
+
+impl SumOfSquares {
+    fn add(&mut self, deviations: &[f64], factor: f64) {
+        self.sum += deviations.iter().map(|d| d * d).sum::<f64>() * factor;
+        self.count += deviations.len();
+    }
+
+    /// The sum for a mean that is estimated from the same batches.
+    fn unbiased(&self) -> f64 {
+        let n = self.count as f64;
+        self.sum * n / (n - 1.0)
+    }
 }
 
 /// Adds neighbours in pairs until the autocorrelation is below [`MAX_CORRELATION`]; returns it too.
@@ -141,14 +167,18 @@ fn merge_until_uncorrelated(mut sums: Vec<f64>, least: usize) -> Result<(Vec<f64
         if correlation < MAX_CORRELATION {
             return Ok((sums, correlation));
         }
-        // The batch without a partner is part of the last pair.
-        let mut merged: Vec<f64> = sums.chunks_exact(2).map(|pair| pair.iter().sum()).collect();
-        if let (Some(last), Some(rest)) = (merged.last_mut(), sums.chunks_exact(2).remainder().first()) {
-            *last += rest;
-        }
-        sums = merged;
+        sums = merge_pairs(&sums);
     }
     Err(NoInterval::Correlated)
+}
+
+/// Sums of neighbours in pairs. The batch without a partner is part of the last pair.
+fn merge_pairs(sums: &[f64]) -> Vec<f64> {
+    let mut merged: Vec<f64> = sums.chunks_exact(2).map(|pair| pair.iter().sum()).collect();
+    if let (Some(last), Some(rest)) = (merged.last_mut(), sums.chunks_exact(2).remainder().first()) {
+        *last += rest;
+    }
+    merged
 }
 
 /// Autocorrelation at lag 1; 0 for equal values.
@@ -246,6 +276,19 @@ mod tests {
         let two = |seed| of_quantile(&[seed, seed + 1000].map(|s| exponential(s, 0.5, 50, 100)), 0.99);
         let part = coverage(p99, two);
         assert!(part >= 0.925, "two runs: {part}");
+    }
+
+    #[test]
+    fn larger_variance_of_pairs_counts() {
+        // Neighbours are equal or opposite in turn: the autocorrelation is 1 / 40, but pairs have twice the variance of independent values.
+        let values: Vec<f64> = (0..40).map(|i| if i % 4 < 2 { 1.0 } else { -1.0 }).collect();
+        assert!((autocorrelation(&values) - 0.025).abs() < 1e-12);
+        let half = |values: &[f64]| half_width_of_sum(&[values.to_vec()], |v| *v).unwrap();
+        // 20 pairs with the sum 2 or -2.
+        assert!((half(&values) - student_t_975(39) * (80.0_f64 * 20.0 / 19.0).sqrt()).abs() < 1e-9);
+        // Shifted by one, pairs cancel, except for the last one, and the batches count.
+        let (n, r) = (39.0_f64, autocorrelation(&values[1..]));
+        assert!(r < 0.0 && (half(&values[1..]) - student_t_975(38) * (n * n / (n - 1.0)).sqrt()).abs() < 1e-9, "{r}");
     }
 
     #[test]
