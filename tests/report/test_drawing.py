@@ -91,7 +91,9 @@ def test_labels_of_links_do_not_overlap(visit):
     figure = page.locator("#fig-topology")
     labels = figure.locator("svg.net .utilization, svg.net .drops")
     assert figure.locator("svg.net .drops").count() > 0, "links that drop are marked"
-    boxes = labels.evaluate_all("all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top + 3, r.bottom - 3])")
+    boxes = labels.evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top + 3, r.bottom - 3])"
+    )
     for i, a in enumerate(boxes):
         for b in boxes[:i]:
             assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2], (a, b)

@@ -186,7 +186,7 @@ fn alternatives(a: &Advice, best: &Entry) -> Vec<String> {
         format!("; with `{name}` it has {worst} instead of {}", value(own, r.regret_in))
     };
     if found.is_empty() && a.entries.iter().any(|e| e.name != best.name && e.robust.is_some()) {
-        return vec!["No other change is clearly better in any network tried.".into()];
+        return vec!["No other change is clearly better than this one in any network tried.".into()];
     }
     let one = |(_, i, e): &(f64, usize, &Entry)| {
         let Some(r) = &e.robust else { return String::new() };

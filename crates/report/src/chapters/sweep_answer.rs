@@ -6,7 +6,7 @@ use forebay_analysis::{GridCell, Metric, bold, headline_metrics, metrics, quanti
 use std::collections::BTreeMap;
 
 /// Differences up to this fraction of the better value are ignored. Our choice, as in comparisons of runs.
-const SMALL: f64 = 0.05;
+pub(super) const SMALL: f64 = 0.05;
 /// Differences up to this fraction are ignored where the seeds do not show them. Our choice, as in comparisons of runs.
 pub(super) const NARROW: f64 = 0.2;
 /// Maximum number of places in a sentence, and of heat maps of a page.

@@ -1,6 +1,6 @@
 //! Best choice load by load, for a sweep over both choices of an operator and loads. The best point of all would be that of the smallest load.
 
-use super::sweep_answer::{Choice, by_class, telling};
+use super::sweep_answer::{Choice, SMALL, by_class, telling};
 use super::sweep_data::{Sweep, Value};
 use crate::page::Cell;
 use forebay_analysis::{bold, list, metrics, number, quantity};
@@ -58,8 +58,8 @@ fn of_one(sweep: &Sweep, all: &[&Choice]) -> Option<String> {
         let better = |a: &f64, b: &f64| if less { a.total_cmp(b) } else { b.total_cmp(a) };
         match of.iter().filter(|c| !c.2).min_by(|a, b| better(&a.1, &b.1)) {
             Some(best) => {
-                // Equal choices share the rank.
-                for (name, ..) in of.iter().filter(|c| !c.2 && (c.1 - best.1).abs() <= 0.01 * best.1.abs()) {
+                // Choices with small differences share the rank.
+                for (name, ..) in of.iter().filter(|c| !c.2 && (c.1 - best.1).abs() <= SMALL * best.1.abs()) {
                     *wins.entry(name.clone()).or_default() += 1;
                 }
             }
