@@ -5,8 +5,9 @@
  * queue: the build redirects get_random_u32(), of which net_tx_rndhash() is the only caller in the files of TCP and UDP, to forebay_flow_hash()
  * (src/compile.rs).
  *
- * The lowest bits of the hash count its changes (rehash.h): they are the number of the path that the packets take, of those that the program outside has
- * listed. Queue disciplines scale the hash down by its upper bits.
+ * Some bits of the hash count its changes (rehash.h): they are the number of the path that the packets take, of those that the program outside has
+ * listed. fq_codel scales the hash down by its upper bits, and fq takes the lowest ten for SYN-ACKs (`orphan_mask` in fq_classify): the counter stands
+ * between them.
  */
 #include <net/sock.h>
 #include "flow_hash.h"
@@ -16,6 +17,9 @@
 
 u32 forebay_flow_hash(void);
 bool forebay_rethink_txhash(struct sock *sk);
+
+#define PATH_SHIFT 10
+#define PATH_MASK ((FB_PATHS - 1) << PATH_SHIFT)
 
 /* Connection and direction of the packets of the socket that is being made. */
 static u32 connection;
@@ -38,8 +42,7 @@ u32 forebay_flow_hash(void)
 	for (int i = 0; i < 4; i++)
 		random.s[i] = fb_setup.ports[way->ports[0]].queue_random[i];
 	/* As FqCodel::bucket of the crate `queues`; reciprocal_scale() makes the number of a queue of it. */
-	/* net_tx_rndhash() replaces 0. */
-	return max_t(u32, (fb_mix(way->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
+	return (fb_mix(way->flow ^ fb_next(&random)) >> 32) & ~PATH_MASK;
 }
 
 /* As sk_rethink_txhash(). */
@@ -49,11 +52,11 @@ bool forebay_rethink_txhash(struct sock *sk)
 
 	if (!hash || sk->sk_txrehash != SOCK_TXREHASH_ENABLED)
 		return false;
-	WRITE_ONCE(sk->sk_txhash, (hash & ~(FB_PATHS - 1)) | fb_path_of(hash + 1));
+	WRITE_ONCE(sk->sk_txhash, (hash & ~PATH_MASK) | ((hash + (1 << PATH_SHIFT)) & PATH_MASK));
 	return true;
 }
 
 u32 fb_path_of(u32 hash)
 {
-	return hash & (FB_PATHS - 1);
+	return (hash & PATH_MASK) >> PATH_SHIFT;
 }
