@@ -5,8 +5,8 @@
  * share a queue. The build redirects get_random_u32() to forebay_flow_hash() (src/compile.rs); net_tx_rndhash() is its only caller in the files of
  * TCP and UDP.
  *
- * The lowest bits of the hash count its changes (rehash.h). They are the number of the path of the packets in the list of the program outside. Queue
- * disciplines use the upper bits of the hash.
+ * Some bits of the hash count its changes (rehash.h). They are the number of the path of the packets in the list of the program outside. fq_codel scales
+ * the hash down by its upper bits, and fq takes the lowest ten for SYN-ACKs (`orphan_mask` in fq_classify). The counter stands between them.
  */
 #include <net/sock.h>
 #include "flow_hash.h"
@@ -16,6 +16,9 @@
 
 u32 forebay_flow_hash(void);
 bool forebay_rethink_txhash(struct sock *sk);
+
+#define PATH_SHIFT 10
+#define PATH_MASK ((FB_PATHS - 1) << PATH_SHIFT)
 
 /* Connection and direction of the packets of the socket that is being made. */
 static u32 connection;
@@ -38,8 +41,7 @@ u32 forebay_flow_hash(void)
 	for (int i = 0; i < 4; i++)
 		random.s[i] = fb_setup.ports[state->ports[0]].queue_random[i];
 	/* As FqCodel::bucket of the crate `queues`; reciprocal_scale() makes the number of a queue of it. */
-	/* net_tx_rndhash() replaces 0. */
-	return max_t(u32, (fb_mix(state->flow ^ fb_next(&random)) >> 32) & ~(FB_PATHS - 1), FB_PATHS);
+	return (fb_mix(state->flow ^ fb_next(&random)) >> 32) & ~PATH_MASK;
 }
 
 /* As sk_rethink_txhash(). */
@@ -49,11 +51,11 @@ bool forebay_rethink_txhash(struct sock *sk)
 
 	if (!hash || sk->sk_txrehash != SOCK_TXREHASH_ENABLED)
 		return false;
-	WRITE_ONCE(sk->sk_txhash, (hash & ~(FB_PATHS - 1)) | fb_path_of(hash + 1));
+	WRITE_ONCE(sk->sk_txhash, (hash & ~PATH_MASK) | ((hash + (1 << PATH_SHIFT)) & PATH_MASK));
 	return true;
 }
 
 u32 fb_path_of(u32 hash)
 {
-	return hash & (FB_PATHS - 1);
+	return (hash & PATH_MASK) >> PATH_SHIFT;
 }

@@ -13,6 +13,7 @@
 #include <net/tcp.h>
 
 #include "clock.h"
+#include "control.h"
 #include "ends.h"
 #include "flow_hash.h"
 #include "network.h"
@@ -252,8 +253,13 @@ static void on_sent(struct fb_pkt *p, u64 time)
 {
 	note_lateness(time);
 	fb_transmitted(p->body);
-	/* The card is done with it: TCP small queues let the connection's next packets in. */
+	/*
+	 * The card is done with it: TCP small queues let the connection's next packets in, and the sender may change its copy again (skb_cloned in
+	 * tcp_can_collapse).
+	 */
 	skb_orphan(p->body);
+	if (skb_unclone(p->body, GFP_ATOMIC))
+		fb_die("no memory for a packet");
 }
 
 static void on_mark(struct fb_pkt *p)

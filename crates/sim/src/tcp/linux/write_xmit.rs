@@ -117,6 +117,12 @@ impl Sender {
             q.split_head(burst);
         }
         if self.small_queue_check(c, c.kernel.sent_head() + burst - start, 1) {
+            // tcp_grow_skb takes from one buffer at a time. At the next packet that leaves (tcp_wfree), it takes more, and a larger buffer has a larger
+            // limit.
+            let grows = c.kernel.grows_first_buffer() && burst - start < quota * mss && burst < end;
+            if let Some(q) = self.tx.tsq.as_mut().filter(|_| grows) {
+                q.wait_for_first();
+            }
             return Err(Stop::Other);
         }
         Ok(Burst { end: burst, skb })
