@@ -5,8 +5,8 @@
  * share a queue. The build redirects get_random_u32() to forebay_flow_hash() (src/compile.rs); net_tx_rndhash() is its only caller in the files of
  * TCP and UDP.
  *
- * Some bits of the hash count its changes (rehash.h). They are the number of the path of the packets in the list of the program outside. fq_codel scales
- * the hash down by its upper bits, and fq takes the lowest ten for SYN-ACKs (`orphan_mask` in fq_classify). The counter stands between them.
+ * Some bits of the hash count its changes (rehash.h). Their value is the number of the path in the list of the program outside. fq_codel scales the
+ * hash down by its upper bits, and fq takes the lowest ten for SYN-ACKs (`orphan_mask` in fq_classify). So the counter has the bits between these.
  */
 #include <net/sock.h>
 #include "flow_hash.h"
