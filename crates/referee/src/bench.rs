@@ -2,7 +2,6 @@
 
 use crate::network::{Case, alone};
 use crate::picture::{Picture, picture, sampled};
-use crate::row::Number;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::worlds::Worlds;
@@ -232,7 +231,7 @@ impl<'a> Bench<'a> {
 
     /// Mean of a value over runs with five seeds; `None` if one of them has no value. The goodputs of flows that compete for a minute depend on who
     /// starts first: two pairs of CUBIC flows differ by 15 % of their share (standard deviation over seeds).
-    pub(crate) fn mean(&self, case: &Case, value: impl Fn(&Outcome) -> Option<f64>) -> Number {
+    pub(crate) fn mean(&self, case: &Case, value: impl Fn(&Outcome) -> Option<f64>) -> Result<Option<f64>, RefereeError> {
         let mut sum = 0.0;
         for seed in 1..=SEEDS {
             let Some(value) = value(&*self.run(&case.with_seed(seed))?) else { return Ok(None) };
