@@ -174,7 +174,9 @@ mod tests {
         let bytes = include_bytes!(env!("FOREBAY_TEST_REFUSED"));
         let shim = Program::named("pias").unwrap();
         let said = load_object(shim, bytes, "fbt_bad", false, &[]).unwrap_err().to_string();
-        for words in ["the kernel did not take `pias`", "forebay doctor", "the kernel said last", "invalid access to packet"] {
+        for words in
+            ["the kernel did not take `pias`", "forebay doctor", "last message of the kernel", "invalid access to packet"]
+        {
             assert!(said.contains(words), "`{words}` is not in: {said}");
         }
     }
