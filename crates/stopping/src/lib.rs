@@ -11,8 +11,8 @@
 //! * [`rule`]: the table `[stop]`, and the noise floor.
 //! * [`ratio`]: the ratio of a figure between two runs with the same arrivals.
 //! * [`comparison`]: the rule for runs of several variants, which end together.
-//! * [`against`]: the rule for a run that is compared with a finished one.
-//! * [`steady`]: the experiments without a steady state.
+//! * [`reference_run`]: the rule for a run that is compared with a finished one.
+//! * [`steady_state`]: the experiments without a steady state.
 
 pub mod comparison;
 pub mod figure;
