@@ -229,8 +229,8 @@ impl<'a> Bench<'a> {
         self.shared.run(case, self.world)
     }
 
-    /// Mean of a value over runs with five seeds; `None` if one of them has no value. The goodputs of flows that compete for a minute depend on who
-    /// starts first: two pairs of CUBIC flows differ by 15 % of their share (standard deviation over seeds).
+    /// Mean of a value over runs with [`SEEDS`] seeds; `None` if one of them has no value. The goodput of flows that compete for a minute depends on
+    /// their start times: two pairs of CUBIC flows have 13 % more or less than their share (standard deviation over eight seeds).
     pub(crate) fn mean(&self, case: &Case, value: impl Fn(&Outcome) -> Option<f64>) -> Result<Option<f64>, RefereeError> {
         let mut sum = 0.0;
         for seed in 1..=SEEDS {
