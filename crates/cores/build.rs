@@ -20,13 +20,7 @@ fn main() -> io::Result<()> {
     build.opt_level(2).include(DRIVER);
     for entry in fs::read_dir(DRIVER)? {
         let name = entry?.file_name().into_string().unwrap_or_default();
-        if name.ends_with(".c")
-            && (name.starts_with("proboscis")
-                || name == "paths.c"
-                || name == "links.c"
-                || name == "network_test.c"
-                || name == "tag_test.c")
-        {
+        if name.ends_with(".c") && (name == "paths.c" || name == "links.c" || name == "network_test.c" || name == "tag_test.c") {
             build.file(format!("{DRIVER}/{name}"));
         }
     }

@@ -1,4 +1,4 @@
-//! Embeds what goes into a kernel: the C files of `driver`, `init` and `bpf`, the data of `um`, and the queue disciplines, compiled from Rust. A file
+//! Embeds what goes into a kernel: the C files of `driver`, `init` and `bpf`, the data of `um`, and the queue disciplines and shims, compiled from Rust. A file
 //! that is added there is in; nothing needs a line elsewhere.
 
 use std::fmt::Write;
@@ -68,12 +68,13 @@ fn compile(crates: &Path, out: &Path) -> io::Result<Vec<u8>> {
         }
         Err(io::Error::other(format!("{root} does not compile for guest kernels:\n{}", String::from_utf8_lossy(&done.stderr))))
     };
-    for part in ["types/src", "queues/src", "guest"] {
+    for part in ["types/src", "queues/src", "shims/src", "guest"] {
         println!("cargo::rerun-if-changed={}", crates.join(part).display());
     }
     rustc("forebay_types", "rlib", "types/src/lib.rs", &[])?;
     rustc("forebay_queues", "rlib", "queues/src/lib.rs", &["forebay_types"])?;
-    rustc("forebay_guest", "rlib", "guest/src/lib.rs", &["forebay_types", "forebay_queues"])?;
+    rustc("forebay_shims", "rlib", "shims/src/lib.rs", &["forebay_types", "forebay_queues"])?;
+    rustc("forebay_guest", "rlib", "guest/src/lib.rs", &["forebay_types", "forebay_queues", "forebay_shims"])?;
     rustc("forebay_guest_kernel", "staticlib", "guest/kernel.rs", &["forebay_guest"])?;
     object(&fs::read(folder.join("libforebay_guest_kernel.a"))?)
 }

@@ -1,4 +1,4 @@
-//! The C cores of the kernel's driver, and of the shim for real hosts, as a test sees them: compiled for this machine, under the types of the crates that they follow.
+//! C of the guest kernel's driver and of the shim for real hosts, compiled for this machine, with the types of the Rust crates that tests compare it with.
 //!
 //! Only tests depend on this crate, so that installing the program needs no C compiler.
 
@@ -6,11 +6,9 @@
 use forebay_guest as _;
 
 mod network;
-mod proboscis;
 mod tag;
 mod window;
 
 pub use network::{Delivery, Left, Link, Network, PacketEvent, Record, Switch};
-pub use proboscis::{Acceptor, Opener, Packet, SEEN, Sent};
 pub use tag::{Segment, class};
 pub use window::{ALPHA_ONE, Limits, Window};

@@ -234,7 +234,9 @@ fn disciplines() -> &'static Path {
                 "-Cpanic=abort",
             ]);
             rustc.args(["--crate-name", name, "--crate-type", kind]).arg("--out-dir").arg(&folder).arg("-L").arg(&folder);
-            for name in ["forebay_types", "forebay_queues", "forebay_guest"].into_iter().take_while(|n| *n != name) {
+            for name in
+                ["forebay_types", "forebay_queues", "forebay_shims", "forebay_guest"].into_iter().take_while(|n| *n != name)
+            {
                 rustc.arg("--extern").arg(format!("{name}={}", folder.join(format!("lib{name}.rlib")).display()));
             }
             let done = rustc.arg(root).output().expect("the Rust compiler starts");
@@ -242,6 +244,7 @@ fn disciplines() -> &'static Path {
         };
         rustc("forebay_types", "rlib", "types/src/lib.rs");
         rustc("forebay_queues", "rlib", "queues/src/lib.rs");
+        rustc("forebay_shims", "rlib", "shims/src/lib.rs");
         rustc("forebay_guest", "rlib", "guest/src/lib.rs");
         rustc("inspect", "staticlib", "cores/tests/qdiscs/inspect.rs");
         folder.join("libinspect.a")

@@ -2,10 +2,11 @@
 //! duplicates. Reductions, growth and the end of the throttle occur at the same ACKs; windows are equal within integer rounding.
 
 use forebay_cores::{ALPHA_ONE, Limits, Window};
+use forebay_shims::proboscis::{Config, EcnMode, Ends, HoldOn, Host, Release, Rules, State};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
-use forebay_sim::shim::proboscis::{Config, EcnMode, Ends, HoldOn, Host, Proboscis, Release, Rules, SenderShim, State};
+use forebay_sim::shim::proboscis::{Proboscis, SenderShim};
 use forebay_types::{NodeId, Rate, Rng, Time};
 
 const CONNECTIONS: u64 = 4_000;

@@ -19,18 +19,17 @@
 /* State of a host for a group. */
 struct host {
 	const struct fb_shim_host *config;
-	struct fb_shim_budget budget;
+	struct fb_proboscis_host *shim;
 	u64 due; /* ps; FB_NEVER: its timer does not run */
-	struct list_head openers, acceptors; /* that wait, in the order in which they began to */
+	struct list_head senders, receivers; /* that wait, in the order in which they began to */
 };
 
 /* State of both ends of a connection, which is one direction of a TCP connection with data in both. */
 struct fb_shim_ends {
 	const struct fb_conn *conn;
-	struct fb_opener opener;
-	struct fb_acceptor acceptor;
-	struct host *at_opener, *at_acceptor;
-	struct list_head opener_waits, acceptor_waits;
+	struct fb_proboscis_ends *shim;
+	struct host *at_sender, *at_receiver;
+	struct list_head sender_waits, receiver_waits;
 	struct sk_buff *syn; /* a copy of the newest one, until it is answered */
 	struct fb_shim_row said;
 };
@@ -53,16 +52,12 @@ void fb_shim_init(void)
 		fb_die("no memory for shims: give the guest more (mem=)");
 	for (i = 0; i < fb_setup.nshim_hosts; i++) {
 		hosts[i].config = &fb_setup.shim_hosts[i];
-		hosts[i].budget.cost = hosts[i].config->cost;
+		if (fb_setup.groups[hosts[i].config->group].shim[FB_PB_KIND] == FB_SHIM_PROBOSCIS)
+			hosts[i].shim = fb_proboscis_host_new(&fb_setup.groups[hosts[i].config->group].shim[FB_PB_WORDS], hosts[i].config->cost);
 		hosts[i].due = FB_NEVER;
-		INIT_LIST_HEAD(&hosts[i].openers);
-		INIT_LIST_HEAD(&hosts[i].acceptors);
+		INIT_LIST_HEAD(&hosts[i].senders);
+		INIT_LIST_HEAD(&hosts[i].receivers);
 	}
-}
-
-static const u64 *numbers_of(const struct fb_shim_ends *ends)
-{
-	return fb_setup.groups[ends->at_opener->config->group].shim;
 }
 
 static struct host *host_of(u32 group, u32 node)
@@ -93,12 +88,11 @@ void fb_shim_open(struct fb_conn *conn)
 	if (!ends)
 		fb_die("no memory for the shim of connection %u: give the guest more (mem=)", conn->number);
 	ends->conn = conn;
-	fb_opener_start(&ends->opener);
-	fb_acceptor_start(&ends->acceptor);
-	ends->at_opener = host_of(conn->group, fb_setup.interfaces[conn->src].node);
-	ends->at_acceptor = host_of(conn->group, fb_setup.interfaces[conn->dst].node);
-	INIT_LIST_HEAD(&ends->opener_waits);
-	INIT_LIST_HEAD(&ends->acceptor_waits);
+	ends->shim = fb_proboscis_ends_new();
+	ends->at_sender = host_of(conn->group, fb_setup.interfaces[conn->src].node);
+	ends->at_receiver = host_of(conn->group, fb_setup.interfaces[conn->dst].node);
+	INIT_LIST_HEAD(&ends->sender_waits);
+	INIT_LIST_HEAD(&ends->receiver_waits);
 	ends->said.window = FB_NEVER;
 	conn->shim = ends;
 }
@@ -230,13 +224,15 @@ static void send_answer_train(struct fb_shim_ends *ends, struct sk_buff *syn_ack
 	struct fb_shim_ends *answers = reverse_of(ends);
 	struct fb_seen p = see(syn_ack, true);
 	struct out out;
+	u32 isn;
 
 	if (!answers)
 		return;
-	out = out_of(answers, answers->at_opener);
-	fb_opener_answers(&answers->opener, ntohl(tcp_of(syn_ack)->seq));
-	fb_acceptor_answers(&answers->acceptor, ntohl(tcp_of(syn_ack)->seq));
-	fb_opener_handshake_leaves(&answers->opener, numbers_of(answers), fb_now(), &p, &out.out);
+	isn = ntohl(tcp_of(syn_ack)->seq);
+	out = out_of(answers, answers->at_sender);
+	fb_sender_answers(answers->shim, &isn);
+	fb_receiver_answers(answers->shim, &isn);
+	fb_sender_handshake_egress(answers->shim, answers->at_sender->shim, fb_now(), &p, &out.out);
 }
 
 /* Timers. */
@@ -256,20 +252,20 @@ static void start_timer(struct host *host, u64 now)
 /* An end that waits now gets into its host's list. */
 static void watch(struct fb_shim_ends *ends)
 {
-	if (fb_opener_waits(&ends->opener) && list_empty(&ends->opener_waits)) {
-		list_add_tail(&ends->opener_waits, &ends->at_opener->openers);
-		start_timer(ends->at_opener, fb_now());
+	if (fb_sender_waits(ends->shim) && list_empty(&ends->sender_waits)) {
+		list_add_tail(&ends->sender_waits, &ends->at_sender->senders);
+		start_timer(ends->at_sender, fb_now());
 	}
-	if (fb_acceptor_waits(&ends->acceptor) && list_empty(&ends->acceptor_waits)) {
-		list_add_tail(&ends->acceptor_waits, &ends->at_acceptor->acceptors);
-		start_timer(ends->at_acceptor, fb_now());
+	if (fb_receiver_waits(ends->shim) && list_empty(&ends->receiver_waits)) {
+		list_add_tail(&ends->receiver_waits, &ends->at_receiver->receivers);
+		start_timer(ends->at_receiver, fb_now());
 	}
 }
 
 /* The SYN that was kept has been answered or given up. */
 static void forget_syn(struct fb_shim_ends *ends)
 {
-	if (fb_opener_waits(&ends->opener) || !ends->syn)
+	if (fb_sender_waits(ends->shim) || !ends->syn)
 		return;
 	kfree_skb(ends->syn);
 	ends->syn = NULL;
@@ -280,23 +276,23 @@ static void tick(struct host *host)
 	u64 now = host->due;
 	struct fb_shim_ends *ends, *next;
 
-	list_for_each_entry_safe(ends, next, &host->openers, opener_waits) {
+	list_for_each_entry_safe(ends, next, &host->senders, sender_waits) {
 		struct out out = out_of(ends, host);
 
-		fb_opener_tick(&ends->opener, numbers_of(ends), &host->budget, now, &out.out);
+		fb_sender_tick(ends->shim, host->shim, now, &out.out);
 		forget_syn(ends);
-		if (!fb_opener_waits(&ends->opener))
-			list_del_init(&ends->opener_waits);
+		if (!fb_sender_waits(ends->shim))
+			list_del_init(&ends->sender_waits);
 	}
-	list_for_each_entry_safe(ends, next, &host->acceptors, acceptor_waits) {
+	list_for_each_entry_safe(ends, next, &host->receivers, receiver_waits) {
 		struct out out = out_of(ends, host);
 
-		fb_acceptor_tick(&ends->acceptor, numbers_of(ends), now, &out.out);
-		if (!fb_acceptor_waits(&ends->acceptor))
-			list_del_init(&ends->acceptor_waits);
+		fb_receiver_tick(ends->shim, host->shim, now, &out.out);
+		if (!fb_receiver_waits(ends->shim))
+			list_del_init(&ends->receiver_waits);
 	}
 	host->due = FB_NEVER;
-	if (!list_empty(&host->openers) || !list_empty(&host->acceptors))
+	if (!list_empty(&host->senders) || !list_empty(&host->receivers))
 		start_timer(host, now);
 }
 
@@ -324,8 +320,8 @@ static bool concerns(const struct sk_buff *skb)
 /* The SYN `p` of the other direction leaves. */
 static void note_syn(struct fb_shim_ends *ends, const struct fb_seen *p)
 {
-	fb_acceptor_answers(&ends->acceptor, ends->acceptor.isn);
-	fb_acceptor_handshake_leaves(&ends->acceptor, numbers_of(ends), p);
+	fb_receiver_answers(ends->shim, NULL);
+	fb_receiver_handshake_egress(ends->shim, ends->at_receiver->shim, p);
 }
 
 void fb_shim_join(const struct fb_conn *conn)
@@ -342,14 +338,14 @@ void fb_shim_join(const struct fb_conn *conn)
 /* The ACK of direction `acked` in a packet of the other one, `p`, leaves. A SYN has none. */
 static void pass_carried_ack_down(struct fb_shim_ends *acked, struct sk_buff *skb, struct fb_seen *p)
 {
-	struct out out = out_of(acked, acked->at_acceptor);
+	struct out out = out_of(acked, acked->at_receiver);
 	struct fb_seen ack = see(skb, true);
 
 	if (p->flags & FB_SEEN_SYN) {
 		note_syn(acked, p);
 		return;
 	}
-	fb_acceptor_leaves(&acked->acceptor, numbers_of(acked), fb_now(), &ack, &out.out);
+	fb_receiver_egress(acked->shim, acked->at_receiver->shim, fb_now(), &ack, &out.out);
 	p->flags = ack.flags;
 	p->window = ack.window;
 }
@@ -360,11 +356,11 @@ static void pass_carried_ack_up(struct fb_shim_ends *acked, struct sk_buff *skb,
 	struct fb_seen ack = see(skb, true);
 
 	if (p->flags & FB_SEEN_SYN) {
-		fb_opener_answers(&acked->opener, acked->opener.isn);
-		fb_opener_handshake_arrives(&acked->opener, numbers_of(acked), fb_now(), p);
+		fb_sender_answers(acked->shim, NULL);
+		fb_sender_handshake_ingress(acked->shim, acked->at_sender->shim, fb_now(), p);
 		return;
 	}
-	fb_opener_arrives(&acked->opener, numbers_of(acked), fb_now(), &ack);
+	fb_sender_ingress(acked->shim, acked->at_sender->shim, fb_now(), &ack);
 	p->flags = ack.flags;
 	p->window = ack.window;
 }
@@ -384,11 +380,11 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 		fb_wire_send(node, skb);
 		return;
 	}
-	back = node == ends->at_acceptor->config->node;
-	out = out_of(ends, back ? ends->at_acceptor : ends->at_opener);
+	back = node == ends->at_receiver->config->node;
+	out = out_of(ends, back ? ends->at_receiver : ends->at_sender);
 	p = see(skb, back);
 	if (back) {
-		goes = fb_acceptor_leaves(&ends->acceptor, numbers_of(ends), fb_now(), &p, &out.out);
+		goes = fb_receiver_egress(ends->shim, ends->at_receiver->shim, fb_now(), &p, &out.out);
 		if (goes && p.flags & FB_SEEN_SYN)
 			send_answer_train(ends, skb);
 	} else {
@@ -399,7 +395,7 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
 				fb_die("no memory for the shim of connection %u: give the guest more (mem=)", conn->number);
 			p.body = ends->syn;
 		}
-		fb_opener_leaves(&ends->opener, numbers_of(ends), fb_now(), &p, &out.out);
+		fb_sender_egress(ends->shim, ends->at_sender->shim, fb_now(), &p, &out.out);
 		forget_syn(ends);
 		if (reverse_of(ends))
 			pass_carried_ack_down(reverse_of(ends), skb, &p);
@@ -425,14 +421,14 @@ bool fb_shim_arrives(struct fb_conn *conn, bool back, struct sk_buff *skb)
 		return true;
 	p = see(skb, back);
 	if (back) {
-		fb_opener_arrives(&ends->opener, numbers_of(ends), fb_now(), &p);
+		fb_sender_ingress(ends->shim, ends->at_sender->shim, fb_now(), &p);
 		forget_syn(ends);
 		if (p.flags & FB_SEEN_SYN && reverse_of(ends))
-			fb_acceptor_handshake_arrives(&reverse_of(ends)->acceptor, numbers_of(ends), fb_now(), &p);
+			fb_receiver_handshake_ingress(reverse_of(ends)->shim, reverse_of(ends)->at_receiver->shim, fb_now(), &p);
 	} else {
-		struct out out = out_of(ends, ends->at_acceptor);
+		struct out out = out_of(ends, ends->at_receiver);
 
-		passes = fb_acceptor_arrives(&ends->acceptor, numbers_of(ends), fb_now(), &p, &out.out);
+		passes = fb_receiver_ingress(ends->shim, ends->at_receiver->shim, fb_now(), &p, &out.out);
 		if (passes && reverse_of(ends))
 			pass_carried_ack_up(reverse_of(ends), skb, &p);
 	}
@@ -449,15 +445,8 @@ void fb_shim_report(const struct fb_conn *conn)
 	if (!conn->shim)
 		return;
 	said = &conn->shim->said;
-	row = (struct fb_shim_row){
-		.time = said->time,
-		.conn = conn->number,
-		.probes = conn->shim->opener.stats.probes,
-		.verdict = conn->shim->acceptor.stats.verdict,
-		.window = conn->shim->acceptor.stats.window,
-		.held = conn->shim->acceptor.stats.held,
-		.throttled = conn->shim->opener.stats.throttled,
-	};
+	row = (struct fb_shim_row){ .time = said->time, .conn = conn->number };
+	fb_proboscis_results(conn->shim->shim, &row);
 	said->conn = conn->number;
 	if (!memcmp(&row, said, sizeof(row)))
 		return;

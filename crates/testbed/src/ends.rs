@@ -4,7 +4,7 @@ use crate::delay_queue;
 use crate::namespace::Interface;
 use crate::sockets::{io_error, is_datagrams, socket};
 use crate::tcp_info::{payload_acked, record};
-use forebay_kernel::shims::Proboscis;
+use forebay_kernel::shims::rules;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
 use forebay_platform::tcp_info::TcpInfo;
@@ -133,7 +133,7 @@ impl Ends {
     /// Wire bytes of a packet of `group`: beside its payload, without any, and of a probe of its shim.
     pub fn sizes(&self, group: u32) -> [u32; 3] {
         let g = &self.groups[group as usize];
-        [g.header, g.ack_size, Proboscis::read(&g.shim).map_or(0, |shim| shim.probe_size as u32)]
+        [g.header, g.ack_size, rules(&g.shim).map_or(0, |rules| u32::from(rules.probe_size))]
     }
 
     /// Transport, and addresses of the two ends, of every connection.

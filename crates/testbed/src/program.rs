@@ -37,16 +37,16 @@ fn us(time: Time) -> u64 {
 
 impl Loaded {
     fn timers(&self, cost_of_probe: Time) -> Timers {
-        let s = &self.config.shim;
+        let s = &self.config.rules.c;
         Timers {
-            probes: s.gamma as u32,
+            probes: s.gamma,
             train: us(s.beta1),
             syn: us(s.beta2),
             hold: us(s.beta3),
             give_up: us(s.max_time),
-            growth: s.probe_retry_cap as u32,
+            growth: s.probe_retry_cap,
             cost_ns: cost_of_probe.0.div_ceil(1_000),
-            burst: s.probe_burst,
+            burst: s.probe_burst.into(),
         }
     }
 }

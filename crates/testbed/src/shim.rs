@@ -1,7 +1,8 @@
 //! ProBoSCIS on the running kernel: a BPF program with a daemon (`crates/hosts`). Translates the parameters of a scenario to those of the program and
 //! the times of the daemon, and refuses those that neither supports.
 
-use forebay_kernel::shims::{MISBEHAVING, Proboscis, SHIM};
+use forebay_kernel::shims::{MISBEHAVING, SHIM, rules};
+use forebay_shims::proboscis::{EcnMode, Ends, HoldOn, Release, Rules};
 use forebay_types::Time;
 use std::ops::RangeInclusive;
 
@@ -21,7 +22,7 @@ pub struct ShimConfig {
     /// Parameters of the program.
     pub params: Vec<(&'static str, u64)>,
     /// The scenario's configuration; times and sizes of the process are in it.
-    pub shim: Proboscis,
+    pub rules: Rules,
 }
 
 /// `value` as a whole number of parts, each 1/`of`; `None` where it is none.
@@ -54,22 +55,23 @@ pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
     if numbers[0] == MISBEHAVING {
         return Err("receivers of the running kernel keep the rules; legal: `proboscis`, or `world = \"linux\"`".into());
     }
-    let Some(shim) = Proboscis::read(numbers) else { return Ok(None) };
-    let floor = shim.least / shim.mss.max(1);
+    let Some(rules) = rules(numbers) else { return Ok(None) };
+    let (shim, mss) = (&rules.c, u64::from(rules.mss));
+    let floor = rules.least / mss.max(1);
     let refuse = |key: &str, legal: &str| {
         Err(format!("`{key}`: on the running kernel the shim is a BPF program; legal: {legal}, or `world = \"linux\"`"))
     };
     let numbers: [(&str, u64, RangeInclusive<u64>); 5] = [
-        ("gamma", shim.gamma, 1..=32),
-        ("icwnd", shim.icwnd, 1..=40),
+        ("gamma", shim.gamma.into(), 1..=32),
+        ("icwnd", shim.icwnd.into(), 1..=40),
         ("floor", floor, 1..=10),
-        ("mss", shim.mss, 536..=8_960),
+        ("mss", mss, 536..=8_960),
         ("elephant-bytes", shim.elephant_bytes.unwrap_or(1), 1..=1 << 30),
     ];
     if let Some((key, _, legal)) = numbers.iter().find(|(_, value, legal)| !legal.contains(value)) {
         return refuse(key, &format!("{} to {}", legal.start(), legal.end()));
     }
-    if shim.gamma * shim.probe_retry_cap > TRAIN_MOST {
+    if u64::from(shim.gamma * shim.probe_retry_cap) > TRAIN_MOST {
         return refuse("probe-retry-cap", &format!("`gamma` times `probe-retry-cap` up to {TRAIN_MOST}"));
     }
     let Some(sufficient) = whole(shim.k, 100.0).filter(|&k| k > 0) else {
@@ -77,26 +79,26 @@ pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
     };
     let Some(severe) = whole(shim.kappa2, 100.0) else { return refuse("kappa2", "a whole percentage") };
     let Some(shift_g) = shift(shim.g) else { return refuse("g", "1, 0.5, 0.25, and so on to 1/1024") };
-    let Some(restart) = restart_ms(shim.restart_after) else { return refuse("restart-after", "whole ms, to \"60s\"") };
+    let Some(restart) = restart_ms(rules.restart_after) else { return refuse("restart-after", "whole ms, to \"60s\"") };
     let words = [
         ("kappa1", shim.kappa1 != 0.0, "0"),
         ("alpha-init", shim.alpha_init != 1.0, "1"),
         ("tick", shim.tick != TICK, "\"1ms\""),
-        ("hold-on", shim.hold_severe, "\"insufficient\""),
-        ("release-window", shim.release_original, "\"newest\""),
+        ("hold-on", shim.hold_on == HoldOn::Any, "\"insufficient\""),
+        ("release-window", shim.release == Release::Original, "\"newest\""),
         ("no-shrink", shim.no_shrink, "false"),
-        ("ecn-mode", shim.guest_ecn, "\"shim\""),
+        ("ecn-mode", shim.ecn_mode == EcnMode::Guest, "\"shim\""),
         ("peer-has-shim", !shim.peer_has_shim, "true"),
-        ("ends", shim.one_end, "\"both\""),
+        ("ends", shim.ends != Ends::Both, "\"both\""),
     ];
     if let Some((key, _, legal)) = words.iter().find(|w| w.1) {
         return refuse(key, legal);
     }
     let params = vec![
-        ("probes", shim.gamma),
-        ("initial", shim.icwnd),
+        ("probes", shim.gamma.into()),
+        ("initial", shim.icwnd.into()),
         ("floor", floor),
-        ("mss", shim.mss),
+        ("mss", mss),
         ("shift_g", shift_g),
         ("sufficient", sufficient),
         ("everywhere", 1),
@@ -106,7 +108,7 @@ pub fn config(numbers: &[u64; SHIM]) -> Result<Option<ShimConfig>, String> {
         ("restart", restart),
         ("answers", u64::from(shim.answers)),
     ];
-    Ok(Some(ShimConfig { params, shim }))
+    Ok(Some(ShimConfig { params, rules }))
 }
 
 #[cfg(test)]

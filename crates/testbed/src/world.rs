@@ -13,7 +13,7 @@ use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::world::{Unsupported, World};
 use forebay_experiment::writes::Writes;
 use forebay_kernel::congestion_controls::{GuestCc, guest_cc};
-use forebay_kernel::shims::{Proboscis, SHIM, shim};
+use forebay_kernel::shims::{SHIM, rules, shim};
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
@@ -83,8 +83,8 @@ fn judge(how: &Timing, tolerance: Time) -> Result<(), String> {
 /// Transports that have a shim and connections with data in both directions and in one.
 fn shared_by_both_kinds(experiment: &Experiment) -> impl Iterator<Item = &str> {
     let groups = experiment.groups.enumerate().filter(|(_, g)| {
-        let shim = shim(&g.tcp).ok().and_then(|numbers| Proboscis::read(&numbers));
-        shim.is_some_and(|shim| shim.answers)
+        let shim = shim(&g.tcp).ok().and_then(|numbers| rules(&numbers));
+        shim.is_some_and(|rules| rules.c.answers)
     });
     let used = |id, two_way| {
         let mut all = experiment.workloads.iter().filter(|w| !matches!(w.kind, WorkloadKind::Udp { .. }));

@@ -10,12 +10,21 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "queue.h"
 #include "random.h"
-#include "real.h"
 
 #define PACKETS 4096
+
+/* The bits of a double, as a number of a configuration. */
+static inline fb_u64 fb_bits(double real)
+{
+	fb_u64 bits;
+
+	memcpy(&bits, &real, sizeof(bits));
+	return bits;
+}
 
 /* The disciplines in Rust, which the program calls cores (inspect.rs). */
 struct setting {

@@ -3,7 +3,7 @@
  * Data of the end that accepts the connection, such as answers of a server (extension for pull traffic, section 4, item 24 of the specification).
  * Its shim sends a train before the SYN-ACK. The opener's shim writes the window into the third packet of the handshake, and into later packets
  * that acknowledge no data. After that, both ends have the roles of a connection in the other direction. The readings are those of the simulator
- * (crates/sim/src/shim/proboscis).
+ * (crates/shims/src/proboscis).
  */
 #ifndef FOREBAY_PROBOSCIS_ANSWERS_H
 #define FOREBAY_PROBOSCIS_ANSWERS_H

@@ -2,7 +2,7 @@
 /*
  * Restart of a persistent connection ("restarting afresh", section II of the publication). If nothing is outstanding, the shim sends a train before
  * data that follows a pause of more than `restart` ms. The shim of the other end writes its verdict into the first ACK of that data, as into a
- * SYN-ACK. The readings are those of the simulator (crates/sim/src/shim/proboscis).
+ * SYN-ACK. The readings are those of the simulator (crates/shims/src/proboscis).
  */
 #ifndef FOREBAY_PROBOSCIS_RESTART_H
 #define FOREBAY_PROBOSCIS_RESTART_H

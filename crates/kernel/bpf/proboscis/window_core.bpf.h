@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * At the sender of data: DCTCP's window for a connection below its guest, from the ACKs that arrive; the arithmetic alone, as the simulator has
- * it (crates/sim/src/shim/proboscis/sender.rs, which cites the publication), in whole numbers. A test holds the two against each other.
+ * it (crates/shims/src/proboscis/sender.rs, which cites the publication), in whole numbers. A test holds the two against each other.
  */
 #ifndef FOREBAY_PROBOSCIS_WINDOW_CORE_H
 #define FOREBAY_PROBOSCIS_WINDOW_CORE_H

@@ -6,7 +6,7 @@ use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::endpoint_shims;
-use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Rules, SenderShim, TrainCache};
+use forebay_sim::shim::proboscis::{self, Budget, Host, ReceiverShim, Rules, SenderShim};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::offered_shift;
 use forebay_sim::tcp::receiver::Receiver;
@@ -138,9 +138,9 @@ pub struct Pipe<J> {
 impl Shims {
     fn of(c: &TcpConfig) -> Option<Shims> {
         let Some(endpoint_shims::Config::Proboscis(p)) = &c.shims.endpoint else { return None };
-        let rules = Rules::new(p, c);
+        let rules = proboscis::rules(p, c);
         // A link so fast that the budget has no effect.
-        let host = || Host { budget: Budget::new(&rules, Time(1)), train_cache: TrainCache::default() };
+        let host = || Host::new(Budget::of_link(&rules, Time(1)));
         let hosts = [host(), host()];
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), hosts, tick: 0 })
     }

@@ -1,13 +1,11 @@
 //! Tests of both roles for data of the host that accepts the connection (4, item 24), with crafted packets.
 
-use super::budget::Budget;
-use super::config::{Config, Ends, Rules};
-use super::receiver::ReceiverShim;
-use super::sender::{SenderShim, State};
+use super::config::default_config;
 use super::testing::Capture;
-use super::{Host, TrainCache, Verdict};
+use super::{Budget, Config, Host, ReceiverShim, Rules, SenderShim, State, Verdict};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
+use forebay_shims::proboscis::Ends;
 use forebay_types::Time;
 
 const MS: Time = Time::from_ms(1);
@@ -29,7 +27,7 @@ struct Script {
 impl Script {
     fn new(c: Config) -> Script {
         let r = Rules { c, mss: MSS, probe_size: 64, least: u64::from(MSS), restart_after: MS * 200 };
-        let host = Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() };
+        let host = Host::new(Budget::of_link(&r, Time(1)));
         let mut t = Script { r, client: ReceiverShim::default(), server: SenderShim::default(), host, now: Time::ZERO };
         t.client.set_answers(ISN);
         t.server.set_answers(ISN);
@@ -93,7 +91,7 @@ fn third_packet_has_window_of_train() {
         (6, 0, 1, Verdict::Insufficient),
         (10, 0, 1, Verdict::Insufficient),
     ] {
-        let mut t = Script::new(Config::default());
+        let mut t = Script::new(default_config());
         t.syn();
         let probes = t.syn_ack(lost, marked);
         assert!(probes.len() == 10 && probes.iter().all(|p| p.seq == ISN && p.ecn() == Codepoint::Ect0));
@@ -107,7 +105,7 @@ fn third_packet_has_window_of_train() {
 /// A request behind the third packet has its window, too. The first ACK of data has that of the receiver.
 #[test]
 fn window_holds_until_data_is_acknowledged() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     t.syn();
     t.syn_ack(0, 5);
     let first = ISN.wrapping_add(1);
@@ -121,7 +119,7 @@ fn window_holds_until_data_is_acknowledged() {
 /// DCTCP below the server's guest: an ACK with an echo has a lower window.
 #[test]
 fn marked_answers_are_throttled() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     t.syn();
     t.syn_ack(0, 0);
     let first = ISN.wrapping_add(1);
@@ -137,7 +135,7 @@ fn marked_answers_are_throttled() {
 /// A SYN-ACK that is sent again has a train of its own; behind the third packet it has none.
 #[test]
 fn each_syn_ack_has_a_train() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     t.syn();
     assert_eq!(t.syn_ack(10, 0)[0].len >> 8, 0);
     t.syn();
@@ -150,7 +148,7 @@ fn each_syn_ack_has_a_train() {
 /// An answer after a pause has a train ahead of it, whose verdict is in the first ACK, as in the other direction.
 #[test]
 fn late_answers_restart() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     t.syn();
     t.syn_ack(0, 0);
     let first = ISN.wrapping_add(1);
@@ -173,9 +171,9 @@ fn late_answers_restart() {
 /// `answers = false`, or a shim at one end: the other end's packets pass unchanged.
 #[test]
 fn missing_ends_change_nothing() {
-    let off = Config { answers: false, ..Config::default() };
-    let opener = Config { ends: Ends::Opener, peer_has_shim: false, ..Config::default() };
-    for (c, probes) in [(off, 0), (opener, 0), (Config { ends: Ends::Acceptor, ..Config::default() }, 10)] {
+    let off = Config { answers: false, ..default_config() };
+    let opener = Config { ends: Ends::Opener, peer_has_shim: false, ..default_config() };
+    for (c, probes) in [(off, 0), (opener, 0), (Config { ends: Ends::Acceptor, ..default_config() }, 10)] {
         let mut t = Script::new(c);
         t.syn();
         assert_eq!(t.syn_ack(0, 10).len(), probes);

@@ -1,23 +1,8 @@
-//! ProBoSCIS: a shim below any TCP, in the hypervisors of both ends. Against the loss of a connection's first burst it sends a train of probes ahead
-//! of the SYN, and sets the window in the SYN-ACK by their fate. Against later losses it keeps DCTCP's window outside the guest and writes it into
-//! the ACKs. Numbers in comments are sections of its specification; "4, item n" are inconsistencies of the published text and their resolution.
-//!
-//! The state machines are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the flow
-//! table (here: of a connection slot), [`Host`] is the state of a host for all of them.
-//!
-//! A persistent connection is probed again when it restarts after a pause ("restarting afresh"): a train goes ahead of the data, and the first ACK of that
-//! data brings the window in place of a SYN-ACK. The publication does not say how; `sender` and `receiver` name the readings.
-//!
-//! Pull traffic (4, item 24): on a TCP connection with data in both directions, data of the host that accepts it is protected, too. Each direction has the
-//! two roles of its own. That of the acceptor's data has its train ahead of the SYN-ACK, and the third packet of the handshake has the window.
+//! ProBoSCIS ([`forebay_shims::proboscis`]) as an endpoint shim of the simulator.
 
-mod budget;
 mod config;
-mod receiver;
 mod row;
-mod sender;
-mod train_cache;
-pub mod window;
+mod segment;
 
 #[cfg(test)]
 mod answers_tests;
@@ -30,26 +15,21 @@ mod testing;
 
 pub(super) use config::ENTRY;
 
-pub use budget::Budget;
-pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
-pub use receiver::{ReceiverShim, ReceiverStats};
-pub use sender::{SenderShim, SenderStats, State};
-pub use train_cache::TrainCache;
-pub use window::Verdict;
+pub use config::rules;
+pub use forebay_shims::proboscis::{Budget, Config, Host, Rules, State, Verdict, window};
 
-use super::endpoint::EndpointShim;
+use self::segment::ToWire;
+use super::endpoint::{Balance, End, EndpointShim};
+use crate::net::packet::{Extra, Packet, Wire, flag};
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
-use forebay_types::{Rate, Time};
+use forebay_shims::proboscis;
+use forebay_types::{NodeId, Rate, Time};
 
-/// State of a host for all its connections.
-#[derive(Debug)]
-pub struct Host {
-    /// Budget of repeated probes.
-    pub budget: Budget,
-    /// Results of recent trains.
-    pub train_cache: TrainCache,
-}
+/// The end that sends the data.
+pub type SenderShim = proboscis::SenderShim<Packet>;
+/// The end that receives it.
+pub type ReceiverShim = proboscis::ReceiverShim<Packet>;
 
 /// The shim as an [`EndpointShim`].
 #[derive(Debug)]
@@ -63,12 +43,11 @@ impl EndpointShim for Proboscis {
     type Receiver = ReceiverShim;
 
     fn rules(c: &Config, stack: &Stack) -> Rules {
-        Rules::new(c, stack)
+        rules(c, stack)
     }
 
     fn host(rules: &Rules, rate: Option<Rate>) -> Host {
-        let budget = Budget::new(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size))));
-        Host { budget, train_cache: TrainCache::default() }
+        Host::new(Budget::of_link(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size)))))
     }
 
     fn period(rules: &Rules) -> Time {
@@ -85,5 +64,96 @@ impl EndpointShim for Proboscis {
 
     fn receiver_row(receiver: &ReceiverShim, first: bool, row: &mut ShimRow) {
         row::add_receiver(receiver, first, row);
+    }
+}
+
+impl End<Proboscis> for SenderShim {
+    fn with(peer: NodeId) -> SenderShim {
+        SenderShim::new(peer)
+    }
+
+    fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        self.on_egress(r, host, now, &mut p, &mut ToWire(out));
+        out.emit(p, extra);
+    }
+
+    fn ingress(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut Packet) -> bool {
+        self.on_ingress(r, host, now, p);
+        true
+    }
+
+    fn waiting(&self) -> bool {
+        self.is_waiting()
+    }
+
+    fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
+        self.on_tick(r, host, now, &mut ToWire(out));
+    }
+
+    fn balance(&self) -> Balance {
+        Balance { sent: self.stats().sent, ..Balance::default() }
+    }
+
+    fn set_answers(&mut self, isn: u32) {
+        self.begin_answers(Some(isn));
+    }
+
+    fn handshake_egress(&mut self, r: &Rules, now: Time, p: &Packet, out: &mut impl Wire) {
+        self.on_handshake_egress(r, now, p, &mut ToWire(out));
+    }
+
+    fn handshake_ingress(&mut self, r: &Rules, now: Time, p: &Packet) {
+        self.on_handshake_ingress(r, now, p);
+    }
+}
+
+/// Discards SYN-ACKs that were held: [`Balance`] counts them.
+struct Discard;
+
+impl Wire for Discard {
+    fn emit(&mut self, _packet: Packet, _extra: Option<&Extra>) {
+        unreachable!("a packet that arrives releases none");
+    }
+}
+
+impl End<Proboscis> for ReceiverShim {
+    fn with(peer: NodeId) -> ReceiverShim {
+        ReceiverShim::new(peer)
+    }
+
+    fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        if self.on_egress(r, host, now, &mut p, &mut ToWire(out)) {
+            out.emit(p, extra);
+        }
+    }
+
+    fn ingress(&mut self, r: &Rules, _host: &mut Host, now: Time, p: &mut Packet) -> bool {
+        // A datagram is not TCP.
+        p.has(flag::DATAGRAM) || self.on_ingress(r, now, p, &mut ToWire(&mut Discard))
+    }
+
+    fn waiting(&self) -> bool {
+        self.is_waiting()
+    }
+
+    fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
+        self.on_tick(r, host, now, &mut ToWire(out));
+    }
+
+    fn balance(&self) -> Balance {
+        let stats = self.stats();
+        Balance { sent: 0, taken: stats.swallowed + stats.superseded, held: u64::from(self.is_waiting()) }
+    }
+
+    fn set_answers(&mut self, isn: u32) {
+        self.begin_answers(Some(isn));
+    }
+
+    fn handshake_egress(&mut self, r: &Rules, _now: Time, p: &Packet, _out: &mut impl Wire) {
+        self.on_handshake_egress(r, p);
+    }
+
+    fn handshake_ingress(&mut self, r: &Rules, now: Time, p: &Packet) {
+        self.on_handshake_ingress(r, now, p);
     }
 }

@@ -1,13 +1,11 @@
 //! Tests of the receiving role with crafted packets.
 
-use super::budget::Budget;
-use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
-use super::receiver::ReceiverShim;
+use super::config::default_config;
 use super::testing::Capture;
-use super::{Host, TrainCache};
+use super::{Budget, Config, Host, ReceiverShim, Rules, Verdict};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
-use crate::shim::proboscis::Verdict;
+use forebay_shims::proboscis::{EcnMode, Ends, HoldOn, Release};
 use forebay_types::{NodeId, Time};
 
 const MS: Time = Time::from_ms(1);
@@ -27,7 +25,7 @@ impl Script {
         let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS), restart_after: Time::from_ms(200) };
         Script {
             s: ReceiverShim::default(),
-            host: Host { budget: Budget::new(&r, Time(1)), train_cache: TrainCache::default() },
+            host: Host::new(Budget::of_link(&r, Time(1))),
             r,
             now: Time::ZERO,
             capture: Capture::default(),
@@ -73,37 +71,37 @@ impl Script {
 #[test]
 fn windows_of_syn_acks() {
     for (marked, segments) in [(0, 10), (1, 9), (2, 8), (5, 5), (8, 2), (9, 1), (10, 1)] {
-        let mut t = Script::new(Config::default());
+        let mut t = Script::new(default_config());
         assert_eq!(t.probes(0, 10, 10, marked).syn(), Some(segments * MSS), "{marked} marked");
         let verdict = if marked == 10 { Verdict::Severe } else { Verdict::Proportional };
-        assert_eq!((t.s.stats.verdict, t.s.stats.held, t.s.stats.swallowed), (verdict, Time::ZERO, 10));
+        assert_eq!((t.s.stats().verdict, t.s.stats().held, t.s.stats().swallowed), (verdict, Time::ZERO, 10));
     }
 }
 
 /// 4 of 10: held; one segment after beta3, at the first tick that is late enough (claim prob-window-lost).
 #[test]
 fn held_until_beta3() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     assert_eq!(t.probes(0, 10, 4, 0).syn(), None);
     for ms in 1..8 {
         assert_eq!(t.at(ms).tick(), None);
     }
     assert_eq!(t.at(8).tick(), Some(MSS));
-    assert_eq!((t.s.stats.verdict, t.s.stats.window, t.s.stats.held), (Verdict::Insufficient, Some(1460), MS * 8));
+    assert_eq!((t.s.stats().verdict, t.s.stats().window, t.s.stats().held), (Verdict::Insufficient, Some(1460), MS * 8));
     assert!(!t.s.waiting());
 }
 
 /// A repeated train releases it with its own window; late probes of the old train do not count.
 #[test]
 fn released_by_the_next_train() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     assert_eq!(t.probes(0, 10, 4, 0).syn(), None);
     assert_eq!(t.at(4).probes(1, 10, 4, 0).tick(), None);
     t.probes(0, 10, 6, 6);
     assert_eq!(t.probes(1, 10, 6, 5).tick(), Some(5 * MSS));
-    assert_eq!(t.s.stats.held, MS * 4);
+    assert_eq!(t.s.stats().held, MS * 4);
     // Trains are counted modulo 256.
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     assert_eq!(t.probes(255, 10, 4, 0).syn(), None);
     assert_eq!(t.at(1).probes(0, 20, 20, 0).tick(), Some(10 * MSS));
 }
@@ -111,7 +109,7 @@ fn released_by_the_next_train() {
 /// 4, item 9: severely marked ones leave at once unless `hold-on = "any"`.
 #[test]
 fn severe_ones_can_be_held() {
-    let c = Config { hold_on: HoldOn::Any, ..Config::default() };
+    let c = Config { hold_on: HoldOn::Any, ..default_config() };
     let mut t = Script::new(c);
     assert_eq!(t.probes(0, 10, 10, 10).syn(), None);
     assert_eq!(t.at(3).tick(), None);
@@ -122,7 +120,7 @@ fn severe_ones_can_be_held() {
 #[test]
 fn released_without_update() {
     for released in [false, true] {
-        let mut t = Script::new(Config { release: Release::Original, ..Config::default() });
+        let mut t = Script::new(Config { release: Release::Original, ..default_config() });
         assert_eq!(t.probes(0, 10, 0, 0).syn(), None);
         if released {
             t.at(4).probes(1, 10, 10, 5);
@@ -136,31 +134,31 @@ fn released_without_update() {
 /// A repeated SYN while its answer is held: one answer waits, and its time runs on; a good train releases only the new answer.
 #[test]
 fn repeated_syns() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     assert_eq!(t.syn(), None);
     assert_eq!(t.at(5).syn(), None);
-    assert_eq!(t.s.stats.superseded, 1);
+    assert_eq!(t.s.stats().superseded, 1);
     assert_eq!(t.at(8).tick(), Some(MSS));
     assert_eq!(t.at(16).syn(), None);
     assert_eq!(t.at(17).probes(4, 40, 40, 20).syn(), Some(5 * MSS));
-    assert_eq!((t.s.stats.superseded, t.s.waiting()), (2, false));
+    assert_eq!((t.s.stats().superseded, t.s.waiting()), (2, false));
     // The first one that left counts.
-    assert_eq!((t.s.stats.window, t.s.stats.held), (Some(1460), MS * 8));
+    assert_eq!((t.s.stats().window, t.s.stats().held), (Some(1460), MS * 8));
 }
 
 /// 3.4: no probe within 1 ms of the SYN, so that the peer has no shim.
 #[test]
 fn peer_without_shim() {
-    let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
+    let mut t = Script::new(Config { peer_has_shim: false, ..default_config() });
     assert_eq!(t.syn(), None);
     assert_eq!(t.at(1).tick(), Some(65_535));
-    assert_eq!(t.s.stats.verdict, Verdict::Unprobed);
+    assert_eq!(t.s.stats().verdict, Verdict::Unprobed);
     // With shims everywhere, all probes were lost.
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     assert_eq!(t.syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
     // Probes that arrive are judged as those of a peer with a shim.
-    let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
+    let mut t = Script::new(Config { peer_has_shim: false, ..default_config() });
     assert_eq!(t.probes(0, 10, 1, 0).syn(), None);
     assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
 }
@@ -168,7 +166,7 @@ fn peer_without_shim() {
 /// 4-tuple reuse: the counts of the old connection are cleared, whether probes or SYN come first.
 #[test]
 fn reuse_with_a_new_isn() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     assert_eq!(t.probes(7, 10, 10, 0).syn(), Some(14_600));
     let mut p = Packet { seq: ISN + 99, flags: flag::SYN, ..Packet::default() };
     assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
@@ -180,7 +178,7 @@ fn reuse_with_a_new_isn() {
 /// ECN for a guest without it: CE is removed and echoed once, on the next ACK.
 #[test]
 fn echo_for_a_guest_without_ecn() {
-    let mut t = Script::new(Config::default());
+    let mut t = Script::new(default_config());
     t.probes(0, 10, 10, 0).syn();
     let mut flags = Vec::new();
     for (field, expected) in [(Codepoint::Ce, true), (Codepoint::Ect0, false), (Codepoint::Ce, true)] {
@@ -197,7 +195,7 @@ fn echo_for_a_guest_without_ecn() {
 #[test]
 fn echo_for_a_guest_with_ecn() {
     for (agrees, field) in [(true, Codepoint::Ect0), (false, Codepoint::NotEct)] {
-        let mut t = Script::new(Config::default());
+        let mut t = Script::new(default_config());
         t.probes(0, 10, 10, 0);
         let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
@@ -208,7 +206,7 @@ fn echo_for_a_guest_with_ecn() {
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         assert_eq!(p.ecn(), field);
     }
-    let mut t = Script::new(Config { ecn_mode: EcnMode::Guest, ..Config::default() });
+    let mut t = Script::new(Config { ecn_mode: EcnMode::Guest, ..default_config() });
     t.probes(0, 10, 10, 0).syn();
     let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
     t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
@@ -218,9 +216,9 @@ fn echo_for_a_guest_with_ecn() {
 /// No shim at this end: probes vanish in the listening socket, SYN-ACKs pass.
 #[test]
 fn only_the_opener() {
-    let mut t = Script::new(Config { ends: Ends::Opener, ..Config::default() });
+    let mut t = Script::new(Config { ends: Ends::Opener, ..default_config() });
     assert_eq!(t.probes(0, 10, 10, 10).syn(), Some(65_535));
-    assert_eq!(t.s.stats.verdict, Verdict::None);
+    assert_eq!(t.s.stats().verdict, Verdict::None);
 }
 
 /// A connection that opens without probes soon after another one's train has its window; a host that received none, or too few, keeps nothing.
@@ -230,20 +228,20 @@ fn recent_train_serves_next_connection() {
         t.s = ReceiverShim::with(NodeId::new(7));
         t.at(ms).syn()
     };
-    let c = Config { recent: MS * 20, ..Config::default() };
+    let c = Config { recent: MS * 20, ..default_config() };
     let mut t = Script::new(c.clone());
     t.s = ReceiverShim::with(NodeId::new(7));
     assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
     // For 20 ms, and for as long as a SYN-ACK is held.
     assert_eq!(next(&mut t, 28), Some(5 * MSS));
-    assert_eq!((t.s.stats.verdict, t.s.stats.swallowed), (Verdict::Recent, 0));
+    assert_eq!((t.s.stats().verdict, t.s.stats().swallowed), (Verdict::Recent, 0));
     assert_eq!(next(&mut t, 29), None, "its time is over: it waits for a train");
     t.probes(1, 10, 10, 0);
     assert_eq!(t.at(30).tick(), Some(10 * MSS));
     assert_eq!(next(&mut t, 31), Some(10 * MSS), "that train is kept in its turn");
     t.s = ReceiverShim::with(NodeId::new(8));
     assert_eq!(t.syn(), None, "of another peer nothing is known");
-    for c in [Config::default(), Config { ends: Ends::Acceptor, ..c }] {
+    for c in [default_config(), Config { ends: Ends::Acceptor, ..c }] {
         let mut t = Script::new(c);
         assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
         t.s = ReceiverShim::default();
@@ -256,7 +254,7 @@ fn recent_train_serves_next_connection() {
 fn restart_window_in_first_ack() {
     let none = 0xFFFF;
     for (arrived, marked, field) in [(10, 0, none), (10, 5, 229), (10, 10, 46), (4, 0, 46), (6, 0, none)] {
-        let mut t = Script::new(Config::default());
+        let mut t = Script::new(default_config());
         assert_eq!(t.probes(0, 10, 10, 0).syn(), Some(10 * MSS));
         let data = |t: &mut Script| {
             let mut p = Packet { seq: ISN + 1, len: MSS, ..Packet::default() };
@@ -274,7 +272,7 @@ fn restart_window_in_first_ack() {
         data(&mut t);
         // The SYN-ACK of the script announces a scale of 5.
         assert_eq!([ack(&mut t), ack(&mut t)], [Some(field), Some(none)], "{marked} of {arrived} marked");
-        assert_eq!((t.s.stats.restarts, t.s.stats.window), (1, Some(14_600)));
+        assert_eq!((t.s.stats().restarts, t.s.stats().window), (1, Some(14_600)));
     }
 }
 
@@ -282,13 +280,13 @@ fn restart_window_in_first_ack() {
 #[test]
 fn late_train_of_handshake_limits_nothing() {
     for (ms, restarts) in [(5, 0), (201, 1)] {
-        let mut t = Script::new(Config::default());
+        let mut t = Script::new(default_config());
         assert_eq!(t.probes(0, 10, 10, 0).syn(), Some(10 * MSS));
         t.at(ms).probes(1, 10, 10, 10);
         let mut p = Packet { seq: ISN + 1, len: MSS, ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, t.now, &mut p);
         let p = Packet { seq: ISN + 1, win: 9, flags: flag::ACK, ..Packet::default() };
         t.s.egress(&t.r, &mut t.host, t.now, p, None, &mut t.capture);
-        assert_eq!(t.s.stats.restarts, restarts, "{ms} ms");
+        assert_eq!(t.s.stats().restarts, restarts, "{ms} ms");
     }
 }

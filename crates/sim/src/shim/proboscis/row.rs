@@ -11,20 +11,19 @@ fn int(n: u64) -> ShimValue {
 
 /// Columns of the sender.
 pub(super) fn of_sender(sender: &mut SenderShim) -> ShimRow {
-    let s = &mut sender.stats;
     let mut row = ShimRow::default();
     // Of a later message those ahead of its restart, if it was one.
-    let probes = s.probes - std::mem::replace(&mut s.reported, s.probes);
+    let probes = sender.take_probes();
     if probes > 0 {
         row.set("probes", int(u64::from(probes)));
     }
-    row.set("acks_throttled", int(std::mem::take(&mut s.throttled)));
+    row.set("acks_throttled", int(sender.take_throttled()));
     row
 }
 
 /// Adds the columns of the receiver, if either end had a handshake under the shim.
 pub(super) fn add_receiver(receiver: &ReceiverShim, first: bool, row: &mut ShimRow) {
-    let (r, probed) = (&receiver.stats, row.get("probes").is_some());
+    let (r, probed) = (&receiver.stats(), row.get("probes").is_some());
     if !first || (!probed && r.verdict == Verdict::None) {
         return;
     }

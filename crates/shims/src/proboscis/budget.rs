@@ -1,6 +1,6 @@
 //! Budget of a host's repeated probes: a token bucket over all its connections (ProBoSCIS 2.1, `probe_budget`).
 
-use super::config::Rules;
+use super::rules::Rules;
 use forebay_types::Time;
 
 /// The bucket, represented by the time at which it will be full again.
@@ -14,9 +14,16 @@ pub struct Budget {
 
 impl Budget {
     /// A full bucket for a host whose link needs `probe_time` to send one probe.
-    pub fn new(r: &Rules, probe_time: Time) -> Budget {
-        let cost = Time((probe_time.0 as f64 / r.c.probe_budget).ceil() as u64);
-        Budget { cost, burst: u64::from(r.c.probe_burst), full_at: Time::ZERO }
+    pub fn of_link(r: &Rules, probe_time: Time) -> Budget {
+        let cost = probe_time.0 as f64 / r.c.probe_budget;
+        // Rounded up.
+        let whole = cost as u64;
+        Budget::new(Time(whole.saturating_add(u64::from((whole as f64) < cost))), r.c.probe_burst)
+    }
+
+    /// A full bucket of `burst` probes, which earns one in the time `cost`.
+    pub fn new(cost: Time, burst: u32) -> Budget {
+        Budget { cost, burst: u64::from(burst), full_at: Time::ZERO }
     }
 
     /// Takes up to `wanted` probes at `now`; none if there are fewer than `least`.
@@ -34,17 +41,12 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Config;
     use super::*;
 
     /// 1 % of 1 Gbps for 40-byte probes: one probe every 32 us, 31 in a millisecond.
     #[test]
     fn fills_at_its_rate() {
-        let mut b = Budget::new(
-            &Rules { c: Config::default(), mss: 1460, probe_size: 40, least: 1460, restart_after: Time::from_ms(200) },
-            Time::from_ns(320),
-        );
-        assert_eq!(b.cost, Time::from_us(32));
+        let mut b = Budget::new(Time::from_us(32), 100);
         assert_eq!([0; 4].map(|t| b.take(Time(t), 40, 10)), [40, 40, 20, 0]);
         assert_eq!(b.take(b.cost * 9, 40, 10), 0);
         assert_eq!(b.take(b.cost * 10, 40, 10), 10);

@@ -4,12 +4,12 @@
 //! item 24). Two readings are ours. The third packet is not held, because the accepting host waits for it. Its window also stands in the packets behind it
 //! until one acknowledges data: a request follows the third packet at once, and its window would replace the other (RFC 9293 section 3.10.7.4).
 
-use super::config::{EcnMode, FORGET, HoldOn, Release, Rules};
-use super::train_cache::KEEPS;
+use super::config::{EcnMode, HoldOn, Release};
+use super::rules::{FORGET, Rules};
+use super::segment::{Output, Probe, Segment};
 use super::window::{Train, after, limited};
-use super::{Host, Proboscis, TrainCache, Verdict};
-use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
-use crate::shim::endpoint::{Balance, End};
+use super::{Host, TrainCache, Verdict};
+use forebay_queues::Codepoint;
 use forebay_types::{NodeId, Time};
 
 /// Without probes for this time after the SYN, the peer has no shim (3.4).
@@ -34,8 +34,8 @@ pub struct ReceiverStats {
 
 /// A held SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct HeldSynAck {
-    packet: Packet,
+struct HeldSynAck<S> {
+    packet: S,
     since: Time,
 }
 
@@ -65,7 +65,7 @@ enum FirstWindow {
 
 /// Entry of the flow table in its receiving role.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ReceiverShim {
+pub struct ReceiverShim<S> {
     peer: NodeId,
     known: bool,
     isn: u32,
@@ -74,7 +74,7 @@ pub struct ReceiverShim {
     announced: bool,
     t_syn_rx: Time,
     seen: Time,
-    held: Option<HeldSynAck>,
+    held: Option<HeldSynAck<S>>,
     guest_ecn: bool,
     ce_bytes: u64,
     /// Time at which a SYN-ACK left.
@@ -88,47 +88,43 @@ pub struct ReceiverShim {
     answers: bool,
     first_window: FirstWindow,
     /// Counters.
-    pub(crate) stats: ReceiverStats,
+    stats: ReceiverStats,
 }
 
-impl End<Proboscis> for ReceiverShim {
-    fn with(peer: NodeId) -> ReceiverShim {
+impl<S: Segment> ReceiverShim<S> {
+    /// The entry of a connection with `peer`.
+    pub fn new(peer: NodeId) -> Self {
         ReceiverShim { peer, ..ReceiverShim::default() }
     }
 
-    /// Returns true if a SYN-ACK is held, so that ticks are wanted.
-    fn waiting(&self) -> bool {
+    /// Returns true if a SYN-ACK is held, so that ticks are needed.
+    pub fn is_waiting(&self) -> bool {
         self.held.is_some()
     }
 
     /// Handles a packet of the data direction. Returns false if it is not for the guest.
-    fn ingress(&mut self, r: &Rules, _host: &mut Host, now: Time, p: &mut Packet) -> bool {
-        if p.has(flag::DATAGRAM) {
-            // Not TCP.
-            return true;
-        }
-        // The size of the train stands for the magic number (3.1); a sender's own probes have none.
-        let probe = p.has(flag::PROBE) && p.len & 0xFF != 0;
-        self.stats.swallowed += u64::from(probe);
+    pub fn on_ingress(&mut self, r: &Rules, now: Time, p: &mut S, out: &mut impl Output<S>) -> bool {
+        let probe = p.probe();
+        self.stats.swallowed += u64::from(probe.is_some());
         if !self.has_shim(r) {
             // No shim: a listening socket discards segments without flags (3.1).
-            return !probe;
+            return probe.is_none();
         }
         if now - self.seen > FORGET && self.held.is_none() {
-            self.forget();
+            self.forget(out);
         }
         self.seen = now;
-        if probe {
-            self.prepare(p.seq);
-            self.count(r, now, p);
+        if let Some(probe) = probe {
+            self.prepare(p.number(), out);
+            self.count(r, now, probe, p.ecn() == Codepoint::Ce);
             return false;
         }
-        if p.has(flag::SYN) {
-            self.prepare(p.seq);
+        if p.is_syn() {
+            self.prepare(p.number(), out);
             self.t_syn_rx = now;
-            self.guest_ecn = p.has(flag::ECE | flag::CWR);
+            self.guest_ecn = p.offers_ecn();
         } else if self.known {
-            if p.len > 0 {
+            if p.payload() > 0 {
                 self.open = true;
                 if self.restart == Restart::Probed {
                     self.restart = Restart::Received;
@@ -138,43 +134,43 @@ impl End<Proboscis> for ReceiverShim {
                 return true;
             }
             if p.ecn() == Codepoint::Ce {
-                self.ce_bytes += u64::from(p.len);
+                self.ce_bytes += u64::from(p.payload());
             }
             // The guest finds the codepoint of its peer. Our choice for a guest with ECN: ECT without CE, or it would latch an echo that the other
             // shim hides and that no CWR could end.
             let theirs = if self.guest_ecn && p.ecn() != Codepoint::NotEct { Codepoint::Ect0 } else { Codepoint::NotEct };
-            p.meta.set_ecn(theirs);
+            p.set_ecn(theirs);
         }
         true
     }
 
-    /// Handles a packet of the guest: SYN-ACK or ACK.
-    fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    /// Handles a packet of the guest: SYN-ACK or ACK. Returns false if it is a SYN-ACK that is held.
+    pub fn on_egress(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut S, out: &mut impl Output<S>) -> bool {
         if !self.known {
             // 4, item 34: only SYNs and probes create entries.
-        } else if p.has(flag::SYN) {
+        } else if p.is_syn() {
             // The SYN-ACK's own ECN bits negotiate: they show whether the guest agreed.
-            self.guest_ecn &= p.has(flag::ECE);
-            self.wscale_out = p.len as u8;
+            self.guest_ecn &= p.has_ece();
+            self.wscale_out = p.window_scale();
             return self.on_syn_ack(r, host, now, p, out);
         } else {
-            self.limit_first_window(r, now, &mut p);
+            self.limit_first_window(r, now, p);
             if self.restart == Restart::Received {
                 self.restart = Restart::None;
                 self.stats.restarts += 1;
-                self.answer_restart(r, &mut p);
+                self.answer_restart(r, p);
             }
             if r.c.ecn_mode == EcnMode::Shim && self.ce_bytes > 0 {
                 // An exact echo, one bit per ACK (2.4).
-                p.flags |= flag::ECE;
+                p.set_ece(true);
                 self.ce_bytes = 0;
             }
         }
-        out.emit(p, extra);
+        true
     }
 
     /// Handles the timer, for entries that hold a SYN-ACK.
-    fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
+    pub fn on_tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Output<S>) {
         let Some(held) = self.held else { return };
         let verdict = self.verdict(r, now);
         let unprobed = verdict == Verdict::Unprobed;
@@ -196,35 +192,31 @@ impl End<Proboscis> for ReceiverShim {
         };
         let mut packet = held.packet;
         self.announce_cached(r, host, now, verdict, &mut packet);
-        self.send(packet, window, (now, now - held.since), out);
+        self.limit(&mut packet, window, now, now - held.since);
+        out.send(packet);
     }
 
-    fn balance(&self) -> Balance {
-        Balance { sent: 0, taken: self.stats.swallowed + self.stats.superseded, held: u64::from(self.waiting()) }
-    }
-
-    fn set_answers(&mut self, isn: u32) {
-        (self.answers, self.isn) = (true, isn);
+    /// Makes this the end of the direction whose data the accepting host sends, behind the initial sequence number `isn`; `None`: it is not known yet.
+    pub fn begin_answers(&mut self, isn: Option<u32>) {
+        (self.answers, self.isn) = (true, isn.unwrap_or(self.isn));
     }
 
     /// Notes the scale of windows and the ECN bits of the SYN `p`, which its guest sends.
-    fn handshake_egress(&mut self, r: &Rules, _now: Time, p: &Packet, _out: &mut impl Wire) {
+    pub fn on_handshake_egress(&mut self, r: &Rules, p: &S) {
         if self.takes_handshake(r) {
-            self.wscale_out = p.window_shift();
-            self.guest_ecn = p.has(flag::ECE | flag::CWR);
+            self.wscale_out = p.window_scale();
+            self.guest_ecn = p.offers_ecn();
         }
     }
 
     /// Creates the entry at the SYN-ACK `p`, which has the train of the data ahead of it.
-    fn handshake_ingress(&mut self, r: &Rules, now: Time, p: &Packet) {
+    pub fn on_handshake_ingress(&mut self, r: &Rules, now: Time, p: &S) {
         if self.takes_handshake(r) && self.answered.is_none() {
-            self.guest_ecn &= p.has(flag::ECE);
+            self.guest_ecn &= p.has_ece();
             (self.known, self.seen, self.first_window) = (true, now, FirstWindow::Awaited);
         }
     }
-}
 
-impl ReceiverShim {
     /// Counters.
     pub fn stats(&self) -> ReceiverStats {
         self.stats
@@ -232,20 +224,23 @@ impl ReceiverShim {
 
     /// Prepares the entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
     /// their SYN, which must not clear their count.
-    fn prepare(&mut self, isn: u32) {
+    fn prepare(&mut self, isn: u32, out: &mut impl Output<S>) {
         // Of the accepting host's data the probes are the first packets, but not the first news: that is the SYN of this host.
         let expected = self.known || self.answers;
         if !expected || self.isn != isn {
-            self.forget();
+            self.forget(out);
             self.isn = isn;
         }
         self.known = true;
     }
 
     /// Removes the entry; its counters stay.
-    fn forget(&mut self) {
+    fn forget(&mut self, out: &mut impl Output<S>) {
         let mut stats = self.stats;
-        stats.superseded += u64::from(self.held.is_some());
+        if let Some(held) = self.held {
+            stats.superseded += 1;
+            out.discard(held.packet);
+        }
         *self = ReceiverShim { stats, seen: self.seen, peer: self.peer, answers: self.answers, ..ReceiverShim::default() };
     }
 
@@ -259,7 +254,7 @@ impl ReceiverShim {
     }
 
     /// Writes the window of the third packet into `p`, a packet of the host that opens the connection, if it acknowledges no data.
-    fn limit_first_window(&mut self, r: &Rules, now: Time, p: &mut Packet) {
+    fn limit_first_window(&mut self, r: &Rules, now: Time, p: &mut S) {
         if self.first_window == FirstWindow::Awaited {
             let verdict = if self.train.size == 0 && !r.c.peer_has_shim { Verdict::Unprobed } else { self.train.verdict(&r.c) };
             self.first_window = match verdict {
@@ -270,19 +265,18 @@ impl ReceiverShim {
             (self.stats.verdict, self.answered) = (verdict, Some(now));
         }
         let FirstWindow::Limited { window } = self.first_window else { return };
-        if after(p.seq, self.isn.wrapping_add(1)) {
+        if after(p.number(), self.isn.wrapping_add(1)) {
             self.first_window = FirstWindow::None;
             return;
         }
-        p.win = limited(p.window(), window, self.wscale_out);
-        self.stats.window.get_or_insert(u64::from(p.win) << self.wscale_out);
+        p.set_window(limited(p.window(), window, self.wscale_out));
+        self.stats.window.get_or_insert(u64::from(p.window()) << self.wscale_out);
     }
 
-    fn count(&mut self, r: &Rules, now: Time, p: &Packet) {
-        let (batch, size) = ((p.len >> 8) as u8, u32::from(p.len & 0xFF));
+    fn count(&mut self, r: &Rules, now: Time, Probe { batch, size }: Probe, marked: bool) {
         // Newer modulo 256; the first one always is.
         if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
-            self.train = Train { batch, size, ..Train::default() };
+            self.train = Train { batch, size: u32::from(size), ..Train::default() };
             self.announced = false;
             // Repeated trains of a handshake can come behind its SYN-ACK, but not behind data, and no RTO later.
             if self.open || self.answered.is_some_and(|t| now - t > r.restart_after) {
@@ -291,22 +285,23 @@ impl ReceiverShim {
         }
         if batch == self.train.batch {
             self.train.received += 1;
-            self.train.marked += u32::from(p.ecn() == Codepoint::Ce);
+            self.train.marked += u32::from(marked);
         }
     }
 
     /// Writes the verdict on the train of a restart into the first ACK of its data, as into a SYN-ACK. Our readings: an ACK is not held, because its
     /// guest waits for it; and a train without a mark or loss limits nothing, because the guest's window has already grown beyond the initial one.
-    fn answer_restart(&self, r: &Rules, p: &mut Packet) {
+    fn answer_restart(&self, r: &Rules, p: &mut S) {
         let window = match self.train.verdict(&r.c) {
             Verdict::Proportional if self.train.is_clear(&r.c) => return,
             Verdict::Proportional => self.train.window(r),
             Verdict::None | Verdict::Severe | Verdict::Insufficient | Verdict::Recent | Verdict::Unprobed => r.least,
         };
-        p.win = limited(p.window(), window, self.wscale_out);
+        p.set_window(limited(p.window(), window, self.wscale_out));
     }
 
-    fn on_syn_ack(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, out: &mut impl Wire) {
+    /// Judges a SYN-ACK. Returns false if it is held.
+    fn on_syn_ack(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut S, out: &mut impl Output<S>) -> bool {
         let recent = if self.train.size == 0 { host.train_cache.train(now, self.peer) } else { None };
         let verdict = if recent.is_some() { Verdict::Recent } else { self.verdict(r, now) };
         if self.stats.verdict == Verdict::None {
@@ -318,11 +313,14 @@ impl ReceiverShim {
             Verdict::None | Verdict::Proportional | Verdict::Recent | Verdict::Unprobed => false,
         };
         let waiting = self.held.take();
-        self.stats.superseded += u64::from(waiting.is_some());
+        if let Some(older) = waiting {
+            self.stats.superseded += 1;
+            out.discard(older.packet);
+        }
         if hold {
             // 4, item 13: the time runs from the first held SYN-ACK.
-            self.held = Some(HeldSynAck { packet: p, since: waiting.map_or(now, |h| h.since) });
-            return;
+            self.held = Some(HeldSynAck { packet: *p, since: waiting.map_or(now, |h| h.since) });
+            return false;
         }
         let window = match verdict {
             Verdict::Proportional => Some(self.train.window(r)),
@@ -330,8 +328,9 @@ impl ReceiverShim {
             Verdict::Recent => recent.map(|train| if train.verdict(&r.c) == Verdict::Severe { r.least } else { train.window(r) }),
             Verdict::None | Verdict::Insufficient | Verdict::Unprobed => None,
         };
-        self.announce_cached(r, host, now, verdict, &mut p);
-        self.send(p, window, (now, waiting.map_or(Time::ZERO, |h| now - h.since)), out);
+        self.announce_cached(r, host, now, verdict, p);
+        self.limit(p, window, now, waiting.map_or(Time::ZERO, |h| now - h.since));
+        true
     }
 
     fn verdict(&self, r: &Rules, now: Time) -> Verdict {
@@ -339,23 +338,24 @@ impl ReceiverShim {
         if unprobed { Verdict::Unprobed } else { self.train.verdict(&r.c) }
     }
 
-    /// Caches the estimate of a judged train, and announces this in the SYN-ACK, in the unused half of the window scale field.
-    fn announce_cached(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut Packet) {
+    /// Caches the estimate of a judged train, and announces this in the SYN-ACK.
+    fn announce_cached(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut S) {
         if TrainCache::keeps(r) && !self.announced && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
             self.announced = true;
             host.train_cache.learn(r, now, self.peer, self.train);
-            p.len |= KEEPS;
+            p.announce();
         }
     }
 
-    /// Sends a SYN-ACK at `now` that was held for `held`, with at most `window` bytes; `None`: as the guest wrote it.
-    fn send(&mut self, mut p: Packet, window: Option<u64>, (now, held): (Time, Time), out: &mut impl Wire) {
+    /// Limits the window of a SYN-ACK that leaves at `now` after it was held for `held` to `window` bytes; `None`: as the guest wrote it.
+    fn limit(&mut self, p: &mut S, window: Option<u64>, now: Time, held: Time) {
         // RFC 7323 section 2.2: the window of a SYN-ACK is not scaled (4, item 20).
-        p.win = window.map_or(p.window(), |w| limited(p.window(), w, 0));
+        if let Some(window) = window {
+            p.set_window(limited(p.window(), window, 0));
+        }
         self.answered = Some(now);
         if self.stats.window.is_none() {
             (self.stats.window, self.stats.held) = (Some(u64::from(p.window())), held);
         }
-        out.emit(p, None);
     }
 }

@@ -4,13 +4,13 @@
 //! For data of the host that accepts the connection the train goes ahead of the SYN-ACK (4, item 24). Timers do not repeat it: each copy of the SYN-ACK
 //! has a train of its own.
 
+use super::Host;
 use super::budget::Budget;
-use super::config::{EcnMode, FORGET, Rules};
-use super::train_cache::KEEPS;
+use super::config::EcnMode;
+use super::rules::{FORGET, Rules};
+use super::segment::{Output, Probe, Segment};
 use super::window::{after, later, limited};
-use super::{Host, Proboscis};
-use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
-use crate::shim::endpoint::{Balance, End};
+use forebay_queues::Codepoint;
 use forebay_types::{NodeId, Time};
 
 /// State of an entry. (CLOSING needs no state here: the end of the connection removes the entry.)
@@ -58,9 +58,9 @@ enum Restart {
 
 /// Entry of the flow table in its sending role. All sequence numbers are those on the wire and compare modulo 2^32.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SenderShim {
+pub struct SenderShim<S> {
     /// State of the entry.
-    pub(crate) state: State,
+    state: State,
     /// The data is that of the host that accepts the connection.
     answers: bool,
     peer: NodeId,
@@ -71,18 +71,18 @@ pub struct SenderShim {
     seen: Time,
     batch: u8,
     probe_retry: u32,
-    syn_copy: Packet,
+    syn_copy: S,
     wscale_in: u8,
     snd_una: u32,
     snd_nxt: u32,
     /// Marked share of acknowledged bytes, as in RFC 8257.
-    pub(crate) alpha: f64,
+    alpha: f64,
     acked_b: u64,
     marked_b: u64,
     win_end: u32,
     cut_end: u32,
     /// Window in force, bytes; `None`: no throttle.
-    pub(crate) vwnd: Option<u64>,
+    vwnd: Option<u64>,
     /// Right edge of the last window that reached the guest, for `no-shrink`.
     edge: u32,
     flow_bytes: u64,
@@ -90,71 +90,69 @@ pub struct SenderShim {
     last_data: Time,
     restart: Restart,
     /// Counters.
-    pub(crate) stats: SenderStats,
+    stats: SenderStats,
 }
 
-impl End<Proboscis> for SenderShim {
-    fn with(peer: NodeId) -> SenderShim {
+impl<S: Segment> SenderShim<S> {
+    /// The entry of a connection with `peer`.
+    pub fn new(peer: NodeId) -> Self {
         SenderShim { peer, ..SenderShim::default() }
     }
 
     /// Returns true if the entry waits for a SYN-ACK and needs ticks.
-    fn waiting(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.state == State::SynSent
     }
 
-    /// Handles a packet of the guest.
-    fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    /// Handles a packet of the guest, which leaves behind this call; probes ahead of it leave through `out`.
+    pub fn on_egress(&mut self, r: &Rules, host: &Host, now: Time, p: &mut S, out: &mut impl Output<S>) {
         self.touch(now);
-        if p.has(flag::SYN) {
+        if p.is_syn() {
             if self.has_shim(r) {
-                self.on_syn(r, host, now, p, out);
+                self.on_syn(r, host, now, *p, out);
             }
-        } else if self.state == State::Open && p.len > 0 {
+        } else if self.state == State::Open && p.payload() > 0 {
             // Nothing is outstanding, and new data comes after more than an RTO without any (RFC 5681 section 4.1): the flow starts afresh.
-            let idle = self.snd_una == self.snd_nxt && p.seq == self.snd_nxt;
+            let idle = self.snd_una == self.snd_nxt && p.number() == self.snd_nxt;
             if idle && now - self.last_data > r.restart_after {
-                self.on_restart(r, &p, out);
+                self.on_restart(r, p, out);
             }
             self.last_data = now;
-            let end = p.seq.wrapping_add(u32::from(p.len) + u32::from(p.has(flag::FIN)));
+            let end = p.number().wrapping_add(p.payload() + u32::from(p.is_fin()));
             self.snd_nxt = later(self.snd_nxt, end);
             if r.c.ecn_mode == EcnMode::Shim && p.ecn() == Codepoint::NotEct {
-                p.meta.set_ecn(Codepoint::Ect0);
+                p.set_ecn(Codepoint::Ect0);
             }
         }
-        out.emit(p, extra);
     }
 
     /// Handles a packet for the guest: SYN-ACK or ACK.
-    fn ingress(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut Packet) -> bool {
+    pub fn on_ingress(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut S) {
         self.touch(now);
         match self.state {
             // 4, item 34: only a SYN creates entries.
             State::Idle => {}
-            State::SynSent if p.has(flag::SYN) => {
+            State::SynSent if p.is_syn() => {
                 // 4, item 16: the copy of the SYN goes.
-                if p.len & KEEPS != 0 {
-                    p.len &= !KEEPS;
+                if p.take_announcement() {
                     host.train_cache.note_kept_by_peer(r, self.t_last_probe, self.peer);
                 }
-                self.wscale_in = p.len as u8;
-                self.open(r, now, p.seq);
-                self.edge = p.seq.wrapping_add(u32::from(p.window()));
+                self.wscale_in = p.window_scale();
+                self.open(r, now, p.number());
+                self.edge = p.number().wrapping_add(u32::from(p.window()));
             }
             State::SynReceived => {
-                self.open(r, now, p.seq);
-                self.edge = p.seq.wrapping_add(u32::from(p.window()) << self.wscale_in);
+                self.open(r, now, p.number());
+                self.edge = p.number().wrapping_add(u32::from(p.window()) << self.wscale_in);
             }
-            State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
+            State::Open if !p.is_syn() => self.on_ack(r, p),
             // A repeated SYN-ACK brings nothing new; only the first one opens.
             State::SynSent | State::Open => {}
         }
-        true
     }
 
     /// Handles the timer, for entries that are waiting (3.3).
-    fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
+    pub fn on_tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Output<S>) {
         if self.state != State::SynSent {
             return;
         }
@@ -170,22 +168,19 @@ impl End<Proboscis> for SenderShim {
             (self.t_last_syn, self.t_last_probe) = (now, now);
             self.stats.syns += 1;
             self.stats.sent += 1;
-            out.emit(self.syn_copy, None);
+            out.send(self.syn_copy);
         } else if now - self.t_last_probe >= r.c.beta1 && self.repeat_probes(r, now, budget, out) {
             self.t_last_probe = now;
         }
     }
 
-    fn balance(&self) -> Balance {
-        Balance { sent: self.stats.sent, ..Balance::default() }
-    }
-
-    fn set_answers(&mut self, isn: u32) {
-        (self.answers, self.isn) = (true, isn);
+    /// Makes this the end of the direction whose data the accepting host sends, behind the initial sequence number `isn`; `None`: it is not known yet.
+    pub fn begin_answers(&mut self, isn: Option<u32>) {
+        (self.answers, self.isn) = (true, isn.unwrap_or(self.isn));
     }
 
     /// Sends a train ahead of the SYN-ACK `p` (4, item 24), unless the connection is open and the SYN-ACK a late copy.
-    fn handshake_egress(&mut self, r: &Rules, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub fn on_handshake_egress(&mut self, r: &Rules, now: Time, p: &S, out: &mut impl Output<S>) {
         if self.state != State::SynReceived {
             return;
         }
@@ -193,18 +188,16 @@ impl End<Proboscis> for SenderShim {
         if self.stats.probes > 0 {
             self.batch = self.batch.wrapping_add(1);
         }
-        self.send_probes(r, &Packet { seq: self.isn, ..*p }, r.c.gamma, out);
+        self.send_probes(r, p, r.c.gamma, out);
     }
 
     /// Creates the entry at the SYN `p`, which alone announces the scale of its sender's windows.
-    fn handshake_ingress(&mut self, r: &Rules, now: Time, p: &Packet) {
+    pub fn on_handshake_ingress(&mut self, r: &Rules, now: Time, p: &S) {
         if self.answers && r.c.answers && self.has_shim(r) && self.state == State::Idle {
-            (self.state, self.wscale_in, self.seen) = (State::SynReceived, p.window_shift(), now);
+            (self.state, self.wscale_in, self.seen) = (State::SynReceived, p.window_scale(), now);
         }
     }
-}
 
-impl SenderShim {
     /// State of the handshake.
     pub fn state(&self) -> State {
         self.state
@@ -223,6 +216,18 @@ impl SenderShim {
     /// Counters.
     pub fn stats(&self) -> SenderStats {
         self.stats
+    }
+
+    /// Probes since the last call: those ahead of the first message, and ahead of each restart.
+    pub fn take_probes(&mut self) -> u32 {
+        let new = self.stats.probes - self.stats.reported;
+        self.stats.reported = self.stats.probes;
+        new
+    }
+
+    /// ACKs throttled since the last call.
+    pub fn take_throttled(&mut self) -> u64 {
+        core::mem::take(&mut self.stats.throttled)
     }
 
     /// Removes the entry; its counters stay.
@@ -253,7 +258,7 @@ impl SenderShim {
 
     /// Sends a train ahead of `p`, the first data after a pause. Our reading: the data follows at once, because the shim stores nothing but SYNs and
     /// SYN-ACKs (4, item 22), and its first ACK brings the window in place of a SYN-ACK.
-    fn on_restart(&mut self, r: &Rules, p: &Packet, out: &mut impl Wire) {
+    fn on_restart(&mut self, r: &Rules, p: &S, out: &mut impl Output<S>) {
         self.begin_flow(r);
         // The other end alone counts nothing.
         if !self.has_shim(r) {
@@ -262,7 +267,7 @@ impl SenderShim {
         self.batch = self.batch.wrapping_add(1);
         self.restart = Restart::Probed;
         self.stats.restarts += 1;
-        self.send_probes(r, &Packet { seq: self.isn, ..*p }, r.c.gamma, out);
+        self.send_probes(r, p, r.c.gamma, out);
     }
 
     /// Limit of an ACK up to `ack` by a restart, if any; `new` bytes are acknowledged for the first time, and its sender wrote a window of `theirs`
@@ -276,14 +281,14 @@ impl SenderShim {
         if let Restart::Limited { window, .. } = self.restart { Some(window) } else { None }
     }
 
-    fn on_syn(&mut self, r: &Rules, host: &Host, now: Time, p: Packet, out: &mut impl Wire) {
+    fn on_syn(&mut self, r: &Rules, host: &Host, now: Time, p: S, out: &mut impl Output<S>) {
         // A different ISN is another connection with the same addresses (2.2); the same one is the guest's own repetition: a new train.
-        let again = self.isn == p.seq && self.stats.probes > 0;
+        let again = self.isn == p.number() && self.stats.probes > 0;
         // Our choice: trains stay numbered across a hard reset, or the peer would take the next ones for old.
         let batch = if again { self.batch.wrapping_add(1) } else { 0 };
         if self.state == State::Idle || !again {
             self.reset();
-            (self.isn, self.probe_retry, self.t_first_syn) = (p.seq, 1, now);
+            (self.isn, self.probe_retry, self.t_first_syn) = (p.number(), 1, now);
         }
         self.batch = batch;
         self.state = State::SynSent;
@@ -294,21 +299,13 @@ impl SenderShim {
         }
     }
 
-    /// Sends a train, back to back (3.1): addresses and flow hash of the packet `like` behind it, so the same path and queue, and no flags, which a
-    /// listening socket without shim discards.
-    fn send_probes(&mut self, r: &Rules, like: &Packet, n: u32, out: &mut impl Wire) {
-        let probe = Packet {
-            // Number and size of the train, where the specification has the window field: here that holds the class of service, which
-            // is that of `like`.
-            len: u16::from(self.batch) << 8 | n as u16,
-            wire: r.probe_size,
-            flags: flag::PROBE,
-            // The probes carry the signal; SYNs are not ECN-capable (2.4, RFC 3168 section 6.1.1).
-            meta: like.meta.with_ecn(Codepoint::Ect0),
-            ..*like
-        };
+    /// Sends a train, back to back (3.1), with the addresses of the packet `like` behind it. The probes carry the signal; SYNs are not ECN-capable (2.4, RFC
+    /// 3168 section 6.1.1).
+    fn send_probes(&mut self, r: &Rules, like: &S, n: u32, out: &mut impl Output<S>) {
+        let mut probe = like.with_probe(self.isn, Probe { batch: self.batch, size: n as u8 }, r.probe_size);
+        probe.set_ecn(Codepoint::Ect0);
         for _ in 0..n {
-            out.emit(probe, None);
+            out.send(probe);
         }
         self.stats.probes += n;
         self.stats.sent += u64::from(n);
@@ -316,7 +313,7 @@ impl SenderShim {
 
     /// Sends a new train that grows linearly to a cap (4, item 8). Returns false if the budget is below a first train: a smaller train would measure
     /// nothing, so that our choice is to try again at the next tick.
-    fn repeat_probes(&mut self, r: &Rules, now: Time, budget: &mut Budget, out: &mut impl Wire) -> bool {
+    fn repeat_probes(&mut self, r: &Rules, now: Time, budget: &mut Budget, out: &mut impl Output<S>) -> bool {
         let wanted = r.c.gamma * self.probe_retry.min(r.c.probe_retry_cap);
         let n = budget.take(now, wanted, r.c.gamma);
         if n == 0 {
@@ -328,18 +325,18 @@ impl SenderShim {
         true
     }
 
-    fn on_ack(&mut self, r: &Rules, p: &mut Packet) {
-        let (ack, mss) = (p.seq, u64::from(r.mss));
+    fn on_ack(&mut self, r: &Rules, p: &mut S) {
+        let (ack, mss) = (p.number(), u64::from(r.mss));
         let new = if after(ack, self.snd_una) { u64::from(ack.wrapping_sub(self.snd_una)) } else { 0 };
         self.snd_una = later(self.snd_una, ack);
         self.flow_bytes = self.flow_bytes.saturating_add(new);
         self.acked_b += new;
-        let echo = p.has(flag::ECE);
+        let echo = p.has_ece();
         if echo {
             self.marked_b += if new == 0 { mss } else { new };
         }
         if r.c.ecn_mode == EcnMode::Shim {
-            p.flags &= !flag::ECE;
+            p.set_ece(false);
         }
         // 4, item 17: the flow leaves the table, so that none of its packets is touched from here on, and none is made ECN-capable.
         if r.c.elephant_bytes.is_some_and(|most| self.flow_bytes > most) {
@@ -368,16 +365,16 @@ impl SenderShim {
     }
 
     /// Writes the window, if there is one, into an ACK: the smaller of DCTCP's and that of a restart.
-    fn enforce(&mut self, r: &Rules, restart: Option<u64>, p: &mut Packet) {
+    fn enforce(&mut self, r: &Rules, restart: Option<u64>, p: &mut S) {
         if let Some(mut window) = self.vwnd.into_iter().chain(restart).min() {
-            if r.c.no_shrink && after(self.edge, p.seq.wrapping_add(window as u32)) {
-                window = u64::from(self.edge.wrapping_sub(p.seq));
+            if r.c.no_shrink && after(self.edge, p.number().wrapping_add(window as u32)) {
+                window = u64::from(self.edge.wrapping_sub(p.number()));
             }
             let field = limited(p.window(), window, self.wscale_in);
             self.stats.throttled += u64::from(field < p.window());
-            p.win = field;
+            p.set_window(field);
         }
-        let edge = p.seq.wrapping_add(u32::from(p.window()) << self.wscale_in);
+        let edge = p.number().wrapping_add(u32::from(p.window()) << self.wscale_in);
         self.edge = if r.c.no_shrink { later(self.edge, edge) } else { edge };
     }
 

@@ -1,7 +1,8 @@
 //! Stateless arithmetic of the shim: the window field and its checksum, the verdict on a train of probes, and the resulting window. The kernel
 //! program has the same test vectors.
 
-use super::config::{Config, Rules};
+use super::config::Config;
+use super::rules::Rules;
 
 /// Returns true if sequence number `a` is after `b` (modulo 2^32).
 #[inline]
@@ -71,8 +72,8 @@ pub struct Train {
 impl Train {
     /// The verdict of ProBoSCIS 3.4.
     pub fn verdict(&self, c: &Config) -> Verdict {
-        // 4, items 5 and 10: at least ceil(K n) must arrive.
-        if self.size == 0 || f64::from(self.received) < (c.k * f64::from(self.size)).ceil() {
+        // 4, items 5 and 10: at least ceil(K n) must arrive; whole numbers below that are below K n, too.
+        if self.size == 0 || f64::from(self.received) < c.k * f64::from(self.size) {
             return Verdict::Insufficient;
         }
         // 4, items 3 and 4: marked share against kappa2.
@@ -103,8 +104,14 @@ impl Train {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WORDS;
     use super::*;
     use forebay_types::Time;
+
+    /// The values of the publication.
+    fn usual() -> Config {
+        Config { k: 0.5, kappa2: 0.9, icwnd: 10, ..Rules::from_words(&[0; WORDS]).c }
+    }
 
     fn train(received: u32, marked: u32) -> Train {
         Train { batch: 0, size: 10, received, marked }
@@ -117,7 +124,7 @@ mod tests {
     /// ProBoSCIS 3.4, window table: 10 probes received, initial window 10, 1460 B.
     #[test]
     fn window_table() {
-        let c = Config::default();
+        let c = usual();
         for (marked, bytes) in [(0, 14_600), (1, 13_140), (5, 7_300), (8, 2_920), (9, 1_460)] {
             let t = train(10, marked);
             assert_eq!((t.verdict(&c), t.window(&rules(&c, 1460))), (Verdict::Proportional, bytes), "{marked} marked");
@@ -131,16 +138,16 @@ mod tests {
     /// The window is continuous where proportional ends, at kappa2 = 0.9, and jumps with a smaller one (4, item 4).
     #[test]
     fn sweep_of_kappa2() {
-        let c = Config { kappa2: 0.5, ..Config::default() };
+        let c = Config { kappa2: 0.5, ..usual() };
         assert_eq!((train(10, 5).verdict(&c), train(10, 6).verdict(&c)), (Verdict::Proportional, Verdict::Severe));
-        let c = Config { kappa2: 0.7, ..Config::default() };
+        let c = Config { kappa2: 0.7, ..usual() };
         assert_eq!((train(10, 7).verdict(&c), train(10, 8).verdict(&c)), (Verdict::Proportional, Verdict::Severe));
     }
 
     /// The share is that of the arrived probes: 3 marked of 6 arrived of 10 is half. With the 4 lost counted as marks it is 7 of 10.
     #[test]
     fn lost_probes() {
-        let c = Config::default();
+        let c = usual();
         assert_eq!(train(6, 3).window(&rules(&c, 1000)), 5_000);
         let c = Config { lost_as_marked: true, ..c };
         assert_eq!(train(6, 3).window(&rules(&c, 1000)), 3_000);
@@ -151,7 +158,7 @@ mod tests {
     /// An odd K: ceil(0.25 * 10) = 3.
     #[test]
     fn share_that_must_arrive() {
-        let c = Config { k: 0.25, ..Config::default() };
+        let c = Config { k: 0.25, ..usual() };
         assert_eq!((train(2, 0).verdict(&c), train(3, 0).verdict(&c)), (Verdict::Insufficient, Verdict::Proportional));
     }
 

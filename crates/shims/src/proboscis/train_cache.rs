@@ -2,12 +2,11 @@
 //! kernel's shim (`crates/kernel/bpf/proboscis`): the publication sends a train before each SYN and does not say how long its result holds, so that
 //! nothing is kept unless `recent` is set.
 
-use super::config::{Ends, Rules};
+use super::config::Ends;
+use super::rules::Rules;
 use super::window::Train;
+use alloc::vec::Vec;
 use forebay_types::{NodeId, Time};
-
-/// Flag in the length of a SYN-ACK, beside the window scale: the accepting end keeps the result of the train.
-pub(super) const KEEPS: u16 = 1 << 8;
 
 /// Results of a host, in order of the peer.
 #[derive(Debug, Default)]
