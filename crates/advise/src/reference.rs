@@ -173,6 +173,7 @@ fn items(batches: &[RecordBatch], (class, workload): (&str, WorkloadId), kind: I
                 start,
                 end: took.int(row).map_or(TimeOrNever::NEVER, |t| TimeOrNever::at(start + time(t))),
                 ideal: Time::ZERO,
+                opens: false,
             });
         }
     }

@@ -38,6 +38,8 @@ pub struct WorkItem {
     pub end: TimeOrNever,
     /// Time of the same bytes on an unloaded path; zero for a query or an interval.
     pub ideal: Time,
+    /// True for a message whose connection was opened for it.
+    pub opens: bool,
 }
 
 /// Payload that has reached receivers, in order or not, by workload and transport.
@@ -115,6 +117,7 @@ impl WorkList {
                 start: q.start,
                 end: TimeOrNever::at(Time::ZERO),
                 ideal: Time::ZERO,
+                opens: false,
             };
             list.queries.insert(q.id, QueryProgress { parts: q.parts, messages: 0, item });
         }
@@ -157,6 +160,7 @@ impl WorkItem {
             start: row.start,
             end: row.end,
             ideal: row.ideal,
+            opens: row.opens,
         })
     }
 
@@ -177,6 +181,7 @@ impl WorkItem {
                 start: q.start,
                 end: q.end,
                 ideal: Time::ZERO,
+                opens: false,
             })
         };
         flows.iter().filter_map(WorkItem::of_row).chain(queries.iter().zip(groups.iter()).filter_map(query)).collect()

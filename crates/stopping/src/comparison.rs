@@ -5,12 +5,10 @@ use crate::figure::Figure;
 use crate::interval::Interval;
 use crate::measure::{NotKnown, Span};
 use crate::ratio::{Paired, ratio, ratio_at};
-use crate::rule::{
-    Change, Ended, Request, Stop, TWIN, decision, pools_connections, round_trip, times, used_groups, warmup, warmup_at,
-};
+use crate::rule::{Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, times, used_groups, warmup, warmup_at};
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::WorkItem;
-use forebay_types::{GroupId, Time};
+use forebay_types::{GroupId, Time, WorkloadId};
 
 /// Messages of the runs of all variants, in their order.
 pub type WorkOfAll = [Vec<WorkItem>];
@@ -53,8 +51,8 @@ pub struct Comparison<'a> {
     /// Time before which the flows of a warm start begin.
     from: Time,
     warmup: Option<Time>,
-    /// True if connections are pooled.
-    pooled: bool,
+    /// Workloads with pools of connections.
+    pools: Vec<WorkloadId>,
     round_trip: Time,
     /// Factor for the accuracy of one of several seeds.
     share: f64,
@@ -74,7 +72,7 @@ impl<'a> Comparison<'a> {
             groups: variants.iter().map(|v| used_groups(v)).collect(),
             from: variants.iter().filter_map(|v| v.warm_start()).max().unwrap_or_default(),
             warmup,
-            pooled: variants.iter().any(|v| pools_connections(v)),
+            pools: variants.first().map_or_else(Vec::new, |v| pools(v)),
             round_trip: variants.iter().map(|v| round_trip(v)).max().unwrap_or_default(),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(duration, warmup.unwrap_or_default()),
@@ -96,8 +94,8 @@ impl<'a> Comparison<'a> {
 
     /// The ratios of runs that ended at `now` or later.
     pub fn outcomes(&self, work: &WorkOfAll, now: Time) -> Vec<RatioOutcome> {
-        let warmup = warmup_at(now, self.warmup, self.pooled);
-        let span = Span { now, from: self.from, warmup, round_trip: self.round_trip };
+        let warmup = warmup_at(now, self.warmup, &self.pools);
+        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip };
         let mut all = Vec::new();
         let (Some(first), Some(groups)) = (work.first(), self.groups.first()) else { return all };
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {

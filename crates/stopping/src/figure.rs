@@ -315,6 +315,7 @@ mod tests {
             start: Time::from_us(20),
             end: TimeOrNever::at(Time::from_us(30)),
             ideal: Time::ZERO,
+            opens: false,
         };
         let figure = |text: &str| {
             let mut figure = Figure::parse(text, &[]).unwrap();
@@ -340,6 +341,7 @@ mod tests {
             start: Time::ZERO,
             end: TimeOrNever::NEVER,
             ideal: Time(1),
+            opens: false,
         };
         let of = |work: &[WorkItem]| Figure::headline(work).map(|f| f.to_string());
         assert_eq!(of(&[message(10, ItemKind::QueryMessage)]), None);

@@ -2,6 +2,11 @@
 //!
 //! A batch quantile is biased where a batch has few values beyond the quantile. So the batches give the variance of another number: the fraction of
 //! values at or below the quantile. The bounds are the quantiles at p plus and minus the half width for this fraction (Woodruff 1952).
+//!
+//! A pool opens a connection when more messages of a pair of hosts are under way than ever before. The n-th of independent values is a record with
+//! probability 1/n (Rényi 1962), so that such messages become rarer with the inverse of the time, and no warm-up excludes them. They have a handshake
+//! and a slow start. A longer run has a smaller fraction of them, between that of this run and none. So an interval contains that of the messages
+//! without them too.
 
 use forebay_types::{quantile, student_t_975};
 
@@ -25,6 +30,8 @@ pub struct Observation {
     pub value: f64,
     /// True if it is still running: the value is a lower bound.
     pub running: bool,
+    /// True for a message that opened a connection of a pool.
+    pub opens_pool: bool,
 }
 
 /// Observations that began in one interval of time.
@@ -68,12 +75,12 @@ pub enum NoInterval {
 /// The reason why there is none.
 pub fn of_quantile(runs: &[Vec<Batch>], p: f64) -> Result<Interval, NoInterval> {
     let all = || runs.iter().flatten().flatten();
-    let sorted = |value: fn(&Observation) -> f64| {
-        let mut values: Vec<f64> = all().map(value).collect();
+    let sorted = |counts: fn(&Observation) -> bool, value: fn(&Observation) -> f64| {
+        let mut values: Vec<f64> = all().filter(|o| counts(o)).map(value).collect();
         values.sort_unstable_by(f64::total_cmp);
         values
     };
-    let shown = sorted(|o| o.value);
+    let shown = sorted(|_| true, |o| o.value);
     let Some(value) = quantile(&shown, p) else { return Err(NoInterval::Few) };
     let beyond = |batch: &Batch| batch.iter().map(|o| f64::from(u8::from(o.value <= value)) - p).sum();
     let n = shown.len() as f64;
@@ -82,11 +89,25 @@ pub fn of_quantile(runs: &[Vec<Batch>], p: f64) -> Result<Interval, NoInterval> 
     }
     // Independent values would have this error. Batches that vary less do so by chance.
     let half = half_width_of_sum(runs, beyond)?.max(Z * (n * p * (1.0 - p)).sqrt()) / n;
-    // Running observations may become as long as they like.
-    let never = sorted(|o| if o.running { f64::INFINITY } else { o.value });
-    let high = if p + half < 1.0 { upper(&never, p + half) } else { f64::INFINITY };
-    let low = quantile(&shown, (p - half).max(0.0)).unwrap_or(value);
+    let bounds = |shown: &[f64], counts: fn(&Observation) -> bool| {
+        // Running observations may become as long as they like.
+        let never = sorted(counts, |o| if o.running { f64::INFINITY } else { o.value });
+        let high = if p + half < 1.0 { upper(&never, p + half) } else { f64::INFINITY };
+        (quantile(shown, (p - half).max(0.0)).unwrap_or(value), high)
+    };
+    let (mut low, mut high) = bounds(&shown, |_| true);
+    if has_pools(runs) {
+        let without = |o: &Observation| !o.opens_pool;
+        let others = bounds(&sorted(without, |o| o.value), without);
+        (low, high) = (low.min(others.0), high.max(others.1));
+    }
     Ok(Interval { value, low, high })
+}
+
+/// True if some messages opened a connection of a pool, and others did not.
+fn has_pools(runs: &[Vec<Batch>]) -> bool {
+    let any = |opens: bool| runs.iter().flatten().flatten().any(|o| o.opens_pool == opens);
+    any(true) && any(false)
 }
 
 /// The quantile of sorted values, of which the largest may be infinite: the next larger value instead of one between two.
@@ -101,15 +122,15 @@ pub(crate) fn upper(sorted: &[f64], p: f64) -> f64 {
 /// # Errors
 /// The reason why there is none.
 pub fn of_mean(runs: &[Vec<Batch>]) -> Result<Interval, NoInterval> {
-    let all = || runs.iter().flatten().flatten().map(|o| o.value);
-    let n = all().count();
-    if n == 0 {
-        return Err(NoInterval::Few);
-    }
-    let n = n as f64;
-    let value = all().sum::<f64>() / n;
+    let mean = |counts: fn(&Observation) -> bool| {
+        let all = || runs.iter().flatten().flatten().filter(|o| counts(o)).map(|o| o.value);
+        let n = all().count();
+        (n > 0).then(|| (all().sum::<f64>() / n as f64, n as f64))
+    };
+    let (value, n) = mean(|_| true).ok_or(NoInterval::Few)?;
     let half = half_width_of_sum(runs, |batch| batch.iter().map(|o| o.value - value).sum())? / n;
-    Ok(Interval { value, low: value - half, high: value + half })
+    let without = mean(|o| !o.opens_pool).map_or(value, |m| m.0);
+    Ok(Interval { value, low: value.min(without) - half, high: value.max(without) + half })
 }
 
 /// Half width of the 95 % interval of the sum of all deviations. `deviation` gives that of a batch; those of all batches add up to about 0.
@@ -195,7 +216,7 @@ mod tests {
     use forebay_types::Rng;
 
     fn done(value: f64) -> Observation {
-        Observation { value, running: false }
+        Observation { value, running: false, opens_pool: false }
     }
 
     /// Batches of values of a first-order autoregressive process with exponential marginals (Gaver and Lewis 1980, EAR(1)): mean 1, correlation
@@ -244,6 +265,22 @@ mod tests {
         assert_eq!(of_quantile(&[exponential(1, 0.0, 49, 50)], 0.99), Err(NoInterval::Few));
         assert!(of_quantile(&[exponential(1, 0.0, 51, 50)], 0.99).is_ok());
         assert_eq!(of_quantile(&[exponential(1, 0.0, 49, 50)], 0.01), Err(NoInterval::Few));
+    }
+
+    /// Each 40th message opens a connection of the pool, and takes longer than all others.
+    #[test]
+    fn interval_includes_messages_without_openings() {
+        let plain = exponential(1, 0.0, 40, 50);
+        let mut opening = plain.clone();
+        opening.iter_mut().flatten().step_by(40).for_each(|o| o.value += 100.0);
+        let same = opening.clone();
+        opening.iter_mut().flatten().step_by(40).for_each(|o| o.opens_pool = true);
+        let rest: Vec<Batch> = opening.iter().map(|b| b.iter().filter(|o| !o.opens_pool).copied().collect()).collect();
+        for of in [|b: Vec<Batch>| of_quantile(&[b], 0.9), |b: Vec<Batch>| of_mean(&[b])] {
+            let [with, as_others, without] = [&opening, &same, &rest].map(|b| of(b.clone()).unwrap());
+            assert_eq!((with.value, with.high), (as_others.value, as_others.high), "the estimate counts all messages");
+            assert!(with.low < as_others.low && with.low <= without.value && without.value < as_others.value, "{with:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::figure::{Figure, Quantity, Statistic};
 use crate::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
 use crate::warmup;
 use forebay_experiment::decisions::WorkItem;
-use forebay_types::{GroupId, Time, TimeOrNever, quantile};
+use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId, quantile};
 use std::fmt;
 
 /// Mean number of messages that start in a batch.
@@ -16,13 +16,15 @@ const ENDED: f64 = 0.999;
 
 /// Properties of the run that are independent of the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct Span<'a> {
     /// Simulated time so far.
     pub now: Time,
     /// Time before which messages do not count because the flows of a warm start begin; 0 for a cold start.
     pub from: Time,
     /// End of the warm-up, if the scenario sets one.
     pub warmup: Option<Time>,
+    /// Workloads whose messages share pools of connections.
+    pub pools: &'a [WorkloadId],
     /// Round-trip time of the longest path without load.
     pub round_trip: Time,
 }
@@ -106,7 +108,7 @@ pub(crate) fn order(item: &WorkItem) -> (Time, TimeOrNever, Time, u64) {
 }
 
 /// Length of the batches of these messages, the first of which starts at `begin`.
-pub(crate) fn batch_length(own: &[WorkItem], begin: Time, span: &Span) -> Time {
+pub(crate) fn batch_length(own: &[WorkItem], begin: Time, span: &Span<'_>) -> Time {
     let time_of_starts = Time(span.now.saturating_sub(begin).0 / (own.len() as u64).max(1)).saturating_mul(STARTS);
     time_of_starts.max(span.round_trip.saturating_mul(ROUND_TRIPS)).max(Time(1))
 }
@@ -143,7 +145,7 @@ impl Grid {
     }
 
     /// Number of batches of the warm-up.
-    pub(crate) fn cut(&self, batches: &[Batch], span: &Span) -> Result<usize, NotKnown> {
+    pub(crate) fn cut(&self, batches: &[Batch], span: &Span<'_>) -> Result<usize, NotKnown> {
         if let Some(end) = span.warmup {
             return Ok((end.saturating_sub(self.begin).0.div_ceil(self.length.0) as usize).min(batches.len()));
         }
@@ -171,14 +173,14 @@ impl Measured {
     ///
     /// # Errors
     /// The reason why the figure cannot be known yet.
-    pub fn new(figure: &Figure, group: GroupId, work: &[WorkItem], span: &Span) -> Result<Measured, NotKnown> {
+    pub fn new(figure: &Figure, group: GroupId, work: &[WorkItem], span: &Span<'_>) -> Result<Measured, NotKnown> {
         let own = ordered(figure, group, work, (span.from, span.now));
         let begin = own.first().ok_or(NotKnown::Nothing)?.start;
         let grid = Grid { begin, length: batch_length(&own, begin, span) };
         let closed = grid.closed(figure, &own, span.now)?;
         let mut batches: Vec<Batch> = vec![Vec::new(); closed];
         for item in own.iter().take_while(|item| grid.place(item) < closed) {
-            batches[grid.place(item)].push(observe(figure, item, span.now));
+            batches[grid.place(item)].push(observe(figure, item, span));
         }
         let cut = grid.cut(&batches, span)?;
         batches.drain(..cut);
@@ -215,7 +217,7 @@ pub fn interval(figure: &Figure, runs: &[&Measured]) -> Result<Interval, NotKnow
 /// Value of the figure over the messages that start from `from` on and before `now`, as it is at `now`; `None` without messages.
 pub fn value_at(figure: &Figure, group: GroupId, work: &[WorkItem], from: Time, now: Time) -> Option<f64> {
     let own = ordered(figure, group, work, (from, now));
-    let mut values: Vec<f64> = own.iter().filter(|i| i.start < now).map(|i| observe(figure, i, now).value).collect();
+    let mut values: Vec<f64> = own.iter().filter(|i| i.start < now).map(|i| value_so_far(figure, i, now).0).collect();
     values.sort_unstable_by(f64::total_cmp);
     match figure.statistic {
         Statistic::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
@@ -223,10 +225,16 @@ pub fn value_at(figure: &Figure, group: GroupId, work: &[WorkItem], from: Time, 
     }
 }
 
-pub(crate) fn observe(figure: &Figure, item: &WorkItem, now: Time) -> Observation {
+/// The value of `figure` for an item, as it is at `now`, and whether the item is still running.
+fn value_so_far(figure: &Figure, item: &WorkItem, now: Time) -> (f64, bool) {
     let running = !item.end.is_due(now);
     let taken = item.end.get().filter(|_| !running).unwrap_or(now).saturating_sub(item.start);
-    Observation { value: figure.value(item, taken), running }
+    (figure.value(item, taken), running)
+}
+
+pub(crate) fn observe(figure: &Figure, item: &WorkItem, span: &Span<'_>) -> Observation {
+    let (value, running) = value_so_far(figure, item, span.now);
+    Observation { value, running, opens_pool: item.opens && span.pools.contains(&item.workload) }
 }
 
 /// Number of batches that end with the last one before which enough messages have ended.
@@ -255,7 +263,7 @@ fn median(batch: &[Observation]) -> Option<f64> {
 mod tests {
     use super::*;
     use forebay_experiment::decisions::ItemKind;
-    use forebay_types::{Rng, WorkloadId};
+    use forebay_types::Rng;
 
     const GROUP: GroupId = GroupId::new(0);
 
@@ -265,6 +273,7 @@ mod tests {
 
     fn item(start: Time, taken: Option<Time>) -> WorkItem {
         WorkItem {
+            opens: false,
             kind: ItemKind::Message,
             workload: WorkloadId::new(0),
             group: GROUP,
@@ -282,8 +291,8 @@ mod tests {
         (0..messages).map(&mut one).collect()
     }
 
-    fn span(now: Time) -> Span {
-        Span { now, from: Time::ZERO, warmup: None, round_trip: Time::from_us(10) }
+    fn span(now: Time) -> Span<'static> {
+        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10) }
     }
 
     fn measured(work: &[WorkItem]) -> Result<Measured, NotKnown> {

@@ -33,7 +33,7 @@ impl Paired {
     ///
     /// # Errors
     /// The reason why the ratio cannot be known yet.
-    pub fn new(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], span: &Span) -> Result<Paired, NotKnown> {
+    pub fn new(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], span: &Span<'_>) -> Result<Paired, NotKnown> {
         let own = work.map(|w| ordered(figure, group, w, (span.from, span.now)));
         let [Some(first), Some(other)] = [own[0].first(), own[1].first()] else { return Err(NotKnown::Nothing) };
         let begin = first.start.min(other.start);
@@ -44,7 +44,7 @@ impl Paired {
         let mut cut = 0;
         for (side, own) in own.iter().enumerate() {
             for item in own.iter().take_while(|item| grid.place(item) < closed) {
-                batches[grid.place(item)][side].push((item.start, observe(figure, item, span.now)));
+                batches[grid.place(item)][side].push((item.start, observe(figure, item, span)));
             }
             let alone: Vec<Vec<Observation>> = batches.iter().map(|b| b[side].iter().map(|o| o.1).collect()).collect();
             cut = grid.cut(&alone, span)?.max(cut);
@@ -185,14 +185,16 @@ mod tests {
                     start,
                     end: TimeOrNever::at(start + taken),
                     ideal: Time::from_us(1),
+                    opens: false,
                 });
             }
         }
         both
     }
 
-    fn span() -> Span {
-        Span { now: Time::from_us(10 * MESSAGES), from: Time::ZERO, warmup: None, round_trip: Time::from_us(10) }
+    fn span() -> Span<'static> {
+        let now = Time::from_us(10 * MESSAGES);
+        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10) }
     }
 
     fn paired(runs: &[Vec<WorkItem>; 2], figure: &Figure) -> Paired {

@@ -9,7 +9,7 @@ use crate::figure::{Figure, Population, Quantity, Statistic};
 use crate::interval::Interval;
 use crate::measure::{Measured, Span, interval, order, value_at};
 use crate::ratio::{Paired, ratio, ratio_at};
-use crate::rule::{due_work, next_time, pools_connections, round_trip, times, warmup, warmup_at};
+use crate::rule::{due_work, next_time, pools, round_trip, times, warmup, warmup_at};
 use crate::steady_state;
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::{Decisions, ItemKind, SoFar, WorkItem};
@@ -104,8 +104,8 @@ pub struct ReferenceRule<'a> {
     /// Time before which the flows of a warm start begin.
     from: Time,
     warmup: Option<Time>,
-    /// True if connections are pooled.
-    pooled: bool,
+    /// Workloads with pools of connections.
+    pools: Vec<WorkloadId>,
     round_trip: Time,
     /// Times of the decisions that are left, latest first.
     times: Vec<Time>,
@@ -129,7 +129,7 @@ impl<'a> ReferenceRule<'a> {
             aim,
             from: config.warm_start().unwrap_or_default(),
             warmup: warmup(config),
-            pooled: pools_connections(config),
+            pools: pools(config),
             round_trip: round_trip(config),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             known_before: false,
@@ -137,8 +137,8 @@ impl<'a> ReferenceRule<'a> {
     }
 
     fn is_known(&self, work: &[WorkItem], now: Time) -> bool {
-        let warmup = warmup_at(now, self.warmup, self.pooled);
-        let span = Span { now, from: self.from, warmup, round_trip: self.round_trip };
+        let warmup = warmup_at(now, self.warmup, &self.pools);
+        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip };
         // The results count the messages of the warm-up too. They must not matter.
         let settled = |i: &Interval, whole: Option<f64>| whole.is_some_and(|v| i.low <= v && v <= i.high);
         let own = |figure: &Figure, within: f64| {
@@ -195,6 +195,7 @@ mod tests {
                 start,
                 end: TimeOrNever::at(start + Time(((1.0 + 0.2 * rng.unit()) * factor * 20e6) as u64)),
                 ideal: Time::from_us(1),
+                opens: false,
             }
         };
         (0..messages).map(&mut one).collect()
@@ -216,7 +217,7 @@ mod tests {
             aim,
             from: Time::ZERO,
             warmup: None,
-            pooled: false,
+            pools: Vec::new(),
             round_trip: Time::from_us(10),
             times: times(Time::from_us(100_000), Time::ZERO),
             known_before: false,

@@ -8,7 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_types::{GroupId, PortId, Time, TimeOrNever};
+use forebay_types::{GroupId, PortId, Time, TimeOrNever, WorkloadId};
 use std::time::Duration;
 
 /// The table `[stop]`.
@@ -105,8 +105,8 @@ pub struct Rule<'a> {
     /// Time before which the flows of a warm start begin.
     from: Time,
     warmup: Option<Time>,
-    /// True if connections are pooled.
-    pooled: bool,
+    /// Workloads with pools of connections.
+    pools: Vec<WorkloadId>,
     round_trip: Time,
     /// Factor for the accuracy of one of several runs.
     share: f64,
@@ -132,7 +132,7 @@ impl<'a> Rule<'a> {
             groups: used_groups(config),
             from: config.warm_start().unwrap_or_default(),
             warmup: warmup(config),
-            pooled: pools_connections(config),
+            pools: pools(config),
             round_trip: round_trip(config),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
@@ -157,8 +157,8 @@ impl<'a> Rule<'a> {
 
     /// The figures of a run that ended at `now`. `work` includes the intervals.
     pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
-        let warmup = warmup_at(now, self.warmup, self.pooled);
-        let span = Span { now, from: self.from, warmup, round_trip: self.round_trip };
+        let warmup = warmup_at(now, self.warmup, &self.pools);
+        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip };
         let mut all = Vec::new();
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
             let of = |group: &GroupId| {
@@ -320,15 +320,16 @@ pub(crate) fn warmup(config: &Experiment) -> Option<Time> {
     Some(config.observe.warmup).filter(|w| *w > config.warm_start().unwrap_or_default())
 }
 
-/// Returns true if flows share a pool of persistent connections.
-pub(crate) fn pools_connections(config: &Experiment) -> bool {
-    config.workloads.iter().any(|w| matches!(w.kind, WorkloadKind::Poisson { persistent: true, .. }))
+/// Workloads whose flows share pools of persistent connections.
+pub(crate) fn pools(config: &Experiment) -> Vec<WorkloadId> {
+    let pooled = |kind: &WorkloadKind| matches!(kind, WorkloadKind::Poisson { persistent: true, .. });
+    config.workloads.enumerate().filter(|(_, w)| pooled(&w.kind)).map(|(id, _)| id).collect()
 }
 
 /// Warm-up of a run at `now`. A pool of connections grows, and its windows adapt, ever more slowly over the whole run, which no test for a transient
 /// notices. So only the second half of such a run counts, if the scenario sets no warm-up.
-pub(crate) fn warmup_at(now: Time, given: Option<Time>, pooled: bool) -> Option<Time> {
-    given.or(pooled.then_some(now / 2))
+pub(crate) fn warmup_at(now: Time, given: Option<Time>, pools: &[WorkloadId]) -> Option<Time> {
+    given.or((!pools.is_empty()).then_some(now / 2))
 }
 
 /// Round-trip time between the first host and the last one, of a full segment and its ACK, on the empty network.
@@ -357,8 +358,9 @@ mod tests {
     #[test]
     fn second_half_of_pooled_runs_counts() {
         let now = Time(1_000);
-        assert_eq!(warmup_at(now, None, true), Some(Time(500)));
-        assert_eq!((warmup_at(now, None, false), warmup_at(now, Some(Time(7)), true)), (None, Some(Time(7))));
+        let pools = [WorkloadId::new(0)];
+        assert_eq!(warmup_at(now, None, &pools), Some(Time(500)));
+        assert_eq!((warmup_at(now, None, &[]), warmup_at(now, Some(Time(7)), &pools)), (None, Some(Time(7))));
     }
 
     #[test]

@@ -78,6 +78,7 @@ impl Sampling {
                 start,
                 end: TimeOrNever::at(point.at),
                 ideal: Time::ZERO,
+                opens: false,
             };
             let delivered = point.delivered.iter().map(move |(of, bytes)| {
                 let earlier = before.and_then(|b| b.delivered.get(of)).copied().unwrap_or(0);

@@ -149,6 +149,7 @@ impl SimState {
                     start: m.start,
                     end: m.delivered,
                     ideal: self.ideal(s.src, s.dst, s.hash, size, group),
+                    opens: m.begin == 0,
                 };
                 list.add(item, m.query);
             }
