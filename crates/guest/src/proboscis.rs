@@ -1,8 +1,9 @@
 //! ProBoSCIS for the driver (`driver/proboscis.h`). The driver copies headers to [`Seen`] and back.
 
 use alloc::boxed::Box;
+use core::cell::RefCell;
 use core::ffi::c_void;
-use core::ptr::{self, addr_of, addr_of_mut};
+use core::ptr;
 use forebay_queues::Codepoint;
 use forebay_shims::proboscis::{self, Budget, Output, Probe, ReceiverShim, Rules, Segment, SenderShim, Verdict, WORDS};
 use forebay_types::{NodeId, Time};
@@ -104,49 +105,26 @@ impl Segment for Seen {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Out {
-    send: unsafe extern "C" fn(*mut Out, *const Seen),
-    discard: unsafe extern "C" fn(*mut Out, *const Seen),
+    send: extern "C" fn(&mut Out, &Seen),
+    discard: extern "C" fn(&mut Out, &Seen),
 }
 
-/// Calls the driver's functions.
-struct ToDriver(*mut Out);
-
-impl Output<Seen> for ToDriver {
+impl Output<Seen> for Out {
     fn send(&mut self, packet: Seen) {
-        // SAFETY: the driver's functions live as long as its call.
-        unsafe { ((*self.0).send)(self.0, &raw const packet) }
+        (self.send)(self, &packet);
     }
 
     fn discard(&mut self, packet: Seen) {
-        // SAFETY: as above.
-        unsafe { ((*self.0).discard)(self.0, &raw const packet) }
+        (self.discard)(self, &packet);
     }
 }
 
-/// A host with the shim of one transport.
+/// A host with the shim of one transport. While a SYN-ACK that was held leaves it, the driver calls the sending end of the other direction there, which
+/// reads the rules.
 #[derive(Debug)]
 pub struct Host {
     rules: Rules,
-    state: proboscis::Host,
-}
-
-impl Host {
-    /// Parameters and state, which are borrowed apart: while a SYN-ACK that was held leaves a host, the driver calls the sending end of the other direction
-    /// there, which reads the parameters.
-    ///
-    /// # Safety
-    /// The host is from [`fb_proboscis_host_new`], and no other call has its state.
-    unsafe fn parts<'a>(host: *mut Host) -> (&'a Rules, &'a mut proboscis::Host) {
-        // SAFETY: as the caller promises.
-        unsafe { (&*addr_of!((*host).rules), &mut *addr_of_mut!((*host).state)) }
-    }
-
-    /// # Safety
-    /// The host is from [`fb_proboscis_host_new`].
-    unsafe fn rules<'a>(host: *const Host) -> &'a Rules {
-        // SAFETY: as the caller promises.
-        unsafe { &*addr_of!((*host).rules) }
-    }
+    state: RefCell<proboscis::Host>,
 }
 
 /// Both ends of one direction of a connection.
@@ -182,188 +160,108 @@ fn number(verdict: Verdict) -> u32 {
     }
 }
 
-/// Makes a host. `words` encodes the rules, and a host earns a repeated probe in the time `cost`, ps.
-///
-/// # Safety
-/// `words` is valid.
+/// Makes a host. `words` encodes the rules, and the host earns a repeated probe in the time `cost`, ps.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_proboscis_host_new(words: *const [u64; WORDS], cost: u64) -> *mut Host {
-    // SAFETY: as the caller promises.
-    let rules = Rules::from_words(unsafe { &*words });
-    let state = proboscis::Host::new(Budget::new(Time(cost), rules.c.probe_burst));
-    Box::into_raw(Box::new(Host { rules, state }))
+pub extern "C" fn fb_proboscis_host_new(words: &[u64; WORDS], cost: u64) -> Box<Host> {
+    let rules = Rules::from_words(words);
+    let state = RefCell::new(proboscis::Host::new(Budget::new(Time(cost), rules.c.probe_burst)));
+    Box::new(Host { rules, state })
 }
 
 /// Makes the ends of a direction of a connection.
 #[unsafe(no_mangle)]
-pub extern "C" fn fb_proboscis_ends_new() -> *mut Ends {
+pub extern "C" fn fb_proboscis_ends_new() -> Box<Ends> {
     let peer = NodeId::new(0);
-    Box::into_raw(Box::new(Ends { sender: SenderShim::new(peer), receiver: ReceiverShim::new(peer) }))
+    Box::new(Ends { sender: SenderShim::new(peer), receiver: ReceiverShim::new(peer) })
 }
 
 /// Handles a packet of the guest that sends data; probes go ahead of it.
-///
-/// # Safety
-/// The ends and the host are from the functions above; the other pointers are valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_egress(ends: *mut Ends, host: *mut Host, now: u64, p: *mut Seen, out: *mut Out) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (rules, state) = Host::parts(host);
-        (*ends).sender.on_egress(rules, state, Time(now), &mut *p, &mut ToDriver(out));
-    }
+pub extern "C" fn fb_sender_egress(ends: &mut Ends, host: &Host, now: u64, p: &mut Seen, out: &mut Out) {
+    ends.sender.on_egress(&host.rules, &host.state.borrow(), Time(now), p, out);
 }
 
 /// Handles a packet for that guest.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_ingress(ends: *mut Ends, host: *mut Host, now: u64, p: *mut Seen) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (rules, state) = Host::parts(host);
-        (*ends).sender.on_ingress(rules, state, Time(now), &mut *p);
-    }
+pub extern "C" fn fb_sender_ingress(ends: &mut Ends, host: &Host, now: u64, p: &mut Seen) {
+    ends.sender.on_ingress(&host.rules, &mut host.state.borrow_mut(), Time(now), p);
 }
 
 /// Handles the timer of that host, while the end waits.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_tick(ends: *mut Ends, host: *mut Host, now: u64, out: *mut Out) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (rules, state) = Host::parts(host);
-        (*ends).sender.on_tick(rules, state, Time(now), &mut ToDriver(out));
-    }
+pub extern "C" fn fb_sender_tick(ends: &mut Ends, host: &Host, now: u64, out: &mut Out) {
+    ends.sender.on_tick(&host.rules, &mut host.state.borrow_mut(), Time(now), out);
 }
 
 /// Returns true if that end needs the host's timer.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_waits(ends: *const Ends) -> bool {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).sender.is_waiting() }
+pub extern "C" fn fb_sender_waits(ends: &Ends) -> bool {
+    ends.sender.is_waiting()
 }
 
 /// Makes that end the one of the direction whose data the accepting host sends, behind `isn`; null: it is not known yet.
-///
-/// # Safety
-/// As above, or `isn` is null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_answers(ends: *mut Ends, isn: *const u32) {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).sender.begin_answers(isn.as_ref().copied()) }
+pub extern "C" fn fb_sender_answers(ends: &mut Ends, isn: Option<&u32>) {
+    ends.sender.begin_answers(isn.copied());
 }
 
 /// Handles a SYN-ACK of the other direction that leaves that host; probes go ahead of it.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_handshake_egress(ends: *mut Ends, host: *const Host, now: u64, p: *const Seen, out: *mut Out) {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).sender.on_handshake_egress(Host::rules(host), Time(now), &*p, &mut ToDriver(out)) }
+pub extern "C" fn fb_sender_handshake_egress(ends: &mut Ends, host: &Host, now: u64, p: &Seen, out: &mut Out) {
+    ends.sender.on_handshake_egress(&host.rules, Time(now), p, out);
 }
 
 /// Handles a SYN of the other direction that arrives at that host.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_sender_handshake_ingress(ends: *mut Ends, host: *const Host, now: u64, p: *const Seen) {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).sender.on_handshake_ingress(Host::rules(host), Time(now), &*p) }
+pub extern "C" fn fb_sender_handshake_ingress(ends: &mut Ends, host: &Host, now: u64, p: &Seen) {
+    ends.sender.on_handshake_ingress(&host.rules, Time(now), p);
 }
 
 /// Handles a packet of the guest that receives data. Returns false if it is held.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_egress(ends: *mut Ends, host: *mut Host, now: u64, p: *mut Seen, out: *mut Out) -> bool {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (rules, state) = Host::parts(host);
-        (*ends).receiver.on_egress(rules, state, Time(now), &mut *p, &mut ToDriver(out))
-    }
+pub extern "C" fn fb_receiver_egress(ends: &mut Ends, host: &Host, now: u64, p: &mut Seen, out: &mut Out) -> bool {
+    ends.receiver.on_egress(&host.rules, &mut host.state.borrow_mut(), Time(now), p, out)
 }
 
 /// Handles a packet for that guest. Returns false if it is for the shim only.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_ingress(ends: *mut Ends, host: *const Host, now: u64, p: *mut Seen, out: *mut Out) -> bool {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).receiver.on_ingress(Host::rules(host), Time(now), &mut *p, &mut ToDriver(out)) }
+pub extern "C" fn fb_receiver_ingress(ends: &mut Ends, host: &Host, now: u64, p: &mut Seen, out: &mut Out) -> bool {
+    ends.receiver.on_ingress(&host.rules, Time(now), p, out)
 }
 
 /// Handles the timer of that host, while the end waits.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_tick(ends: *mut Ends, host: *mut Host, now: u64, out: *mut Out) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let (rules, state) = Host::parts(host);
-        (*ends).receiver.on_tick(rules, state, Time(now), &mut ToDriver(out));
-    }
+pub extern "C" fn fb_receiver_tick(ends: &mut Ends, host: &Host, now: u64, out: &mut Out) {
+    ends.receiver.on_tick(&host.rules, &mut host.state.borrow_mut(), Time(now), out);
 }
 
 /// Returns true if that end needs the host's timer.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_waits(ends: *const Ends) -> bool {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).receiver.is_waiting() }
+pub extern "C" fn fb_receiver_waits(ends: &Ends) -> bool {
+    ends.receiver.is_waiting()
 }
 
 /// As [`fb_sender_answers`], for the end that receives the data.
-///
-/// # Safety
-/// As there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_answers(ends: *mut Ends, isn: *const u32) {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).receiver.begin_answers(isn.as_ref().copied()) }
+pub extern "C" fn fb_receiver_answers(ends: &mut Ends, isn: Option<&u32>) {
+    ends.receiver.begin_answers(isn.copied());
 }
 
 /// Handles a SYN of the other direction that leaves that host.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_handshake_egress(ends: *mut Ends, host: *const Host, p: *const Seen) {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).receiver.on_handshake_egress(Host::rules(host), &*p) }
+pub extern "C" fn fb_receiver_handshake_egress(ends: &mut Ends, host: &Host, p: &Seen) {
+    ends.receiver.on_handshake_egress(&host.rules, p);
 }
 
 /// Handles a SYN-ACK of the other direction that arrives at that host.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_receiver_handshake_ingress(ends: *mut Ends, host: *const Host, now: u64, p: *const Seen) {
-    // SAFETY: as the caller promises.
-    unsafe { (*ends).receiver.on_handshake_ingress(Host::rules(host), Time(now), &*p) }
+pub extern "C" fn fb_receiver_handshake_ingress(ends: &mut Ends, host: &Host, now: u64, p: &Seen) {
+    ends.receiver.on_handshake_ingress(&host.rules, Time(now), p);
 }
 
 /// Writes the results of both ends into a row.
-///
-/// # Safety
-/// As above.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_proboscis_results(ends: *const Ends, row: *mut Row) {
-    // SAFETY: as the caller promises.
-    let (ends, row) = unsafe { (&*ends, &mut *row) };
+pub extern "C" fn fb_proboscis_results(ends: &Ends, row: &mut Row) {
     let (sender, receiver) = (ends.sender.stats(), ends.receiver.stats());
     row.probes = sender.probes;
     row.throttled = sender.throttled;

@@ -48,6 +48,8 @@ struct fb_shim_out {
 	void (*discard)(struct fb_shim_out *out, const struct fb_seen *packet);
 };
 
+/* Pointers are valid and not null, except where a function says so. */
+
 /* The shim of a transport at a host. */
 struct fb_proboscis_host;
 /* `words` is fb_group.shim from FB_PB_WORDS on; `cost` is the time in which the host earns one repeated probe. */
