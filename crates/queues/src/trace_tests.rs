@@ -4,9 +4,9 @@
 //! Tests against the RFCs and publications say which decision is right; traces show that no other line changes one.
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-queues --lib trace_tests::` rewrites the file.
 
-use crate::Queued;
 use crate::testing::{Effect, build_for, packet};
 use crate::{Arrival, Buffered, BufferedDiscipline, Codepoint, FifoDiscipline, Handle, Operation, PortState, Queue, QueueState};
+use crate::{Queued, Verdict};
 use forebay_types::param::{Kind, Param, Value};
 use forebay_types::{QueueLen, Rate, Rng, Time, mix};
 use std::fmt::Write;
@@ -125,6 +125,48 @@ impl Operation for Arrive<'_> {
     }
 }
 
+/// A packet that arrives at an idle port with an empty backlog: a port omits the call where the discipline allows it, and reports the idle time later.
+struct ArriveIdle<'a> {
+    port: PortState,
+    packet: Arrival,
+    omitted: &'a mut Time,
+}
+
+impl Operation for ArriveIdle<'_> {
+    type Output = Option<Verdict>;
+
+    fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        if discipline.accepts_idle() && self.port.fits(self.packet.wire) {
+            *self.omitted += self.port.now - self.port.idle_since;
+            return Some(Verdict::Accept);
+        }
+        discipline.add_idle(std::mem::take(self.omitted));
+        discipline.push_idle(&self.port, &self.packet)
+    }
+}
+
+/// Idle time before packets that bypassed the discipline.
+struct AddIdle(Time);
+
+impl Operation for AddIdle {
+    type Output = ();
+
+    fn run(self, discipline: &mut impl Buffered) {
+        discipline.add_idle(self.0);
+    }
+}
+
+/// Returns true if packets bypass an empty queue, also at a port that must wait.
+struct CanBypass;
+
+impl Operation for CanBypass {
+    type Output = bool;
+
+    fn run(self, discipline: &mut impl Buffered) -> bool {
+        discipline.can_bypass()
+    }
+}
+
 /// A packet that the sender holds until its departure time.
 struct Hold(u64, Time);
 
@@ -163,6 +205,8 @@ struct Port {
     free: Time,
     idle_since: Time,
     held: Vec<u64>,
+    /// Idle time that has not been added to the discipline.
+    omitted: Time,
     hash: u64,
     drops: u32,
     marks: u32,
@@ -201,6 +245,18 @@ impl Port {
     fn arrive(&mut self, handle: Handle, packet: Arrival) {
         let (port, queued) = (self.state(), Queued { handle, since: self.now, packet });
         let mut effects = Vec::new();
+        let idle = self.serving.is_none() && self.backlog.is_empty() && self.rng.below(2) == 0;
+        if let Server::Buffered(d) = &mut self.server {
+            if idle && let Some(verdict) = d.apply(ArriveIdle { port, packet, omitted: &mut self.omitted }) {
+                let admitted = queued.admit(verdict, &mut effects);
+                self.carry_out(&effects);
+                if admitted {
+                    self.transmit(queued);
+                }
+                return;
+            }
+            d.apply(AddIdle(std::mem::take(&mut self.omitted)));
+        }
         self.backlog.push(queued);
         match &mut self.server {
             Server::Fifo(d) => _ = queued.admit(d.on_arrival(&port, &packet), &mut effects),
@@ -222,21 +278,27 @@ impl Port {
         }
     }
 
+    fn transmit(&mut self, packet: Queued) {
+        self.serving = Some(packet);
+        self.backlog.retain(|q| q.handle != packet.handle);
+        self.free = self.now + Rate(1_000_000_000).tx_time(packet.packet.wire.into());
+        self.record([3, packet.handle.0.into(), self.now.0]);
+    }
+
     fn serve(&mut self) {
         let mut effects = Vec::new();
         let next = match &mut self.server {
             Server::Fifo(_) => self.backlog.first().map(|q| q.handle),
-            Server::Buffered(d) => d.pop(self.now, &mut effects),
+            Server::Buffered(d) => {
+                d.apply(AddIdle(std::mem::take(&mut self.omitted)));
+                d.pop(self.now, &mut effects)
+            }
         };
         self.carry_out(&effects);
         self.serving = next.and_then(|h| self.backlog.iter().find(|q| q.handle == h).copied());
         match self.serving {
             None => self.idle_since = self.now,
-            Some(q) => {
-                self.backlog.retain(|w| w.handle != q.handle);
-                self.free = self.now + Rate(1_000_000_000).tx_time(q.packet.wire.into());
-                self.record([3, q.handle.0.into(), self.now.0]);
-            }
+            Some(q) => self.transmit(q),
         }
         if let Server::Buffered(d) = &self.server {
             assert_eq!(d.len(), self.backlog.len());
@@ -263,6 +325,7 @@ fn trace(mut queue: Queue, limit: QueueState) -> String {
         free: zero,
         idle_since: zero,
         held: Vec::new(),
+        omitted: zero,
         hash: 0,
         drops: 0,
         marks: 0,
@@ -286,13 +349,17 @@ fn trace(mut queue: Queue, limit: QueueState) -> String {
         let flow = if p.rng.below(3) == 0 { p.held.pop().map_or(flow, |f| f | Arrival::RELEASED) } else { flow };
         p.arrive(Handle(number), Arrival { ecn, ..packet(wire, class, rank, flow) });
     }
-    format!("{},{},{:016x}", p.drops, p.marks, p.hash)
+    let bypass = match &mut p.server {
+        Server::Fifo(_) => false,
+        Server::Buffered(d) => d.apply(CanBypass),
+    };
+    format!("{},{},{bypass},{:016x}", p.drops, p.marks, p.hash)
 }
 
 #[test]
 fn decisions_are_as_recorded() {
     let mut now =
-        String::from("# queue,parameters,buffer,drops,marks,hash: see src/trace_tests.rs; FOREBAY_UPDATE=1 rewrites it\n");
+        String::from("# queue,parameters,buffer,drops,marks,bypass,hash: see src/trace_tests.rs; FOREBAY_UPDATE=1 rewrites it\n");
     for (name, params, buffer) in CASES {
         let len: QueueLen = buffer.parse().unwrap();
         let limit = QueueState::limit(len);
