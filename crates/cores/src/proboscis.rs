@@ -44,8 +44,8 @@ pub const SEEN: usize = 6;
 /// `struct fb_shim_out`, and what went through it.
 #[repr(C)]
 struct Out {
-    send: extern "C" fn(*mut c_void, *const Packet),
-    discard: extern "C" fn(*mut c_void, *const Packet),
+    send: extern "C" fn(&mut Out, &Packet),
+    discard: extern "C" fn(&mut Out, &Packet),
     sent: Vec<Packet>,
     discarded: u64,
 }
@@ -59,14 +59,13 @@ pub struct Sent {
     pub discarded: u64,
 }
 
-extern "C" fn send(out: *mut c_void, packet: *const Packet) {
-    // SAFETY: the C code hands back the `Out` that it was given, and a packet that lives.
-    unsafe { (*out.cast::<Out>()).sent.push(*packet) };
+// The C code hands back the `Out` that it was given, and a packet that lives during the call.
+extern "C" fn send(out: &mut Out, packet: &Packet) {
+    out.sent.push(*packet);
 }
 
-extern "C" fn discard(out: *mut c_void, _packet: *const Packet) {
-    // SAFETY: as above.
-    unsafe { (*out.cast::<Out>()).discarded += 1 };
+extern "C" fn discard(out: &mut Out, _packet: &Packet) {
+    out.discarded += 1;
 }
 
 impl Out {
@@ -86,99 +85,100 @@ struct Budget {
     full_at: u64,
 }
 
+/// Memory of a shim's end, of which the C code uses the first bytes.
+#[repr(C)]
+struct State([u64; 64]);
+
+impl State {
+    /// Zeros, for a struct of this size.
+    fn zeros(size: usize) -> State {
+        assert!(size <= size_of::<State>(), "the C code needs {size} bytes");
+        State([0; 64])
+    }
+}
+
+/// Parameters of a shim, as the C code reads them.
+type Params = [u64; SHIM];
+
+// SAFETY: the C code reads and writes its arguments during the call only, and the sizes of the states are checked when they are made.
+#[expect(improper_ctypes, reason = "the C code reads only the functions at the start of `Out`")]
 unsafe extern "C" {
     safe fn fb_test_opener_size() -> usize;
     safe fn fb_test_acceptor_size() -> usize;
-    fn fb_test_opener(o: *const c_void, seen: *mut u64);
-    fn fb_test_acceptor(a: *const c_void, seen: *mut u64);
-    fn fb_opener_start(o: *mut c_void);
-    fn fb_acceptor_start(a: *mut c_void);
-    fn fb_opener_leaves(o: *mut c_void, shim: *const u64, now: u64, p: *mut Packet, out: *mut c_void);
-    fn fb_opener_arrives(o: *mut c_void, shim: *const u64, now: u64, p: *mut Packet);
-    fn fb_opener_tick(o: *mut c_void, shim: *const u64, budget: *mut Budget, now: u64, out: *mut c_void);
-    fn fb_acceptor_leaves(a: *mut c_void, shim: *const u64, now: u64, p: *mut Packet, out: *mut c_void) -> bool;
-    fn fb_acceptor_arrives(a: *mut c_void, shim: *const u64, now: u64, p: *mut Packet, out: *mut c_void) -> bool;
-    fn fb_acceptor_tick(a: *mut c_void, shim: *const u64, now: u64, out: *mut c_void);
-    fn fb_opener_answers(o: *mut c_void, isn: u32);
-    fn fb_acceptor_answers(a: *mut c_void, isn: u32);
-    fn fb_opener_handshake_leaves(o: *mut c_void, shim: *const u64, now: u64, p: *const Packet, out: *mut c_void);
-    fn fb_opener_handshake_arrives(o: *mut c_void, shim: *const u64, now: u64, p: *const Packet);
-    fn fb_acceptor_handshake_leaves(a: *mut c_void, shim: *const u64, p: *const Packet);
-    fn fb_acceptor_handshake_arrives(a: *mut c_void, shim: *const u64, now: u64, p: *const Packet);
-}
-
-/// Zeros for a struct of this size, with its alignment.
-fn zeros(size: usize) -> Vec<u64> {
-    vec![0; size.div_ceil(8)]
+    safe fn fb_test_opener(o: &State, seen: &mut [u64; SEEN]);
+    safe fn fb_test_acceptor(a: &State, seen: &mut [u64; SEEN]);
+    safe fn fb_opener_start(o: &mut State);
+    safe fn fb_acceptor_start(a: &mut State);
+    safe fn fb_opener_leaves(o: &mut State, shim: &Params, now: u64, p: &mut Packet, out: &mut Out);
+    safe fn fb_opener_arrives(o: &mut State, shim: &Params, now: u64, p: &mut Packet);
+    safe fn fb_opener_tick(o: &mut State, shim: &Params, budget: &mut Budget, now: u64, out: &mut Out);
+    safe fn fb_acceptor_leaves(a: &mut State, shim: &Params, now: u64, p: &mut Packet, out: &mut Out) -> bool;
+    safe fn fb_acceptor_arrives(a: &mut State, shim: &Params, now: u64, p: &mut Packet, out: &mut Out) -> bool;
+    safe fn fb_acceptor_tick(a: &mut State, shim: &Params, now: u64, out: &mut Out);
+    safe fn fb_opener_answers(o: &mut State, isn: u32);
+    safe fn fb_acceptor_answers(a: &mut State, isn: u32);
+    safe fn fb_opener_handshake_leaves(o: &mut State, shim: &Params, now: u64, p: &Packet, out: &mut Out);
+    safe fn fb_opener_handshake_arrives(o: &mut State, shim: &Params, now: u64, p: &Packet);
+    safe fn fb_acceptor_handshake_leaves(a: &mut State, shim: &Params, p: &Packet);
+    safe fn fb_acceptor_handshake_arrives(a: &mut State, shim: &Params, now: u64, p: &Packet);
 }
 
 /// `struct fb_opener`.
 #[expect(missing_debug_implementations, reason = "memory of the C code")]
 pub struct Opener {
-    state: Vec<u64>,
-    shim: [u64; SHIM],
+    state: State,
+    shim: Params,
     budget: Budget,
 }
 
-// All calls below: `state` has the size that the C code names, `shim` as many numbers as it reads, and nothing is kept but in `state`.
 impl Opener {
     /// One of a host that repeats a probe in `cost` ps.
     pub fn new(shim: [u64; SHIM], cost: u64) -> Opener {
-        let mut state = zeros(fb_test_opener_size());
-        // SAFETY: as above.
-        unsafe { fb_opener_start(state.as_mut_ptr().cast()) };
+        let mut state = State::zeros(fb_test_opener_size());
+        fb_opener_start(&mut state);
         Opener { state, shim, budget: Budget { cost, full_at: 0 } }
     }
 
     /// A packet of the guest leaves at `now`, behind what is returned.
     pub fn leaves(&mut self, now: u64, p: &mut Packet) -> Sent {
         let mut out = Out::new();
-        // SAFETY: as above.
-        unsafe { fb_opener_leaves(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p, (&raw mut out).cast()) };
+        fb_opener_leaves(&mut self.state, &self.shim, now, p, &mut out);
         out.into_sent()
     }
 
     /// A packet is on its way to the guest.
     pub fn arrives(&mut self, now: u64, p: &mut Packet) {
-        // SAFETY: as above.
-        unsafe { fb_opener_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
+        fb_opener_arrives(&mut self.state, &self.shim, now, p);
     }
 
     /// Makes it the sending end of the direction of the host that accepts; `isn` is the initial sequence number of its data.
     pub fn set_answers(&mut self, isn: u32) {
-        // SAFETY: as above.
-        unsafe { fb_opener_answers(self.state.as_mut_ptr().cast(), isn) };
+        fb_opener_answers(&mut self.state, isn);
     }
 
     /// A SYN-ACK of the other direction leaves at `now`, behind what is returned.
     pub fn handshake_leaves(&mut self, now: u64, p: &Packet) -> Sent {
         let mut out = Out::new();
-        let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as above.
-        unsafe { fb_opener_handshake_leaves(state, shim, now, p, (&raw mut out).cast()) };
+        fb_opener_handshake_leaves(&mut self.state, &self.shim, now, p, &mut out);
         out.into_sent()
     }
 
     /// A SYN of the other direction has arrived.
     pub fn handshake_arrives(&mut self, now: u64, p: &Packet) {
-        // SAFETY: as above.
-        unsafe { fb_opener_handshake_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
+        fb_opener_handshake_arrives(&mut self.state, &self.shim, now, p);
     }
 
     /// The host's timer.
     pub fn tick(&mut self, now: u64) -> Sent {
         let mut out = Out::new();
-        let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as above.
-        unsafe { fb_opener_tick(state, shim, &raw mut self.budget, now, (&raw mut out).cast()) };
+        fb_opener_tick(&mut self.state, &self.shim, &mut self.budget, now, &mut out);
         out.into_sent()
     }
 
     /// Its state and counters.
     pub fn seen(&self) -> [u64; SEEN] {
         let mut seen = [0; SEEN];
-        // SAFETY: as above.
-        unsafe { fb_test_opener(self.state.as_ptr().cast(), seen.as_mut_ptr()) };
+        fb_test_opener(&self.state, &mut seen);
         seen
     }
 }
@@ -186,68 +186,58 @@ impl Opener {
 /// `struct fb_acceptor`.
 #[expect(missing_debug_implementations, reason = "memory of the C code")]
 pub struct Acceptor {
-    state: Vec<u64>,
-    shim: [u64; SHIM],
+    state: State,
+    shim: Params,
 }
 
 impl Acceptor {
     /// An acceptor without state.
     pub fn new(shim: [u64; SHIM]) -> Acceptor {
-        let mut state = zeros(fb_test_acceptor_size());
-        // SAFETY: as above.
-        unsafe { fb_acceptor_start(state.as_mut_ptr().cast()) };
+        let mut state = State::zeros(fb_test_acceptor_size());
+        fb_acceptor_start(&mut state);
         Acceptor { state, shim }
     }
 
     /// A packet of the guest leaves at `now`, or is held (false).
     pub fn leaves(&mut self, now: u64, p: &mut Packet) -> (bool, Sent) {
         let mut out = Out::new();
-        let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as above.
-        let goes = unsafe { fb_acceptor_leaves(state, shim, now, p, (&raw mut out).cast()) };
+        let goes = fb_acceptor_leaves(&mut self.state, &self.shim, now, p, &mut out);
         (goes, out.into_sent())
     }
 
     /// A packet arrives, for the guest or not (false).
     pub fn arrives(&mut self, now: u64, p: &mut Packet) -> (bool, Sent) {
         let mut out = Out::new();
-        let (state, shim) = (self.state.as_mut_ptr().cast(), self.shim.as_ptr());
-        // SAFETY: as above.
-        let passes = unsafe { fb_acceptor_arrives(state, shim, now, p, (&raw mut out).cast()) };
+        let passes = fb_acceptor_arrives(&mut self.state, &self.shim, now, p, &mut out);
         (passes, out.into_sent())
     }
 
     /// Makes it the receiving end of the direction of the host that accepts; `isn` is the initial sequence number of that data.
     pub fn set_answers(&mut self, isn: u32) {
-        // SAFETY: as above.
-        unsafe { fb_acceptor_answers(self.state.as_mut_ptr().cast(), isn) };
+        fb_acceptor_answers(&mut self.state, isn);
     }
 
     /// A SYN of the other direction leaves.
     pub fn handshake_leaves(&mut self, p: &Packet) {
-        // SAFETY: as above.
-        unsafe { fb_acceptor_handshake_leaves(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), p) };
+        fb_acceptor_handshake_leaves(&mut self.state, &self.shim, p);
     }
 
     /// A SYN-ACK of the other direction has arrived.
     pub fn handshake_arrives(&mut self, now: u64, p: &Packet) {
-        // SAFETY: as above.
-        unsafe { fb_acceptor_handshake_arrives(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, p) };
+        fb_acceptor_handshake_arrives(&mut self.state, &self.shim, now, p);
     }
 
     /// The host's timer.
     pub fn tick(&mut self, now: u64) -> Sent {
         let mut out = Out::new();
-        // SAFETY: as above.
-        unsafe { fb_acceptor_tick(self.state.as_mut_ptr().cast(), self.shim.as_ptr(), now, (&raw mut out).cast()) };
+        fb_acceptor_tick(&mut self.state, &self.shim, now, &mut out);
         out.into_sent()
     }
 
     /// Its state and counters.
     pub fn seen(&self) -> [u64; SEEN] {
         let mut seen = [0; SEEN];
-        // SAFETY: as above.
-        unsafe { fb_test_acceptor(self.state.as_ptr().cast(), seen.as_mut_ptr()) };
+        fb_test_acceptor(&self.state, &mut seen);
         seen
     }
 }
