@@ -112,7 +112,6 @@ const OPTIONS: &[(&str, &str, &str, &str)] = &[
 fn options_are_as_recorded() {
     let line = |&(stack, cc, transport, params): &(&str, &str, &str, &str)| {
         let c = config_of_text(stack, cc, transport, params);
-        eprintln!("{stack} {cc} {transport} {params}");
         let mut hash = Hash::default();
         for path in PATHS.iter().filter(|path| path.name != "long") {
             hash.add_text(&trace(&c, path));

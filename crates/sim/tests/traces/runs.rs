@@ -84,6 +84,36 @@ const RUNS: &[(&str, &[&str])] = &[
     ("no-nagle", &["workload.1.writes=3", "transport.nagle=false"]),
     ("two-way", &["workload.1.connections=per-train", "transport.tcp-metrics=all", "transport.cc=cubic"]),
     ("metrics-rtt", &["workload.1.connections=per-train", "transport.tcp-metrics=rtt"]),
+    // Requests and answers on one connection.
+    ("both-directions", &["workload.2.two-way=true", "workload.2.request=3KB", "transport.cc=cubic"]),
+    ("both-directions-dctcp", &["workload.2.two-way=true", "workload.2.request=20KB", "transport.cc=dctcp"]),
+    (
+        "both-directions-accurate",
+        &["workload.2.two-way=true", "workload.2.request=20KB", "transport.cc=dctcp", "transport.ecn=accurate"],
+    ),
+    ("both-directions-classic", &["workload.2.two-way=true", "workload.2.request=9KB", "transport.ecn=classic"]),
+    // The limits of TCP small queues and of bursts at rates far from 1 Gbps.
+    (
+        "fast",
+        &[
+            "topology.access.rate=100Gbps",
+            "topology.bottleneck.rate=100Gbps",
+            "topology.bottleneck.buffer=3000pkt",
+            "topology.bottleneck.queue=drop-tail",
+            "workload.0.size=30MB",
+            "transport.cc=cubic",
+        ],
+    ),
+    (
+        "slow",
+        &[
+            "topology.bottleneck.rate=1Mbps",
+            "topology.access.rate=3Mbps",
+            "duration=4s",
+            "workload.0.size=300KB",
+            "transport.cc=bbr",
+        ],
+    ),
     ("losses", &["topology.bottleneck.loss={ p = 0.01 }", "transport.cc=cubic"]),
     ("losses-bbr", &["topology.bottleneck.loss={ p = 0.01 }", "transport.cc=bbr"]),
     ("losses-dctcp", &["topology.bottleneck.loss={ p = 0.01 }", "transport.cc=dctcp", "transport.timestamps=false"]),
