@@ -9,7 +9,7 @@ use core::fmt::{self, Write};
 use core::panic::PanicInfo;
 
 unsafe extern "C" {
-    fn fb_rust_memory(size: usize, align: usize) -> *mut u8;
+    safe fn fb_rust_memory(size: usize, align: usize) -> *mut u8;
     fn fb_rust_free(memory: *mut u8);
     fn fb_rust_panic(text: *const u8, length: i32) -> !;
 }
@@ -20,8 +20,7 @@ struct Memory;
 // SAFETY: the kernel's functions return memory of this size and alignment, or null.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: any size and alignment is legal.
-        unsafe { fb_rust_memory(layout.size(), layout.align()) }
+        fb_rust_memory(layout.size(), layout.align())
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {

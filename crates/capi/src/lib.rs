@@ -15,12 +15,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Calls `work` with the engine, unless it is NULL or has failed. An error, or a panic, becomes `failure` and the text of `forebay_error`.
-///
-/// # Safety
-/// `engine` is NULL, or a result of `forebay_create` that has not been destroyed, and no other reference to it is alive.
-unsafe fn enter<T>(engine: *mut Handle, failure: T, work: impl FnOnce(&mut Handle) -> Result<T, String>) -> T {
-    // SAFETY: the caller's promise.
-    let Some(handle) = (unsafe { engine.as_mut() }) else { return report("the engine is NULL", failure) };
+fn enter<T>(engine: Option<&mut Handle>, failure: T, work: impl FnOnce(&mut Handle) -> Result<T, String>) -> T {
+    let Some(handle) = engine else { return report("the engine is NULL", failure) };
     if handle.failed {
         return report("the engine has failed; only forebay_destroy is legal", failure);
     }
@@ -98,61 +94,47 @@ pub unsafe extern "C" fn forebay_destroy(engine: *mut Handle) -> c_int {
         .map_or_else(|_| report("a defect of forebay, printed on standard error", -1), |()| 0)
 }
 
-/// See `forebay.h`.
-///
-/// # Safety
-/// As [`forebay_destroy`].
+/// See `forebay.h`. NULL is `None`; so it is in the following functions.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn forebay_hosts(engine: *mut Handle) -> u32 {
-    // SAFETY: the caller's promise.
-    unsafe { enter(engine, 0, |h| Ok(h.engine.hosts())) }
+pub extern "C" fn forebay_hosts(engine: Option<&mut Handle>) -> u32 {
+    enter(engine, 0, |h| Ok(h.engine.hosts()))
 }
 
 /// See `forebay.h`.
 ///
 /// # Safety
-/// As [`forebay_destroy`]; `name` is a string.
+/// `name` is NULL or a string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn forebay_host(engine: *mut Handle, name: *const c_char) -> i64 {
-    // SAFETY: the caller's promises.
-    unsafe {
-        enter(engine, -1, |h| {
-            let name = argument("name", name)?;
-            h.engine.host(name).map(i64::from).ok_or_else(|| format!("there is no host `{name}`"))
-        })
-    }
+pub unsafe extern "C" fn forebay_host(engine: Option<&mut Handle>, name: *const c_char) -> i64 {
+    enter(engine, -1, |h| {
+        // SAFETY: the caller's promise.
+        let name = unsafe { argument("name", name) }?;
+        h.engine.host(name).map(i64::from).ok_or_else(|| format!("there is no host `{name}`"))
+    })
 }
 
-/// See `forebay.h`.
-///
-/// # Safety
-/// As [`forebay_destroy`]; `callback` is NULL or a function that may be called with `argument` until it has been called.
+/// See `forebay.h`. `callback` is NULL or a function that may be called with `argument` until it has been called.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn forebay_send(
-    engine: *mut Handle,
+pub extern "C" fn forebay_send(
+    engine: Option<&mut Handle>,
     src: u32,
     dst: u32,
     bytes: u64,
     callback: Option<Callback>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { enter(engine, -1, |h| h.send((src, dst), bytes, callback, argument).map(|()| 0)) }
+    enter(engine, -1, |h| h.send((src, dst), bytes, callback, argument).map(|()| 0))
 }
 
-/// See `forebay.h`.
-///
-/// # Safety
-/// As [`forebay_send`].
+/// See `forebay.h`. `callback` and `argument` are as in [`forebay_send`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn forebay_schedule(
-    engine: *mut Handle,
+pub extern "C" fn forebay_schedule(
+    engine: Option<&mut Handle>,
     delay: u64,
     callback: Option<Callback>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { enter(engine, -1, |h| h.schedule(delay, callback, argument).map(|()| 0)) }
+    enter(engine, -1, |h| h.schedule(delay, callback, argument).map(|()| 0))
 }
 
 /// See `forebay.h`.
@@ -162,12 +144,12 @@ pub unsafe extern "C" fn forebay_schedule(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn forebay_run(engine: *mut Handle) -> c_int {
     // SAFETY: the caller's promise.
-    if unsafe { enter(engine, -1, |h| h.begin().map(|()| 0)) } != 0 {
+    if enter(unsafe { engine.as_mut() }, -1, |h| h.begin().map(|()| 0)) != 0 {
         return -1;
     }
     let result = loop {
         // SAFETY: the caller's promise; the reference that the last call made is gone.
-        match unsafe { enter(engine, Next::Failed, Handle::next) } {
+        match enter(unsafe { engine.as_mut() }, Next::Failed, Handle::next) {
             // SAFETY: forebay_send and forebay_schedule demand such a function. No reference to the engine is alive, so that the callback may use it.
             Next::Call(callback, argument) => unsafe { callback(engine, argument) },
             Next::Done => break 0,
@@ -182,13 +164,9 @@ pub unsafe extern "C" fn forebay_run(engine: *mut Handle) -> c_int {
 }
 
 /// See `forebay.h`.
-///
-/// # Safety
-/// As [`forebay_destroy`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn forebay_now(engine: *mut Handle) -> u64 {
-    // SAFETY: the caller's promise.
-    unsafe { enter(engine, 0, |h| Ok(h.engine.now().0)) }
+pub extern "C" fn forebay_now(engine: Option<&mut Handle>) -> u64 {
+    enter(engine, 0, |h| Ok(h.engine.now().0))
 }
 
 /// See `forebay.h`.
@@ -215,15 +193,12 @@ mod tests {
         let file = folder.path().join("network.toml");
         std::fs::write(&file, NETWORK).expect("a file");
         let mut handle = Handle::open(file.to_str().expect("a path"), &[]).expect("an engine");
-        let engine = std::ptr::from_mut(&mut handle);
-        // SAFETY: `handle` lives until the end of the test, and is used through the pointer only.
-        unsafe {
-            assert_eq!(forebay_hosts(engine), 3);
-            assert_eq!(enter(engine, -1, |_| panic!("planted")), -1);
-            assert!(last_error().contains("defect"), "{}", last_error());
-            assert_eq!(forebay_send(engine, 0, 1, 1, None, std::ptr::null_mut()), -1);
-            assert_eq!(forebay_run(engine), -1);
-            assert!(last_error().contains("has failed"), "{}", last_error());
-        }
+        assert_eq!(forebay_hosts(Some(&mut handle)), 3);
+        assert_eq!(enter(Some(&mut handle), -1, |_| panic!("planted")), -1);
+        assert!(last_error().contains("defect"), "{}", last_error());
+        assert_eq!(forebay_send(Some(&mut handle), 0, 1, 1, None, std::ptr::null_mut()), -1);
+        // SAFETY: `handle` lives until the end of the test, and no other reference to it is alive.
+        assert_eq!(unsafe { forebay_run(&raw mut handle) }, -1);
+        assert!(last_error().contains("has failed"), "{}", last_error());
     }
 }

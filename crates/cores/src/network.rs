@@ -1,7 +1,6 @@
 //! The driver's network, run by a test instead of a kernel. There is one at a time in a process, as there is one in a kernel.
 
 use forebay_queues::{CONFIG_WORDS, QueueConfig};
-use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `FB_HOPS`.
@@ -149,19 +148,21 @@ struct LeaveRecord {
 
 #[repr(C)]
 struct Listener {
-    itself: *mut c_void,
-    packet: extern "C" fn(*mut c_void, *const PacketRecord),
-    leave: extern "C" fn(*mut c_void, *const LeaveRecord),
-    delivery: extern "C" fn(*mut c_void, u64, u32, u32, u32),
+    itself: *mut Output,
+    packet: extern "C" fn(&mut Output, &PacketRecord),
+    leave: extern "C" fn(&mut Output, &LeaveRecord),
+    delivery: extern "C" fn(&mut Output, u64, u32, u32, u32),
 }
 
+// SAFETY: the driver reads its arguments, in its layout.
+#[expect(improper_ctypes, reason = "the driver passes the address of the output on")]
 unsafe extern "C" {
-    static fb_test_sizes: [u64; 4];
+    safe static fb_test_sizes: [u64; 4];
     fn fb_test_begin(listener: *const Listener);
-    fn fb_test_send(conn: u32, wire: u32, ecn: u32, seq: u32, now: u64, late: u64) -> i32;
+    safe fn fb_test_send(conn: u32, wire: u32, ecn: u32, seq: u32, now: u64, late: u64) -> i32;
     fn fb_net_setup(world: *const World, ports: *const Link, switches: *const Switch, nswitches: u32) -> i32;
-    fn fb_net_open(open: *const Open) -> i32;
-    fn fb_net_next() -> u64;
+    safe fn fb_net_open(open: &Open) -> i32;
+    safe fn fb_net_next() -> u64;
     fn fb_net_run(until: u64, deliver: bool);
 }
 
@@ -243,9 +244,8 @@ pub struct Network {
     _alone: MutexGuard<'static, ()>,
 }
 
-extern "C" fn on_packet(output: *mut c_void, r: *const PacketRecord) {
-    // SAFETY: the listener is that of a living `Network`, and the record lives during the call.
-    let (output, r) = unsafe { (&mut *output.cast::<Output>(), *r) };
+// The driver calls these with the output of the living `Network`, and with a record that lives during the call.
+extern "C" fn on_packet(output: &mut Output, r: &PacketRecord) {
     assert!(r.time >= output.last, "records are in order of time: {r:?} after {}", output.last);
     output.last = r.time;
     let what = match r.what {
@@ -258,17 +258,13 @@ extern "C" fn on_packet(output: *mut c_void, r: *const PacketRecord) {
     output.records.push(Record { time: r.time, id: r.id, port: r.port, wire: r.wire, what, found: r.queue_packets });
 }
 
-extern "C" fn on_leave(output: *mut c_void, r: *const LeaveRecord) {
-    // SAFETY: as above.
-    let (output, r) = unsafe { (&mut *output.cast::<Output>(), &*r) };
+extern "C" fn on_leave(output: &mut Output, r: &LeaveRecord) {
     assert!(r.time >= output.last, "records are in order of time");
     output.last = r.time;
     output.left.push(Left { time: r.time, id: r.id, port: r.port });
 }
 
-extern "C" fn on_delivery(output: *mut c_void, time: u64, conn: u32, seq: u32, ecn: u32) {
-    // SAFETY: as above.
-    let output = unsafe { &mut *output.cast::<Output>() };
+extern "C" fn on_delivery(output: &mut Output, time: u64, conn: u32, seq: u32, ecn: u32) {
     output.deliveries.push(Delivery { time, conn, seq, ecn });
 }
 
@@ -282,7 +278,7 @@ impl Network {
         let output: Box<Output> = Box::default();
         let (links, switches) = (links.into_boxed_slice(), switches.into_boxed_slice());
         let mut network = Network { output, links, switches, connections: 0, _alone: alone };
-        let itself = (&raw mut *network.output).cast();
+        let itself = &raw mut *network.output;
         let listener = Listener { itself, packet: on_packet, leave: on_leave, delivery: on_delivery };
         let ports = network.links.len() as u32;
         let records = RECORD_PACKETS;
@@ -300,8 +296,7 @@ impl Network {
             flowlet_gap: u64::MAX,
             flowlet_random: [0; 4],
         };
-        // SAFETY: a constant of the driver.
-        let sizes = unsafe { fb_test_sizes };
+        let sizes = fb_test_sizes;
         assert_eq!(sizes.map(|n| n as usize), [size_of::<World>(), size_of::<Link>(), size_of::<Switch>(), size_of::<Open>()]);
         // SAFETY: links, switches and notifications live as long as the network does, and there is no other reference to them.
         let error = unsafe {
@@ -337,8 +332,8 @@ impl Network {
             reverse_of: 0,
             number: conn,
         };
-        // SAFETY: the driver copies what it needs.
-        assert_eq!(unsafe { fb_net_open(&open) }, 0, "the connection is refused");
+        // The driver copies the struct.
+        assert_eq!(fb_net_open(&open), 0, "the connection is refused");
         self.connections += 1;
     }
 
@@ -356,8 +351,7 @@ impl Network {
     /// When there is no memory, or the connection has not been opened.
     pub fn send_late(&mut self, conn: u32, wire: u32, ecn: u32, seq: u32, now: u64, late: u64) {
         assert!(conn < self.connections, "connection {conn} is not open");
-        // SAFETY: the connection is in the driver's table.
-        assert_eq!(unsafe { fb_test_send(conn, wire, ecn, seq, now, late) }, 0);
+        assert_eq!(fb_test_send(conn, wire, ecn, seq, now, late), 0);
     }
 
     /// Runs up to `until`, that moment included.
@@ -368,8 +362,7 @@ impl Network {
 
     /// Latest time at which the driver must run again.
     pub fn next(&self) -> u64 {
-        // SAFETY: it only reads.
-        unsafe { fb_net_next() }
+        fb_net_next()
     }
 
     /// Packet events at ports.

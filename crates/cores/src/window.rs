@@ -35,39 +35,35 @@ pub struct Window {
     restart_end: u32,
 }
 
+// SAFETY: the C code reads and writes its arguments, which have its layout, during the call only.
 unsafe extern "C" {
-    fn fb_test_window_open(s: *mut Window, ack: u32);
-    fn fb_test_window_sent(s: *mut Window, end: u32);
-    fn fb_test_window_restart(s: *mut Window);
-    fn fb_test_window_acked(s: *mut Window, p: *const Limits, ack: u32, echo: u32, field: u16, scale: u32) -> u16;
+    safe fn fb_test_window_open(s: &mut Window, ack: u32);
+    safe fn fb_test_window_sent(s: &mut Window, end: u32);
+    safe fn fb_test_window_restart(s: &mut Window);
+    safe fn fb_test_window_acked(s: &mut Window, p: &Limits, ack: u32, echo: u32, field: u16, scale: u32) -> u16;
 }
 
-// All calls below: the C code reads and writes one struct of each kind, which has its layout and lives until the call returns.
 impl Window {
     /// Of a connection whose SYN-ACK acknowledged `ack`.
     pub fn open(ack: u32) -> Window {
         let mut window = Window::default();
-        // SAFETY: as above.
-        unsafe { fb_test_window_open(&raw mut window, ack) };
+        fb_test_window_open(&mut window, ack);
         window
     }
 
     /// Everything up to `end` has left.
     pub fn sent(&mut self, end: u32) {
-        // SAFETY: as above.
-        unsafe { fb_test_window_sent(self, end) };
+        fb_test_window_sent(self, end);
     }
 
     /// Data leaves after a pause.
     pub fn restart(&mut self) {
-        // SAFETY: as above.
-        unsafe { fb_test_window_restart(self) };
+        fb_test_window_restart(self);
     }
 
     /// An ACK; the window field that the guest gets.
     pub fn acked(&mut self, limits: &Limits, ack: u32, echo: bool, field: u16, scale: u32) -> u16 {
-        // SAFETY: as above.
-        unsafe { fb_test_window_acked(self, limits, ack, echo.into(), field, scale) }
+        fb_test_window_acked(self, limits, ack, echo.into(), field, scale)
     }
 
     /// Of [`ALPHA_ONE`].

@@ -158,60 +158,40 @@ impl Port {
     }
 }
 
+// The driver passes valid pointers, which no other reference exists to during a call.
+
 /// Makes the queue of a port: `config` from [`QueueConfig::words`], its buffer, its rate in bit/s and the state of its random stream. Null: the
 /// configuration is not known.
-///
-/// # Safety
-/// The pointers are valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_queue_new(
-    config: *const [u64; CONFIG_WORDS],
-    limit: *const Length,
-    rate: u64,
-    random: *const [u64; 4],
-) -> *mut Port {
-    // SAFETY: as the caller promises.
-    let (config, limit, random) = unsafe { (&*config, *limit, *random) };
-    let buffer = match limit {
+pub extern "C" fn fb_queue_new(config: &[u64; CONFIG_WORDS], limit: &Length, rate: u64, random: &[u64; 4]) -> Option<Box<Port>> {
+    let buffer = match *limit {
         Length { packets: NONE, bytes: NEVER } => None,
         Length { packets: NONE, bytes } => Some(QueueLen::Bytes(bytes)),
         Length { packets, .. } => Some(QueueLen::Packets(packets.into())),
     };
-    let Some(Ok(mut queue)) = QueueConfig::from_words(config).map(|c| c.build(buffer)) else { return ptr::null_mut() };
-    queue.start(Rate(rate), Rng::from_state(random));
-    Box::into_raw(Box::new(Port { queue, backlog: Backlog::default() }))
+    let Some(Ok(mut queue)) = QueueConfig::from_words(config).map(|c| c.build(buffer)) else { return None };
+    queue.start(Rate(rate), Rng::from_state(*random));
+    Some(Box::new(Port { queue, backlog: Backlog::default() }))
 }
 
-/// Frees a queue, with an empty backlog.
-///
-/// # Safety
-/// It is from [`fb_queue_new`] and not used again.
+/// Frees a queue from [`fb_queue_new`], with an empty backlog.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_queue_free(port: *mut Port) {
-    // SAFETY: as the caller promises.
-    drop(unsafe { Box::from_raw(port) });
+pub extern "C" fn fb_queue_free(port: Box<Port>) {
+    drop(port);
 }
 
 /// Returns true if the discipline holds the backlog (`push` and `pop`), false if it decides about packets on arrival only (`arrive`).
-///
-/// # Safety
-/// The queue is from [`fb_queue_new`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_queue_holds(port: *const Port) -> bool {
-    // SAFETY: as the caller promises.
-    matches!(unsafe { &(*port).queue }, Queue::Buffered(_))
+pub extern "C" fn fb_queue_holds(port: &Port) -> bool {
+    matches!(port.queue, Queue::Buffered(_))
 }
 
 /// Decides about an arriving packet: `enum fb_verdict`, where a drop has its reason added.
-///
-/// # Safety
-/// The queue is from [`fb_queue_new`] and does not hold the backlog; the other pointers are valid.
+/// The queue does not hold the backlog.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_queue_arrive(port: *mut Port, state: *const State, packet: *const Packet) -> i32 {
-    // SAFETY: as the caller promises.
-    let (port, state, packet) = unsafe { (&mut *port, *state, &*packet) };
+pub extern "C" fn fb_queue_arrive(port: &mut Port, state: &State, packet: &Packet) -> i32 {
     let Queue::Fifo(discipline) = &mut port.queue else { panic!("the discipline holds the backlog") };
-    match discipline.on_arrival(&state.into(), &packet.arrival()) {
+    match discipline.on_arrival(&(*state).into(), &packet.arrival()) {
         Verdict::Accept => 0,
         Verdict::Mark => 1,
         Verdict::Drop(reason) => 2 + number(reason) as i32,
@@ -219,27 +199,26 @@ pub unsafe extern "C" fn fb_queue_arrive(port: *mut Port, state: *const State, p
 }
 
 /// Takes a packet into the backlog or drops it.
+/// The queue holds the backlog.
 ///
 /// # Safety
-/// The queue is from [`fb_queue_new`] and holds the backlog; the other pointers are valid. The packet lives until it leaves the backlog.
+/// The pointers are valid. The packet lives until it leaves the backlog.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_queue_push(port: *mut Port, state: *const State, packet: *mut Packet, actions: *mut Actions) {
-    // SAFETY: as the caller promises.
-    let (port, state, arriving) = unsafe { (&mut *port, *state, &*packet) };
+pub unsafe extern "C" fn fb_queue_push(port: &mut Port, state: &State, packet: *mut Packet, actions: *mut Actions) {
+    // SAFETY: as the caller promises. The driver changes the packet's links during the call, so that the reference ends here.
+    let (since, arrival) = unsafe { (Time((*packet).since), (*packet).arrival()) };
     let Queue::Buffered(discipline) = &mut port.queue else { panic!("the discipline does not hold the backlog") };
-    let (since, arrival) = (Time(arriving.since), arriving.arrival());
     let queued = Queued { handle: port.backlog.add(packet), since, packet: arrival };
-    discipline.push(&state.into(), queued, &mut Carrier { backlog: &mut port.backlog, actions });
+    discipline.push(&(*state).into(), queued, &mut Carrier { backlog: &mut port.backlog, actions });
 }
 
 /// The packet whose transmission starts now; null: none is left.
+/// The queue holds the backlog.
 ///
 /// # Safety
-/// The queue is from [`fb_queue_new`] and holds the backlog; `actions` is valid.
+/// `actions` is valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_queue_pop(port: *mut Port, now: u64, actions: *mut Actions) -> *mut Packet {
-    // SAFETY: as the caller promises.
-    let port = unsafe { &mut *port };
+pub unsafe extern "C" fn fb_queue_pop(port: &mut Port, now: u64, actions: *mut Actions) -> *mut Packet {
     let Queue::Buffered(discipline) = &mut port.queue else { panic!("the discipline does not hold the backlog") };
     match discipline.pop(Time(now), &mut Carrier { backlog: &mut port.backlog, actions }) {
         Some(handle) => port.backlog.remove(handle),

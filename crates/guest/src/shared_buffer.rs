@@ -3,13 +3,10 @@
 use forebay_queues::{SharedBuffer, SharedPolicy};
 
 /// Returns true if a packet may join a port that holds `port_bytes`, while all ports together hold `used`.
-///
-/// # Safety
 /// `param` has the three numbers of `struct fb_switch`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fb_shared_admits(param: *const [u64; 3], used: u64, port_bytes: u64, wire: u64) -> bool {
-    // SAFETY: as the caller promises.
-    let [total, policy, number] = unsafe { *param };
+pub extern "C" fn fb_shared_admits(param: &[u64; 3], used: u64, port_bytes: u64, wire: u64) -> bool {
+    let [total, policy, number] = *param;
     let policy = match policy {
         0 => SharedPolicy::Static { per_port: number },
         _ => SharedPolicy::Dynamic { alpha: f64::from_bits(number) },

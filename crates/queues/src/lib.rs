@@ -38,6 +38,8 @@ mod sorted_list;
 mod strict_priority;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod trace_tests;
 mod wfq;
 
 pub use config::{CONFIG_WORDS, QueueConfig};

@@ -5,10 +5,15 @@ use crate::{
     Verdict,
 };
 use forebay_types::param::{Kind, Param, Value, Values};
-use forebay_types::{Bytes, Time};
+use forebay_types::{Bytes, QueueLen, Time};
 
 /// A queue with some parameters set and the others at their defaults, for a port without limit.
 pub(crate) fn build_with(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {
+    build_for(entry, sets, None)
+}
+
+/// As [`build_with`], for a port with this buffer.
+pub(crate) fn build_for(entry: &QueueEntry, sets: &[(&'static str, Value)], buffer: Option<QueueLen>) -> Queue {
     let value = |p: &Param| {
         let text = p.default.unwrap_or("");
         let default = match p.kind {
@@ -23,7 +28,7 @@ pub(crate) fn build_with(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> 
         (p.key, sets.iter().find(|s| s.0 == p.key).map_or(default, |s| s.1.clone()))
     };
     assert!(sets.iter().all(|s| entry.entry.params.iter().any(|p| p.key == s.0)), "{sets:?}");
-    (entry.build)(&Values(entry.entry.params.iter().map(value).collect()), None).unwrap()
+    (entry.build)(&Values(entry.entry.params.iter().map(value).collect()), buffer).unwrap()
 }
 
 /// A busy port with this queue of 1500-byte packets and a buffer in packets.

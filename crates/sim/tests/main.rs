@@ -6,4 +6,5 @@ mod peer_errors;
 mod scripted;
 mod tcp_connections;
 mod tcp_random;
+mod traces;
 mod whole_runs;

@@ -73,9 +73,27 @@ pub(crate) fn shim_lists() -> Vec<Shims> {
     ]
 }
 
+/// As [`config_with`], with lists such as `recovery=sack frto=false`.
+pub(crate) fn config_of_text(stack: &str, cc: &str, transport: &str, cc_params: &str) -> TcpConfig {
+    let parsed = |list: &str, params: &[Param]| -> Vec<(&'static str, Value)> {
+        let pair = |pair: &str| {
+            let (key, text) = pair.split_once('=').unwrap_or_else(|| panic!("{pair}"));
+            let p = params.iter().find(|p| p.key == key).unwrap_or_else(|| panic!("no parameter {key}"));
+            (p.key, parse(p, text))
+        };
+        list.split_whitespace().map(pair).collect()
+    };
+    let entry = cc::find(cc).unwrap_or_else(|| panic!("no congestion control {cc}"));
+    config_with(stack, cc, &parsed(transport, PARAMS), &parsed(cc_params, entry.entry.params))
+}
+
 /// Default of a parameter.
 fn default(p: &Param) -> Value {
-    let text = p.default.unwrap_or_default();
+    parse(p, p.default.unwrap_or_default())
+}
+
+/// The value of a parameter with this text.
+fn parse(p: &Param, text: &str) -> Value {
     match p.kind {
         _ if text.is_empty() => Value::Unset,
         Kind::Float(..) => Value::Float(text.parse().unwrap()),

@@ -165,6 +165,17 @@ mod tests {
         assert!(f.is_accurate() && f.is_on() && !f.sends_cwr());
     }
 
+    #[test]
+    fn news_depends_on_the_feedback() {
+        assert!(EcnFeedback::ECE.has_news(&packet(flag::ECE, 0)) && !EcnFeedback::ECE.has_news(&packet(0, 0)));
+        assert!(!EcnFeedback::NONE.has_news(&packet(flag::ECE, 0)));
+        // The counter of a sender with Accurate ECN uses the bits of ECE and CWR.
+        assert!(
+            EcnFeedback::ACCURATE.has_news(&packet(0, INITIAL_CEP + 1))
+                && !EcnFeedback::ACCURATE.has_news(&packet(0, INITIAL_CEP))
+        );
+    }
+
     /// The examples of appendix A.2.1: nine packets and an increment of two are two marks, ten packets are ten.
     #[test]
     fn long_gaps_take_the_safest_case() {

@@ -162,6 +162,18 @@ mod tests {
         assert_eq!(place(&[(100, 4), (105, 3)]), (Time::from_ms(109), true));
     }
 
+    /// The engine takes the timer out of its slot and puts it in again, behind those that are there.
+    #[test]
+    fn timer_enters_same_slot_again() {
+        let mut place = Place::NONE;
+        place.set((Time::from_ms(100), Time::from_ms(201)), TICK, false);
+        place.set_count(7);
+        let expiry = place.expiry(TICK);
+        place.enter_again();
+        assert!(place.awaits_count());
+        assert_eq!(place.expiry(TICK), expiry);
+    }
+
     #[test]
     fn expiry_is_rounded_to_slots() {
         let at = |now: Time, delay: u64| expiry(now, Time::from_ms(delay), TICK);

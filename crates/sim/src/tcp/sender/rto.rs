@@ -225,6 +225,8 @@ impl Sender {
             self.stats.current_mut().losses.rtos += 1;
         }
         self.send_probe(c, now, out);
+        // Partial ACKs of a fast recovery that goes on keep this timer, not the one that has expired.
+        self.cold.held_due = self.timers.due();
     }
 
     /// Sends a packet that only requests an ACK, and again after twice the time.
