@@ -124,7 +124,7 @@ fn jitter_delays_behind_the_queue() {
 /// neither out of order nor at the same instant.
 #[test]
 fn host_jitter_delays_each_segment() {
-    let timing = HostTiming { phase: Time::ZERO, jitter: Time::from_us(2), interrupt_delay: None, clock: 0 };
+    let timing = HostTiming { phase: Time::ZERO, jitter: Time::from_us(2), interrupt_delay: None, clock: 0, whole_ns: false };
     let mut draws = timing.jitter(3, NodeId::new(0));
     let mut port = interface(queue("fq-codel", &[]));
     port.set_timing(Time::ZERO, draws);
@@ -153,7 +153,7 @@ fn state(port: &Port) -> String {
 #[test]
 #[cfg(debug_assertions)]
 fn whole_burst_equals_its_segments() {
-    let timing = HostTiming { phase: Time::ZERO, jitter: Time::from_ns(500), interrupt_delay: None, clock: 0 };
+    let timing = HostTiming { phase: Time::ZERO, jitter: Time::from_ns(500), interrupt_delay: None, clock: 0, whole_ns: false };
     for kind in ["fq-codel", "fq", "codel"] {
         let [mut whole, mut single] = [(); 2].map(|()| interface(queue(kind, &[])));
         single.offer_by_segment();
