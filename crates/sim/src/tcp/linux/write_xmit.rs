@@ -234,18 +234,21 @@ impl Sender {
 
     /// Retransmits `count` segments from that at `first` of the scoreboard on, as one packet (__tcp_retransmit_skb).
     fn retransmit_burst(&mut self, c: &TcpConfig, now: Time, (first, count): (usize, usize), out: &mut impl Wire) {
-        let Some(s) = &self.loss.sack else { return };
+        if count == 1 {
+            self.retrans_try_collapse(c, now, first);
+        }
+        let (Some(s), written) = (&self.loss.sack, self.stream.written()) else { return };
         let (start, end) = (s.board.get(first).start, s.board.get(first + count - 1).end());
+        // The length of a buffer does not include a FIN.
+        let end = if start < written { end.min(written) } else { end };
         self.cold.bursts = (start, end - start);
         let departure = self.departure(now);
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
             q.split_sent(start);
             q.split_sent(end);
+            q.join_sent(start, end);
             q.sent_again(end, departure);
             q.begin_burst(if count > 1 { end } else { u64::MAX });
-        }
-        if count == 1 {
-            self.retrans_try_collapse(c, now, first);
         }
         for index in first..first + count {
             self.retransmit_index(c, now, index, out);
