@@ -109,7 +109,8 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None, clock: 100, whole_ns: false };
+    const TIMING: HostTiming =
+        HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None, clock: 100, whole_ns: false };
 
     /// Chi-square statistic of whole nanoseconds, of which `values` are equally likely.
     fn unevenness(times: impl Iterator<Item = Time>, values: usize) -> f64 {

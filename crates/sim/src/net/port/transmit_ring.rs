@@ -284,7 +284,9 @@ impl Port {
         }
     }
 
-    /// Passes packets from the queue to the ring at `now`, until the ring is full or the queue empty (__qdisc_run).
+    /// Passes packets from the queue to the ring at `now`, until the ring is full or the queue empty (__qdisc_run). Several packets leave the queue at once
+    /// as long as the ring has space (try_bulk_dequeue_skb). There a burst counts with one header, and in the ring with those of all its segments: the
+    /// packet behind a burst enters a ring that the burst has filled.
     #[inline(never)]
     fn fill_ring(
         &mut self,
@@ -295,7 +297,11 @@ impl Port {
         lost: &mut impl FnMut(&Packet),
     ) {
         self.settle(now);
-        while ring.is_open() {
+        let mut bulk = 0;
+        while bulk > 0 || ring.is_open() {
+            if bulk <= 0 {
+                bulk = ring.bulk_limit();
+            }
             let mut dropped = 0;
             let left = &mut ring.left;
             let lost = |packet: &Packet| {
@@ -308,7 +314,7 @@ impl Port {
             ring.held -= dropped;
             ring.interrupted = next.is_some();
             let Some(first) = next else { return };
-            let (mut segment, mut held, mut bytes) = (Some(first), 0, 0);
+            let (mut segment, mut held, mut bytes, mut segments) = (Some(first), 0, 0, 0);
             let burst = *slab.packet(first);
             while let Some(handle) = segment {
                 let packet = slab.packet(handle);
@@ -317,9 +323,14 @@ impl Port {
                 self.transmit_late((packet.arrival, now), late, packet, slab.extra(handle, packet));
                 held += u64::from(packet.wire);
                 bytes += ring.counted(packet);
+                segments += 1;
                 segment = slab.release_segment(handle, handle == first).1;
             }
             ring.held -= held;
+            bulk -= i64::from(bytes);
+            if segments > 1 {
+                bulk += i64::from((segments - 1) * ring.counted(&burst).saturating_sub(burst.len.into()));
+            }
             ring.queue(self.busy_until, bytes);
             ring.left.extend(departure(&burst, self.busy_until));
         }

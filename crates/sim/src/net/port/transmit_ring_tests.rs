@@ -42,7 +42,7 @@ fn interface(queue: Queue) -> Port {
 
 /// Packet `seq` of a connection.
 fn packet(conn: u32, seq: u32, wire: u16) -> Packet {
-    Packet { conn: ConnSlot::new(conn), seq, wire, ..Packet::default() }
+    Packet { conn: ConnSlot::new(conn), seq, wire, len: wire.saturating_sub(52), ..Packet::default() }
 }
 
 /// Sends a burst of full packets; numbers continue in `seq`.

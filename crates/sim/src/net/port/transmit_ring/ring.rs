@@ -140,6 +140,12 @@ impl TransmitRing {
         }
     }
 
+    /// Bytes that the queue may pass to the ring at once (qdisc_avail_bulklimit).
+    #[inline(always)]
+    pub(super) fn bulk_limit(&self) -> i64 {
+        self.limits.as_ref().map_or(0, |limits| limits.available().into())
+    }
+
     /// Counts a packet that enters the ring.
     #[inline(always)]
     pub(super) fn queue(&mut self, departure: Time, bytes: u32) {
