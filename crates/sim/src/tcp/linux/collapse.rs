@@ -28,11 +28,13 @@ impl Sender {
         let end = s.board.get(s.board.len() - 1).end();
         let available = u64::from(c.mss).min(self.stream.snd_wnd_edge().saturating_sub(first));
         // The length of a buffer does not include the FIN.
-        let fits = end.min(written).saturating_sub(first) <= available && s.board.get(index).end().min(written) - first < available;
+        let fits =
+            end.min(written).saturating_sub(first) <= available && s.board.get(index).end().min(written) - first < available;
         if !fits || end > self.stream.snd_wnd_edge() || self.cold.tag.is_some() {
             return;
         }
-        let waits = self.tx.tsq.as_ref().is_some_and(|q| q.holds_last(now));
+        let seq = self.tx.numbers().wire(first);
+        let waits = self.tx.tsq.as_ref().is_some_and(|q| q.holds_from(now, seq));
         if !waits && (index + 1..s.board.len()).all(|other| !s.board.get(other).is(SACKED)) {
             s.board.collapse_tail(index);
         }
