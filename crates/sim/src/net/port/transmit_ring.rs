@@ -25,6 +25,10 @@ pub(super) fn departure(packet: &Packet, time: Time) -> Option<Departure> {
     counts.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
 }
 
+/// Bit of a flow's number in the fair queue of a host: SYN-ACKs are not of the flow of their connection, because they have no full socket yet
+/// (fq_classify).
+const SYN_ACK: u64 = 1 << 62;
+
 /// Returns true if a packet may bypass the empty discipline to an open ring.
 #[inline(always)]
 fn can_bypass(discipline: &impl Buffered) -> bool {
@@ -383,6 +387,10 @@ impl Port {
         if bypasses && ring.is_open() {
             self.enter(ring, outgoing);
         } else if bypasses && discipline.can_bypass() {
+            if ring.opens_empty() {
+                // The host passes it to the idle wire at a time of its clock (net_tx_action).
+                self.busy_until = self.busy_until.round_up(ring.clock);
+            }
             self.pass(ring, outgoing);
             ring.requeued = Some((self.busy_until, ring.counted(packet)));
             ring.open = (now, Place::Requeued);
@@ -434,6 +442,9 @@ impl Port {
         let mut facts = Arrival { wire: counted, ..facts(packet) };
         if packet.arrival == RELEASED {
             facts.flow |= Arrival::RELEASED;
+        }
+        if packet.has(flag::SYN) && packet.has(flag::ACK) && discipline.holds_departures() {
+            facts.flow |= SYN_ACK;
         }
         discipline.push(&state, Queued { handle, since: now, packet: facts }, &mut sink);
         let refused = sink.refused;

@@ -66,7 +66,7 @@ impl Order {
         self.passed.clear();
     }
 
-    /// Forgets the transmissions of segments from absolute number `end` on. Segments that are sent from now on are behind all others.
+    /// Discards the transmissions of segments from absolute number `end` on. Segments that are sent from now on are behind all others.
     pub(super) fn truncate(&mut self, end: u64) {
         for queue in [&mut self.again, &mut self.passed] {
             queue.retain(|sent| sent.number < end);
