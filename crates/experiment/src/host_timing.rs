@@ -22,6 +22,8 @@ pub struct HostTiming {
     pub interrupt_delay: Option<Time>,
     /// The clock of each host deviates by at most this, in millionths.
     pub clock: u32,
+    /// Hosts act at whole nanoseconds (`ktime_t`): those with interrupts, and those of Linux.
+    pub whole_ns: bool,
 }
 
 impl HostTiming {
@@ -33,12 +35,13 @@ impl HostTiming {
             jitter: longest(|g| g.tcp.host_jitter),
             interrupt_delay: groups.iter().filter_map(|g| g.tcp.gro).max(),
             clock: groups.iter().map(|g| g.tcp.host_clock).max().unwrap_or_default(),
+            whole_ns: groups.iter().any(|g| g.tcp.gro.is_some() || g.tcp.is_linux()),
         }
     }
 
-    /// Step of the clocks of hosts: a nanosecond where cards have interrupts (`ktime_t`), otherwise a picosecond, which rounds nothing.
+    /// Step of the clocks of hosts: a nanosecond, or a picosecond, which rounds nothing.
     pub fn clock_step(&self) -> Time {
-        if self.interrupt_delay.is_some() { Time(NANOSECOND) } else { Time(1) }
+        if self.whole_ns { Time(NANOSECOND) } else { Time(1) }
     }
 
     /// Phase of `host`, uniform in whole nanoseconds.
@@ -106,7 +109,8 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    const TIMING: HostTiming = HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None, clock: 100 };
+    const TIMING: HostTiming =
+        HostTiming { phase: Time(6_400), jitter: Time(25_600), interrupt_delay: None, clock: 100, whole_ns: false };
 
     /// Chi-square statistic of whole nanoseconds, of which `values` are equally likely.
     fn unevenness(times: impl Iterator<Item = Time>, values: usize) -> f64 {

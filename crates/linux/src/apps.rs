@@ -103,11 +103,16 @@ impl<'a> Hosts<'a> {
         // The host of the second of two directions opens the connection.
         let is_accepting = c.reverse.is_some() && c.spec.reverse_of.is_none();
         Ends {
-            conn_id: c.spec.reverse_of.unwrap_or(slot).get().into(),
-            own: slot.get().into(),
+            conn_id: self.number(c.spec.reverse_of.unwrap_or(slot)),
+            own: self.number(slot),
             to_opener: back != is_accepting,
             hosts: if back { (dst, src) } else { (src, dst) },
         }
+    }
+
+    /// Number of the connection in slot `slot` in tables, as in the simulator.
+    pub(crate) fn number(&self, slot: ConnSlot) -> u64 {
+        self.names.number(slot)
     }
 
     /// The most connections that there were at the same time.
@@ -180,7 +185,7 @@ impl<'a> Hosts<'a> {
 
     /// Number of the connection that draws the paths of `slot`: both directions of a TCP connection have the paths of one.
     fn path_number(&self, slot: ConnSlot, spec: &OpenSpec) -> u64 {
-        spec.reverse_of.unwrap_or(slot).get().into()
+        self.number(spec.reverse_of.unwrap_or(slot))
     }
 
     fn routes(&self, number: u64, spec: &OpenSpec) -> Routes {
@@ -225,6 +230,12 @@ impl<'a> Hosts<'a> {
 
     fn open_direction(&mut self, slot: ConnSlot, time: Time) {
         let opener = self.connections[slot].reverse.and_then(|other| self.connections[other].guest);
+        let name = self.names.name(time, slot);
+        let (number, spec) = (self.number(slot), self.connections[slot].spec);
+        if self.path_number(slot, &spec) != u64::from(spec.reverse_of.unwrap_or(slot).get()) {
+            // Others were requested later in the same window, and open earlier.
+            self.connections[slot].routes = self.routes(self.path_number(slot, &spec), &spec);
+        }
         let c = &mut self.connections[slot];
         let guest = self.opened.len() as u32;
         c.guest = Some(guest);
@@ -251,11 +262,11 @@ impl<'a> Hosts<'a> {
             rss_back: 0,
             deadline: NEVER,
             reverse_of: opener.unwrap_or(0),
-            number: slot.get(),
+            number: number as u32,
         };
-        c.routes.fill(&mut open, self.names.name(time, slot));
+        c.routes.fill(&mut open, name);
         self.frames.put(open);
-        let (spec, first) = (c.spec, c.routes.hash);
+        let first = c.routes.hash;
         if self.experiment.groups[spec.group].tcp.txrehash && !datagrams {
             let hashes = self.fib.path_hashes(self.path_number(slot, &spec), spec.src, spec.dst);
             let ends = (spec.src, spec.dst);

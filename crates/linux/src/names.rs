@@ -1,5 +1,6 @@
 //! Names of connections in draws: the order of simultaneous packets, and the buckets of fair queues. The simulator names a connection by its slot, which
-//! a later connection reuses. With the same names the guest has the same draws.
+//! a later connection reuses. With the same names the guest has the same draws. Numbers of connections, which draw their paths, are given in the same
+//! order.
 
 use forebay_types::{AppId, ConnSlot, IndexVec, NodeId, Time};
 
@@ -19,8 +20,19 @@ pub(crate) struct Names {
     /// Slots of the connections that have closed in this window, with the hosts of their senders.
     closed: Vec<(NodeId, u32)>,
     requested: Vec<(Order, ConnSlot)>,
-    /// Slot and generation of each connection that has a slot.
-    given: IndexVec<ConnSlot, Option<(u32, u8)>>,
+    /// Names of the connections that have one.
+    given: IndexVec<ConnSlot, Option<Name>>,
+    /// Number of those.
+    count: u64,
+}
+
+/// Name of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    slot: u32,
+    generation: u8,
+    /// Number in the order in which the simulator prepares connections.
+    number: u64,
 }
 
 impl Names {
@@ -34,6 +46,7 @@ impl Names {
             closed: Vec::new(),
             requested: Vec::new(),
             given: IndexVec::new(),
+            count: 0,
         }
     }
 
@@ -59,8 +72,8 @@ impl Names {
     /// Connection `conn`, which sends from `host`, closes at `now`.
     pub(crate) fn close(&mut self, now: Time, host: NodeId, conn: ConnSlot) {
         self.advance(now);
-        if let Some((slot, _)) = self.given[conn] {
-            self.closed.push((host, slot));
+        if let Some(name) = self.given[conn] {
+            self.closed.push((host, name.slot));
         }
     }
 
@@ -70,8 +83,13 @@ impl Names {
         if self.given[conn].is_none() {
             self.end_window();
         }
-        let (slot, generation) = self.given[conn].unwrap_or((conn.get(), 0));
+        let (slot, generation) = self.given[conn].map_or((conn.get(), 0), |name| (name.slot, name.generation));
         u64::from(slot) << 7 | u64::from(generation) << 1
+    }
+
+    /// Number of connection `conn`: final when it opens.
+    pub(crate) fn number(&self, conn: ConnSlot) -> u64 {
+        self.given[conn].map_or(conn.get().into(), |name| name.number)
     }
 
     /// Ends the windows before that of `now`.
@@ -105,7 +123,8 @@ impl Names {
                 self.generations.len() as u32 - 1
             }
         };
-        self.given[conn] = Some((slot, self.generations[slot as usize]));
+        self.given[conn] = Some(Name { slot, generation: self.generations[slot as usize], number: self.count });
+        self.count += 1;
     }
 }
 
@@ -129,6 +148,7 @@ mod tests {
         let name = |slot: u64, generation: u64| slot << 7 | generation << 1;
         assert_eq!(names.name(later, ConnSlot::new(5)), name(3, 0));
         assert_eq!([3, 4].map(|conn| names.name(end, ConnSlot::new(conn))), [name(2, 1), name(0, 1)]);
+        assert_eq!([3, 4, 5].map(|conn| names.number(ConnSlot::new(conn))), [5, 4, 3]);
         assert_eq!(names.window_end(end), Time::from_us(20));
     }
 

@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
             Tcp::KIND => frame.records().for_each(|r| self.tcp(&r)),
             State::KIND => {
                 let Run { hosts, states, .. } = self;
-                let known = |r: State| hosts.slot(r.conn).map(|slot| SocketState::new(&r, u64::from(slot.get())));
+                let known = |r: State| hosts.slot(r.conn).map(|slot| SocketState::new(&r, hosts.number(slot)));
                 states.extend(frame.records().filter_map(known));
             }
             Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
@@ -211,10 +211,10 @@ impl<'a> Run<'a> {
         if let Some(captures) = &mut self.captures {
             captures.packet(p, self.hosts.ends(slot, p.back != 0));
         }
-        let mss = self.hosts.mss(slot);
+        let (mss, number) = (self.hosts.mss(slot), self.hosts.number(slot));
         let c = &mut self.hosts.connections[slot];
         if self.experiment.observe.packets && p.what == what::DELIVERED && c.datagram.is_none() {
-            self.packets.push(self.trace.row(p, u64::from(slot.get())));
+            self.packets.push(self.trace.row(p, number));
         }
         if p.back != 0 {
             return;
@@ -251,9 +251,9 @@ impl<'a> Run<'a> {
     fn tcp(&mut self, t: &Tcp) {
         self.pass(t.time);
         let Some(slot) = self.hosts.slot(t.conn) else { return };
+        let number = self.hosts.number(slot);
         let c = &mut self.hosts.connections[slot];
         c.sender.acked(t, &mut c.messages);
-        let number = u64::from(slot.get());
         let series = self.experiment.observe.tcp_series.iter().find(|s| s.0 == number);
         if let Some(&(_, every)) = series.filter(|_| t.time >= c.next_sample) {
             if every > Time::ZERO {
@@ -267,13 +267,13 @@ impl<'a> Run<'a> {
         self.pass(t.time);
         self.trace.timer(t);
         let Some(slot) = self.hosts.slot(t.conn) else { return };
-        let mss = self.hosts.mss(slot);
+        let (mss, number) = (self.hosts.mss(slot), self.hosts.number(slot));
         let c = &mut self.hosts.connections[slot];
         let Some(kind) = c.sender.timer(t, mss, &mut c.messages) else { return };
         if self.experiment.observe.timeouts {
             self.timeouts.push(TimeoutRow {
                 time_ps: t.time,
-                conn_id: u64::from(slot.get()),
+                conn_id: number,
                 // Numbered with the messages, at the end.
                 flow_id: None,
                 workload: WorkloadId::new(c.spec.app.get()),
@@ -326,13 +326,13 @@ impl<'a> Run<'a> {
     fn acked(&mut self, slot: ConnSlot, bytes: u64) {
         // Acknowledged data has been read at the same instant at the latest; the read event may follow.
         self.delivered(slot, bytes);
-        let now = self.hosts.now;
+        let (now, number) = (self.hosts.now, self.hosts.number(slot));
         loop {
             let c = &mut self.hosts.connections[slot];
             let cwnd = c.sender.cwnd();
             let Some(message) = c.messages.acknowledge(bytes, cwnd) else { return };
             let (app, tag) = (c.spec.app, c.spec.tag);
-            self.flows.push(c.row(&message, Some(now), u64::from(slot.get()), self.experiment, self.measuring));
+            self.flows.push(c.row(&message, Some(now), number, self.experiment, self.measuring));
             self.hosts.unfinished -= 1;
             self.hosts.done += 1;
             self.hosts.notices.push((app, Notice::Acked { tag, conn: slot }));
@@ -341,9 +341,10 @@ impl<'a> Run<'a> {
 
     /// All data of an application that wrote without end and stopped is acknowledged.
     fn stopped(&mut self, slot: ConnSlot) {
+        let number = self.hosts.number(slot);
         let c = &mut self.hosts.connections[slot];
         if let Some(message) = c.messages.take_first() {
-            self.flows.push(c.row(&message, Some(self.hosts.now), u64::from(slot.get()), self.experiment, self.measuring));
+            self.flows.push(c.row(&message, Some(self.hosts.now), number, self.experiment, self.measuring));
             self.hosts.unfinished -= 1;
         }
     }

@@ -93,6 +93,8 @@ pub(super) struct Host {
     pub(crate) inspects_packets: bool,
     /// Time from the first frame that the card holds to its interrupt; zero without interrupt moderation.
     pub(crate) interrupt_delay: Time,
+    /// True if the host acts at whole nanoseconds (`ktime_t`).
+    pub(crate) whole_ns: bool,
     /// True if each packet takes a random path.
     pub(crate) sprays: bool,
     /// True if packets arrive without the hash of their connection, because something else stands in its place.
@@ -126,6 +128,7 @@ impl Host {
             timers_set: 0,
             inspects_packets: false,
             interrupt_delay: Time::ZERO,
+            whole_ns: false,
             sprays: false,
             loses_hash: false,
             spray_rng: stream(RngStream::Spraying),
@@ -137,21 +140,20 @@ impl Host {
     }
 
     /// Time of the interrupt at which the host takes the first frame that its card holds, which arrived at `arrival`, and all others that have
-    /// arrived by then. Hosts count whole nanoseconds.
+    /// arrived by then. Such hosts count whole nanoseconds. Without interrupts: the time at which the host takes that frame.
     #[inline(always)]
     pub(super) fn interrupt_time(&self, arrival: Time) -> Time {
         arrival.round_up(NS) + self.interrupt_delay
     }
 
-    /// Time at which the host handles an event of its interface, or a timer of an application, at `time`: in whole nanoseconds (`ktime_t`), if its card
-    /// has interrupts.
+    /// Time at which the host handles an event of its interface, or a timer of an application, at `time`.
     #[inline(always)]
     pub(super) fn event_time(&self, time: Time) -> Time {
-        match self.interrupt_delay {
-            Time::ZERO => time,
-            // The last times stand for never.
-            _ => time.0.checked_next_multiple_of(NS.0).map_or(time, Time),
+        if !self.whole_ns {
+            return time;
         }
+        // The last times stand for never.
+        time.0.checked_next_multiple_of(NS.0).map_or(time, Time)
     }
 
     /// Hash of the flow of `p` by the card (RSS): that of its path, unless each packet has a path of its own or brings the fields of CONGA.

@@ -182,6 +182,24 @@ mod tests {
         assert!(row.common.is_none_or(|packets| packets > 8_289), "{:?}", row.common);
     }
 
+    /// Drawn scenarios whose packets are identical by one rule of the kernel each: hosts count whole nanoseconds, also without interrupts (`ktime_t`). A
+    /// window without unsent data is not validated (tcp_push_pending_frames). A short retransmission takes the segments behind it along
+    /// (tcp_retrans_try_collapse). Connections that open in one window of the simulator are numbered by their time. A burst counts with one header where it
+    /// leaves the queue of its host (try_bulk_dequeue_skb). Segments that have left the host are joined while an earlier retransmission is there
+    /// (tcp_can_collapse). A requeued packet enters the idle wire at a whole nanosecond (net_tx_action).
+    #[test]
+    fn drawn_scenarios_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        for (seed, number) in [(4_000, 14), (4_000, 5), (1, 97), (4_000, 49), (1_000, 28), (1_000, 38), (4_000, 20)] {
+            let case = random::cases(seed, number + 1).pop().unwrap();
+            let row = measure::both(&case, None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
+        }
+    }
+
     /// Messages that overlap are identical to the last packet, with Nagle's algorithm and without it. The last one fills the send buffer: the application
     /// has written more than the windows allow, and messages end in the middle of the queue.
     #[test]

@@ -133,6 +133,7 @@ impl SimState {
             let host = &mut hosts[port.to];
             (host.input, host.network_input) = (id, id);
             host.interrupt_delay = timing.interrupt_delay.unwrap_or(Time::ZERO);
+            host.whole_ns = timing.whole_ns;
             host.inspects_packets = recorder.records_packets() || fabric.ports[id].has_hooks();
         }
         SimState {

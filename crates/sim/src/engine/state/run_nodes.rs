@@ -151,14 +151,14 @@ impl SimState {
         let end = self.partition.calendar.end;
         let input = self.hosts[node].input;
         let inspects = self.hosts[node].inspects_packets;
-        let moderates = self.hosts[node].interrupt_delay > Time::ZERO;
+        let (moderates, whole_ns) = (self.hosts[node].interrupt_delay > Time::ZERO, self.hosts[node].whole_ns);
         loop {
             let timer = self.hosts[node].next_timer();
             let ring = &mut self.fabric.ports[input].ring;
             let (head, place) = (ring.head(), ring.place(ring.head()));
             // SAFETY: a slot of the ring; any bytes are a valid packet.
             let mut arrival = unsafe { (*place).arrival };
-            if moderates {
+            if whole_ns {
                 arrival = self.hosts[node].interrupt_time(arrival);
             }
             let packet = if ring.is_empty() { TimeOrNever::NEVER } else { arrival.into() };
@@ -180,6 +180,13 @@ impl SimState {
                 if inspects && self.inspect(node, p, || unsafe { Ring::extra_behind(place) }) {
                     continue;
                 }
+                let rounded;
+                let p = if p.arrival == now {
+                    p
+                } else {
+                    rounded = Packet { arrival: now, ..*p };
+                    &rounded
+                };
                 if p.has(flag::ACK) {
                     // SAFETY: as above.
                     self.receive_ack(node, p, || unsafe { Ring::extra_behind(place) });

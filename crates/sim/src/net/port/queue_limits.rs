@@ -59,7 +59,13 @@ impl QueueLimits {
     /// Returns true if the ring takes another packet (dql_avail): its bytes do not exceed the limit yet.
     #[inline(always)]
     pub(super) fn is_open(&self) -> bool {
-        self.adjusted.wrapping_sub(self.queued) as i32 >= 0
+        self.available() >= 0
+    }
+
+    /// Bytes up to the limit (dql_avail).
+    #[inline(always)]
+    pub(super) fn available(&self) -> i32 {
+        self.adjusted.wrapping_sub(self.queued) as i32
     }
 
     /// Counts a packet that enters the ring (dql_queued).

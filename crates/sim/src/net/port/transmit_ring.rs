@@ -25,6 +25,10 @@ pub(super) fn departure(packet: &Packet, time: Time) -> Option<Departure> {
     counts.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
 }
 
+/// Bit of a flow's number in the fair queue of a host: SYN-ACKs are not of the flow of their connection, because they have no full socket yet
+/// (fq_classify).
+const SYN_ACK: u64 = 1 << 62;
+
 /// Returns true if a packet may bypass the empty discipline to an open ring.
 #[inline(always)]
 fn can_bypass(discipline: &impl Buffered) -> bool {
@@ -284,7 +288,9 @@ impl Port {
         }
     }
 
-    /// Passes packets from the queue to the ring at `now`, until the ring is full or the queue empty (__qdisc_run).
+    /// Passes packets from the queue to the ring at `now`, until the ring is full or the queue empty (__qdisc_run). Several packets leave the queue at once
+    /// as long as the ring has space (try_bulk_dequeue_skb). There a burst counts with one header, and in the ring with those of all its segments: the
+    /// packet behind a burst enters a ring that the burst has filled.
     #[inline(never)]
     fn fill_ring(
         &mut self,
@@ -295,7 +301,11 @@ impl Port {
         lost: &mut impl FnMut(&Packet),
     ) {
         self.settle(now);
-        while ring.is_open() {
+        let mut bulk = 0;
+        while bulk > 0 || ring.is_open() {
+            if bulk <= 0 {
+                bulk = ring.bulk_limit();
+            }
             let mut dropped = 0;
             let left = &mut ring.left;
             let lost = |packet: &Packet| {
@@ -308,7 +318,7 @@ impl Port {
             ring.held -= dropped;
             ring.interrupted = next.is_some();
             let Some(first) = next else { return };
-            let (mut segment, mut held, mut bytes) = (Some(first), 0, 0);
+            let (mut segment, mut held, mut bytes, mut segments) = (Some(first), 0, 0, 0);
             let burst = *slab.packet(first);
             while let Some(handle) = segment {
                 let packet = slab.packet(handle);
@@ -317,9 +327,14 @@ impl Port {
                 self.transmit_late((packet.arrival, now), late, packet, slab.extra(handle, packet));
                 held += u64::from(packet.wire);
                 bytes += ring.counted(packet);
+                segments += 1;
                 segment = slab.release_segment(handle, handle == first).1;
             }
             ring.held -= held;
+            bulk -= i64::from(bytes);
+            if segments > 1 {
+                bulk += i64::from((segments - 1) * ring.counted(&burst).saturating_sub(burst.len.into()));
+            }
             ring.queue(self.busy_until, bytes);
             ring.left.extend(departure(&burst, self.busy_until));
         }
@@ -372,6 +387,10 @@ impl Port {
         if bypasses && ring.is_open() {
             self.enter(ring, outgoing);
         } else if bypasses && discipline.can_bypass() {
+            if ring.opens_empty() {
+                // The host passes it to the idle wire at a time of its clock (net_tx_action).
+                self.busy_until = self.busy_until.round_up(ring.clock);
+            }
             self.pass(ring, outgoing);
             ring.requeued = Some((self.busy_until, ring.counted(packet)));
             ring.open = (now, Place::Requeued);
@@ -423,6 +442,9 @@ impl Port {
         let mut facts = Arrival { wire: counted, ..facts(packet) };
         if packet.arrival == RELEASED {
             facts.flow |= Arrival::RELEASED;
+        }
+        if packet.has(flag::SYN) && packet.has(flag::ACK) && discipline.holds_departures() {
+            facts.flow |= SYN_ACK;
         }
         discipline.push(&state, Queued { handle, since: now, packet: facts }, &mut sink);
         let refused = sink.refused;

@@ -138,6 +138,11 @@ impl TsqBacklog {
         self.waiting.back().is_some_and(|last| last.departure > now)
     }
 
+    /// Returns true if a packet whose sequence number is `seq` or behind it has not left by `now`.
+    pub(in crate::tcp) fn holds_from(&self, now: Time, seq: u32) -> bool {
+        self.waiting.iter().any(|packet| packet.departure > now && packet.seq.wrapping_sub(seq) as i32 >= 0)
+    }
+
     /// Time at which sending continues.
     pub(in crate::tcp) fn resume(&self) -> TimeOrNever {
         self.resume
@@ -239,6 +244,7 @@ mod tests {
         (1..=2).for_each(|seq| q.push(Time(1), UNKNOWN, 100, seq));
         q.wait_for(1);
         assert!(q.resume().is_never() && q.holds_last(Time(1_000)));
+        assert!(q.holds_from(Time(1_000), 2) && !q.holds_from(Time(1_000), 3));
         q.leave(1, Time(5));
         assert!(q.resume().is_never());
         q.leave(2, Time(9));

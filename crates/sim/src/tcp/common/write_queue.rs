@@ -143,6 +143,14 @@ impl WriteQueue {
         }
     }
 
+    /// Joins the buffers that have been sent and that lie between `start` and `end` (tcp_collapse_retrans).
+    pub(in crate::tcp) fn join_sent(&mut self, start: u64, end: u64) {
+        let place = self.sent.partition_point(|b| b.end <= start);
+        while self.sent.get(place).is_some_and(|b| b.end < end) && place + 1 < self.sent.len() {
+            self.sent.remove(place);
+        }
+    }
+
     /// Notes that the buffer that ends at `end` is sent again at `time`.
     pub(in crate::tcp) fn sent_again(&mut self, end: u64, time: Time) {
         let place = self.sent.partition_point(|b| b.end < end);
@@ -276,6 +284,19 @@ mod tests {
         assert_eq!(ends(&q), [23_000, 24_000, 25_000, 26_000, 27_000, 30_000]);
         q.sack((29_000, 30_001), false);
         assert_eq!(ends(&q), [23_000, 24_000, 25_000, 26_000, 27_000, 29_000, 30_000], "a FIN needs no memory");
+    }
+
+    /// Three buffers of 100 bytes become one when the first is retransmitted.
+    #[test]
+    fn retransmitted_buffers_are_joined() {
+        let mut q = WriteQueue::default();
+        [1_000, 1_100, 1_200, 1_300].into_iter().for_each(|end| q.push(end));
+        q.sent_up_to(1_300, Time::ZERO);
+        q.join_sent(1_000, 1_300);
+        q.sent_again(1_300, Time::from_us(1));
+        assert_eq!(q.sent.iter().map(|b| b.end).collect::<Vec<_>>(), [1_000, 1_300]);
+        q.acknowledge(1_000);
+        assert_eq!(q.oldest_sent(), Some(Time::from_us(1)));
     }
 
     #[test]

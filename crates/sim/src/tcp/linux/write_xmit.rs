@@ -31,6 +31,8 @@ impl Sender {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
         let max_segs = self.burst_size(c) / mss;
         self.clean_rtx_queue();
+        // tcp_push_pending_frames: without unsent data, a full window does not count as used (tcp_send_head).
+        let pending = first < self.end_of_unsent();
         let mut limited = false;
         loop {
             match self.next_burst(c, now, end, max_segs, push) {
@@ -47,12 +49,25 @@ impl Sender {
             }
         }
         let sent = self.stream.snd_nxt() != first;
-        let full = self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.cc.window.cwnd as u32);
+        let full = pending && self.window_is_full();
         if c.cwnd_validation && (sent || limited || full) {
             self.validate_cwnd(c, limited || full);
         }
         if sent && push != Push::Probe && self.uses_linux_timers(c) {
             self.after_new_data(c, now);
+        }
+    }
+
+    /// Returns true if the congestion window allows no further segment.
+    fn window_is_full(&self) -> bool {
+        self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.cc.window.cwnd as u32)
+    }
+
+    /// Notes the use of the window after the interface or the pacer has let the sender continue: then a full window counts as used even if the
+    /// application has written nothing more (tcp_tsq_write).
+    pub(in crate::tcp) fn after_tsq_write(&mut self, c: &TcpConfig) {
+        if c.cwnd_validation && self.sends_bursts() && self.window_is_full() {
+            self.validate_cwnd(c, true);
         }
     }
 
@@ -219,18 +234,21 @@ impl Sender {
 
     /// Retransmits `count` segments from that at `first` of the scoreboard on, as one packet (__tcp_retransmit_skb).
     fn retransmit_burst(&mut self, c: &TcpConfig, now: Time, (first, count): (usize, usize), out: &mut impl Wire) {
-        let Some(s) = &self.loss.sack else { return };
+        if count == 1 {
+            self.retrans_try_collapse(c, now, first);
+        }
+        let (Some(s), written) = (&self.loss.sack, self.stream.written()) else { return };
         let (start, end) = (s.board.get(first).start, s.board.get(first + count - 1).end());
+        // The length of a buffer does not include a FIN.
+        let end = if start < written { end.min(written) } else { end };
         self.cold.bursts = (start, end - start);
         let departure = self.departure(now);
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
             q.split_sent(start);
             q.split_sent(end);
+            q.join_sent(start, end);
             q.sent_again(end, departure);
             q.begin_burst(if count > 1 { end } else { u64::MAX });
-        }
-        if count == 1 {
-            self.retrans_try_collapse(c, now, first);
         }
         for index in first..first + count {
             self.retransmit_index(c, now, index, out);

@@ -123,6 +123,7 @@ impl Sender {
                 true => self.fill_and_transmit(c, now, out),
                 false => self.transmit(c, now, out),
             }
+            self.after_tsq_write(c);
         }
         self.set_alarm(now, out);
     }

@@ -140,6 +140,22 @@ impl TransmitRing {
         }
     }
 
+    /// Returns true if the ring, which is full, opens only when its last packet leaves.
+    pub(super) fn opens_empty(&self) -> bool {
+        let Some(mut limits) = self.limits else { return true };
+        let opens = self.sent.iter().position(|&(departure, bytes)| {
+            limits.complete(bytes, departure);
+            limits.is_open()
+        });
+        opens.is_none_or(|place| place + 1 == self.sent.len())
+    }
+
+    /// Bytes that the queue may pass to the ring at once (qdisc_avail_bulklimit).
+    #[inline(always)]
+    pub(super) fn bulk_limit(&self) -> i64 {
+        self.limits.as_ref().map_or(0, |limits| limits.available().into())
+    }
+
     /// Counts a packet that enters the ring.
     #[inline(always)]
     pub(super) fn queue(&mut self, departure: Time, bytes: u32) {

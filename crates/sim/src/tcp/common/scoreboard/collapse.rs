@@ -4,8 +4,7 @@ use super::{EVER_RETX, Scoreboard};
 use std::cmp::Reverse;
 
 impl Scoreboard {
-    /// Joins all segments behind `index` to the one at `index`. None of them may be SACKed, and no other segment may follow later, because numbers would
-    /// be used again.
+    /// Joins all segments behind `index` to the one at `index`. None of them may be SACKed. Later segments use the numbers of the joined ones again.
     #[cold]
     #[inline(never)]
     pub fn collapse_tail(&mut self, index: usize) {
@@ -26,8 +25,12 @@ impl Scoreboard {
         }
         if let Some(search) = self.search.made() {
             search.below_hint.retain(|&Reverse(number)| number < end);
-            search.order.again.retain(|sent| sent.number < end);
-            search.order.passed.retain(|sent| sent.number < end);
+            search.order.truncate(end);
+            for block in &mut search.blocks {
+                if block.1 > end {
+                    *block = (u64::MAX, 0);
+                }
+            }
             for hint in [&mut search.lost_hint, &mut search.hole_hint, &mut search.marked_below, &mut search.order.first] {
                 *hint = (*hint).min(end);
             }

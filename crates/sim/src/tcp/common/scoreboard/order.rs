@@ -65,6 +65,16 @@ impl Order {
         self.again.clear();
         self.passed.clear();
     }
+
+    /// Discards the transmissions of segments from absolute number `end` on. Segments that are sent from now on are behind all others.
+    pub(super) fn truncate(&mut self, end: u64) {
+        for queue in [&mut self.again, &mut self.passed] {
+            queue.retain(|sent| sent.number < end);
+            for sent in queue {
+                sent.behind = sent.behind.min(end);
+            }
+        }
+    }
 }
 
 impl Scoreboard {
