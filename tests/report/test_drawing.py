@@ -74,6 +74,19 @@ def test_no_chart_is_cut(visit, width):
 
 
 @pytest.mark.parametrize("width", [1400, 390])
+def test_differences_share_an_axis(visit, width):
+    page = visit("twelve", viewport={"width": width, "height": 900})
+    points = page.locator("#differences .point")
+    # Of eleven changes of two quantities, two are without a ratio.
+    assert points.count() == 2 * 9
+    inside = "e => { const p = e.getBoundingClientRect(), r = e.closest('svg').getBoundingClientRect(); return p.left >= r.left - 1 && p.right <= r.right + 1; }"
+    assert all(point.evaluate(inside) for point in points.all())
+    starts = page.locator("#differences svg:has(.base)").evaluate_all("all => all.map(e => e.getBoundingClientRect().left)")
+    assert len({round(x) for x in starts}) == 1, "all rows begin at the same place"
+    assert page.locator("#differences .scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
 def test_legends_are_lower_than_charts(visit, width):
     page = visit("twelve", viewport={"width": width, "height": 844})
     page.evaluate("() => document.querySelectorAll('details').forEach(d => (d.open = true))")
@@ -123,7 +136,8 @@ def test_paper(visit, ink, tmp_path):
         expect(page.locator(gone).first).to_be_hidden()
     for canvas in page.locator("canvas").all():
         assert ink(canvas) > 8000
-    assert page.locator(".scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    for box in page.locator(".scroll").all():
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), box.get_attribute("aria-label")
 
 
 def test_page_readable_without_script(visit):

@@ -92,6 +92,7 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
                 },
             ],
         },
+        differences: (n > 1).then(|| differences(names)),
         table: table(n),
         sections: sections(names, points),
         scenarios: vec![ScenarioText {
@@ -108,6 +109,39 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
         ],
         ..Page::default()
     }
+}
+
+/// Changes from the first subject: clear ones, unclear ones, and one without a ratio.
+fn differences(names: &[String]) -> Differences {
+    let value = |mean: f64| Cell { mean, ends: Some((0.9 * mean, 1.1 * mean)), ..Cell::default() };
+    let change = |unit: f64, subject: usize| {
+        let ratio = (subject % 5 < 4).then(|| 2f64.powi(1 - subject as i32));
+        Change {
+            subject,
+            name: names[subject].clone(),
+            base: value(unit),
+            value: value(unit * ratio.unwrap_or(2.0)),
+            ratio,
+            ends: ratio.map(|r| (r / 1.4, r * 1.5)),
+            clear: ratio.is_some_and(|r| !(1.0 / 1.5..=1.4).contains(&r)),
+            words: if ratio.is_some() {
+                "many times shorter (from some to others)"
+            } else {
+                "unknown: work was unfinished at the end"
+            }
+            .into(),
+        }
+    };
+    let quantity = |title: &str, unit: Dimension, size: f64| Quantity {
+        title: title.into(),
+        unit,
+        changes: (1..names.len()).map(|s| change(size, s)).collect(),
+    };
+    let quantities = vec![
+        quantity("queries of incast: 99th percentile", Dimension::Seconds, 0.203),
+        quantity("retransmission timeouts", Dimension::Count, 24_521.0),
+    ];
+    Differences { base: names[0].clone(), quantities, note: "Intervals are invented.".into() }
 }
 
 fn table(n: usize) -> MetricTable {

@@ -4,7 +4,7 @@
 //! units (seconds, bits per second, bytes) or counts; the renderer chooses the prefix from [`Dimension`]. In texts, help, notes and meanings
 //! backticks enclose code.
 
-pub use forebay_analysis::{Cell, Dimension, Grid, GridCell, Headline, HeadlineChart};
+pub use forebay_analysis::{Cell, Change, Differences, Dimension, Grid, GridCell, Headline, HeadlineChart, Quantity};
 use serde::Serialize;
 
 /// A whole report, in reading order.
@@ -22,6 +22,8 @@ pub struct Page {
     pub subjects: Vec<Subject>,
     /// The comparison as sentences and one picture.
     pub headline: Headline,
+    /// Differences of compared results from the first one; `None` for a single result.
+    pub differences: Option<Differences>,
     /// Next steps, one sentence each.
     pub next: Vec<String>,
     /// Sections that are closed until the reader opens them, by their ids.

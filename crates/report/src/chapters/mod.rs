@@ -24,7 +24,7 @@ mod topology;
 pub use overlay::Overlay;
 
 use crate::page::{Figure, Page, Section, Style, Subject, TitledGrid};
-use forebay_analysis::{Data, Dimension, Grid, directories, headline, ports, read, workloads};
+use forebay_analysis::{Data, Dimension, Grid, differences, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
 
 /// The page of a finished run, or of several runs that are compared, with measured series drawn over theirs.
@@ -61,6 +61,7 @@ fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
         notes: data.notes.clone(),
         subjects: subjects(data),
         headline: headline(data),
+        differences: differences(data),
         table: table::table(data),
         ..Page::default()
     };

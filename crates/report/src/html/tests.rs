@@ -24,6 +24,7 @@ fn page(name: &str) -> Page {
             sentences: vec![s()],
             charts: vec![HeadlineChart { title: s(), unit: Dimension::Seconds, better: s(), values: vec![cell] }],
         },
+        differences: None,
         next: vec![s()],
         folded: Vec::new(),
         table: MetricTable { rows: vec![MetricRow { label: s(), unit: Dimension::Ratio, help: s(), cells: vec![cell] }] },
