@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 def test_every_figure_is_drawn(visit, ink, name):
     page = visit(name)
     figures = page.locator("figure[data-figure]")
-    assert figures.count() == 7
-    assert int(page.locator("html").get_attribute("data-drawn")) == 7
+    assert figures.count() == 8
+    assert int(page.locator("html").get_attribute("data-drawn")) == 8
     for figure in figures.all():
         check_drawn(figure, ink)
 
@@ -24,6 +24,9 @@ def check_drawn(figure, ink):
             assert ink(canvas) > 8000, figure.get_attribute("id")
     elif kind == "bars":
         assert figure.locator("svg.draw rect.col").count() > 2
+    elif kind == "lanes":
+        assert figure.locator("svg.lanes rect.timer").count() == 3
+        assert figure.locator("svg.lanes path.cap").count() == 1, "an arrow where the run ended"
     else:
         assert figure.locator("svg.net line.link").count() == 32
         assert figure.locator("svg.net .node").count() > 10

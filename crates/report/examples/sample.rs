@@ -272,6 +272,12 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
             vec![figure("sweep", "Incast curve", "Bands are 95 % confidence intervals.", "", vec![("", sweep(names))])],
         ),
         section(
+            "slowest",
+            "Slowest query",
+            "",
+            vec![figure("lanes", "Timeline of the slowest query", "", "", vec![("", lanes())])],
+        ),
+        section(
             "windows",
             "Windows of chosen connections",
             "",
@@ -284,6 +290,31 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
             vec![figure("topology", "Utilisation of links", "", "", vec![("", network(names))])],
         ),
     ]
+}
+
+/// Two servers, of which one has two timeouts and is unfinished, and one a tail loss probe.
+fn lanes() -> Chart {
+    let span = |kind, from, to| Span { kind, from, to, unfinished: false, text: vec![format!("{from} s to {to} s")] };
+    let response = |to| span(SpanKind::Response, 0.001, to);
+    let lane = |name: &str, spans| Lane { name: name.into(), spans };
+    Chart::Lanes(LaneChart {
+        subject: 0,
+        caption: "Query 17 of seed 3 was unfinished after 700 ms. Main cause of delay: retransmission timeout.".into(),
+        command: "forebay explain out/a-directory-with-a-long-name --variant 'newreno' --run 2 --query 17".into(),
+        lanes: vec![
+            lane(
+                "leaf0-host12",
+                vec![
+                    span(SpanKind::Request, 0.0, 0.001),
+                    Span { unfinished: true, ..response(0.7) },
+                    span(SpanKind::Timeout, 0.004, 0.204),
+                    span(SpanKind::Timeout, 0.21, 0.61),
+                ],
+            ),
+            lane("h3", vec![span(SpanKind::Request, 0.0, 0.001), response(0.05), span(SpanKind::Probe, 0.002, 0.022)]),
+        ],
+        length: 0.7,
+    })
 }
 
 /// 20 s of reduced series, with gaps and events.

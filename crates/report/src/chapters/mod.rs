@@ -19,6 +19,7 @@ mod sweep_shares;
 mod table;
 mod text;
 mod time;
+mod timeline;
 mod topology;
 
 pub use overlay::Overlay;
@@ -88,6 +89,9 @@ fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
     } else {
         waits.extend(timeouts)
     }
+    let (of_query, of_message) = timeline::figures(data);
+    waits.splice(0..0, of_query);
+    of_flows.splice(0..0, of_message);
     let over_time = take(&mut time, &|id| id == "goodput-over-time");
     section(&mut page, "queries", "Which queries were late, and why?", Vec::new(), waits);
     section(&mut page, "sizes", "How long did messages take?", Vec::new(), of_flows);

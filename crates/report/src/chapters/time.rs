@@ -256,7 +256,7 @@ mod tests {
                     drops: (0..samples).map(|i| u64::from(i > 3) * 2).collect(),
                     marks: vec![0; samples as usize],
                 });
-                d.timeouts.push(Timeout { run, subject: n, conn: 0, time_ns: 2_500_000, rto: 0.2 });
+                d.timeouts.push(Timeout { run, subject: n, time_ns: 2_500_000, rto: 0.2, ..Timeout::default() });
             }
         }
         d
