@@ -41,6 +41,8 @@ pub(crate) struct Limits {
     pub one_of: Option<(usize, f64)>,
     /// Index of the busiest port on their paths.
     pub busiest: Option<usize>,
+    /// True if that port has a host at one end: all paths between two hosts cross it.
+    pub edge: bool,
     /// Used fraction of its capacity while they run.
     pub used: f64,
     /// True if they start late.
@@ -113,6 +115,7 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     (out.flows > 0 && time > 0.0).then(|| Limits {
         own: own.is_some(),
         busiest,
+        edge: busiest.is_some_and(|p| !(data.ports[p].from_switch && data.ports[p].to_switch)),
         used: busiest.map_or(0.0, |p| used(&p)),
         partial: active.is_partial(),
         rwnd: (out.rwnd / time).min(1.0),
@@ -232,7 +235,9 @@ impl Limits {
     /// The links between switches, if flows collide on some of them while others have capacity to spare.
     fn collide(&self) -> Option<Fabric> {
         let some = |f: &Fabric| f.mean < FULL || !self.own && (1..f.links).contains(&f.full);
-        self.fabric.filter(|f| (f.most >= FULL || self.draws) && some(f))
+        // With other paths in each seed, means hide a full link between switches; but a full link of a host is the limit in all of them.
+        let hidden = self.draws && !(self.edge && self.used >= FULL);
+        self.fabric.filter(|f| (f.most >= FULL || hidden) && some(f))
     }
 
     /// Short text for a table.
@@ -298,4 +303,25 @@ fn rate_over_time(p: &Port) -> String {
 /// Rate of the policer of a port as text.
 fn policer_rate(p: &Port) -> Option<String> {
     p.policed_bps.map(|bps| quantity(bps, Dimension::BitsPerSecond))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::tests::two_links;
+
+    #[test]
+    fn full_link_of_host_is_the_limit() {
+        let mut d = two_links(1e10, 0.95);
+        let fabric = Fabric { links: 4, full: 0, least: 0.15, mean: 0.2, most: 0.3, hosts_bps: 2e10 };
+        let limits =
+            Limits { flows: 2, busiest: Some(2), edge: true, used: 0.95, draws: true, fabric: Some(fabric), ..Limits::default() };
+        assert_eq!(limits.cell(&d), "link x->r");
+        assert_eq!(limits.words(&d).unwrap(), "limited by x->r (95 % utilized)");
+        // Means over seeds with other paths can hide a full link between switches.
+        let hidden = Limits { used: 0.3, ..limits };
+        assert_eq!(hidden.cell(&d), "links between switches");
+        d.ports[2].utilization = 0.3;
+        assert!(hidden.words(&d).unwrap().contains("links between switches are 15 % to 30 % utilized"), "{:?}", hidden.words(&d));
+    }
 }
