@@ -14,6 +14,7 @@ pub mod sweep;
 mod sweep_answer;
 mod sweep_data;
 mod sweep_load;
+mod sweep_other;
 pub mod sweep_read;
 mod sweep_shares;
 mod table;
