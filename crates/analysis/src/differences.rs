@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn base_is_same_group_of_first_variant() {
+    fn base_has_same_group() {
         let mut d = Data::default();
         for network in 0..2 {
             d.networks.push(crate::Network { first: network * 2, groups: 2, ..crate::Network::default() });

@@ -296,7 +296,7 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
 fn lanes() -> Chart {
     let span = |kind, from, to| Span { kind, from, to, unfinished: false, text: vec![format!("{from} s to {to} s")] };
     let response = |to| span(SpanKind::Response, 0.001, to);
-    let lane = |name: &str, spans| Lane { name: name.into(), spans };
+    let lane = |name: &str, spans| TimelineRow { name: name.into(), spans };
     Chart::Lanes(LaneChart {
         subject: 0,
         caption: "Query 17 of seed 3 was unfinished after 700 ms. Main cause of delay: retransmission timeout.".into(),

@@ -360,14 +360,14 @@ pub struct LaneChart {
     /// Command that prints more.
     pub command: String,
     /// From top to bottom.
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<TimelineRow>,
     /// Time from the start to the end of the query or message, s.
     pub length: f64,
 }
 
-/// A lane.
+/// A lane of a timeline.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Lane {
+pub struct TimelineRow {
     /// Name, such as that of the server.
     pub name: String,
     /// Messages, each followed by its timers.

@@ -5,7 +5,7 @@
 //! windows) are stored as a sum for its main cause, without their place in time.
 
 use super::reduce::significant;
-use crate::page::{Chart, Dimension, Figure, Lane, LaneChart, Span, SpanKind, View};
+use crate::page::{Chart, Dimension, Figure, LaneChart, Span, SpanKind, TimelineRow, View};
 use forebay_analysis::{Data, Flow, Query, Timeout, quantity};
 
 /// Maximum number of lanes of a view.
@@ -94,7 +94,7 @@ fn query(data: &Data, subject: usize, class: Option<u32>) -> Option<LaneChart> {
     let last = |of: &[&Flow]| of.iter().map(|f| end(data, f).0).max().unwrap_or(0);
     lanes.sort_by_key(|lane| std::cmp::Reverse(last(&lane.1)));
     let left_out = lanes.len().saturating_sub(MAX_LANES);
-    let shown = lanes.iter().take(MAX_LANES).map(|(peer, of)| Lane {
+    let shown = lanes.iter().take(MAX_LANES).map(|(peer, of)| TimelineRow {
         name: data.host(*peer).unwrap_or("?").to_owned(),
         spans: of.iter().flat_map(|f| spans(data, f, slowest.start_ns)).collect(),
     });
@@ -136,7 +136,7 @@ fn message(data: &Data, subject: usize, class: Option<u32>) -> Option<LaneChart>
     let mut others: Vec<&Flow> = others.collect();
     // The messages that were written last before it delay it last.
     others.sort_by_key(|f| std::cmp::Reverse(f.start_ns));
-    let lane = |name: String, f: &Flow| Lane { name, spans: spans(data, f, slowest.start_ns) };
+    let lane = |name: String, f: &Flow| TimelineRow { name, spans: spans(data, f, slowest.start_ns) };
     let bytes = |f: &Flow| quantity(f.size as f64, Dimension::Bytes);
     let mut lanes = vec![lane(bytes(slowest), slowest)];
     lanes.extend(others.iter().take(MAX_LANES - 1).map(|f| lane(format!("earlier, {}", bytes(f)), f)));
