@@ -166,11 +166,11 @@ pub(crate) struct Difference {
     /// Its 95 % confidence interval, or with few seeds the smallest and largest.
     pub low: f64,
     pub high: f64,
-    few: bool,
+    pub few: bool,
     /// Mean of the logarithm.
     pub mean: f64,
     /// Standard deviation of the logarithm.
-    sd: f64,
+    pub sd: f64,
 }
 
 /// Moves the tied subjects that differ from the best one in pairs of runs with the same seed to the worse ones: their own intervals overlap only

@@ -182,7 +182,7 @@ fn values(data: &Data, subject: usize) -> Vec<Values> {
             let tight = never.iter().sum::<f64>() <= TIGHT * of.iter().sum::<f64>();
             out.push(Values { title: format!("{work}: {name}"), kind: Kind::Time, of, at_least, tight });
         }
-        let open = |run: usize| times.running.get(&run).map_or(0.0, |all| all.len() as f64);
+        let open = |run: usize| times.unfinished(run) as f64;
         let runs = (0..data.runs.len()).filter(|r| data.runs[*r].network == data.subjects[subject].network);
         let of = runs.map(open).collect();
         out.push(Values { title: format!("{work}: unfinished"), kind: Kind::Count, of, at_least: false, tight: false });

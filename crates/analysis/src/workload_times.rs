@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Default)]
 pub(crate) struct Times {
     done: BTreeMap<usize, Vec<f64>>,
-    pub running: BTreeMap<usize, Vec<f64>>,
+    running: BTreeMap<usize, Vec<f64>>,
     /// Slowdown of all work.
     slow: Vec<f64>,
 }
@@ -38,6 +38,11 @@ impl Times {
         let (now, never) = self.by_run(p);
         let at_least = now.iter().zip(&never).any(|(now, never)| is_bound(*now, *never));
         cell(&now).map(|c| Cell { at_least, ..c })
+    }
+
+    /// Number of unfinished queries or messages of a run.
+    pub(crate) fn unfinished(&self, run: usize) -> usize {
+        self.running.get(&run).map_or(0, Vec::len)
     }
 
     /// A quantile of each run, in their order: with the time so far of unfinished work, and if that work never ended.
