@@ -8,9 +8,7 @@ use forebay_analysis::{GridCell, Metric, bold};
 /// Figures in its place, the nearest to it first, with true if less is better. A tail has a median and a mean.
 fn others(m: &Metric) -> Vec<(Metric, bool)> {
     let tail = ["_p50_", "_mean_"].map(|part| (m.name.replace("_p99_", part), true));
-    let work = ["rtos_per_query", "rtos"].map(|name| (name.to_owned(), true));
-    let all = tail.into_iter().chain(work).filter(|(name, _)| *name != m.name);
-    all.filter_map(|(name, less)| Some((metric(&name)?, less))).collect()
+    tail.into_iter().filter(|(name, _)| *name != m.name).filter_map(|(name, less)| Some((metric(&name)?, less))).collect()
 }
 
 /// True if a figure ranks two choices: the difference is not small, and either the intervals, or ranges over few seeds, have no common value, or no
