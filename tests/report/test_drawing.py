@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 def test_every_figure_is_drawn(visit, ink, name):
     page = visit(name)
     figures = page.locator("figure[data-figure]")
-    assert figures.count() == 7
-    assert int(page.locator("html").get_attribute("data-drawn")) == 7
+    assert figures.count() == 8
+    assert int(page.locator("html").get_attribute("data-drawn")) == 8
     for figure in figures.all():
         check_drawn(figure, ink)
 
@@ -24,6 +24,9 @@ def check_drawn(figure, ink):
             assert ink(canvas) > 8000, figure.get_attribute("id")
     elif kind == "bars":
         assert figure.locator("svg.draw rect.col").count() > 2
+    elif kind == "lanes":
+        assert figure.locator("svg.lanes rect.timer").count() == 3
+        assert figure.locator("svg.lanes path.cap").count() == 1, "an arrow where the run ended"
     else:
         assert figure.locator("svg.net line.link").count() == 32
         assert figure.locator("svg.net .node").count() > 10
@@ -71,6 +74,19 @@ def test_no_chart_is_cut(visit, width):
             # Twelve bars in each of six groups are wider than a phone.
             assert drawn <= room + 1 or width == 390, (figure.get_attribute("id"), choice, room, drawn)
         assert figure.evaluate("e => e.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_differences_share_an_axis(visit, width):
+    page = visit("twelve", viewport={"width": width, "height": 900})
+    points = page.locator("#differences .point")
+    # Of eleven changes of two quantities, two are without a ratio.
+    assert points.count() == 2 * 9
+    inside = "e => { const p = e.getBoundingClientRect(), r = e.closest('svg').getBoundingClientRect(); return p.left >= r.left - 1 && p.right <= r.right + 1; }"
+    assert all(point.evaluate(inside) for point in points.all())
+    starts = page.locator("#differences svg:has(.base)").evaluate_all("all => all.map(e => e.getBoundingClientRect().left)")
+    assert len({round(x) for x in starts}) == 1, "all rows begin at the same place"
+    assert page.locator("#differences .scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -123,7 +139,8 @@ def test_paper(visit, ink, tmp_path):
         expect(page.locator(gone).first).to_be_hidden()
     for canvas in page.locator("canvas").all():
         assert ink(canvas) > 8000
-    assert page.locator(".scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    for box in page.locator(".scroll").all():
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), box.get_attribute("aria-label")
 
 
 def test_page_readable_without_script(visit):

@@ -168,7 +168,7 @@ def test_pinch_zooms_touch_moves_cursor(visit, until):
     expect(chart(page).get_by_role("button", name="Show everything")).to_be_enabled()
 
 
-@pytest.mark.parametrize("figure", ["fct", "topology"])
+@pytest.mark.parametrize("figure", ["fct", "lanes", "topology"])
 def test_shapes_have_tooltips(visit, until, figure):
     page = visit("small")
     shapes = chart(page, figure).locator("[data-hit]")

@@ -125,6 +125,8 @@ pub struct Entry {
     pub assessment: Assessment,
     /// Change of the objective.
     pub objective: Option<Change>,
+    /// Change of the median of the class to improve, if the objective is another figure of its times.
+    pub median: Option<Change>,
     /// Effects on other classes.
     pub others: Vec<ClassEffect>,
     /// Numbers of every class.
@@ -259,6 +261,9 @@ pub(crate) fn compare(objective: &Objective, classes: &[String], runs: &Compared
         caveat: about.caveat,
         assessment,
         objective: change,
+        median: Some(Goal::P50)
+            .filter(|_| matches!(objective.goal, Goal::P99 | Goal::P999))
+            .and_then(|g| Change::of(&pairs(own, g))),
         others,
         prices: (0..classes.len()).map(price).collect(),
         done: (count(|c| c.completed), count(|c| c.started)),
@@ -316,6 +321,19 @@ mod tests {
         assert!((range.0 - 0.9).abs() < 1e-9 && (range.1 - 230.0 / 210.0).abs() < 1e-9, "{range:?}");
         let five = Change::of(&[(1.0, 0.5), (1.0, 0.6), (1.0, 0.5), (1.0, 0.6), (1.0, 0.5)]).unwrap();
         assert_eq!(five.shown(), five.interval());
+    }
+
+    #[test]
+    fn median_is_kept_beside_a_tail() {
+        let after = vec![vec![ClassNumbers::finished(&[0.01, 0.2], 1e9), ClassNumbers::finished(&[], 5e9)]; 3];
+        let before = vec![vec![ClassNumbers::finished(&[0.1, 0.2], 1e9), ClassNumbers::finished(&[], 5e9)]; 3];
+        let of = |goal: Goal| {
+            let objective = Objective { goal, ..objective() };
+            compare(&objective, &classes(), &Compared::new(before.clone(), after.clone()), About::default())
+        };
+        let tail = of(Goal::P99);
+        assert!((tail.median.unwrap().factor() - 0.1).abs() < 1e-12 && (tail.objective.unwrap().factor() - 1.0).abs() < 1e-12);
+        assert_eq!(of(Goal::P50).median, None);
     }
 
     /// A change with a large gain in one seed only ranks below one with a gain in all seeds.

@@ -162,15 +162,15 @@ pub(crate) fn sentence(
 
 /// Relative difference between two subjects, from pairs of runs with the same seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Difference {
+pub(crate) struct Difference {
     /// Its 95 % confidence interval, or with few seeds the smallest and largest.
-    low: f64,
-    high: f64,
-    few: bool,
+    pub low: f64,
+    pub high: f64,
+    pub few: bool,
     /// Mean of the logarithm.
-    mean: f64,
+    pub mean: f64,
     /// Standard deviation of the logarithm.
-    sd: f64,
+    pub sd: f64,
 }
 
 /// Moves the tied subjects that differ from the best one in pairs of runs with the same seed to the worse ones: their own intervals overlap only
@@ -194,7 +194,11 @@ const MOST_RUNS: f64 = 1000.0;
 impl Difference {
     /// Between the best subject and another one; `None` without pairs of positive values.
     fn of(data: &Data, metric: &str, best: usize, other: usize) -> Option<Difference> {
-        let (best, other) = (data.values(best, metric), data.values(other, metric));
+        Difference::between(data.values(best, metric), data.values(other, metric))
+    }
+
+    /// Of the values of `other` from those of `best`, which are from runs with the same seeds in the same order.
+    pub(crate) fn between(best: &[f64], other: &[f64]) -> Option<Difference> {
         let pairs = best.iter().zip(other).filter(|(a, b)| **a > 0.0 && **b > 0.0);
         let logs: Vec<f64> = pairs.map(|(a, b)| (b / a).ln()).collect();
         let e = estimate(&logs).filter(|_| logs.len() == best.len() && best.len() == other.len())?;
@@ -217,7 +221,7 @@ impl Difference {
         self.high.max(0.0) - self.low.min(0.0)
     }
 
-    fn is_narrow(self) -> bool {
+    pub(crate) fn is_narrow(self) -> bool {
         self.width() < NARROW
     }
 

@@ -27,6 +27,10 @@ pub struct Data {
     pub goodput: Vec<GoodputSeries>,
     /// Timeouts, by run and time.
     pub timeouts: Vec<Timeout>,
+    /// Tail loss probes, by run and time.
+    pub probes: Vec<Timeout>,
+    /// Paths of the directories.
+    pub paths: Vec<String>,
     /// Names of hosts, to which flows refer.
     pub hosts: Vec<String>,
     /// Names of ports at which messages were delayed, to which flows refer.
@@ -120,6 +124,10 @@ pub struct Flow {
     pub subject: usize,
     /// Index of the run.
     pub run: usize,
+    /// Its `flow_id`.
+    pub id: u64,
+    /// The `query_id` of its query.
+    pub query: Option<u32>,
     /// Payload, bytes; 0 for an endless flow.
     pub size: u64,
     /// Number of its connection; `None` if unknown.
@@ -189,6 +197,8 @@ impl Flow {
 pub struct Query {
     /// Index of the run.
     pub run: usize,
+    /// Its `query_id`.
+    pub id: u64,
     /// Index of its workload; `None` if unknown.
     pub class: Option<u32>,
     /// Start, ns.
@@ -355,8 +365,8 @@ pub struct SenderSeries {
     pub srtt: Vec<Option<f64>>,
 }
 
-/// A retransmission timeout.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A retransmission timeout, or a tail loss probe.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Timeout {
     /// Index of the run.
     pub run: usize,
@@ -364,6 +374,10 @@ pub struct Timeout {
     pub subject: usize,
     /// Connection.
     pub conn: i64,
+    /// The `flow_id` of its message; `None` for a connection without one.
+    pub flow: Option<u64>,
+    /// True for the timer of a SYN.
+    pub syn: bool,
     /// When, ns.
     pub time_ns: i64,
     /// Timer value, s.

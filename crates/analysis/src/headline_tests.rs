@@ -25,7 +25,7 @@ fn incast() -> Data {
         ]),
         3,
     );
-    d.timeouts = vec![Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 }; 5];
+    d.timeouts = vec![Timeout { rto: 0.2, ..Timeout::default() }; 5];
     let query = |run, qct| Query {
         run,
         class: Some(0),
@@ -220,7 +220,7 @@ fn a_single_subject_is_described() {
         receiver: Some(0),
         ..Query::default()
     }];
-    d.timeouts.push(Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 });
+    d.timeouts.push(Timeout { rto: 0.2, ..Timeout::default() });
     assert_eq!(
         sentences(&d),
         [

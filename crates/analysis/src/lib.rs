@@ -11,6 +11,7 @@ mod censored_quantiles;
 mod comparison;
 mod data;
 mod deadlines;
+mod differences;
 mod dimension;
 mod expectations;
 mod format;
@@ -49,6 +50,7 @@ pub use data::{
     Data, FULLEST_PORT, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject,
     Timeout, metrics,
 };
+pub use differences::{Change, Differences, Quantity, differences};
 pub use dimension::{Dimension, by_name};
 pub use expectations::{Judged, Verdict, check_expectations, judge_expectations};
 pub use format::{bold, count, factor, list, number, quantity};

@@ -51,6 +51,8 @@ pub(crate) struct Limits {
     pub draws: bool,
     /// Links between switches that carry traffic, where the network chooses among several.
     pub fabric: Option<Fabric>,
+    /// True if every flow crosses a full link of a host, which all paths between two hosts have in common.
+    pub full_at_hosts: bool,
     /// Number and smallest utilization of the full links that only some of the flows cross, where no full link carries all of them.
     pub several: Option<(usize, f64)>,
 }
@@ -68,6 +70,7 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
     };
     let mut paths = Paths::of(data, data.subjects[subject].network);
     let (mut time, mut acked, mut branches, mut own_links, mut out) = (0.0, 0.0, false, true, Limits::default());
+    out.full_at_hosts = true;
     let mut interfaces = BTreeSet::new();
     // Flows by the ports that all connections between their hosts cross.
     let mut crossing: BTreeMap<usize, usize> = BTreeMap::new();
@@ -86,6 +89,8 @@ pub(crate) fn limits(data: &Data, subject: usize, class: Option<u32>) -> Option<
         out.one_of = choice.first().map(|p| (choice.len(), data.ports[*p].rate_bps));
         let ports = paths.ports(from, to);
         ports.iter().filter(|p| used(p) >= SATURATED).for_each(|p| *crossing.entry(*p).or_default() += 1);
+        let at_host = |p: &&usize| !(data.ports[**p].from_switch && data.ports[**p].to_switch);
+        out.full_at_hosts &= ports.iter().filter(at_host).any(|p| used(p) >= FULL);
         let way = [ports, choice].concat();
         let busiest = way.into_iter().chain(out.busiest).max_by(|a, b| used(a).total_cmp(&used(b)));
         let own = paths.ports(from, to).first().copied().filter(|p| data.ports[*p].from == from);
@@ -232,7 +237,9 @@ impl Limits {
     /// The links between switches, if flows collide on some of them while others have capacity to spare.
     fn collide(&self) -> Option<Fabric> {
         let some = |f: &Fabric| f.mean < FULL || !self.own && (1..f.links).contains(&f.full);
-        self.fabric.filter(|f| (f.most >= FULL || self.draws) && some(f))
+        // With other paths in each seed, means hide a full link between switches; but a full link of a host is the limit in all of them.
+        let hidden = self.draws && !self.full_at_hosts;
+        self.fabric.filter(|f| (f.most >= FULL || hidden) && some(f))
     }
 
     /// Short text for a table.
@@ -298,4 +305,32 @@ fn rate_over_time(p: &Port) -> String {
 /// Rate of the policer of a port as text.
 fn policer_rate(p: &Port) -> Option<String> {
     p.policed_bps.map(|bps| quantity(bps, Dimension::BitsPerSecond))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::tests::two_links;
+
+    #[test]
+    fn full_host_link_is_the_limit() {
+        let mut d = two_links(1e10, 0.95);
+        let fabric = Fabric { links: 4, full: 0, least: 0.15, mean: 0.2, most: 0.3, hosts_bps: 2e10 };
+        let limits = Limits {
+            flows: 2,
+            busiest: Some(2),
+            full_at_hosts: true,
+            used: 0.95,
+            draws: true,
+            fabric: Some(fabric),
+            ..Limits::default()
+        };
+        assert_eq!(limits.cell(&d), "link x->r");
+        assert_eq!(limits.words(&d).unwrap(), "limited by x->r (95 % utilized)");
+        // Means over seeds with other paths can hide a full link between switches.
+        let hidden = Limits { full_at_hosts: false, used: 0.3, ..limits };
+        assert_eq!(hidden.cell(&d), "links between switches");
+        d.ports[2].utilization = 0.3;
+        assert!(hidden.words(&d).unwrap().contains("links between switches are 15 % to 30 % utilized"), "{:?}", hidden.words(&d));
+    }
 }

@@ -353,7 +353,7 @@ mod tests {
         d.flows[first].measured /= 20;
         d.flows[first].conn = Some(1_000_000);
         let run = d.flows[first].run;
-        d.timeouts.push(crate::data::Timeout { run, subject: 0, conn: 1_000_000, time_ns: 900_000_000, rto: 0.9 });
+        d.timeouts.push(crate::data::Timeout { run, conn: 1_000_000, time_ns: 900_000_000, rto: 0.9, ..Default::default() });
         let said = output(&d);
         assert!(said[0].contains(" spend **90 %** of the time in **retransmission timeouts** at bottleneck ("), "{said:?}");
         assert!(!said[0].contains("starved"), "{said:?}");

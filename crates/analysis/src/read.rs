@@ -24,6 +24,7 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
     for (i, dir) in dirs.iter().enumerate() {
         finders.push(summary(&mut data, i, dir)?);
     }
+    data.paths = dirs.iter().map(|d| d.path().display().to_string()).collect();
     let labels = names::directories(dirs);
     names::assign(&mut data, &labels);
     for ((dir, finder), label) in dirs.iter().zip(&finders).zip(&labels) {
@@ -53,6 +54,7 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
     data.losing_links.sort_by_key(|l| std::cmp::Reverse(l.1));
     data.listen_overflows.sort_by_key(|l| std::cmp::Reverse(l.1));
     data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
+    data.probes.sort_by_key(|t| (t.run, t.time_ns));
     Ok(data)
 }
 
@@ -412,6 +414,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             data.flows.push(Flow {
                 subject,
                 run,
+                id: id.count(row),
+                query: query.and_then(|q| u32::try_from(q).ok()),
                 size,
                 conn: conn.get(row).and_then(|c| u64::try_from(c).ok()),
                 start_ns,
@@ -473,6 +477,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             }
             data.queries.push(Query {
                 run,
+                id: id.count(row),
                 class: class.get(row).copied(),
                 start_ns: start.get(row).unwrap_or(0),
                 qct: qct.get(row).map(|ns| ns as f64 * 1e-9),

@@ -67,20 +67,24 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &s
     if exceeds_row_limit(data, dir, "timeouts", of) {
         return Ok(());
     }
-    dir.each("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "rto_ns"], &mut |batch| {
+    dir.each("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "flow_id", "rto_ns"], &mut |batch| {
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
-        let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
-        // A tail loss probe is not a timeout: it is neither drawn nor counted.
+        let [time, conn, rto, flow] = ["time_ns", "conn_id", "rto_ns", "flow_id"].map(|c| rows.int(c));
+        // A tail loss probe is not a timeout: it is not counted.
         let probe = rows.text("kind", |kind| kind == "probe");
+        let syn = rows.text("kind", |kind| kind == "syn");
         let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
-            let Some(run) = place.run(row).filter(|_| probe.get(row) != Some(&true)) else { continue };
+            let Some(run) = place.run(row) else { continue };
             let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
-            data.timeouts.push(Timeout {
+            let timers = if probe.get(row) == Some(&true) { &mut data.probes } else { &mut data.timeouts };
+            timers.push(Timeout {
                 run,
                 subject,
                 conn: conn.get(row).unwrap_or(-1),
+                flow: flow.get(row).and_then(|f| u64::try_from(f).ok()),
+                syn: syn.get(row) == Some(&true),
                 time_ns: time.get(row).unwrap_or(0),
                 rto: rto.count(row) as f64 * 1e-9,
             });

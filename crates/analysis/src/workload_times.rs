@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 3;
 
 /// Times of a workload of a subject: completion times by run, and the ages of unfinished work.
 #[derive(Default)]
-struct Times {
+pub(crate) struct Times {
     done: BTreeMap<usize, Vec<f64>>,
     running: BTreeMap<usize, Vec<f64>>,
     /// Slowdown of all work.
@@ -35,6 +35,18 @@ impl Times {
 
     /// A quantile over the seeds, marked as a lower bound if it depends on unfinished work.
     fn quantile(&self, p: f64) -> Option<Cell> {
+        let (now, never) = self.by_run(p);
+        let at_least = now.iter().zip(&never).any(|(now, never)| is_bound(*now, *never));
+        cell(&now).map(|c| Cell { at_least, ..c })
+    }
+
+    /// Number of unfinished queries or messages of a run.
+    pub(crate) fn unfinished(&self, run: usize) -> usize {
+        self.running.get(&run).map_or(0, Vec::len)
+    }
+
+    /// A quantile of each run, in their order: with the time so far of unfinished work, and if that work never ended.
+    pub(crate) fn by_run(&self, p: f64) -> (Vec<f64>, Vec<f64>) {
         let none = Vec::new();
         let of = |run: &usize, running: fn(f64) -> f64| {
             let (done, open) = (self.done.get(run).unwrap_or(&none), self.running.get(run).unwrap_or(&none));
@@ -45,10 +57,7 @@ impl Times {
         let mut runs: Vec<&usize> = self.done.keys().chain(self.running.keys()).collect();
         runs.sort_unstable();
         runs.dedup();
-        let now: Vec<f64> = runs.iter().filter_map(|run| of(run, |age| age)).collect();
-        let open = |run: &&usize| matches!((of(run, |age| age), of(run, |_| f64::MAX)), (Some(now), Some(never)) if is_bound(now, never));
-        let at_least = runs.iter().any(open);
-        cell(&now).map(|c| Cell { at_least, ..c })
+        runs.iter().filter_map(|run| Some((of(run, |age| age)?, of(run, |_| f64::MAX)?))).unzip()
     }
 
     /// Median and 99th percentile as a part of a sentence.
@@ -79,6 +88,20 @@ fn ranked(times: BTreeMap<u32, Times>) -> Option<Vec<(u32, Times, f64)>> {
 
 fn name(data: &Data, class: u32) -> &str {
     data.class(Some(class)).unwrap_or("?")
+}
+
+/// Times of the queries of a subject (`true`) and of its messages outside queries, by workload.
+pub(crate) fn by_class(data: &Data, subject: usize) -> BTreeMap<(Option<u32>, bool), Times> {
+    let network = data.subjects[subject].network;
+    let bit = 1u64 << (subject - data.networks[network].first).min(63);
+    let mut times: BTreeMap<(Option<u32>, bool), Times> = BTreeMap::new();
+    for q in data.queries.iter().filter(|q| data.runs[q.run].network == network && q.groups & bit != 0) {
+        times.entry((q.class, true)).or_default().note(q.run, q.qct, age(data, q.run, q.start_ns), q.ideal_s);
+    }
+    for f in data.flows.iter().filter(|f| f.subject == subject && f.size > 0 && !f.in_query) {
+        times.entry((f.class, false)).or_default().note(f.run, f.fct, age(data, f.run, f.start_ns), f.ideal_s);
+    }
+    times
 }
 
 /// `a query of scan takes ..., compared with 48 ms on an unloaded link; one of lookup ...`, if a subject has queries of several workloads.

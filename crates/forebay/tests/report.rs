@@ -88,6 +88,14 @@ fn several_results_are_compared() {
     assert!(out.status.success() && text(&out.stdout).ends_with("\nreport: report.html\n"), "{}", text(&out.stderr));
     let html = fs::read_to_string(scratch.0.join("report.html")).unwrap();
     assert!(html.contains("before: newreno") && html.contains("after: cubic"));
+    let (_, differences) = html.split_once("id=\"differences\"").expect("the differences");
+    let (differences, _) = differences.split_once("</section>").unwrap();
+    for part in
+        ["queries of incast: median", "messages of web: 99th percentile", "retransmission timeouts", "range over the 2 seeds"]
+    {
+        assert!(differences.contains(part), "{part}");
+    }
+    assert!(differences.matches("class=\"point").count() > 4, "{differences}");
 
     // Existing files are not replaced without --force.
     let again = forebay(&scratch.0, &["report", "before", "after"]);

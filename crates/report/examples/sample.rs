@@ -92,6 +92,7 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
                 },
             ],
         },
+        differences: (n > 1).then(|| differences(names)),
         table: table(n),
         sections: sections(names, points),
         scenarios: vec![ScenarioText {
@@ -108,6 +109,39 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
         ],
         ..Page::default()
     }
+}
+
+/// Changes from the first subject: clear ones, unclear ones, and one without a ratio.
+fn differences(names: &[String]) -> Differences {
+    let value = |mean: f64| Cell { mean, ends: Some((0.9 * mean, 1.1 * mean)), ..Cell::default() };
+    let change = |unit: f64, subject: usize| {
+        let ratio = (subject % 5 < 4).then(|| 2f64.powi(1 - subject as i32));
+        Change {
+            subject,
+            name: names[subject].clone(),
+            base: value(unit),
+            value: value(unit * ratio.unwrap_or(2.0)),
+            ratio,
+            ends: ratio.map(|r| (r / 1.4, r * 1.5)),
+            clear: ratio.is_some_and(|r| !(1.0 / 1.5..=1.4).contains(&r)),
+            words: if ratio.is_some() {
+                "many times shorter (from some to others)"
+            } else {
+                "unknown: work was unfinished at the end"
+            }
+            .into(),
+        }
+    };
+    let quantity = |title: &str, unit: Dimension, size: f64| Quantity {
+        title: title.into(),
+        unit,
+        changes: (1..names.len()).map(|s| change(size, s)).collect(),
+    };
+    let quantities = vec![
+        quantity("queries of incast: 99th percentile", Dimension::Seconds, 0.203),
+        quantity("retransmission timeouts", Dimension::Count, 24_521.0),
+    ];
+    Differences { base: names[0].clone(), quantities, note: "Intervals are invented.".into() }
 }
 
 fn table(n: usize) -> MetricTable {
@@ -238,6 +272,12 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
             vec![figure("sweep", "Incast curve", "Bands are 95 % confidence intervals.", "", vec![("", sweep(names))])],
         ),
         section(
+            "slowest",
+            "Slowest query",
+            "",
+            vec![figure("lanes", "Timeline of the slowest query", "", "", vec![("", lanes())])],
+        ),
+        section(
             "windows",
             "Windows of chosen connections",
             "",
@@ -250,6 +290,31 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
             vec![figure("topology", "Utilisation of links", "", "", vec![("", network(names))])],
         ),
     ]
+}
+
+/// Two servers, of which one has two timeouts and is unfinished, and one a tail loss probe.
+fn lanes() -> Chart {
+    let span = |kind, from, to| Span { kind, from, to, unfinished: false, text: vec![format!("{from} s to {to} s")] };
+    let response = |to| span(SpanKind::Response, 0.001, to);
+    let lane = |name: &str, spans| TimelineRow { name: name.into(), spans };
+    Chart::Lanes(LaneChart {
+        subject: 0,
+        caption: "Query 17 of seed 3 was unfinished after 700 ms. Main cause of delay: retransmission timeout.".into(),
+        command: "forebay explain out/a-directory-with-a-long-name --variant 'newreno' --run 2 --query 17".into(),
+        lanes: vec![
+            lane(
+                "leaf0-host12",
+                vec![
+                    span(SpanKind::Request, 0.0, 0.001),
+                    Span { unfinished: true, ..response(0.7) },
+                    span(SpanKind::Timeout, 0.004, 0.204),
+                    span(SpanKind::Timeout, 0.21, 0.61),
+                ],
+            ),
+            lane("h3", vec![span(SpanKind::Request, 0.0, 0.001), response(0.05), span(SpanKind::Probe, 0.002, 0.022)]),
+        ],
+        length: 0.7,
+    })
 }
 
 /// 20 s of reduced series, with gaps and events.

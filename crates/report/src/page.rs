@@ -4,7 +4,7 @@
 //! units (seconds, bits per second, bytes) or counts; the renderer chooses the prefix from [`Dimension`]. In texts, help, notes and meanings
 //! backticks enclose code.
 
-pub use forebay_analysis::{Cell, Dimension, Grid, GridCell, Headline, HeadlineChart};
+pub use forebay_analysis::{Cell, Change, Differences, Dimension, Grid, GridCell, Headline, HeadlineChart, Quantity};
 use serde::Serialize;
 
 /// A whole report, in reading order.
@@ -22,6 +22,8 @@ pub struct Page {
     pub subjects: Vec<Subject>,
     /// The comparison as sentences and one picture.
     pub headline: Headline,
+    /// Differences of compared results from the first one; `None` for a single result.
+    pub differences: Option<Differences>,
     /// Next steps, one sentence each.
     pub next: Vec<String>,
     /// Sections that are closed until the reader opens them, by their ids.
@@ -151,6 +153,8 @@ pub enum Chart {
     Lines(LineChart),
     /// Groups of bars.
     Bars(BarChart),
+    /// Messages and timers over time.
+    Lanes(LaneChart),
     /// The network.
     Topology(Topology),
 }
@@ -344,6 +348,64 @@ pub struct Bars {
     pub mark_at_least: Vec<bool>,
     /// Number of messages per bar.
     pub n: Vec<u64>,
+}
+
+/// Messages of one query or connection over time, in lanes.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct LaneChart {
+    /// Index of the subject, which determines the colour.
+    pub subject: usize,
+    /// Identity of the query or message, its time and its main cause of delay.
+    pub caption: String,
+    /// Command that prints more.
+    pub command: String,
+    /// From top to bottom.
+    pub lanes: Vec<TimelineRow>,
+    /// Time from the start to the end of the query or message, s.
+    pub length: f64,
+}
+
+/// A lane of a timeline.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct TimelineRow {
+    /// Name, such as that of the server.
+    pub name: String,
+    /// Messages, each followed by its timers.
+    pub spans: Vec<Span>,
+}
+
+/// A part of a lane.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Span {
+    /// Kind, which determines the shape.
+    pub kind: SpanKind,
+    /// Start, s since the start of the query or message.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+    /// True for a message that the end of the run interrupted.
+    pub unfinished: bool,
+    /// Explanation, one line each.
+    pub text: Vec<String>,
+}
+
+/// Kind of a part of a lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpanKind {
+    /// A request of a query.
+    Request,
+    /// A response.
+    Response,
+    /// A message outside queries.
+    #[default]
+    Message,
+    /// The retransmission timer, which expired at the end.
+    Timeout,
+    /// The timer of a tail loss probe.
+    Probe,
+    /// The timer of a SYN.
+    Syn,
 }
 
 /// Network picture with link statistics.

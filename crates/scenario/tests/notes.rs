@@ -27,6 +27,50 @@ fn windows_without_buffer_are_noted() {
     assert_eq!(noted(&unlimited[..1]), None, "marks limit the queue");
 }
 
+#[test]
+fn buffer_beyond_all_windows_is_noted() {
+    let two = |sets: &[&str]| {
+        let text = r#"
+name = "two"
+duration = "1s"
+[topology]
+kind = "many-to-one"
+senders = 2
+access = { rate = "1Gbps", delay = "25us" }
+bottleneck = { rate = "1Gbps", delay = "25us", buffer = "1000pkt" }
+[transport]
+stack = "ns2"
+cc = "newreno"
+mss = 1460
+header = 40
+rcv-wnd = "100KB"
+[[workload]]
+kind = "long"
+"#;
+        let r = resolve_with(text, sets).unwrap_or_else(|e| panic!("{}", e.render()));
+        r.notes.into_iter().find(|n| n.contains("never overflows"))
+    };
+    // 100 000 B are 69 segments, and a FIN.
+    let note = two(&[]).unwrap();
+    assert!(
+        note.contains("buffers 1 000 packets, but the windows of all 2 connections together hold at most 140 packets"),
+        "{note}"
+    );
+    assert_eq!(two(&["topology.bottleneck.buffer=140pkt"]), None, "the windows fill it");
+    assert!(two(&["topology.bottleneck.buffer=141pkt"]).is_some());
+    assert_eq!(two(&["transport.rcv-wnd=1MB"]), None);
+    assert!(two(&["transport.rcv-wnd=1MB", "workload.0.size=50KB"]).unwrap().contains("at most 72 packets"));
+    let bytes = two(&["topology.bottleneck.buffer=1MB"]).unwrap();
+    assert!(bytes.contains("at most 205 600 B"), "{bytes}");
+    // A step that marks from 200 packets on never marks.
+    let k = |k: u32| two(&[&format!("topology.bottleneck.queue={{ kind = \"dctcp-step\", k = \"{k}pkt\" }}")]).unwrap();
+    assert!(k(200).contains("marking threshold (200pkt) is not reached") && !k(20).contains("threshold"), "{}", k(200));
+    // Flows that arrive have no set number.
+    assert!(
+        resolve_with(VALID, &["topology.bottleneck.buffer=1000000pkt"]).unwrap().notes.iter().all(|n| !n.contains("overflows"))
+    );
+}
+
 /// TRIM A11: C and B are those of the shared port. A sender's own interface does not count, however slow it is: its queue cannot overflow, so that B
 /// would be infinite and K's interval without an upper end.
 #[test]

@@ -1,5 +1,5 @@
 // A figure: its tools, its views, and the current chart.
-const KINDS = { time: timeChart, lines: lineChart, bars: barChart, topology: topologyChart };
+const KINDS = { time: timeChart, lines: lineChart, bars: barChart, lanes: lanesChart, topology: topologyChart };
 
 // Choice of one view: buttons if they are few and short, else a list.
 function chooser(name, options, chosen, change) {

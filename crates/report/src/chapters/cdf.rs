@@ -10,6 +10,8 @@ use forebay_store::stats::SizeBin;
 const POINTS: usize = 200;
 /// Number of points spread evenly over all values; the others lie toward the tail.
 const BODY: usize = 110;
+/// Values within this factor have a linear axis; on it, those of a wider range would be a stroke at its left end.
+const DECADE: f64 = 10.0;
 /// Maximum number of ports with a view of their queue's distribution.
 const MAX_PORTS: usize = 24;
 
@@ -128,7 +130,7 @@ fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (O
             XyLine { subject, label, ..distribution(v, samples.1[which]) }
         })
         .collect();
-    let log = lowest > 0.0 && highest > 100.0 * lowest;
+    let log = lowest > 0.0 && highest > DECADE * lowest;
     let chart = LineChart {
         x: Axis { log, ..x.clone() },
         y: Axis { title: "cumulative fraction".into(), unit: Dimension::Fraction, log: false },

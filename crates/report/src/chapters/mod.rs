@@ -14,17 +14,19 @@ pub mod sweep;
 mod sweep_answer;
 mod sweep_data;
 mod sweep_load;
+mod sweep_other;
 pub mod sweep_read;
 mod sweep_shares;
 mod table;
 mod text;
 mod time;
+mod timeline;
 mod topology;
 
 pub use overlay::Overlay;
 
 use crate::page::{Figure, Page, Section, Style, Subject, TitledGrid};
-use forebay_analysis::{Data, Dimension, Grid, directories, headline, ports, read, workloads};
+use forebay_analysis::{Data, Dimension, Grid, differences, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
 
 /// The page of a finished run, or of several runs that are compared, with measured series drawn over theirs.
@@ -61,6 +63,7 @@ fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
         notes: data.notes.clone(),
         subjects: subjects(data),
         headline: headline(data),
+        differences: differences(data),
         table: table::table(data),
         ..Page::default()
     };
@@ -87,6 +90,9 @@ fn from_data(data: &Data, overlays: &[Overlay]) -> Page {
     } else {
         waits.extend(timeouts)
     }
+    let (of_query, of_message) = timeline::figures(data);
+    waits.splice(0..0, of_query);
+    of_flows.splice(0..0, of_message);
     let over_time = take(&mut time, &|id| id == "goodput-over-time");
     section(&mut page, "queries", "Which queries were late, and why?", Vec::new(), waits);
     section(&mut page, "sizes", "How long did messages take?", Vec::new(), of_flows);

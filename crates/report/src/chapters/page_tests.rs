@@ -67,7 +67,15 @@ fn section_order() {
     let mut figures: Vec<&str> = page.sections.iter().flat_map(|s| &s.figures).map(|f| f.id.as_str()).collect();
     assert_eq!(
         figures,
-        ["fct-by-size-flows", "slowdown-by-size-flows", "cdf-fct", "cdf-slowdown", "queue-over-time", "cdf-queue"]
+        [
+            "timeline-messages",
+            "fct-by-size-flows",
+            "slowdown-by-size-flows",
+            "cdf-fct",
+            "cdf-slowdown",
+            "queue-over-time",
+            "cdf-queue"
+        ]
     );
     figures.sort_unstable();
     assert!(figures.windows(2).all(|w| w[0] != w[1]), "ids are unique: {figures:?}");

@@ -1,6 +1,7 @@
 //! Sentences about a sweep: unfinished points, the best and the worst point, and the cost of the best.
 
 use super::sweep_data::{Sweep, Value, value};
+use super::sweep_other as other;
 use crate::page::{Cell, Dimension, Grid, TitledGrid};
 use forebay_analysis::{GridCell, Metric, bold, headline_metrics, metrics, quantity};
 use std::collections::BTreeMap;
@@ -24,8 +25,8 @@ pub(super) struct Choice<'a> {
     pub(super) class: &'a str,
     /// The point as text, and its parts that define the load, and those that do not.
     pub(super) place: String,
-    load_place: String,
-    own_place: String,
+    pub(super) load_place: String,
+    pub(super) own_place: String,
     pub(super) seeds: BTreeMap<String, Vec<f64>>,
 }
 
@@ -90,7 +91,7 @@ impl Choice<'_> {
     }
 }
 
-fn metric(name: &str) -> Option<Metric> {
+pub(super) fn metric(name: &str) -> Option<Metric> {
     metrics().find(|m| m.name == name)
 }
 
@@ -138,6 +139,10 @@ fn of_one(all: &[&Choice]) -> Vec<String> {
     if shared || (b.load.len() == b.at.len() && b.subject == w.subject) {
         return out;
     }
+    if let Some(sentence) = other::sentence(all, &m, &(best, worst)).or_else(|| other::unranked(all, &m, &(best, worst))) {
+        out.push(sentence);
+        return out;
+    }
     if same(best.1, worst.1) {
         let of = if b.load.is_empty() { "at all points" } else { "with all settings at each load" };
         // The smaller value first.
@@ -174,6 +179,7 @@ fn of_one(all: &[&Choice]) -> Vec<String> {
         bold(&shown(worst.1, &m)),
         w.place
     ));
+    out.extend(other::alike(all, &m, best));
     out.extend(price(all, best.0, &m));
     out.extend(long_tail(whole, (b, best.1), &m));
     out.extend(open(all, (b, best.1), &m, less));
@@ -262,8 +268,11 @@ fn ends(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usiz
     Some((best, worst))
 }
 
+/// The best and the worst choice, each with its value.
+pub(super) type Ends = ((usize, Cell), (usize, Cell));
+
 /// The ends among the choices under the same load, at the load where they differ most: a load is given, and the smallest one is always the best.
-fn ends_at_one_load(all: &[&Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usize, Cell))> {
+pub(super) fn ends_at_one_load(all: &[&Choice], m: &Metric, less: bool) -> Option<Ends> {
     let loads = by_load(all);
     let within = |here: &Vec<usize>| {
         let of: Vec<&Choice> = here.iter().map(|i| all[*i]).collect();
@@ -296,7 +305,7 @@ fn by_load(all: &[&Choice]) -> Vec<Vec<usize>> {
     groups
 }
 
-fn same(a: Cell, b: Cell) -> bool {
+pub(super) fn same(a: Cell, b: Cell) -> bool {
     let within = |part: f64| (a.mean - b.mean).abs() <= part * a.mean.abs().max(b.mean.abs());
     !b.at_least && (within(SMALL) || within(NARROW) && overlap(a, b))
 }
@@ -338,7 +347,7 @@ fn cost(all: &[&Choice], choice: usize, name: &str, less: bool, other: bool) -> 
     })
 }
 
-fn label(m: &Metric) -> String {
+pub(super) fn label(m: &Metric) -> String {
     m.label.replace("{first}", "the first group")
 }
 

@@ -6,14 +6,14 @@ use super::overlay::{self, Overlay};
 use super::owner::colour;
 use super::reduce::{self, Series, events};
 use crate::page::{Dimension, EventKind, Events, Figure, Threshold};
-use forebay_analysis::count;
 use forebay_analysis::{Data, Port, QueueSeries, Run, SenderSeries};
+use forebay_analysis::{count, quantity};
 use std::collections::BTreeSet;
 
 /// Maximum number of lines of a view.
 const MAX_LINES: usize = 6;
-/// Maximum number of points of a cumulative count.
-const STEPS: i64 = 500;
+/// Maximum number of intervals in which timeouts are counted.
+const INTERVALS: i64 = 100;
 
 /// All figures over time with data, with at most about `budget` points together, and notes on overlays that are not drawn.
 pub(super) fn figures(data: &Data, overlays: &[Overlay], budget: usize) -> (Vec<Figure>, Vec<String>) {
@@ -198,38 +198,56 @@ fn sender_panels(data: &Data, senders: &[&SenderSeries]) -> Vec<DraftPanel> {
     panels
 }
 
-/// Cumulative timeouts, per subject.
+/// Timeouts per interval and subject. Their rate shows when senders stalled, which a growing sum hides.
 fn timeouts(data: &Data) -> Option<Draft> {
     if data.timeouts.is_empty() {
         return None;
     }
-    let end = data.runs.iter().map(|r| r.end_ns).max().unwrap_or(0).max(STEPS);
-    let times: Vec<i64> = (0..=STEPS).map(|i| (end as i128 * i128::from(i) / i128::from(STEPS)) as i64).collect();
+    let end = data.runs.iter().map(|r| r.end_ns).max().unwrap_or(0).max(1);
+    let width = interval(end);
     let mut views = Vec::new();
     for (number, name) in repetitions(data).into_iter().take(MAX_VIEWS / 2) {
         let runs = || data.runs.iter().enumerate().filter(|(_, r)| r.number == number);
         let line = |(run, r): (usize, &Run), subject: usize| {
             let own: Vec<i64> =
                 data.timeouts.iter().filter(|t| t.run == run && t.subject == subject).map(|t| t.time_ns).collect();
-            let last = times.partition_point(|t| *t < r.end_ns);
-            let values = times.iter().take(last + 1).map(|t| Some(own.partition_point(|o| o <= t) as f64)).collect();
-            let times = times[..(last + 1).min(times.len())].to_vec();
-            Series { subject: Some(subject), label: data.subjects[subject].name.clone(), times, values }
+            let mut series = Series { subject: Some(subject), label: data.subjects[subject].name.clone(), ..Series::default() };
+            let mut from = 0;
+            while from < r.end_ns {
+                // A timeout at the end of the run belongs to the last interval.
+                let to = (from + width).min(r.end_ns + 1);
+                let n = own.partition_point(|t| *t < to) - own.partition_point(|t| *t < from);
+                // Both ends of the interval: the line is a step.
+                series.times.extend([from, to - 1]);
+                series.values.extend([Some(n as f64); 2]);
+                from += width;
+            }
+            series
         };
         let subjects = |n: usize| data.networks[n].first..data.networks[n].first + data.networks[n].groups;
         let series = runs().flat_map(|r| subjects(r.1.network).map(move |s| (r, s))).map(|(r, s)| line(r, s)).collect();
-        views.push((
-            name,
-            vec![DraftPanel { title: "timeouts so far".into(), unit: Dimension::Count, series, ..DraftPanel::default() }],
-        ));
+        let title = format!("timeouts per {}", quantity(width as f64 * 1e-9, Dimension::Seconds));
+        views.push((name, vec![DraftPanel { title, unit: Dimension::Count, series, ..DraftPanel::default() }]));
     }
     Some(Draft {
         id: "timeouts-over-time",
         title: "Timeouts over time",
-        text: "Cumulative retransmission timeouts, including those of SYNs.".into(),
+        text: "Retransmission timeouts in each interval, including those of SYNs.".into(),
         choice: "seed",
         views,
     })
+}
+
+/// A round interval, 1, 2 or 5 times a power of ten, that divides a run into at most [`INTERVALS`], ns.
+fn interval(end_ns: i64) -> i64 {
+    let least = end_ns.div_euclid(INTERVALS) + 1;
+    let mut power = 1;
+    loop {
+        if let Some(width) = [1, 2, 5].map(|f| f * power).into_iter().find(|w| *w >= least) {
+            return width;
+        }
+        power *= 10;
+    }
 }
 
 #[cfg(test)]
@@ -256,7 +274,7 @@ mod tests {
                     drops: (0..samples).map(|i| u64::from(i > 3) * 2).collect(),
                     marks: vec![0; samples as usize],
                 });
-                d.timeouts.push(Timeout { run, subject: n, conn: 0, time_ns: 2_500_000, rto: 0.2 });
+                d.timeouts.push(Timeout { run, subject: n, time_ns: 2_500_000, rto: 0.2, ..Timeout::default() });
             }
         }
         d
@@ -329,10 +347,19 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_are_summed_up() {
+    fn timeouts_are_counted_by_interval() {
         let all = figures(&data(10), &[], 10_000).0;
-        let line = &chart(&all[1], 1).panels[0].lines[1];
-        let at = |ms: f64| line.y[(ms / 10.0 * STEPS as f64) as usize];
-        assert_eq!((at(2.4), at(2.6), at(10.0)), (Some(0.0), Some(1.0), Some(1.0)));
+        let panel = &chart(&all[1], 1).panels[0];
+        assert_eq!(panel.title, "timeouts per 200 µs");
+        let line = &panel.lines[1];
+        let Times::List(at) = &line.at else { panic!("even") };
+        // The only timeout, at 2.5 ms, is in the interval from 2.4 ms.
+        let counted: Vec<f64> = at.iter().zip(&line.y).filter(|(_, y)| **y == Some(1.0)).map(|(t, _)| *t).collect();
+        assert_eq!((counted.len(), counted[0], line.y.iter().flatten().sum::<f64>()), (2, 0.002_4, 2.0));
+    }
+
+    #[test]
+    fn intervals_are_round() {
+        assert_eq!([20_000_000_000, 10_000_000, 99, 1].map(interval), [500_000_000, 200_000, 1, 1]);
     }
 }

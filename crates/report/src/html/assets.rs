@@ -26,6 +26,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../assets/js/time.js"),
     include_str!("../../assets/js/lines.js"),
     include_str!("../../assets/js/bars.js"),
+    include_str!("../../assets/js/lanes.js"),
     include_str!("../../assets/js/topology.js"),
     include_str!("../../assets/js/csv.js"),
     include_str!("../../assets/js/figure.js"),

@@ -32,6 +32,7 @@ fn figure(f: &Figure) -> String {
         Some(Chart::Time(_)) => "time",
         Some(Chart::Lines(_)) => "lines",
         Some(Chart::Bars(_)) => "bars",
+        Some(Chart::Lanes(_)) => "lanes full",
         Some(Chart::Topology(_)) => "topology",
         None => "none",
     };

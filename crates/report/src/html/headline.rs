@@ -9,6 +9,9 @@ use std::fmt::Write;
 /// Names with more characters than this are broken into lines.
 const LONG: usize = 24;
 
+/// Maximum number of names in the line of subjects without a value.
+const MAX_WITHOUT: usize = 4;
+
 /// Sentences, the chart of the first metric, and the next steps; the charts of other metrics are folded if sections are.
 pub(super) fn render(page: &Page) -> String {
     let mut out = String::new();
@@ -66,7 +69,11 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
     out += "</tbody>";
     if !without.is_empty() {
         // One line instead of an empty row for each.
-        let names = without.join(", ");
+        let more = without.len().saturating_sub(MAX_WITHOUT);
+        let mut names = without[..without.len() - more].join("; ");
+        if more > 0 {
+            write!(names, "; {more} more").unwrap_or_default();
+        }
         write!(out, "<tfoot><tr><td colspan=\"3\" class=\"none\">No value: {names}</td></tr></tfoot>").unwrap_or_default();
     }
     out + "</table>"

@@ -1,6 +1,7 @@
 //! Rendering of a page as one self-contained HTML file: no server, no network, no second file, no storage.
 
 mod assets;
+mod differences;
 mod escape;
 mod figures;
 mod grid;
@@ -47,6 +48,9 @@ pub fn render(page: &Page) -> String {
     let reference = !page.folded.is_empty();
     let mut add = |id: &str, title: &str, html: String, folded: bool| list(id, title, section(id, title, &html, folded));
     let folded = |s: &Section| page.folded.contains(&s.id);
+    if let Some(d) = &page.differences {
+        add("differences", "How large are the differences?", differences::render(page, d), false);
+    }
     for s in sections {
         add(&s.id, &s.title, figures::section(s), folded(s));
     }

@@ -24,6 +24,7 @@ fn page(name: &str) -> Page {
             sentences: vec![s()],
             charts: vec![HeadlineChart { title: s(), unit: Dimension::Seconds, better: s(), values: vec![cell] }],
         },
+        differences: None,
         next: vec![s()],
         folded: Vec::new(),
         table: MetricTable { rows: vec![MetricRow { label: s(), unit: Dimension::Ratio, help: s(), cells: vec![cell] }] },
@@ -136,7 +137,9 @@ fn subjects_without_value_share_a_line() {
     page.headline.charts.truncate(1);
     page.headline.charts[0].values = vec![Some(Cell { mean: 1.0, ..Cell::default() })];
     let html = body(&render(&page));
-    assert!(html.contains("<tfoot><tr><td colspan=\"3\" class=\"none\">No value: b, c</td></tr></tfoot>"), "{html}");
+    assert!(html.contains("<tfoot><tr><td colspan=\"3\" class=\"none\">No value: b; c</td></tr></tfoot>"), "{html}");
+    page.subjects = (0..9).map(|i| Subject { name: format!("s{i}"), ..Subject::default() }).collect();
+    assert!(body(&render(&page)).contains("No value: s1; s2; s3; s4; 4 more</td>"));
     let (chart, _) = html.split_once("<tfoot>").unwrap();
     assert_eq!(chart.rsplit_once("<table class=\"bar\">").unwrap().1.matches("<tr class").count(), 1);
 }

@@ -15,6 +15,7 @@ pub(crate) mod stop;
 pub(crate) mod sweep;
 pub(crate) mod topology;
 pub(crate) mod transport;
+pub(crate) mod unfilled_buffers;
 pub(crate) mod warm_start;
 pub(crate) mod workload;
 pub(crate) mod world;

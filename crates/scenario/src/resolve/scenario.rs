@@ -9,6 +9,7 @@ use crate::resolve::shim;
 use crate::resolve::stop;
 use crate::resolve::topology::{BuiltNetwork, port_names, topology};
 use crate::resolve::transport::{Transports, transports};
+use crate::resolve::unfilled_buffers::note_unfilled_buffer;
 use crate::resolve::warm_start;
 use crate::resolve::workload;
 use crate::schema::context::{Cx, FileRead};
@@ -238,6 +239,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx, program: bool) -> Option<Resolved> 
             warm_start::apply(cx, at, &t.label, &mut config)?;
             observe_echo["warmup"] = quantity::time_text(config.observe.warmup).into();
         }
+        note_unfilled_buffer(cx, &config);
         echo.insert("topology".into(), topology_echo);
         echo.insert("transport".into(), t.echo.clone());
         echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
