@@ -1,4 +1,4 @@
-//! The driver's network against the simulator's: the same datagrams through the same network reach their hosts at the same picosecond, with the
+//! The driver's network against the simulator's: the same datagrams through the same network reach their hosts at the same nanosecond, with the
 //! same marks, and every port has dropped, marked and held the same. Without TCP, so that nothing but the network can differ.
 
 use forebay_apps::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
@@ -16,6 +16,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 /// Flags of a simulated datagram.
 const DATAGRAM: u64 = 3;
+/// The clock of a Linux host counts nanoseconds (`ktime_t`): it takes packets and its timers expire at whole ones. In ps.
+const NANOSECOND: u64 = 1000;
 /// Low bits of an arrival that its lot does not see (`engine/arrival_order.rs`).
 const COHERENT: u64 = 33;
 
@@ -101,7 +103,7 @@ impl<'a> Driver<'a> {
             let seen = self.network.deliveries().len();
             self.network.run(now.min(until));
             for d in &self.network.deliveries()[seen..] {
-                assert_eq!(d.time.next_multiple_of(1000), now, "a packet is late");
+                assert_eq!(d.time.next_multiple_of(NANOSECOND), now, "a packet is late");
             }
             if now > until {
                 return;
@@ -121,7 +123,8 @@ impl<'a> Driver<'a> {
         for d in self.network.deliveries() {
             let hash = &mut nodes[self.sources[d.conn as usize].dst.index()];
             let what = u64::from(d.seq) << 8 | DATAGRAM << 2 | u64::from(d.ecn);
-            *hash = (hash.rotate_left(5) ^ d.time ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            *hash =
+                (hash.rotate_left(5) ^ d.time.next_multiple_of(NANOSECOND) ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         }
         let hops = self.network.left().len() as u64;
         nodes.iter().fold(hops, |h, node| (h.rotate_left(7) ^ node).wrapping_mul(0xD6E8_FEB8_6659_FD93))
@@ -148,7 +151,8 @@ impl Host for Driver<'_> {
 
     fn wake(&mut self, wake: Wake) {
         self.set += 1;
-        self.wakes.push(Reverse((wake.time, self.set, u64::from(wake.app.get()), wake.tag)));
+        let time = Time(wake.time.0.next_multiple_of(NANOSECOND));
+        self.wakes.push(Reverse((time, self.set, u64::from(wake.app.get()), wake.tag)));
     }
 
     fn open(&mut self, _: Time, _: OpenSpec) -> ConnSlot {

@@ -12,6 +12,7 @@ mod reduce;
 mod sizes;
 pub mod sweep;
 mod sweep_answer;
+mod sweep_choices;
 mod sweep_data;
 mod sweep_load;
 mod sweep_other;

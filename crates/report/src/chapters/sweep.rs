@@ -2,6 +2,7 @@
 
 use super::reduce::short;
 use super::sweep_answer as answer;
+use super::sweep_choices::{NARROW, choices, overlap, telling};
 pub use super::sweep_data::{Point, Sweep, SweptAxis, Value};
 use super::sweep_data::{Seeds, value};
 use super::sweep_load;
@@ -45,7 +46,7 @@ pub fn page(sweep: &Sweep) -> Page {
         .filter(|m| figures.iter().any(|f| f.id == id(m)))
         .map(|m| Term { name: m.label.replace("{first}", "the first group"), unit: String::new(), text: m.doc.into() })
         .collect();
-    let choices = answer::choices(sweep);
+    let choices = choices(sweep);
     page.headline = headline(&lines, axis, &names);
     let mut first = answer::sentences(&choices);
     // After unfinished points; the example of one load follows.
@@ -71,7 +72,7 @@ pub fn page(sweep: &Sweep) -> Page {
     let text = format!("Means over seeds against {key}. Bands are {bands}.{ticks}");
     // The metric of the answer; the others are folded.
     let whole: Vec<_> = choices.iter().collect();
-    let chief = answer::telling(&whole).map(|(m, _)| id(&m)).filter(|chief| figures.iter().any(|f| f.id == *chief));
+    let chief = telling(&whole).map(|(m, _)| id(&m)).filter(|chief| figures.iter().any(|f| f.id == *chief));
     let (asked, others): (Vec<Figure>, Vec<Figure>) =
         figures.into_iter().partition(|f| chief.as_ref().is_none_or(|chief| f.id == *chief));
     page.sections = [
@@ -243,7 +244,7 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
         else {
             continue;
         };
-        let open = answer::overlap(y0, y1) && (y0.mean - y1.mean).abs() > answer::NARROW * y0.mean.max(y1.mean);
+        let open = overlap(y0, y1) && (y0.mean - y1.mean).abs() > NARROW * y0.mean.max(y1.mean);
         let show = |v: f64| quantity(v, m.unit);
         let spread = |c: Cell| c.spread(show).filter(|_| open).map_or_else(String::new, |s| format!(" {s}"));
         let text = |c: Cell| c.at_least().to_owned() + &bold(&show(c.mean)) + &spread(c);
@@ -282,11 +283,11 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
 /// A value between the ends of the axis that is clearly below or above both of them, and that word for it.
 fn between(m: &Metric, l: &Line, ends: (Cell, Cell)) -> Option<(f64, Cell, &'static str)> {
     let inner = || l.at.get(1..l.at.len() - 1).into_iter().flatten().filter_map(|(x, of)| Some((*x, value(m, of)?)));
-    let apart = |c: &Cell| [ends.0, ends.1].iter().all(|e| !answer::overlap(*c, *e));
+    let apart = |c: &Cell| [ends.0, ends.1].iter().all(|e| !overlap(*c, *e));
     let (low, high) = (ends.0.mean.min(ends.1.mean), ends.0.mean.max(ends.1.mean));
     let by_mean = |a: &(f64, Cell), b: &(f64, Cell)| a.1.mean.total_cmp(&b.1.mean);
-    let least = inner().filter(|(_, c)| !c.at_least && c.mean < (1.0 - answer::NARROW) * low && apart(c)).min_by(by_mean);
-    let most = || inner().filter(|(_, c)| c.mean * (1.0 - answer::NARROW) > high && apart(c)).max_by(by_mean);
+    let least = inner().filter(|(_, c)| !c.at_least && c.mean < (1.0 - NARROW) * low && apart(c)).min_by(by_mean);
+    let most = || inner().filter(|(_, c)| c.mean * (1.0 - NARROW) > high && apart(c)).max_by(by_mean);
     least.map(|(x, c)| (x, c, "lowest")).or_else(|| most().map(|(x, c)| (x, c, "highest")))
 }
 
@@ -302,7 +303,7 @@ fn long_flows(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Vec<S
     let one = |l: &Line| {
         let ((x0, first), (x1, last)) = l.at.first().zip(l.at.last()).filter(|(a, b)| a.0 != b.0 && timed(&a.1))?;
         let (y0, y1) = (value(&m, first)?, value(&m, last)?);
-        let changes = (y0.mean - y1.mean).abs() > answer::NARROW * y0.mean.max(y1.mean) && !answer::overlap(y0, y1);
+        let changes = (y0.mean - y1.mean).abs() > NARROW * y0.mean.max(y1.mean) && !overlap(y0, y1);
         let text = |c: Cell| bold(&quantity(c.mean, m.unit));
         changes.then(|| {
             format!(

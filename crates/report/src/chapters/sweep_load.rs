@@ -1,6 +1,6 @@
 //! Best choice load by load, for a sweep over both choices of an operator and loads. The best point of all would be that of the smallest load.
 
-use super::sweep_answer::{Choice, SMALL, by_class, telling};
+use super::sweep_choices::{Choice, SMALL, by_class, telling};
 use super::sweep_data::{Sweep, Value};
 use crate::page::Cell;
 use forebay_analysis::{bold, list, metrics, number, quantity};
@@ -135,7 +135,7 @@ fn price(all: &[&Choice], winner: &str, name: &impl Fn(&Choice) -> String, load:
 
 #[cfg(test)]
 mod tests {
-    use super::super::sweep_answer::choices;
+    use super::super::sweep_choices::choices;
     use super::super::sweep_data::{Point, SweptAxis};
     use super::*;
     use crate::page::Dimension;

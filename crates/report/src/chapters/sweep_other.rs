@@ -1,7 +1,7 @@
 //! The figure that ranks the points of a sweep where its main metric does not. The median may differ where the 99th percentiles are those of the same
 //! timeout, or vary too much from seed to seed.
 
-use super::sweep_answer::{Choice, Ends, ends_at_one_load, label, metric, overlap, same};
+use super::sweep_choices::{Choice, Ends, ends_at_one_load, label, metric, overlap, same};
 use crate::page::Cell;
 use forebay_analysis::{GridCell, Metric, bold};
 
@@ -88,7 +88,8 @@ pub(super) fn alike(all: &[&Choice], m: &Metric, (best, value): (usize, Cell)) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::sweep_answer::{choices, sentences};
+    use super::super::sweep_answer::sentences;
+    use super::super::sweep_choices::choices;
     use super::super::sweep_data::{Point, Sweep, SweptAxis, Value};
     use crate::page::Dimension;
 

@@ -1,7 +1,7 @@
 //! Groups of one network over a sweep: at which points each one gets more goodput than the other. Nothing is best there, because the groups share the
 //! links.
 
-use super::sweep_answer::{Choice, by_class};
+use super::sweep_choices::{Choice, by_class};
 use super::sweep_data::{Sweep, Value};
 use forebay_analysis::{Metric, bold, list, metrics, number};
 
@@ -89,7 +89,7 @@ impl<'a> Shares<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sweep_answer::choices;
+    use super::super::sweep_choices::choices;
     use super::super::sweep_data::{Point, SweptAxis};
     use super::*;
     use crate::page::Dimension;

@@ -180,13 +180,12 @@ impl SimState {
                 if inspects && self.inspect(node, p, || unsafe { Ring::extra_behind(place) }) {
                     continue;
                 }
-                let rounded;
-                let p = if p.arrival == now {
-                    p
-                } else {
-                    rounded = Packet { arrival: now, ..*p };
-                    &rounded
-                };
+                if whole_ns {
+                    // SAFETY: as above; there is no other reference to the packet.
+                    unsafe { (*place.cast_mut()).arrival = now };
+                }
+                // SAFETY: as above.
+                let p = unsafe { &*place };
                 if p.has(flag::ACK) {
                     // SAFETY: as above.
                     self.receive_ack(node, p, || unsafe { Ring::extra_behind(place) });

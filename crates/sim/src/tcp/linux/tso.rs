@@ -36,9 +36,14 @@ pub(in crate::tcp) fn gso_max_size(c: &TcpConfig) -> Option<u64> {
 }
 
 impl Sender {
-    /// Bytes of one burst in whole segments (tcp_tso_autosize): the pacing rate for a millisecond, and a full burst near peers.
+    /// Bytes of one burst in whole segments; without segmentation offload one segment.
+    #[inline(always)]
     pub(in crate::tcp) fn burst_size(&self, c: &TcpConfig) -> u64 {
-        let Some(most) = gso_max_size(c) else { return u64::from(c.mss) };
+        gso_max_size(c).map_or(u64::from(c.mss), |most| self.tso_autosize(c, most))
+    }
+
+    /// The pacing rate for a millisecond, and a full burst of `most` bytes near peers (tcp_tso_autosize).
+    fn tso_autosize(&self, c: &TcpConfig, most: u64) -> u64 {
         let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len() as u32);
         // Without an RTT the rate is without limit (tcp_update_pacing_rate).
         let rate = self.sk_pacing_rate(c, segments).0 / 8;

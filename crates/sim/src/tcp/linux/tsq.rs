@@ -33,12 +33,14 @@ impl Sender {
     }
 
     /// Pacing rate of this opportunity to send (`sk_pacing_rate`), while `segments` are outstanding.
+    #[inline(always)]
     pub(in crate::tcp) fn sk_pacing_rate(&self, c: &TcpConfig, segments: u32) -> Rate {
         let rate = self.uncapped_pacing_rate(c, segments);
         c.max_pacing_rate.map_or(rate, |most| rate.min(most))
     }
 
     /// The same without `sk_max_pacing_rate`.
+    #[inline(always)]
     fn uncapped_pacing_rate(&self, c: &TcpConfig, segments: u32) -> Rate {
         if self.cc.hooks().paces() {
             return self.cc.algorithm().pacing_rate(c.mss);
@@ -51,6 +53,7 @@ impl Sender {
     }
 
     /// Pacing rate, computed once for each opportunity to send.
+    #[inline(always)]
     pub(in crate::tcp) fn tsq_rate(&mut self, c: &TcpConfig, segments: u32) -> Rate {
         if let Some(rate) = self.tx.tsq.as_ref().and_then(|q| q.rate) {
             return rate;
@@ -83,6 +86,7 @@ impl Sender {
     }
 
     /// Limit for a segment of `data` bytes of payload, while `segments` are outstanding.
+    #[inline(always)]
     fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
         let (paced, burst) = (self.is_paced(c), self.burst_size(c));
         let rate = self.tsq_rate(c, segments);
