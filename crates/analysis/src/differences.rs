@@ -209,14 +209,15 @@ fn values(data: &Data, subject: usize) -> Vec<Values> {
 fn goodputs(data: &Data, subject: usize) -> BTreeMap<Option<u32>, Vec<f64>> {
     let network = data.subjects[subject].network;
     let runs: Vec<usize> = (0..data.runs.len()).filter(|r| data.runs[*r].network == network).collect();
-    let endless = || data.flows.iter().filter(|f| f.subject == subject && f.size == 0);
-    let classes: BTreeSet<Option<u32>> = endless().map(|f| f.class).collect();
-    let of_run = |class: Option<u32>, run: &usize| {
-        let bytes: u64 = endless().filter(|f| f.run == *run && f.class == class).map(|f| f.measured).sum();
+    let mut bytes: BTreeMap<Option<u32>, BTreeMap<usize, u64>> = BTreeMap::new();
+    for f in data.flows.iter().filter(|f| f.subject == subject && f.size == 0) {
+        *bytes.entry(f.class).or_default().entry(f.run).or_default() += f.measured;
+    }
+    let rate = |of: &BTreeMap<usize, u64>, run: &usize| {
         let time = (data.runs[*run].end_ns - data.runs[*run].measured_from_ns) as f64 * 1e-9;
-        if time > 0.0 { bytes as f64 * 8.0 / time } else { 0.0 }
+        if time > 0.0 { of.get(run).copied().unwrap_or(0) as f64 * 8.0 / time } else { 0.0 }
     };
-    classes.into_iter().map(|class| (class, runs.iter().map(|r| of_run(class, r)).collect())).collect()
+    bytes.into_iter().map(|(class, of)| (class, runs.iter().map(|run| rate(&of, run)).collect())).collect()
 }
 
 fn change(data: &Data, subject: usize, base: &Values, value: &Values) -> Option<Change> {
