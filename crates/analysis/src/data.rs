@@ -1,5 +1,6 @@
 //! Data of all compared runs, for sentences and figures. Rows refer to subjects, runs and networks by index.
 
+use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::waits::Cause;
 use forebay_store::KnownFigure;
 use forebay_store::summary::{Dimension, GROUP_METRICS, LowerBound, NETWORK_METRICS, ValueRange};
@@ -27,7 +28,7 @@ pub struct Data {
     pub goodput: Vec<GoodputSeries>,
     /// Timeouts, by run and time.
     pub timeouts: Vec<Timeout>,
-    /// Tail loss probes, by run and time.
+    /// Expired timers of senders that are no timeouts, by run and time: tail loss probes and RACK's reordering timer.
     pub probes: Vec<Timeout>,
     /// Paths of the directories.
     pub paths: Vec<String>,
@@ -376,8 +377,8 @@ pub struct Timeout {
     pub conn: i64,
     /// The `flow_id` of its message; `None` for a connection without one.
     pub flow: Option<u64>,
-    /// True for the timer of a SYN.
-    pub syn: bool,
+    /// Timer that expired.
+    pub kind: TimeoutKind,
     /// When, ns.
     pub time_ns: i64,
     /// Timer value, s.

@@ -2,6 +2,7 @@
 
 use crate::data::{Data, GoodputSeries, QueueSeries, SenderSeries, Timeout};
 use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
+use forebay_experiment::rows::TimeoutKind;
 use forebay_store::rows::Rows;
 use forebay_store::{RunDir, StoreError};
 use std::collections::BTreeMap;
@@ -71,20 +72,19 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &s
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let [time, conn, rto, flow] = ["time_ns", "conn_id", "rto_ns", "flow_id"].map(|c| rows.int(c));
-        // A tail loss probe is not a timeout: it is not counted.
-        let probe = rows.text("kind", |kind| kind == "probe");
-        let syn = rows.text("kind", |kind| kind == "syn");
+        let kinds = rows.text("kind", |kind| TimeoutKind::of(kind).unwrap_or_default());
         let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
-            let timers = if probe.get(row) == Some(&true) { &mut data.probes } else { &mut data.timeouts };
+            let kind = kinds.get(row).copied().unwrap_or_default();
+            let timers = if kind.is_timeout() { &mut data.timeouts } else { &mut data.probes };
             timers.push(Timeout {
                 run,
                 subject,
                 conn: conn.get(row).unwrap_or(-1),
                 flow: flow.get(row).and_then(|f| u64::try_from(f).ok()),
-                syn: syn.get(row) == Some(&true),
+                kind,
                 time_ns: time.get(row).unwrap_or(0),
                 rto: rto.count(row) as f64 * 1e-9,
             });

@@ -164,7 +164,7 @@ pub struct TimeoutRow {
     pub backoff: u32,
 }
 
-/// Position in a message at which a retransmission timer expired, as in the counters of `FlowRow`.
+/// Timer of a sender that expired; for a retransmission timer, its position in the message as in the counters of `FlowRow`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TimeoutKind {
     /// Before the first window of the message was acknowledged.
@@ -178,12 +178,14 @@ pub enum TimeoutKind {
     Syn,
     /// A tail loss probe instead of a timeout (RFC 8985 section 7).
     Probe,
+    /// RACK's reordering timer (RFC 8985 section 6.2).
+    Reordering,
 }
 
 impl TimeoutKind {
     /// All of them, in their order.
-    const ALL: [TimeoutKind; 5] =
-        [TimeoutKind::Head, TimeoutKind::Tail, TimeoutKind::Other, TimeoutKind::Syn, TimeoutKind::Probe];
+    const ALL: [TimeoutKind; 6] =
+        [TimeoutKind::Head, TimeoutKind::Tail, TimeoutKind::Other, TimeoutKind::Syn, TimeoutKind::Probe, TimeoutKind::Reordering];
 
     /// Name in the results.
     pub fn name(self) -> &'static str {
@@ -193,7 +195,18 @@ impl TimeoutKind {
             TimeoutKind::Other => "other",
             TimeoutKind::Syn => "syn",
             TimeoutKind::Probe => "probe",
+            TimeoutKind::Reordering => "reordering",
         }
+    }
+
+    /// Kind called `name`.
+    pub fn of(name: &str) -> Option<TimeoutKind> {
+        TimeoutKind::ALL.into_iter().find(|k| k.name() == name)
+    }
+
+    /// True for a retransmission timeout of data or of a SYN; a tail loss probe and the reordering timer reset neither window nor RTO.
+    pub fn is_timeout(self) -> bool {
+        !matches!(self, TimeoutKind::Probe | TimeoutKind::Reordering)
     }
 }
 

@@ -1,15 +1,16 @@
-//! Attribution of retransmission timeouts to messages.
+//! Attribution of expired timers to messages.
 
-use crate::rows::{FlowRow, TimeoutRow};
+use crate::rows::{FlowRow, TimeoutKind, TimeoutRow};
 use crate::series::Series;
 use std::io;
 
 /// Rows in memory at once.
 const PIECE: usize = 1 << 12;
 
-/// Sets the message of each timeout. `flows` are numbered and sorted by start.
+/// Sets the message of each expired timer. `flows` are numbered and sorted by start.
 ///
-/// The oldest message of a connection counts its timeouts, so timeouts are assigned to messages in turn.
+/// The oldest message of a connection counts its timeouts and probes, so these are assigned to messages in turn. No counter counts expiries of the
+/// reordering timer: they belong to the oldest message that was not acknowledged yet.
 ///
 /// # Panics
 /// If rows cannot be read back.
@@ -27,9 +28,15 @@ pub fn attribute(timeouts: &Series<TimeoutRow>, flows: &[FlowRow]) -> Series<Tim
             first.push((w.0, i));
         }
     }
+    let mut unacked: Option<Unacknowledged> = None;
     let mut attributed = Series::default();
     let read: io::Result<()> = timeouts.pieces(PIECE, &mut |rows| {
         for &row in rows {
+            if row.kind == TimeoutKind::Reordering {
+                let flow_id = unacked.get_or_insert_with(|| Unacknowledged::of(flows)).oldest(row.conn_id, row.time_ps);
+                attributed.push(TimeoutRow { flow_id, ..row });
+                continue;
+            }
             let next = first.binary_search_by_key(&row.conn_id, |f| f.0).ok().map(|place| &mut first[place].1);
             let flow_id = next.and_then(|next| {
                 let message = waiting.get_mut(*next).filter(|w| w.0 == row.conn_id)?;
@@ -44,6 +51,38 @@ pub fn attribute(timeouts: &Series<TimeoutRow>, flows: &[FlowRow]) -> Series<Tim
     assert!(read.is_ok(), "rows of a series cannot be read: {read:?}");
     attributed.sort();
     attributed
+}
+
+/// Messages by connection, in the order in which they were acknowledged.
+struct Unacknowledged(Vec<Acknowledged>);
+
+struct Acknowledged {
+    conn_id: u64,
+    /// When the last byte was acknowledged, ps.
+    acked: u64,
+    start: u64,
+    flow_id: u64,
+}
+
+impl Unacknowledged {
+    fn of(flows: &[FlowRow]) -> Unacknowledged {
+        let one = |f: &FlowRow| Acknowledged {
+            conn_id: f.conn_id,
+            acked: f.acked.ps().unwrap_or(u64::MAX),
+            start: f.start.0,
+            flow_id: f.flow_id,
+        };
+        let mut all: Vec<Acknowledged> = flows.iter().map(one).collect();
+        // TCP acknowledges in order: of messages that one ACK covers, the first one was written first.
+        all.sort_unstable_by_key(|a| (a.conn_id, a.acked, a.start, a.flow_id));
+        Unacknowledged(all)
+    }
+
+    /// The oldest message of a connection that was written before `time`, ps, and not acknowledged by then.
+    fn oldest(&self, conn_id: u64, time: u64) -> Option<u64> {
+        let place = self.0.partition_point(|a| (a.conn_id, a.acked) < (conn_id, time));
+        self.0.get(place).filter(|a| a.conn_id == conn_id && a.start <= time).map(|a| a.flow_id)
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +100,31 @@ mod tests {
         let timeouts = attribute(&timeouts, &[flow(0, 3, 1, 0), flow(1, 7, 1, 1), flow(2, 7, 0, 0), flow(3, 7, 1, 0)]);
         let rows: Vec<(u64, u64, Option<u64>)> = timeouts.iter().map(|t| (t.time_ps, t.conn_id, t.flow_id)).collect();
         assert_eq!(rows, [(10, 7, Some(1)), (20, 3, Some(0)), (20, 7, Some(1)), (50, 7, Some(3)), (90, 7, None)]);
+    }
+
+    #[test]
+    fn reordering_timers_belong_to_oldest_unacknowledged_message() {
+        let timer = |time_ps, conn_id, kind| TimeoutRow { time_ps, conn_id, kind, ..TimeoutRow::default() };
+        let of = |time_ps| timer(time_ps, 7, TimeoutKind::Reordering);
+        let timers = Series::from(vec![
+            of(3),
+            of(6),
+            of(12),
+            of(25),
+            timer(26, 7, TimeoutKind::Probe),
+            of(45),
+            timer(45, 3, TimeoutKind::Reordering),
+        ]);
+        let flow = |flow_id, start, acked: u64, tlps| FlowRow {
+            flow_id,
+            conn_id: 7,
+            tlps,
+            start: Time(start),
+            acked: Time(acked).into(),
+            ..FlowRow::default()
+        };
+        let rows = attribute(&timers, &[flow(0, 5, 10, 0), flow(1, 8, 30, 1), flow(2, 20, 30, 0)]);
+        let rows: Vec<(u64, Option<u64>)> = rows.iter().filter(|t| t.conn_id == 7).map(|t| (t.time_ps, t.flow_id)).collect();
+        assert_eq!(rows, [(3, None), (6, Some(0)), (12, Some(1)), (25, Some(1)), (26, Some(1)), (45, None)]);
     }
 }

@@ -3,8 +3,8 @@
 //! The time of a message runs from the moment when the application hands over its first byte until the receiver has the last one in order, or until
 //! the end of the run. It is divided in this order, and no part is counted twice:
 //!
-//! 1. **Stalls** that a timer ended: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). A stall is as long
-//!    as the timer ran, but not longer than the sender was silent, and not from before the message. The receiver's delayed-ACK timer (`delayed-ack`)
+//! 1. **Stalls** that a timer ended: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`), RACK's reordering
+//!    timer (part of `recovery`). A stall is as long as the timer ran, but not longer than the sender was silent, and not from before the message. The receiver's delayed-ACK timer (`delayed-ack`)
 //!    counts from the last segment's arrival, and only while the sender was silent, had more to send, and had no window. A sender that was silent at
 //!    the end of the run waited for a running timer, if it was silent for longer than queues could have held its packets.
 //! 2. **Ideal time** (`ideal`), for the first message of a connection with its handshake.
@@ -39,7 +39,7 @@ pub enum Cause {
     Syn,
     /// The receiver's delayed-ACK timer.
     DelayedAck,
-    /// Retransmissions without a timer, and the window that losses left.
+    /// Retransmissions without a timeout or probe, the wait for RACK's reordering timer, and the window that losses left.
     Recovery,
     /// The queue of the sending host's own interface.
     HostQueue,
@@ -123,6 +123,8 @@ pub struct Stalls {
     pub probe: u64,
     /// Waiting for the answer to a retransmitted SYN.
     pub syn: u64,
+    /// Silence that RACK's reordering timer ended (RFC 8985 section 6.2 step 5).
+    pub reordering: u64,
     /// Delayed ACKs while the sender had no window left.
     pub delayed_ack: u64,
     /// Until the message before it on the connection was delivered.
@@ -182,7 +184,8 @@ impl MessageTime {
             left -= part;
             part
         };
-        let (timeout, probe, syn, delayed_ack) = (take(s.timeout), take(s.probe), take(s.syn), take(s.delayed_ack));
+        let (timeout, probe, syn) = (take(s.timeout), take(s.probe), take(s.syn));
+        let (reordering, delayed_ack) = (take(s.reordering), take(s.delayed_ack));
         take(self.ideal);
         let behind = take(s.behind);
         // Without an RTT sample all remaining time counts as one round trip, as for a message that was sent at once.
@@ -203,7 +206,7 @@ impl MessageTime {
             (Cause::Probe, probe),
             (Cause::Syn, syn),
             (Cause::DelayedAck, delayed_ack),
-            (Cause::Recovery, limited - window),
+            (Cause::Recovery, reordering + limited - window),
             (Cause::Window, window),
             (Cause::HeadOfLine, behind),
             (Cause::Interrupts, held_once + held_rest),
@@ -256,7 +259,7 @@ mod tests {
 
     #[test]
     fn longest_stall_is_the_cause() {
-        let stalls = Stalls { timeout: 200 * MS, probe: 2 * MS, syn: 0, delayed_ack: 40 * MS, behind: 10 * MS };
+        let stalls = Stalls { timeout: 200 * MS, probe: 2 * MS, delayed_ack: 40 * MS, behind: 10 * MS, ..Stalls::default() };
         let c = MessageTime { took: 300 * MS, stalls, ideal: 8 * MS, empty_rtt: MS, rtt: Some(4 * MS), ..MessageTime::default() };
         let parts = c.parts();
         assert_eq!(parts.waited(PORT, false), Some(LongestWait { cause: Cause::Timeout, time_ps: 200 * MS, longest: PORT }));
@@ -269,6 +272,25 @@ mod tests {
         let stalls = Stalls { timeout: 200 * MS, delayed_ack: 400 * MS, ..Stalls::default() };
         let parts = MessageTime { took: 210 * MS, stalls, ideal: 5 * MS, ..MessageTime::default() }.parts();
         assert_eq!(parts, TimeParts { once: 0, share: 0, largest: (Cause::Timeout, 200 * MS) });
+    }
+
+    #[test]
+    fn reordering_timer_is_loss_recovery() {
+        // The last segments of 32 KB are lost on an idle path of 65 us, and the sender is silent until the reordering timer expires.
+        let stalls = Stalls { reordering: 4 * MS, ..Stalls::default() };
+        let c = MessageTime {
+            took: 4 * MS + MS / 5,
+            stalls,
+            ideal: MS / 30,
+            empty_rtt: MS / 15,
+            rtt: Some(4 * MS / 15),
+            repaired: Some(0),
+            ..MessageTime::default()
+        };
+        let waited = c.parts().waited(PORT, false).expect("it was late");
+        assert_eq!(waited.cause, Cause::Recovery);
+        assert!(waited.time_ps >= 4 * MS);
+        assert_eq!(waited.port(), None, "no link is to blame");
     }
 
     #[test]

@@ -151,6 +151,7 @@ static void on_timer(struct timer_list *timer)
 	struct sock *sk = sock_of(timer);
 	const struct fb_conn *conn = fb_sends(sk->sk_user_data, sk);
 	unsigned long timeouts, probes, persists;
+	bool reordering;
 	struct fb_timer seen;
 
 	if (!conn) {
@@ -168,6 +169,8 @@ static void on_timer(struct timer_list *timer)
 	timeouts = counter(sk, LINUX_MIB_TCPTIMEOUTS);
 	probes = counter(sk, LINUX_MIB_TCPLOSSPROBES);
 	persists = counter(sk, LINUX_MIB_TCPWINPROBE);
+	/* No counter counts it (tcp_rack_reo_timeout); tcp_write_timer_handler returns before the timer is due. */
+	reordering = inet_csk(sk)->icsk_pending == ICSK_TIME_REO_TIMEOUT && !time_after(inet_csk(sk)->icsk_timeout, jiffies);
 	seen.kind = sk->sk_state == TCP_SYN_SENT ? FB_TIMER_SYN : FB_TIMER_RTO;
 	sock_hold(sk); /* the timer's own reference is given up in there */
 	stack_timer(timer);
@@ -177,6 +180,8 @@ static void on_timer(struct timer_list *timer)
 		seen.kind = FB_TIMER_PROBE;
 	else if (counter(sk, LINUX_MIB_TCPWINPROBE) != persists)
 		seen.kind = FB_TIMER_PERSIST;
+	else if (reordering)
+		seen.kind = FB_TIMER_REORDERING;
 	else if (counter(sk, LINUX_MIB_TCPTIMEOUTS) == timeouts)
 		goto out;
 	fb_record(FB_TIMER, &seen, sizeof(seen));

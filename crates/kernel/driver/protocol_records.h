@@ -115,9 +115,9 @@ struct fb_sock_state {
 	fb_u64 private[FB_STATE_PRIVATE]; /* icsk_ca_priv */
 };
 
-enum fb_timer_kind { FB_TIMER_RTO, FB_TIMER_PROBE, FB_TIMER_SYN, FB_TIMER_PERSIST };
+enum fb_timer_kind { FB_TIMER_RTO, FB_TIMER_PROBE, FB_TIMER_SYN, FB_TIMER_PERSIST, FB_TIMER_REORDERING };
 
-/* A retransmission timer ran out. */
+/* A timer of a sender expired. */
 struct fb_timer {
 	fb_u64 time;
 	fb_u32 conn;

@@ -147,6 +147,7 @@ impl Sender {
                 stats.loss_reductions += u32::from(state <= ca::DISORDER);
                 Some(kind)
             }
+            timer::REORDERING => Some(TimeoutKind::Reordering),
             // A closed window is no loss.
             _ => None,
         }
@@ -294,6 +295,7 @@ mod tests {
         assert_eq!(at(10_000, timer::RTO), Some(TimeoutKind::Other));
         assert_eq!(at(97_000, timer::RTO), Some(TimeoutKind::Tail));
         assert_eq!(at(97_000, timer::PROBE), Some(TimeoutKind::Probe));
+        assert_eq!(at(97_000, timer::REORDERING), Some(TimeoutKind::Reordering));
         assert_eq!(at(97_000, timer::PERSIST), None);
         let stats = &all.first().unwrap().stats;
         assert_eq!((stats.rtos, stats.rtos_head, stats.rtos_tail, stats.tlps), (3, 1, 1, 1));

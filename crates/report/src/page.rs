@@ -346,8 +346,11 @@ pub struct Bars {
     pub value_at_least: Vec<bool>,
     /// The same for the mark.
     pub mark_at_least: Vec<bool>,
-    /// Number of messages per bar.
-    pub n: Vec<u64>,
+    /// Number of messages per bar; `None` where it has no meaning.
+    pub n: Vec<Option<u64>>,
+    /// Interval of each height, drawn as a vertical stroke; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<Option<(f64, f64)>>,
 }
 
 /// Messages of one query or connection over time, in lanes.
@@ -404,6 +407,8 @@ pub enum SpanKind {
     Timeout,
     /// The timer of a tail loss probe.
     Probe,
+    /// RACK's reordering timer.
+    Reordering,
     /// The timer of a SYN.
     Syn,
 }

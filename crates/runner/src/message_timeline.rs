@@ -289,6 +289,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
             match t.kind {
                 TimeoutKind::Syn => format!("SYN retransmitted after {after}"),
                 TimeoutKind::Probe => "tail loss probe".to_owned(),
+                TimeoutKind::Reordering => "RACK's reordering timer expires".to_owned(),
                 TimeoutKind::Head => {
                     format!("retransmission timeout after {after}, before the first window is acknowledged")
                 }

@@ -114,7 +114,7 @@ def events(s: Subject, run: int, span: tuple[float, float], port: str) -> dict[s
             found[kind] = t[more]
     timeouts = s.result.table("timeouts")
     if len(timeouts):
-        rows = s.rows(timeouts) & (timeouts["run"] == run) & (np.asarray(timeouts["kind"]) != "probe")
+        rows = s.rows(timeouts) & (timeouts["run"] == run) & ~np.isin(np.asarray(timeouts["kind"]), ["probe", "reordering"])
         found["timeouts"] = np.asarray(timeouts["time_ns"], dtype=float)[rows] * 1e-9
     inside = {kind: t[(t >= span[0]) & (t <= span[1])] for kind, t in found.items()}
     return {kind: _sparse(t, span) for kind, t in inside.items() if len(t)}

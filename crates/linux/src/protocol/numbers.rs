@@ -87,6 +87,8 @@ pub mod timer {
     /// Probe of a closed window.
     #[cfg(test)]
     pub const PERSIST: u32 = 3;
+    /// RACK's reordering timer.
+    pub const REORDERING: u32 = 4;
 }
 
 /// `enum fb_event_kind`.

@@ -99,6 +99,7 @@ fn layouts_match_the_c_compiler() {
         ("FB_TIMER_PROBE", timer::PROBE.into()),
         ("FB_TIMER_SYN", timer::SYN.into()),
         ("FB_TIMER_PERSIST", timer::PERSIST.into()),
+        ("FB_TIMER_REORDERING", timer::REORDERING.into()),
         ("FB_WAKE", event::WAKE.into()),
         ("FB_ESTABLISHED", event::ESTABLISHED.into()),
         ("FB_DELIVERED", event::DELIVERED.into()),

@@ -189,7 +189,7 @@ fn see(bench: &Bench<'_>, case: &Case) -> Result<Option<Seen>, RefereeError> {
     let run = bench.run(case)?;
     let samples = Samples::of(&run);
     let stays = phases(&samples, samples.stays());
-    let expired = run.report.timeouts.iter().filter(|t| !matches!(t.kind, TimeoutKind::Probe | TimeoutKind::Syn));
+    let expired = run.report.timeouts.iter().filter(|t| t.kind.is_timeout() && t.kind != TimeoutKind::Syn);
     let timeouts = expired.map(|t| t.time_ps as f64 * 1e-12).collect();
     Ok((!stays.is_empty()).then_some(Seen { samples, stays, timeouts }))
 }

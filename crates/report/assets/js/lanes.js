@@ -4,10 +4,11 @@ const SPANS = {
   response: "response",
   message: "message",
   timeout: "retransmission timer, expired",
-  probe: "tail loss probe timer, expired",
+  probe: "tail loss probe",
+  reordering: "reordering timer of RACK, expired",
   syn: "SYN timer, expired",
 };
-const isTimer = kind => kind === "timeout" || kind === "probe" || kind === "syn";
+const isTimer = kind => ["timeout", "probe", "reordering", "syn"].includes(kind);
 
 function lanesChart(ctx, chart) {
   const { host } = ctx;

@@ -47,17 +47,24 @@ pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
     parts.join(", ")
 }
 
+/// `text` as one argument of a command line, in quotes where a shell would read it otherwise.
+pub(super) fn argument(text: &str) -> String {
+    // Fails only for a NUL byte, which no argument can hold.
+    shlex::try_quote(text).map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned)
+}
+
 /// Maximum number of results whose command is printed.
 const MAX_EXPLAINED: usize = 3;
 
 /// Commands that explain the results or search for a better configuration.
 pub(super) fn next(dirs: &[RunDir]) -> Vec<String> {
-    let explain = |d: &RunDir| format!("Causes of the slowest messages: `forebay explain {}`", d.path().display());
+    let explain =
+        |d: &RunDir| format!("Causes of the slowest messages: `forebay explain {}`", argument(&d.path().display().to_string()));
     let mut out: Vec<String> = dirs.iter().take(MAX_EXPLAINED).map(explain).collect();
     if let [one] = dirs {
         out.push(format!(
             "Recommended change, with its cost for other traffic: `forebay advise {}`",
-            one.manifest().scenario.file
+            argument(&one.manifest().scenario.file)
         ));
     }
     out

@@ -1,12 +1,14 @@
 //! Timeline of the slowest query and of the slowest message: a lane for each server or message, with the timers that ran.
 //!
-//! It shows stored times only: start and end of each message, and expired timers with their values. A timer that expired at `t` with the value `rto` ran
-//! from `t - rto`, because a new acknowledgment would have restarted it (RFC 6298 section 5.3). The other parts of a message's time (sending, queues,
+//! It shows stored times only: start and end of each message, and expired timers. A retransmission timer that expired at `t` with the value `rto` ran
+//! from `t - rto`, because a new acknowledgment would have restarted it (RFC 6298 section 5.3). Of other timers only the time of expiry is stored. The other parts of a message's time (sending, queues,
 //! windows) are stored as a sum for its main cause, without their place in time.
 
 use super::reduce::significant;
+use super::text::argument;
 use crate::page::{Chart, Dimension, Figure, LaneChart, Span, SpanKind, TimelineRow, View};
 use forebay_analysis::{Data, Flow, Query, Timeout, quantity};
+use forebay_experiment::rows::TimeoutKind;
 
 /// Maximum number of lanes of a view.
 const MAX_LANES: usize = 16;
@@ -63,8 +65,8 @@ fn took(data: &Data, run: usize, start_ns: i64, done: Option<f64>) -> f64 {
 fn place(data: &Data, run: usize, option: &str) -> (String, String) {
     let r = &data.runs[run];
     let network = &data.networks[r.network];
-    let path = data.paths.get(network.dir).map_or("DIR", String::as_str);
-    let variant = if network.variant.is_empty() { String::new() } else { format!(" --variant '{}'", network.variant) };
+    let path = data.paths.get(network.dir).map_or("DIR".into(), |p| argument(p));
+    let variant = if network.variant.is_empty() { String::new() } else { format!(" --variant {}", argument(&network.variant)) };
     (format!("seed {}", r.seed), format!("forebay explain {path}{variant} --run {} {option}", r.number))
 }
 
@@ -211,21 +213,26 @@ fn spans(data: &Data, f: &Flow, zero: i64) -> Vec<Span> {
         text.push(format!("main cause of delay: {}{port}", cause.text()));
     }
     let mut out = vec![Span { kind, from: at(f.start_ns), to: at(until), unfinished: !delivered, text }];
-    let mut add = |timers: &[Timeout], probe: bool| {
+    let mut add = |timers: &[Timeout]| {
         let own = timers.iter().filter(|t| t.run == f.run && t.flow == Some(f.id) && t.time_ns <= until);
         out.extend(own.map(|t| {
-            let from = (t.time_ns - (t.rto * 1e9) as i64).max(f.start_ns);
-            let (kind, name) = match (probe, t.syn) {
-                (true, _) => (SpanKind::Probe, "tail loss probe"),
-                (false, true) => (SpanKind::Syn, "SYN retransmitted"),
-                (false, false) => (SpanKind::Timeout, "retransmission timeout"),
+            // Only the value of the retransmission timer is known; the others are moments.
+            let (kind, name, ran) = match t.kind {
+                TimeoutKind::Probe => (SpanKind::Probe, "tail loss probe", None),
+                TimeoutKind::Reordering => (SpanKind::Reordering, "RACK's reordering timer expired", None),
+                TimeoutKind::Syn => (SpanKind::Syn, "SYN retransmitted", Some(t.rto)),
+                TimeoutKind::Head | TimeoutKind::Tail | TimeoutKind::Other => {
+                    (SpanKind::Timeout, "retransmission timeout", Some(t.rto))
+                }
             };
-            let text = vec![format!("{name} after {}, at {}", seconds(t.rto), seconds(at(t.time_ns)))];
+            let after = ran.map_or_else(String::new, |ran| format!(" after {}", seconds(ran)));
+            let from = ran.map_or(t.time_ns, |ran| (t.time_ns - (ran * 1e9) as i64).max(f.start_ns));
+            let text = vec![format!("{name}{after}, at {}", seconds(at(t.time_ns)))];
             Span { kind, from: at(from), to: at(t.time_ns), unfinished: false, text }
         }));
     };
-    add(&data.timeouts, false);
-    add(&data.probes, true);
+    add(&data.timeouts);
+    add(&data.probes);
     out
 }
 
@@ -280,7 +287,7 @@ mod tests {
             spans,
             [(SpanKind::Request, 0.0, 0.001), (SpanKind::Response, 0.001, 0.21), (SpanKind::Timeout, 0.005, 0.205)]
         );
-        assert_eq!(c.command, "forebay explain out --variant 'dctcp' --run 0 --query 1");
+        assert_eq!(c.command, "forebay explain out --variant dctcp --run 0 --query 1");
         assert!(
             c.caption.starts_with(
                 "Query 1 of seed 7, started at 500 ms, took 210 ms (its slowest response takes 1 ms on an unloaded network)"
@@ -318,6 +325,32 @@ mod tests {
         d.flows[2].start_ns = 100_000_001;
         let c = figures(&d).1;
         assert!(chart(&c).lanes[0].spans[0].unfinished && chart(&c).caption.contains("was unfinished after 900 ms"));
+    }
+
+    /// The results name no value of these timers: they are moments.
+    #[test]
+    fn other_timers_are_moments() {
+        let mut d = stalled();
+        let timer = |kind, time_ns| Timeout { flow: Some(13), time_ns, rto: 0.2, kind, ..Timeout::default() };
+        d.timeouts.clear();
+        d.probes = vec![timer(TimeoutKind::Probe, 505_000_000), timer(TimeoutKind::Reordering, 705_000_000)];
+        let queries = figures(&d).0;
+        let spans = &chart(&queries).lanes[0].spans;
+        assert_eq!((spans[2].kind, spans[2].from, spans[2].to), (SpanKind::Probe, 0.005, 0.005));
+        assert_eq!((spans[3].kind, spans[3].from, spans[3].to), (SpanKind::Reordering, 0.205, 0.205));
+        assert_eq!(spans[3].text, ["RACK's reordering timer expired, at 205 ms"]);
+    }
+
+    #[test]
+    fn command_is_quoted_for_a_shell() {
+        let mut d = stalled();
+        d.networks[0].variant = "one's own".into();
+        d.paths[0] = "my results".into();
+        let queries = figures(&d).0;
+        assert_eq!(
+            shlex::split(&chart(&queries).command).expect("words"),
+            ["forebay", "explain", "my results", "--variant", "one's own", "--run", "0", "--query", "1"]
+        );
     }
 
     #[test]

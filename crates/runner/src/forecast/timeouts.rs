@@ -88,9 +88,14 @@ fn extrapolated(config: &Experiment, report: &Report, ends: &IndexVec<WorkloadId
         return Timeouts { count: report.timeouts.len() as f64, at_least: false };
     }
     let now = report.end.as_secs_f64().max(1e-9);
-    let mut seen: IndexVec<WorkloadId, [Vec<f64>; 2]> = config.workloads.ids().map(|_| Default::default()).collect();
+    let mut seen: IndexVec<WorkloadId, [Vec<f64>; 3]> = config.workloads.ids().map(|_| Default::default()).collect();
     for row in report.timeouts.iter() {
-        seen[row.workload][usize::from(row.kind == TimeoutKind::Probe)].push(row.time_ps as f64 * 1e-12);
+        let of_kind = match row.kind {
+            TimeoutKind::Probe => 1,
+            TimeoutKind::Reordering => 2,
+            _ => 0,
+        };
+        seen[row.workload][of_kind].push(row.time_ps as f64 * 1e-12);
     }
     // Unknown: workloads that have not started, timers that could not fire yet, and queues that will be full.
     let late = config.workloads.iter().any(|w| begins(&w.kind).as_secs_f64() >= now);

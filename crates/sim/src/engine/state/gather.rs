@@ -40,7 +40,7 @@ pub(super) struct RunResults {
     pub fingerprints: IndexVec<NodeId, u64>,
 }
 
-record!(Stalls { timeout, probe, syn, delayed_ack, behind });
+record!(Stalls { timeout, probe, syn, reordering, delayed_ack, behind });
 record!(FlowRow {
     flow_id, conn_id, workload, group, src, dst, size_bytes, start, end, acked, ideal, bytes_acked, bytes_measured, segs_sent, segs_retx, rtos, rtos_head,
     rtos_tail, tlps, syn_rtos, fast_retx, ecn_reductions, loss_reductions, reduction_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id, deadline, ecmp, opens, fits, rwnd_limited,

@@ -18,8 +18,7 @@ use std::collections::BTreeSet;
 const FULL: f64 = 0.9;
 
 impl SimState {
-    /// Runs the timer of the sender of `conn`. The sender's counters show whether it was a retransmission timeout or a tail loss probe, rather than
-    /// RACK's reordering timer; each of those gets a row.
+    /// Runs the timer of the sender of `conn`, and records the silence that it ends and, where timers are recorded, a row.
     #[cold]
     #[inline(never)]
     pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
@@ -27,6 +26,7 @@ impl SimState {
         let group = sender.group();
         let held = sender.stall_time(&self.tcp[group], now);
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt().backoff());
+        let reordering = sender.waits_for_reordering();
         let before = *sender.stats().losses;
         self.with_sender(conn, now, SenderCall::Timer);
         let after = &self.connections.sender(conn).stats().losses;
@@ -40,6 +40,8 @@ impl SimState {
             TimeoutKind::Tail
         } else if after.rtos > before.rtos {
             TimeoutKind::Other
+        } else if reordering && !self.connections.sender(conn).put_off() {
+            TimeoutKind::Reordering
         } else {
             return;
         };
@@ -91,6 +93,7 @@ impl SimState {
             TimeoutKind::Head | TimeoutKind::Tail | TimeoutKind::Other => &mut s.timeout,
             TimeoutKind::Syn => &mut s.syn,
             TimeoutKind::Probe => &mut s.probe,
+            TimeoutKind::Reordering => &mut s.reordering,
         }
     }
 

@@ -61,9 +61,15 @@ impl Sender {
             (Phase::SynSent, _) => TimeoutKind::Syn,
             (Phase::Established, Timer::Rto) if self.stream.snd_una() < self.stream.snd_nxt() => TimeoutKind::Other,
             (Phase::Established, Timer::Probe) if self.stream.snd_una() < self.stream.snd_nxt() => TimeoutKind::Probe,
+            (Phase::Established, Timer::Reorder) => TimeoutKind::Reordering,
             _ => return None,
         };
         Some((now.saturating_sub(self.tx.last_tx().get()?), kind))
+    }
+
+    /// Returns true while RACK's reordering timer runs, or the delay of a fast retransmission that replaces it without SACK.
+    pub fn waits_for_reordering(&self) -> bool {
+        self.stream.phase() == Phase::Established && self.timers.kind() == Timer::Reorder
     }
 
     /// Handles the expiry of the timer.
