@@ -1,5 +1,6 @@
 //! Numbers of an advice as text.
 
+use forebay_analysis::Dimension;
 use forebay_scenario::Goal;
 
 /// Formats a factor in both directions: `x 1.3`, `÷ 50`.
@@ -13,27 +14,14 @@ pub(crate) fn times(f: f64) -> String {
     if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") }
 }
 
-/// Formats a time, rate or fraction with three digits.
+/// Formats a time, rate or fraction with three digits, as results are printed.
 pub(crate) fn quantity(value: f64, goal: Goal) -> String {
-    if goal == Goal::DeadlineMisses {
-        return format!("{} %", three_digits(100.0 * value));
-    }
-    let (units, unit): (&[(f64, &str)], f64) = match goal {
-        Goal::Goodput => (&[(1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1.0, "bps")], 1.0),
-        _ => (&[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], 1e-9),
+    let unit = match goal {
+        Goal::DeadlineMisses => Dimension::Fraction,
+        Goal::Goodput => Dimension::BitsPerSecond,
+        _ => Dimension::Seconds,
     };
-    let (scale, name) = units.iter().find(|(s, _)| value >= *s).copied().unwrap_or((unit, units[units.len() - 1].1));
-    format!("{} {name}", three_digits(value / scale))
-}
-
-fn three_digits(v: f64) -> String {
-    let digits = match v {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 0.1 || v == 0.0 => 2,
-        _ => 4,
-    };
-    format!("{v:.digits$}")
+    forebay_analysis::quantity(value, unit)
 }
 
 #[cfg(test)]
@@ -46,8 +34,8 @@ mod tests {
         assert_eq!(factor(1.25), "x 1.25");
         assert_eq!(quantity(0.208, Goal::P99), "208 ms");
         assert_eq!(quantity(4.13e-3, Goal::Mean), "4.13 ms");
-        assert_eq!(quantity(9.6e9, Goal::Goodput), "9.60 Gbps");
-        assert_eq!(quantity(0.0, Goal::P50), "0.00 ns");
-        assert_eq!(quantity(0.00025, Goal::DeadlineMisses), "0.0250 %");
+        assert_eq!(quantity(9.6e9, Goal::Goodput), "9.6 Gbit/s");
+        assert_eq!(quantity(0.0, Goal::P50), "0 s");
+        assert_eq!(quantity(0.00025, Goal::DeadlineMisses), "0.025 %");
     }
 }

@@ -286,9 +286,12 @@ fn other_price(p: &Price, e: &Entry, other: usize) -> String {
             (_, true) => format!("{goal} {ratio}, which may be chance"),
             _ => format!("{goal} {ratio}"),
         };
-        parts.insert(0, text);
+        let values = pair("", Some(p.goodput), Goal::Goodput).filter(|_| goal == Goal::Goodput);
+        parts.insert(0, text + &values.map_or_else(String::new, |v| format!(" ({})", v.trim_start())));
     }
-    parts.extend(pair("goodput", Some(p.goodput), Goal::Goodput));
+    if e.others.get(other).is_none_or(|o| o.change.is_none() || o.goal != Goal::Goodput) {
+        parts.extend(pair("goodput", Some(p.goodput), Goal::Goodput));
+    }
     if p.unfinished.0 + p.unfinished.1 > 0 {
         parts.push(format!("unfinished {} to {}", p.unfinished.0, p.unfinished.1));
     }

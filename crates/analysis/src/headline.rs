@@ -70,6 +70,8 @@ const PAYS: f64 = 0.8;
 const MEDIANS_APART: f64 = 1.2;
 /// Maximum ratio of the goodputs of groups that are called nearly the same. Our choice, as for other metrics.
 const NEARLY_EQUAL: f64 = 1.05;
+/// Queues up to this length delay nothing: bursts of a few segments. Our choice.
+const FEW_PACKETS: f64 = 5.0;
 /// Maximum number of subjects in the sentence about limits of long flows.
 const MAX_LIMITED: usize = 3;
 /// Maximum number of network events, in addition.
@@ -247,6 +249,18 @@ fn median_apart(
     cells: &[Option<Cell>],
     comparison: &Comparison,
 ) -> Option<String> {
+    let (median, cells, ranking) = telling_median(data, t, (ranking, cells), comparison)?;
+    let sentence = comparison::sentence(data, &ranking, &cells, &median, unit_of(median.metric), data.seeds());
+    Some(comparison.prefix.clone() + &sentence)
+}
+
+/// The median of `t`, its values and their ranking, if the medians differ clearly and the values of `t`, with their ranking, do not.
+fn telling_median(
+    data: &Data,
+    t: &HeadlineMetric,
+    (ranking, cells): (&Ranking, &[Option<Cell>]),
+    comparison: &Comparison,
+) -> Option<(HeadlineMetric, Vec<Option<Cell>>, Ranking)> {
     if comparison::matters(ranking, cells) {
         return None;
     }
@@ -255,8 +269,16 @@ fn median_apart(
     let ranking = compare(&cells, &comparison.members, median.better)?;
     let mean = |i: &usize| cells[*i].map_or(f64::NAN, |c| c.mean);
     let apart = ranking.worse.iter().any(|w| mean(w) > MEDIANS_APART * mean(&ranking.best));
-    let sentence = || comparison::sentence(data, &ranking, &cells, &median, unit_of(median.metric), data.seeds());
-    apart.then(|| comparison.prefix.clone() + &sentence())
+    apart.then_some((median, cells, ranking))
+}
+
+/// The median that the sentence about `t` names first, in some comparison.
+fn named_median(data: &Data, t: &HeadlineMetric) -> Option<HeadlineMetric> {
+    comparisons(data).iter().find_map(|comparison| {
+        let (t, cells) = known(data, t, &comparison.members);
+        let ranking = comparison::paired(data, compare(&cells, &comparison.members, t.better)?, &t);
+        telling_median(data, &t, (&ranking, &cells), comparison).map(|(median, ..)| median)
+    })
 }
 
 /// The long flows of each subject that their windows or buffers limit.
@@ -425,6 +447,9 @@ fn queue(data: &Data) -> Option<String> {
     let cells = cells(data, QUEUE.metric);
     let s = compare(&cells, &firsts, QUEUE.better).filter(|s| comparison::matters(s, &cells))?;
     let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);
+    if !s.worse.iter().any(|&b| value(b) > FEW_PACKETS) {
+        return None;
+    }
     let name = |i: usize| data.network_label(data.subjects[i].network);
     let port = &data.network_of(s.best).port;
     let at = if port.is_empty() || data.networks.iter().any(|n| n.port != *port) { String::new() } else { format!(" at {port}") };
@@ -442,6 +467,8 @@ fn charts(data: &Data, judged: &[HeadlineMetric]) -> Vec<HeadlineChart> {
     let any = |t: &HeadlineMetric| cells(data, t.metric).iter().flatten().any(|c| c.mean > 0.0);
     let mut chosen: Vec<HeadlineMetric> = Vec::new();
     for t in judged {
+        // In the order of the sentences.
+        chosen.extend(named_median(data, t));
         chosen.push(*t);
         if BY_TRAFFIC[0].iter().any(|q| q.metric == t.metric) {
             chosen.push(TIMEOUTS);

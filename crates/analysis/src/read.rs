@@ -459,6 +459,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         "delay_ns",
         "slowest_flow_id",
     ];
+    let first = data.queries.len();
+    // Queries without a response.
+    let mut unanswered = Vec::new();
     for batch in &dir.columns("queries", &OF_QUERIES)? {
         let rows = Rows::new(batch);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
@@ -474,6 +477,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             let cause = waited.get(row).copied().flatten();
             if let (Some(Cause::HeadOfLine), Some(slowest)) = (cause, slowest.get(row)) {
                 behind.queries.push((data.queries.len(), slowest));
+            }
+            if part.response_ns == 0 && qct.get(row).is_none() {
+                unanswered.push(data.queries.len());
             }
             data.queries.push(Query {
                 run,
@@ -492,7 +498,22 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             });
         }
     }
+    complete_ideals(data, first, &unanswered);
     behind.note(data, dir, finder, &places)
+}
+
+/// Sets the ideal time of the queries `unanswered` to the longest of their workload, among the queries from `first` on. The responses, which take most
+/// of it, have no row before they begin, and the time of the requests alone would make a young query look slow.
+fn complete_ideals(data: &mut Data, first: usize, unanswered: &[usize]) {
+    let mut longest: BTreeMap<(usize, Option<u32>), f64> = BTreeMap::new();
+    for q in &data.queries[first..] {
+        let of = longest.entry((data.runs[q.run].network, q.class)).or_default();
+        *of = of.max(q.ideal_s);
+    }
+    for &n in unanswered {
+        let q = &mut data.queries[n];
+        q.ideal_s = longest[&(data.runs[q.run].network, q.class)];
+    }
 }
 
 #[cfg(test)]
@@ -506,6 +527,20 @@ mod tests {
         assert_eq!(named_lengths("min of the average 30KB", f64::NAN), [], "no packet says how long they are");
         assert_eq!(named_lengths("", 1_500.0), []);
     }
+    /// A request that left 60 us before the end of the run is not slow, although its own ideal time is 2 us.
+    #[test]
+    fn unanswered_query_has_ideal_time_of_others() {
+        let query = |class, ideal_s, qct| Query { class: Some(class), ideal_s, qct, ..Query::default() };
+        let mut data = Data {
+            runs: vec![Run::default()],
+            queries: vec![query(0, 3e-4, Some(5e-4)), query(1, 9e-4, Some(1e-3)), query(0, 2e-6, None), query(0, 1e-4, None)],
+            ..Data::default()
+        };
+        complete_ideals(&mut data, 0, &[2]);
+        let ideals: Vec<f64> = data.queries.iter().map(|q| q.ideal_s).collect();
+        assert_eq!(ideals, [3e-4, 9e-4, 3e-4, 1e-4], "the last one has a response");
+    }
+
     #[test]
     fn query_receiver_is_unique() {
         let of = |hosts: &[Option<u32>]| {

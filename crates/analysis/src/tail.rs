@@ -33,6 +33,8 @@ pub(crate) struct Tail {
     /// `queries` or `messages`.
     things: &'static str,
     all: usize,
+    /// Median time, s.
+    median: f64,
     slow: Vec<Item>,
 }
 
@@ -70,8 +72,10 @@ pub(crate) fn tails(data: &Data, subject: usize, queries: bool) -> Vec<Tail> {
     let mut out: Vec<Tail> = of
         .into_iter()
         .filter_map(|(class, items)| {
-            let (all, slow) = (items.len(), beyond(items)?);
-            Some(Tail { class: name(class), things, all, slow })
+            let all = items.len();
+            let mut times: Vec<f64> = items.iter().map(|i| i.took).collect();
+            times.sort_unstable_by(f64::total_cmp);
+            Some(Tail { class: name(class), things, all, median: times[all / 2], slow: beyond(items)? })
         })
         .collect();
     let longest = |t: &Tail| t.slow.iter().map(|i| i.took).fold(0.0, f64::max);
@@ -101,8 +105,8 @@ impl Tail {
         let take = if self.slow.len() == 1 { "takes" } else { "take" };
         let cause = late_messages::shared_cause(data, self.slow.iter().filter_map(|i| i.waited));
         let cause = cause.map_or_else(String::new, |c| format!(" (main cause: {c})"));
-        // Messages have different sizes, so that their times do not show it.
-        let slowdown = if self.things == "messages" { " slowdown" } else { "" };
+        // Where sizes differ, times do not show it.
+        let slowdown = if self.things == "messages" || low <= FAR * self.median { " slowdown" } else { "" };
         format!("{how_many} of {} {}{of} {take} {range}, {WORDS}{slowdown}{cause}", self.all, self.things)
     }
 }

@@ -483,7 +483,7 @@ fn bars(names: &[String], categories: &[&str], log: bool) -> Chart {
                 .map(|k| (k != 1 || i != 1).then(|| value(k) * (1.4 + (k as f64 * PI + i as f64).sin().abs())))
                 .collect(),
             mark_name: "p99".into(),
-            n: (0..categories.len()).map(|k| 12_000 / (k as u64 + 1)).collect(),
+            n: (0..categories.len()).map(|k| Some(12_000 / (k as u64 + 1))).collect(),
             ..Bars::default()
         }
     };

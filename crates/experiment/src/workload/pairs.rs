@@ -128,7 +128,12 @@ fn listed(pattern: &str, (from, to): (&[NodeId], &[NodeId]), to_key: &'static st
         _ if from.len() == to.len() => Ok(from.iter().copied().zip(to.iter().copied()).collect()),
         _ => Err(BuildError::new(
             to_key,
-            format!("`pairwise` needs equal numbers of hosts, or a single one on a side, not {} and {}", from.len(), to.len()),
+            format!(
+                "`pairwise` needs equal numbers of hosts, or a single one on a side, not {} and {}; `all-pairs` connects each of the \
+                 first with each of the second",
+                from.len(),
+                to.len()
+            ),
         )),
     }
 }

@@ -31,17 +31,17 @@ function barChart(ctx, chart) {
     resize: draw,
     destroy() {},
     csv() {
-      const rows = [[chart.x_title, "subject", chart.y.title + " (" + chart.y.unit + ")", markName || "mark", "n"]];
+      const rows = [[chart.x_title, "subject", chart.y.title + " (" + chart.y.unit + ")", markName || "mark", "n", "low", "high"]];
       for (const b of series) {
         if (state.hidden.has(b.key)) continue;
-        chart.categories.forEach((name, k) => rows.push([name, b.label, b.value[k], b.mark[k], b.n[k]]));
+        chart.categories.forEach((name, k) => rows.push([name, b.label, b.value[k], b.mark[k], b.n[k], ...(b.ends?.[k] || [null, null])]));
       }
       return rows;
     },
   };
 }
 
-const barValues = series => series.flatMap(b => [...b.value, ...b.mark]).filter(v => v != null && Number.isFinite(v));
+const barValues = series => series.flatMap(b => [...b.value, ...b.mark, ...(b.ends || []).flatMap(e => e || [])]).filter(v => v != null && Number.isFinite(v));
 const barTop = series => barValues(series).reduce((a, v) => Math.max(a, v), 0);
 
 // Space beside the bars, and the width of a chart with distinct bars and symbols.
@@ -117,14 +117,23 @@ function drawBars(space, chart, series) {
           svg("line", { class: "cap", x1: x + gap, x2: x + bar - gap, y1: y(mark), y2: y(mark) }),
         );
       }
+      const interval = b.ends?.[k];
+      if (interval) {
+        const edge = v => y(clamp(v, bottom, top)),
+          centre = x + bar / 2;
+        node.append(svg("line", { class: "cap", x1: centre, x2: centre, y1: edge(interval[0]), y2: edge(interval[1]) }));
+        for (const end of interval) node.append(svg("line", { class: "cap", x1: centre - 4, x2: centre + 4, y1: edge(end), y2: edge(end) }));
+      }
+      // An arrow upward: the true value is above.
+      const upward = at => node.append(svg("path", { class: "cap", d: `M${x + bar / 2 - 4} ${at - 3}l4 -6l4 6`, fill: "none" }));
+      if (b.value_at_least?.[k] && value != null && mark == null) upward(y(interval ? clamp(interval[1], bottom, top) : value));
       if (bar >= 8) node.append(svg("use", { class: "col", href: "#" + shapeId(b.subject), x: x + bar / 2, y: floor + 8 }));
       node.append(svg("rect", { class: "hit", x, width: bar, y: above, height: plotHeight + 14 }));
       const bound = known => (known?.[k] ? " ≥ " : " ");
       const lines = [chart.y.title + bound(b.value_at_least) + show(chart.y.unit, value)];
       if (mark != null) lines.push((b.mark_name || "mark") + bound(b.mark_at_least) + show(chart.y.unit, mark));
-      // An arrow upward: the true value is above.
-      if (b.mark_at_least?.[k] && mark != null)
-        node.append(svg("path", { class: "cap", d: `M${x + bar / 2 - 4} ${y(mark) - 3}l4 -6l4 6`, fill: "none" }));
+      if (b.mark_at_least?.[k] && mark != null) upward(y(mark));
+      if (interval) lines.push("between " + show(chart.y.unit, interval[0]) + " and " + show(chart.y.unit, interval[1]));
       if (b.n[k] != null) lines.push(group(String(b.n[k])) + " messages");
       items.push({ node, title: b.label + ", " + name, lines });
       root.append(node);

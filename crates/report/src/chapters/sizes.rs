@@ -125,7 +125,8 @@ impl Binned {
                 mark_name: if mean { String::new() } else { "p99".into() },
                 value_at_least,
                 mark_at_least,
-                n: of.iter().map(|v| v.len() as u64).collect(),
+                n: of.iter().map(|v| Some(v.len() as u64)).collect(),
+                ends: Vec::new(),
             }
         };
         let tops = self.0.iter().flatten().filter_map(|v| finished(v).last()).copied();
@@ -185,7 +186,7 @@ pub(super) mod tests {
         // Small: 1 to 100 KB, of which the first of reno did not arrive.
         let c = bars(&all[0].views[1]);
         assert_eq!(c.categories, ["small <= 100 KB", "medium"]);
-        assert_eq!((c.series[0].n[0], c.series[1].n[0]), (100, 100));
+        assert_eq!((c.series[0].n[0], c.series[1].n[0]), (Some(100), Some(100)));
         assert_eq!((c.series[0].value[0], c.series[1].value[0]), (Some(0.0515), Some(0.101)));
         // The 99th percentile of 100 messages lies between the longest that finished and the one that did not.
         assert_eq!((c.series[0].mark[0], c.series[0].mark_at_least[0]), (Some(0.1), true));

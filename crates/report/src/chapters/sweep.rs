@@ -8,8 +8,8 @@ use super::sweep_data::{Seeds, value};
 use super::sweep_load;
 use super::sweep_shares;
 use crate::page::{
-    Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Style,
-    Subject, Term, View, XyLine,
+    Axis, BarChart, Bars, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page,
+    Section, Style, Subject, Term, View, XyLine,
 };
 use forebay_analysis::{FEW_SEEDS as FEW, Metric, metrics};
 use forebay_analysis::{bold, count, list, quantity};
@@ -29,7 +29,6 @@ struct Line {
 /// The page of a sweep.
 pub fn page(sweep: &Sweep) -> Page {
     let (lines, names) = lines(sweep);
-    let ticks = ticks(&names);
     let mut page = Page { title: sweep.title.clone(), ..Page::default() };
     page.subjects = subjects(&lines);
     let keys: Vec<String> = sweep.axes.iter().map(|a| a.key.clone()).collect();
@@ -41,7 +40,7 @@ pub fn page(sweep: &Sweep) -> Page {
         unit: axis.map_or(Dimension::Ratio, |a| a.unit),
         log: log(&lines),
     };
-    let figures: Vec<Figure> = metrics().filter_map(|m| figure(&m, &x, &ticks, &lines)).collect();
+    let figures: Vec<Figure> = metrics().filter_map(|m| figure(&m, &x, &names, &lines)).collect();
     page.glossary = metrics()
         .filter(|m| figures.iter().any(|f| f.id == id(m)))
         .map(|m| Term { name: m.label.replace("{first}", "the first group"), unit: String::new(), text: m.doc.into() })
@@ -69,7 +68,8 @@ pub fn page(sweep: &Sweep) -> Page {
     page.table = last(&lines);
     let few = lines.iter().flat_map(|l| &l.at).flat_map(|(_, of)| of.values()).all(|seeds| seeds.len() < FEW);
     let bands = if few { "the range over the seeds" } else { "95 % confidence intervals, clipped at physical bounds" };
-    let text = format!("Means over seeds against {key}. Bands are {bands}.{ticks}");
+    let marks = if names.is_empty() { "Bands" } else { "Strokes" };
+    let text = format!("Means over seeds against {key}. {marks} are {bands}.");
     // The metric of the answer; the others are folded.
     let whole: Vec<_> = choices.iter().collect();
     let chief = telling(&whole).map(|(m, _)| id(&m)).filter(|chief| figures.iter().any(|f| f.id == *chief));
@@ -111,12 +111,6 @@ fn subjects(lines: &[Line]) -> Vec<Subject> {
     let place = |all: &[&str], one: &str| all.iter().position(|o| *o == one).unwrap_or(0);
     let style = |l: &Line| Style { hue: place(&transports, &l.subject), shape: place(&settings, &l.setting) };
     lines.iter().map(|l| Subject { name: l.name.clone(), style: both.then(|| style(l)) }).collect()
-}
-
-/// Explanation of the numbers on the first axis, if its values have names.
-fn ticks(names: &[&str]) -> String {
-    let named: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{i} is {n}")).collect();
-    if named.is_empty() { String::new() } else { format!(" On the axis, {}.", list(&named)) }
 }
 
 /// The lines, in the order of the sweep; and the names of the values of the first axis in the order of their positions, if they are no numbers.
@@ -177,7 +171,8 @@ fn id(m: &Metric) -> String {
     format!("sweep-{}", m.name.replace('_', "-"))
 }
 
-fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
+/// The values of a metric: lines along an axis of numbers, bars for each of the `names` of an axis without numbers. `None` if it is constant.
+fn figure(m: &Metric, x: &Axis, names: &[&str], lines: &[Line]) -> Option<Figure> {
     let curve = |(subject, line): (usize, &Line)| {
         let cells: Vec<(f64, Option<Cell>)> = line.at.iter().map(|(x, of)| (*x, value(m, of))).collect();
         let edge = |get: fn((f64, f64)) -> f64| -> Vec<Option<f64>> {
@@ -204,14 +199,38 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     }
     let label = m.label.replace("{first}", "the first group");
     let y = Axis { title: label.clone(), unit: m.unit, log: low > 0.0 && high > 100.0 * low };
-    let chart = Chart::Lines(LineChart { x: x.clone(), y, points: true, lines: curves });
+    let chart = if names.is_empty() {
+        Chart::Lines(LineChart { x: x.clone(), y, points: true, lines: curves })
+    } else {
+        let categories = names.iter().map(|n| (*n).to_owned()).collect();
+        Chart::Bars(BarChart { x_title: x.title.clone(), y, categories, series: bars(m, names.len(), lines) })
+    };
     Some(Figure {
         id: id(m),
         title: label,
-        text: description(m.doc) + ticks,
+        text: description(m.doc),
         choice: String::new(),
         views: vec![View { name: String::new(), chart }],
     })
+}
+
+/// The bars of each line at the `places` on the first axis.
+fn bars(m: &Metric, places: usize, lines: &[Line]) -> Vec<Bars> {
+    let of = |(subject, line): (usize, &Line)| {
+        let at = |place: usize| line.at.iter().find(|a| a.0 == place as f64).and_then(|(_, of)| value(m, of));
+        let cells: Vec<Option<Cell>> = (0..places).map(at).collect();
+        let ends = |c: &Option<Cell>| c.and_then(|c| c.range.or(c.ends)).map(|(low, high)| (short(low), short(high)));
+        Bars {
+            subject,
+            value: cells.iter().map(|c| c.map(|c| short(c.mean))).collect(),
+            value_at_least: cells.iter().map(|c| c.is_some_and(|c| c.at_least)).collect(),
+            ends: cells.iter().map(ends).collect(),
+            mark: vec![None; places],
+            n: vec![None; places],
+            ..Bars::default()
+        }
+    };
+    lines.iter().enumerate().map(of).filter(|b| b.value.iter().any(Option::is_some)).collect()
 }
 
 /// Description of a metric; empty if it continues that of another metric, because the title has more information.
@@ -270,13 +289,15 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>, names: &[&str]) -> Headlin
         changes.push((change, sentence));
     }
     changes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let values = lines.iter().map(|l| l.at.last().and_then(|(_, of)| value(&m, of))).collect();
+    let values: Vec<Option<Cell>> = lines.iter().map(|l| l.at.last().and_then(|(_, of)| value(&m, of))).collect();
+    // One bar compares nothing.
+    let compares = values.iter().flatten().count() > 1;
     let last = lines.iter().filter_map(|l| l.at.last()).map(|(x, _)| *x).fold(f64::NEG_INFINITY, f64::max);
     let last = names.get(last as usize).map_or_else(|| quantity(last, axis.unit), |name| (*name).to_owned());
     let title = format!("{}, at {}", m.label.replace("{first}", "the first group"), format!("{} {last}", axis.short).trim());
     Headline {
         sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
-        charts: vec![HeadlineChart { title, unit: m.unit, better: String::new(), values }],
+        charts: if compares { vec![HeadlineChart { title, unit: m.unit, better: String::new(), values }] } else { Vec::new() },
     }
 }
 

@@ -65,9 +65,10 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
 }
 
 impl<'a> Shares<'a> {
-    /// `None` unless exactly two groups of one network have long flows at two points or more.
+    /// `None` unless exactly two groups of one network share it at two points or more. Points at which only one of them has long flows have no ratio.
     fn of(all: &[&'a Choice<'a>], goodput: &Metric) -> Option<Shares<'a>> {
         let mut ratios: Vec<(&Value, f64)> = Vec::new();
+        let mut points = 0;
         let mut groups: Option<[&str; 2]> = None;
         for (i, a) in all.iter().enumerate() {
             let beside = |c: &&&Choice| c.at == a.at && c.variant == a.variant && c.subject != a.subject;
@@ -80,10 +81,11 @@ impl<'a> Shares<'a> {
             if *groups.get_or_insert(both) != both {
                 return None;
             }
-            let (own, other) = (a.cell(goodput)?.mean, b.cell(goodput)?.mean);
-            ratios.push((a.at.first()?, if other > 0.0 { own / other } else { f64::INFINITY }));
+            points += 1;
+            let (Some(own), Some(other)) = (a.cell(goodput), b.cell(goodput)) else { continue };
+            ratios.push((a.at.first()?, if other.mean > 0.0 { own.mean / other.mean } else { f64::INFINITY }));
         }
-        groups.filter(|_| ratios.len() > 1).map(|groups| Shares { groups, ratios })
+        groups.filter(|_| points > 1 && !ratios.is_empty()).map(|groups| Shares { groups, ratios })
     }
 }
 
@@ -115,6 +117,17 @@ mod tests {
             sentence(&s, &choices(&s)).unwrap(),
             "Goodput of a long flow: **bbr** gets more than cubic at buffer 42 packets to buffer 83 packets (up to 16 times); **cubic** gets more \
              than bbr at buffer 667 packets (up to 2 times); both get nearly the same at buffer 333 packets."
+        );
+    }
+
+    /// At the last point all hosts use one of the groups.
+    #[test]
+    fn points_of_one_group_have_no_ratio() {
+        let mut s = sweep(&[(25.0, 28e6, 775e6), (50.0, 30e6, 1147e6), (100.0, 588e6, 0.0)]);
+        s.points[5].metrics.clear();
+        assert_eq!(
+            sentence(&s, &choices(&s)).unwrap(),
+            "Goodput of a long flow: **cubic** gets more than bbr at buffer 25 packets to buffer 50 packets (up to 38.2 times)."
         );
     }
 

@@ -24,7 +24,11 @@ pub(super) fn bold(s: &str) -> String {
     if parts.len().is_multiple_of(2) {
         return text(s);
     }
-    let mark = |(i, part): (usize, &&str)| if i % 2 == 1 { format!("<strong>{}</strong>", text(part)) } else { text(part) };
+    // A number stays on the line of its unit.
+    let whole =
+        |part: &str| if part.starts_with(|c: char| c.is_ascii_digit()) { part.replacen(' ', "\u{a0}", 1) } else { part.into() };
+    let mark =
+        |(i, part): (usize, &&str)| if i % 2 == 1 { format!("<strong>{}</strong>", text(&whole(part))) } else { text(part) };
     parts.iter().enumerate().map(mark).collect()
 }
 
@@ -62,6 +66,7 @@ mod tests {
         assert_eq!(bold("a **<i>** c"), "a <strong>&lt;i&gt;</strong> c");
         assert_eq!(bold("2**10 is"), "2**10 is");
         assert_eq!(bold("**x**"), "<strong>x</strong>");
+        assert_eq!(bold("**6 ms to 8 ms**"), "<strong>6\u{a0}ms to 8 ms</strong>");
     }
 
     #[test]

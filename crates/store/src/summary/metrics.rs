@@ -66,7 +66,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "long_goodput_bps",
         "goodput per long flow",
         Dimension::BitsPerSecond,
-        |g: &GroupSummary| g.long_goodput_ratio.and(g.long_goodput_bps),
+        |g: &GroupSummary| g.long_goodput_bps,
         "mean goodput of the group's endless flows while each was active, where several groups share the network",
     )
     .at_most(UpperLimit::Metric("goodput_max_bps")),

@@ -37,6 +37,10 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
     if groups.len() > 1 {
         groups.iter_mut().for_each(|g| g.long_goodput_ratio = g.long_goodput_bps.zip(first).map(|(own, first)| own / first));
     }
+    if groups.len() < 2 {
+        // The same as the goodput of all flows over their number.
+        groups.iter_mut().for_each(|g| g.long_goodput_bps = None);
+    }
     let mut network = network(info, config, report);
     if groups.iter().filter(|g| g.long_goodput_bps.is_some()).count() > 1 {
         network.fairness = fairness(&long.iter().collect::<Vec<_>>());
@@ -64,6 +68,7 @@ fn classes(
         let mut summary = group(part, info, config, report);
         queries(part, &mut summary, config, report, parts);
         of_long(&mut summary, &long.iter().filter(|l| l.group == group_id && l.class == id).collect::<Vec<_>>());
+        summary.long_goodput_bps = None;
         ClassSummary { group: group_id, class: config.workloads[id].class.clone(), summary }
     };
     own.into_iter().map(one).collect()
@@ -232,7 +237,9 @@ fn group(part: Part, info: &RunInfo, config: &Experiment, report: &Report) -> Gr
     // Bytes acknowledged after the warm-up, as the ports count.
     let time = report.end.saturating_sub(report.measured_from).as_secs_f64();
     let acked = if part.class.is_some() { measured } else { report.acked.get(part.group).copied().unwrap_or(0) };
-    out.goodput_bps = Some(if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
+    // No traffic is no goodput of zero: a sweep can leave a group without hosts.
+    let used = acked > 0 || config.workloads.iter().any(|w| w.uses(part.group));
+    out.goodput_bps = used.then(|| if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
     out.active_goodput_bps = active.seconds(report).map(|s| acked as f64 * 8.0 / s);
     out.makespan = if is_job(part, config) { job.makespan() } else { None };
     out.datagrams_lost = (datagrams.0 > 0).then(|| part_of(datagrams.0.saturating_sub(datagrams.1), datagrams.0));
@@ -251,8 +258,8 @@ fn queries(part: Part, out: &mut GroupSummary, config: &Experiment, report: &Rep
     for (q, of) in report.queries.iter().zip(parts).filter(|(q, _)| part.class.is_none_or(|class| q.workload == class)) {
         let workload = config.workloads.get(q.workload);
         let may_get = || workload.is_some_and(|w| w.uses(id));
-        let nobody_yet = of.iter().all(|p| p.messages == 0);
-        if of[id].messages == 0 && !(nobody_yet && may_get()) {
+        let none_sent = of.iter().all(|p| p.messages == 0);
+        if of[id].messages == 0 && !(none_sent && may_get()) {
             continue;
         }
         out.queries += 1;
