@@ -8,6 +8,10 @@ use forebay_store::unit::UnitRecord;
 /// Tables that a run must keep.
 pub(crate) const TABLES: [&str; 2] = ["flows", "queries"];
 
+/// Multiple of the median slowness from which on an unfinished message is stalled: a younger one was in flight at the end. Our choice, as for the tails
+/// of results.
+const FAR: f64 = 10.0;
+
 /// Measurements of all classes in each run, by seed.
 pub(crate) type Runs = Vec<Vec<ClassNumbers>>;
 
@@ -18,7 +22,7 @@ pub struct ClassNumbers {
     pub(crate) started: usize,
     /// Completed ones among them.
     pub(crate) completed: usize,
-    /// Messages that waited for a retransmission timeout, or did not complete.
+    /// Messages that waited for a retransmission timeout, or were unfinished after more than [`FAR`] times the median.
     pub(crate) stalled: usize,
     /// Completion times in seconds, ascending. Unfinished ones count with their time so far.
     times: Vec<f64>,
@@ -115,12 +119,40 @@ impl ClassNumbers {
         let Some(start) = start else { return };
         self.started += 1;
         self.completed += usize::from(took.is_some());
-        self.stalled += usize::from(took.is_none() || waited_for_timeout);
+        self.stalled += usize::from(waited_for_timeout);
         let room = end.saturating_sub(start).max(0);
         self.times.push(took.unwrap_or(room) as f64 * 1e-9);
         self.rooms.push(room as f64 * 1e-9);
         let longest = if took.is_some() { &mut self.slowest } else { &mut self.oldest };
         *longest = longest.max(took.unwrap_or(room) as f64 * 1e-9);
+    }
+}
+
+/// Times of a class in multiples of the ideal time where it is known: of completed messages, and so far of those that did not wait for a timeout.
+#[derive(Debug, Clone, Default)]
+struct Slowness {
+    completed: Vec<f64>,
+    unfinished: Vec<f64>,
+}
+
+impl Slowness {
+    fn add(&mut self, took: Option<i64>, age: i64, ideal: Option<i64>, waited_for_timeout: bool) {
+        let over = |ns: i64| ns as f64 / ideal.filter(|ns| *ns > 0).unwrap_or(1) as f64;
+        match took {
+            Some(took) => self.completed.push(over(took)),
+            None if !waited_for_timeout => self.unfinished.push(over(age)),
+            None => {}
+        }
+    }
+
+    /// Number of stalled messages among the unfinished ones; all of them, if none completed.
+    fn stalled(mut self) -> usize {
+        let middle = self.completed.len() / 2;
+        if self.completed.is_empty() {
+            return self.unfinished.len();
+        }
+        let median = *self.completed.select_nth_unstable_by(middle, f64::total_cmp).1;
+        self.unfinished.iter().filter(|slow| **slow > FAR * median).count()
     }
 }
 
@@ -148,6 +180,7 @@ pub(crate) fn classes(
 ) -> Vec<ClassNumbers> {
     let mut out = vec![ClassNumbers::default(); classes.len()];
     let mut spans = vec![Span::EMPTY; classes.len()];
+    let mut slowness = vec![Slowness::default(); classes.len()];
     let seconds = record.end_ns.saturating_sub(record.measured_from_ns) as f64 * 1e-9;
     let find = |name: &str| classes.iter().position(|c| c == name);
     let end = i64::try_from(record.end_ns.min(until_ns)).unwrap_or(i64::MAX);
@@ -167,6 +200,7 @@ pub(crate) fn classes(
             }
             let took = in_time(start.int(row), took.int(row));
             out[c].add(start.int(row), took, end, waited);
+            slowness[c].add(took, end - start.int(row).unwrap_or(end), None, waited);
             spans[c].extend(start.int(row), took, end);
         }
     }
@@ -174,7 +208,7 @@ pub(crate) fn classes(
         let (names, start, took) = (texts(batch, "class"), Column::of(batch, "start_ns"), Column::of(batch, "fct_ns"));
         let (size, bytes) = (Column::of(batch, "size_bytes"), Column::of(batch, "bytes_measured"));
         let (rtos, syn) = (Column::of(batch, "rtos"), Column::of(batch, "syn_rtos"));
-        let met = Column::of(batch, "deadline_met");
+        let (met, ideal) = (Column::of(batch, "deadline_met"), Column::of(batch, "ideal_fct_ns"));
         for row in 0..batch.num_rows() {
             let Some(c) = names.get(row).and_then(|n| find(n)) else { continue };
             bits[c] += bytes.int(row).unwrap_or(0) as f64 * 8.0;
@@ -186,11 +220,13 @@ pub(crate) fn classes(
                 let took = in_time(start.int(row), took.int(row));
                 let waited = rtos.int(row).unwrap_or(0) + syn.int(row).unwrap_or(0) > 0;
                 out[c].add(start.int(row), took, end, waited);
+                slowness[c].add(took, end - start.int(row).unwrap_or(end), ideal.int(row), waited);
                 spans[c].extend(start.int(row), took, end);
             }
         }
     }
-    for ((class, bits), span) in out.iter_mut().zip(bits).zip(spans) {
+    for (((class, bits), span), slowness) in out.iter_mut().zip(bits).zip(spans).zip(slowness) {
+        class.stalled += slowness.stalled();
         class.times.sort_unstable_by(f64::total_cmp);
         class.goodput_bps = if seconds > 0.0 { bits / seconds } else { 0.0 };
         if span.0 <= span.1 {
@@ -213,7 +249,11 @@ mod tests {
         c.add(Some(400_000_000), None, 1_000_000_000, false);
         c.add(Some(500_000_000), None, 1_000_000_000, true);
         c.times.sort_unstable_by(f64::total_cmp);
-        assert_eq!((c.started, c.completed, c.stalled, c.starved()), (100, 98, 4, false));
+        assert_eq!(
+            (c.started, c.completed, c.stalled, c.starved()),
+            (100, 98, 3, false),
+            "98, 97 and the last one waited for timeouts"
+        );
         assert!((c.value(Goal::P99).unwrap() - 0.5).abs() < 1e-12);
         assert!((c.value(Goal::P999).unwrap() - 0.6).abs() < 1e-12);
         assert!((c.value(Goal::P50).unwrap() - 0.05).abs() < 1e-12);
@@ -228,6 +268,26 @@ mod tests {
         assert_eq!((none.value(Goal::P99), none.value(Goal::Completion), none.value(Goal::DeadlineMisses)), (None, None, None));
         none.add(Some(0), None, 1_000_000_000, false);
         assert!(none.starved() && none.value(Goal::Mean) == Some(1.0));
+    }
+
+    /// A message in flight at the end of a run is no stall unless it is far slower than the others.
+    #[test]
+    fn young_messages_are_not_stalled() {
+        let mut of = Slowness::default();
+        for took in [20, 30, 40] {
+            of.add(Some(took), 0, None, false);
+        }
+        of.add(None, 290, None, false);
+        of.add(None, 310, None, false);
+        // Counted with its timeout.
+        of.add(None, 900, None, true);
+        assert_eq!(of.clone().stalled(), 1);
+        // A large message may take longer than ten small ones.
+        of.add(None, 3_100, Some(100), false);
+        assert_eq!(of.stalled(), 1);
+        let mut none = Slowness::default();
+        none.add(None, 5, None, false);
+        assert_eq!(none.stalled(), 1, "nothing completed");
     }
 
     #[test]

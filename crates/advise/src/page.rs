@@ -170,7 +170,8 @@ fn prices(a: &Advice) -> Section {
         cells.iter().map(GridCell::text).collect()
     };
     let heads = ["class", "median", "p99", "goodput", "stalled", "unfinished", "started"].map(String::from).to_vec();
-    let text = "Today and with the change, all seeds together. A message is stalled if it waited for a retransmission timeout or did not finish.";
+    let text = "Today and with the change, all seeds together. A message is stalled if it waited for a retransmission timeout, or \
+                was unfinished after more than ten times the median when the runs ended.";
     let title = if a.recommended.is_some() { "All classes with the recommended change" } else { "All classes today" };
     section("classes", title, text, Grid { heads, rows: best.prices.iter().map(row).collect() })
 }

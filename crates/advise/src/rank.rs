@@ -100,7 +100,7 @@ pub struct Price {
     pub p99: Option<(f64, f64)>,
     /// Delivered payload, bits per second.
     pub goodput: (f64, f64),
-    /// Messages that waited for a retransmission timeout or did not complete.
+    /// Messages that waited for a retransmission timeout, or were unfinished after more than ten times the median.
     pub stalled: (usize, usize),
     /// Messages that did not complete.
     pub unfinished: (usize, usize),

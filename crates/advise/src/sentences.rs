@@ -120,7 +120,7 @@ fn own_price(a: &Advice, best: &Entry) -> Option<String> {
     let mut parts = Vec::new();
     if p.stalled.0 + p.stalled.1 > 0 {
         parts.push(format!(
-            "{} of {} waited for a retransmission timeout or did not finish (as it is {} of {})",
+            "{} of {} stalled: a retransmission timeout, or unfinished after ten times the median (as it is {} of {})",
             p.stalled.1, p.started.1, p.stalled.0, p.started.0
         ));
     }

@@ -533,8 +533,10 @@ mod tests {
         s.points.iter_mut().for_each(|p| p.at.swap(0, 1));
         let p = page(&s);
         assert_eq!(p.subjects.len(), 3);
-        let text: String = p.sections.iter().map(|s| s.text.as_str()).collect();
-        assert!(text.contains("0 is reno and 1 is dctcp"), "{text}");
+        let figure = p.sections.iter().flat_map(|s| &s.figures).next().expect("a figure");
+        let Chart::Bars(chart) = &figure.views[0].chart else { panic!("names have no distances: {figure:?}") };
+        assert_eq!(chart.categories, ["reno", "dctcp"]);
+        assert!(chart.series.iter().all(|b| b.value.len() == 2 && b.value.iter().all(Option::is_some)), "{chart:?}");
     }
 
     #[test]
