@@ -529,7 +529,7 @@ mod tests {
     }
     /// A request that left 60 us before the end of the run is not slow, although its own ideal time is 2 us.
     #[test]
-    fn unanswered_query_has_ideal_time_of_others() {
+    fn unanswered_query_has_typical_ideal_time() {
         let query = |class, ideal_s, qct| Query { class: Some(class), ideal_s, qct, ..Query::default() };
         let mut data = Data {
             runs: vec![Run::default()],

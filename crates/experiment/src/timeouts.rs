@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn reordering_timers_belong_to_oldest_unacknowledged_message() {
+    fn reordering_timer_is_of_oldest_message() {
         let timer = |time_ps, conn_id, kind| TimeoutRow { time_ps, conn_id, kind, ..TimeoutRow::default() };
         let of = |time_ps| timer(time_ps, 7, TimeoutKind::Reordering);
         let timers = Series::from(vec![

@@ -122,7 +122,7 @@ mod tests {
 
     /// At the last point all hosts use one of the groups.
     #[test]
-    fn points_of_one_group_have_no_ratio() {
+    fn single_group_has_no_ratio() {
         let mut s = sweep(&[(25.0, 28e6, 775e6), (50.0, 30e6, 1147e6), (100.0, 588e6, 0.0)]);
         s.points[5].metrics.clear();
         assert_eq!(
