@@ -33,6 +33,7 @@ pub mod series_file;
 pub mod shim_row;
 pub mod size_bin;
 pub mod skb;
+pub mod stopping;
 pub mod streams;
 pub mod timeouts;
 pub mod topology;

@@ -26,10 +26,10 @@ use crate::text::source::At;
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::registry::Place;
+use forebay_experiment::stopping::rule::Stop;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_stopping::rule::Stop;
 use forebay_types::{QueueLen, Rate, Time};
 use serde_json::{Map, Value as Json};
 

@@ -6,10 +6,10 @@
 //! slope of the logarithm of the quantile (the delta method). The slope is that between the bounds of Woodruff (1952). The variance of these
 //! contributions gives the interval.
 
-use crate::figure::{Figure, Statistic};
-use crate::interval::{Interval, MIN_TAIL, NoInterval, Observation, Z, half_width_of_sum, upper};
-use crate::measure::{Grid, NotKnown, Span, batch_length, needed, observe, ordered, value_at};
-use forebay_experiment::decisions::WorkItem;
+use crate::decisions::WorkItem;
+use crate::stopping::figure::{Figure, Statistic};
+use crate::stopping::interval::{Interval, MIN_TAIL, NoInterval, Observation, Z, half_width_of_sum, upper};
+use crate::stopping::measure::{Grid, NotKnown, Span, batch_length, needed, observe, ordered, value_at};
 use forebay_types::math::{exp, ln};
 use forebay_types::{GroupId, Time, quantile};
 
@@ -159,8 +159,8 @@ pub fn ratio_at(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], fro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Measured, interval};
-    use forebay_experiment::decisions::ItemKind;
+    use crate::decisions::ItemKind;
+    use crate::stopping::measure::{Measured, interval};
     use forebay_types::{Rng, TimeOrNever, WorkloadId};
 
     const GROUP: GroupId = GroupId::new(0);

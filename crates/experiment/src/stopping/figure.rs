@@ -1,8 +1,8 @@
 //! Figures that can be requested, such as `p99 of small slowdown`.
 
-use forebay_experiment::decisions::{ItemKind, WorkItem};
-use forebay_experiment::dimension::Dimension;
-use forebay_experiment::size_bin::SizeBin;
+use crate::decisions::{ItemKind, WorkItem};
+use crate::dimension::Dimension;
+use crate::size_bin::SizeBin;
 use forebay_types::{PortId, Rate, Time, WorkloadId};
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! From the messages of a run to the batches of a figure, and from the batches of several runs to its interval.
 
-use crate::figure::{Figure, Quantity, Statistic};
-use crate::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
-use crate::warmup;
-use forebay_experiment::decisions::WorkItem;
+use crate::decisions::WorkItem;
+use crate::stopping::figure::{Figure, Quantity, Statistic};
+use crate::stopping::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
+use crate::stopping::warmup;
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId, quantile};
 use std::fmt;
 
@@ -262,7 +262,7 @@ fn median(batch: &[Observation]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_experiment::decisions::ItemKind;
+    use crate::decisions::ItemKind;
     use forebay_types::Rng;
 
     const GROUP: GroupId = GroupId::new(0);

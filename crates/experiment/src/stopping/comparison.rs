@@ -1,13 +1,15 @@
 //! The rule for runs of several variants with the same seed: they end together, when the ratios of their figures to those of the first variant are
 //! known.
 
-use crate::figure::Figure;
-use crate::interval::Interval;
-use crate::measure::{NotKnown, Span};
-use crate::ratio::{Paired, ratio, ratio_at};
-use crate::rule::{Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, times, used_groups, warmup, warmup_at};
-use forebay_experiment::Experiment;
-use forebay_experiment::decisions::WorkItem;
+use crate::Experiment;
+use crate::decisions::WorkItem;
+use crate::stopping::figure::Figure;
+use crate::stopping::interval::Interval;
+use crate::stopping::measure::{NotKnown, Span};
+use crate::stopping::ratio::{Paired, ratio, ratio_at};
+use crate::stopping::rule::{
+    Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, times, used_groups, warmup, warmup_at,
+};
 use forebay_types::{GroupId, Time, WorkloadId};
 
 /// Messages of the runs of all variants, in their order.

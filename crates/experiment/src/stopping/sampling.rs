@@ -2,8 +2,8 @@
 //!
 //! The intervals are an RTT long. Whenever there are `MOST` of them, neighbours are merged, so that memory is bounded for runs of any length.
 
-use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, PortSoFar, SoFar, WorkItem};
+use crate::Experiment;
+use crate::decisions::{Decisions, Delivered, ItemKind, PortSoFar, SoFar, WorkItem};
 use forebay_types::{GroupId, PortId, Time, TimeOrNever, WorkloadId};
 
 /// Maximum number of intervals. Our choice: batches of 50 intervals are enough then for any number of merges.
@@ -111,8 +111,8 @@ impl Decisions for Sampling {
 
 /// Returns true if all traffic of an experiment is endless, so that the first line about it reports the goodput.
 pub fn is_endless(experiment: &Experiment) -> bool {
-    use forebay_experiment::traffic::WorkloadKind::{Long, Udp};
-    let endless = |w: &forebay_experiment::traffic::Workload| matches!(w.kind, Long { size: None, .. } | Udp { .. });
+    use crate::traffic::WorkloadKind::{Long, Udp};
+    let endless = |w: &crate::traffic::Workload| matches!(w.kind, Long { size: None, .. } | Udp { .. });
     experiment.workloads.iter().all(endless) && experiment.workloads.iter().any(|w| matches!(w.kind, Long { .. }))
 }
 

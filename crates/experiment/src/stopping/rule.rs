@@ -1,13 +1,13 @@
 //! The rule of the table `[stop]`: when a run ends, and the noise floor below which no accuracy is granted.
 
-use crate::figure::{Figure, Quantity};
-use crate::interval::Interval;
-use crate::measure::{Measured, NotKnown, Span, interval, value_at};
-use crate::sampling::{Sampling, is_endless};
-use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
-use forebay_experiment::topology::{Fib, hosts};
-use forebay_experiment::traffic::WorkloadKind;
+use crate::Experiment;
+use crate::decisions::{Decisions, SoFar, WorkItem};
+use crate::stopping::figure::{Figure, Quantity};
+use crate::stopping::interval::Interval;
+use crate::stopping::measure::{Measured, NotKnown, Span, interval, value_at};
+use crate::stopping::sampling::{Sampling, is_endless};
+use crate::topology::{Fib, hosts};
+use crate::traffic::WorkloadKind;
 use forebay_types::{GroupId, PortId, Time, TimeOrNever, WorkloadId};
 use std::time::Duration;
 

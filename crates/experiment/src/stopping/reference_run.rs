@@ -5,14 +5,14 @@
 //! For a network that is full of timeouts completes few messages, so that its figure is less accurate than that of a remedy. Transport groups do not
 //! matter: a change may divide or join them.
 
-use crate::figure::{Figure, Population, Quantity, Statistic};
-use crate::interval::Interval;
-use crate::measure::{Measured, Span, interval, order, value_at};
-use crate::ratio::{Paired, ratio, ratio_at};
-use crate::rule::{due_work, next_time, pools, round_trip, times, warmup, warmup_at};
-use crate::steady_state;
-use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Decisions, ItemKind, SoFar, WorkItem};
+use crate::Experiment;
+use crate::decisions::{Decisions, ItemKind, SoFar, WorkItem};
+use crate::stopping::figure::{Figure, Population, Quantity, Statistic};
+use crate::stopping::interval::Interval;
+use crate::stopping::measure::{Measured, Span, interval, order, value_at};
+use crate::stopping::ratio::{Paired, ratio, ratio_at};
+use crate::stopping::rule::{due_work, next_time, pools, round_trip, times, warmup, warmup_at};
+use crate::stopping::steady_state;
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
 
 /// Group of all messages.

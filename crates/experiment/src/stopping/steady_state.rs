@@ -1,9 +1,9 @@
 //! Experiments without a steady state, for which the table `[stop]` is refused, and sizes that have not occurred.
 
-use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{ItemKind, WorkItem};
-use forebay_experiment::topology::host_rate;
-use forebay_experiment::traffic::{End, ResponseSize, WorkloadKind};
+use crate::Experiment;
+use crate::decisions::{ItemKind, WorkItem};
+use crate::topology::host_rate;
+use crate::traffic::{End, ResponseSize, WorkloadKind};
 use forebay_types::{NodeId, SizeDist, WorkloadId};
 
 /// Reason why the figures of an experiment do not settle to constant values, and the remedy; `None` if they may.
