@@ -1,10 +1,10 @@
 //! Captures, packet scripts, and frames of the guest kernel.
 
 use crate::text;
+use forebay_formats::trains::capture::Capture;
+use forebay_formats::trains::{Analysis, Options, flows};
 use forebay_linux::link::{Incoming, Link};
 use forebay_linux::protocol::{self, LOG, Record};
-use forebay_trains::capture::Capture;
-use forebay_trains::{Analysis, Options, flows};
 use forebay_validate::{RunOptions, run_text};
 use std::io::{Cursor, Write, pipe};
 use std::ops::ControlFlow;
