@@ -1,10 +1,10 @@
 //! Ramp-up, transients, impact on standard TCP, fairness and several bottlenecks: few flows, each of which is measured.
 
 use super::{Limit, Measured, relative};
-use crate::bench::{Bench, Outcome};
-use crate::network::{Case, Ends, PathSpec, Traffic};
-use crate::row::{Decision, REFERENCES};
-use crate::samples::Samples;
+use crate::referee::bench::{Bench, Outcome};
+use crate::referee::network::{Case, Ends, PathSpec, Traffic};
+use crate::referee::row::{Decision, REFERENCES};
+use crate::referee::samples::Samples;
 use forebay_types::WorkloadId;
 
 /// A path of the ramp-up.

@@ -9,7 +9,7 @@ mod queues;
 mod single_flow;
 mod tcpeval;
 
-use crate::row::Row;
+use crate::referee::row::Row;
 
 /// The rows, in the order of the report; those of the Common TCP Evaluation Suite on request.
 pub(crate) fn all(tcpeval: bool) -> impl Iterator<Item = &'static Row> {

@@ -1,8 +1,8 @@
 //! Scalable congestion controls (RFC 9331 section 4.3): those that need marks.
 
-use crate::bench::{Bench, RefereeError};
-use crate::network::{Case, PathSpec, Traffic};
-use crate::row::{Absent, Decided, Decision, Measure, Number, REFERENCES, Row};
+use crate::referee::bench::{Bench, RefereeError};
+use crate::referee::network::{Case, PathSpec, Traffic};
+use crate::referee::row::{Absent, Decided, Decision, Measure, Number, REFERENCES, Row};
 
 const GROUP: &str = "scalable (RFC 9331 4.3)";
 

@@ -1,7 +1,7 @@
 //! Runs the scenarios of rows. A scenario that several rows use runs once.
 
-use crate::network::{Case, alone};
-use crate::picture::{Picture, picture, sampled};
+use crate::referee::network::{Case, alone};
+use crate::referee::picture::{Picture, picture, sampled};
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::worlds::Worlds;

@@ -1,6 +1,6 @@
 //! qlog of a row: its first scenario runs again, with the packets of the first connection captured at the sender.
 
-use crate::bench::{RefereeError, Request, name_of};
+use crate::referee::bench::{RefereeError, Request, name_of};
 use forebay_capture::qlog::{Dialect, Log};
 use forebay_experiment::report::{Cut, RunError};
 use forebay_experiment::rows::TcpRow;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Connection of the first sender, which is of the judged congestion control.
 const FIRST: u64 = 0;
 
-/// The qlog of the first connection of a scenario of a [`Report`](crate::Report), as a JSON text sequence. `None`: the connection has sent nothing.
+/// The qlog of the first connection of a scenario of a [`Report`](crate::referee::Report), as a JSON text sequence. `None`: the connection has sent nothing.
 ///
 /// # Errors
 /// A backend that refuses the capture, a run that fails, or an interruption by `stop`.

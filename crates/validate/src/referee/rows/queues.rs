@@ -1,9 +1,9 @@
 //! Active queue management (RFC 9743 section 7.1): one flow behind it, and two beside cubic.
 
 use super::coexistence::harm_on;
-use crate::bench::Bench;
-use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Absent, Band, Decided, Decision, Measure, Number, Row};
+use crate::referee::bench::Bench;
+use crate::referee::network::{COMMON, Case, PathSpec, Traffic};
+use crate::referee::row::{Absent, Band, Decided, Decision, Measure, Number, Row};
 use forebay_analysis::{Dimension, quantity};
 
 const GROUP: &str = "active queue management";

@@ -1,7 +1,7 @@
 //! The report as text and as JSON.
 
-use crate::row::{Cell, Verdict};
-use crate::{Finding, Report};
+use crate::referee::row::{Cell, Verdict};
+use crate::referee::{Finding, Report};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! Time series of a sender, read for states and times.
 
-use crate::bench::Outcome;
+use crate::referee::bench::Outcome;
 use forebay_experiment::rows::TcpRow;
 
 /// Samples of the first sender, in order of time.

@@ -1,8 +1,8 @@
 //! Flows of one congestion control alone (RFC 9743 section 5.1).
 
-use crate::bench::Bench;
-use crate::network::{COMMON, Case, PathSpec, Traffic, alone};
-use crate::row::{Band, Measure, Number, Row};
+use crate::referee::bench::Bench;
+use crate::referee::network::{COMMON, Case, PathSpec, Traffic, alone};
+use crate::referee::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "alone, drop-tail";

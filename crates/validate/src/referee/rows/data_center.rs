@@ -1,8 +1,8 @@
 //! Data centers (RFC 9743 section 7.11): round trips of 100 us, many senders at once.
 
-use crate::bench::Bench;
-use crate::network::{Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Number, Row};
+use crate::referee::bench::Bench;
+use crate::referee::network::{Case, PathSpec, Traffic};
+use crate::referee::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "data center";

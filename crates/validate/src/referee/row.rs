@@ -1,6 +1,6 @@
 //! Rows: a value, the band in which it is expected, and the verdict.
 
-use crate::bench::{Bench, RefereeError};
+use crate::referee::bench::{Bench, RefereeError};
 use forebay_analysis::{Dimension, quantity};
 
 /// Comparison of a value with its band.

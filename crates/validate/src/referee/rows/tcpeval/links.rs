@@ -1,9 +1,9 @@
 //! Basic scenarios and queue sizes: traffic in both directions over one link.
 
 use super::{Limit, Measured, relative, row};
-use crate::bench::{Bench, Outcome};
-use crate::network::{Case, Ends, PathSpec, Traffic};
-use crate::row::{Decision, Row};
+use crate::referee::bench::{Bench, Outcome};
+use crate::referee::network::{Case, Ends, PathSpec, Traffic};
+use crate::referee::row::{Decision, Row};
 use std::fmt::Write as _;
 
 /// A central link and the delays of the hosts.

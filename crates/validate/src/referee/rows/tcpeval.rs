@@ -6,8 +6,8 @@
 mod flows;
 mod links;
 
-use crate::bench::{Bench, RefereeError};
-use crate::row::{Absent, Decided, Decision, Measure, REFERENCES, Row};
+use crate::referee::bench::{Bench, RefereeError};
+use crate::referee::row::{Absent, Decided, Decision, Measure, REFERENCES, Row};
 
 const GROUP: &str = "Common TCP Evaluation Suite";
 const SOURCE: &str = "tcpeval-01 (relative)";

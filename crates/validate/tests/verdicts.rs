@@ -1,7 +1,7 @@
 //! Verdicts about congestion controls whose faults are known, and about those that bands are relative to.
 
-use forebay_referee::{Finding, Report, Request, Runs, Verdict, json, page, qlog, referee, table};
 use forebay_scenario::Scenario;
+use forebay_validate::referee::{Finding, Report, Request, Runs, Verdict, json, page, qlog, referee, table};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -2,10 +2,10 @@
 //!
 //! A change at the entry of a state needs two runs: the first one shows the time of the entry, and up to it the second one is equal.
 
-use crate::bench::{Bench, RefereeError};
-use crate::network::{Case, LATE, PathSpec, Traffic};
-use crate::row::{Absent, Decided, Decision, Measure, Row};
-use crate::samples::{Samples, Stay};
+use crate::referee::bench::{Bench, RefereeError};
+use crate::referee::network::{Case, LATE, PathSpec, Traffic};
+use crate::referee::row::{Absent, Decided, Decision, Measure, Row};
+use crate::referee::samples::{Samples, Stay};
 use forebay_experiment::rows::TimeoutKind;
 
 const GROUP: &str = "BBR (draft-ietf-ccwg-bbr, test cases)";

@@ -1,9 +1,9 @@
 //! Paths that change, lose packets, or are long (RFC 9743 sections 6.2 to 6.4 and 7.3 to 7.9).
 
-use crate::bench::{Bench, Outcome};
-use crate::network::{BATCHES, COMMON, Case, LATE, PathSpec, Traffic};
-use crate::row::{Band, Measure, Number, Row};
-use crate::samples::Samples;
+use crate::referee::bench::{Bench, Outcome};
+use crate::referee::network::{BATCHES, COMMON, Case, LATE, PathSpec, Traffic};
+use crate::referee::row::{Band, Measure, Number, Row};
+use crate::referee::samples::Samples;
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "paths";

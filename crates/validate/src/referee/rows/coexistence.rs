@@ -1,8 +1,8 @@
 //! Flows beside those of other congestion controls (RFC 9743 section 5.2).
 
-use crate::bench::{Bench, Outcome};
-use crate::network::{COMMON, Case, PathSpec, Traffic};
-use crate::row::{Band, Measure, Number, Row};
+use crate::referee::bench::{Bench, Outcome};
+use crate::referee::network::{COMMON, Case, PathSpec, Traffic};
+use crate::referee::row::{Band, Measure, Number, Row};
 use forebay_analysis::Dimension;
 
 const GROUP: &str = "beside others";

@@ -1,9 +1,9 @@
 //! Page of a report: verdicts, then the picture behind each row.
 
-use crate::Report;
-use crate::format::{rows, sentence};
-use crate::picture::{Curve, Picture};
-use crate::row::Finding;
+use crate::referee::Report;
+use crate::referee::format::{rows, sentence};
+use crate::referee::picture::{Curve, Picture};
+use crate::referee::row::Finding;
 use forebay_report::page::{
     Chart, Dimension, Fact, Figure, Grid, GridCell, Headline, Page, Panel, Section, Threshold, TimeChart, TimeLine, Times,
     TitledGrid, View,
@@ -64,7 +64,8 @@ fn figure(report: &Report, f: &Finding, number: usize) -> Option<Figure> {
         Some(View { name: name.clone(), chart })
     };
     let views: Vec<View> = names.into_iter().filter_map(view).collect();
-    let verdict = |(c, world): (&crate::Cell, &String)| format!("{world}: {}, {} ({})", c.value, c.verdict.name(), c.band);
+    let verdict =
+        |(c, world): (&crate::referee::Cell, &String)| format!("{world}: {}, {} ({})", c.value, c.verdict.name(), c.band);
     let results: Vec<String> = f.cells.iter().zip(&report.columns).map(verdict).collect();
     let text = format!("{}. Source: {}.", results.join("; "), f.source);
     let choice = if views.len() > 1 { "scenario".into() } else { String::new() };
