@@ -61,6 +61,24 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// The only experiment of a program that sends messages while the simulation runs ([`Scenario::resolve_for_program`]).
+    ///
+    /// # Errors
+    /// Another backend than `world`, or several transports to compare.
+    pub fn for_program(&self, world: &str) -> Result<&Experiment, String> {
+        if self.world.name() != world {
+            return Err(format!("the scenario has `world = \"{}\"`; an engine needs \"{world}\"", self.world.name()));
+        }
+        let [variant] = self.variants.as_slice() else {
+            let labels: Vec<&str> = self.variants.iter().map(|v| v.label.as_str()).collect();
+            let labels = labels.join(", ");
+            return Err(format!("the scenario compares transports ({labels}); an engine needs one: set `transport.cc`"));
+        };
+        Ok(&variant.config)
+    }
+}
+
+impl Resolved {
     /// Seed of run `run` (from 0). Seeds are consecutive, so that each run can be repeated alone with `--seed`.
     pub fn run_seed(&self, run: u32) -> u64 {
         self.seed.wrapping_add(u64::from(run))

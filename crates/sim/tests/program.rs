@@ -1,10 +1,10 @@
 //! Messages of a program against the same messages in a scenario's flow list.
 
-use forebay_engine::{Engine, EngineError, Step};
 use forebay_experiment::topology;
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::{Errors, Scenario};
+use forebay_sim::program::{Engine, Step};
 use forebay_sim::world::Simulator;
 use forebay_types::Time;
 use std::fmt::Write as _;
@@ -34,9 +34,14 @@ fn scenario(text: &str, folder: &Path) -> Result<Scenario, Errors> {
     Scenario::from_text(ALL.get_or_init(|| Worlds::new(WORLDS)), text, "test.toml", folder, &[], None)
 }
 
+/// An engine for a scenario; an error as the interfaces for programs report it.
+fn create(text: &str) -> Result<Engine, String> {
+    let resolved = scenario(text, Path::new(".")).and_then(|s| s.resolve_for_program()).map_err(|e| e.render())?;
+    Engine::new(resolved.for_program(Simulator.name())?).map_err(|e| e.to_string())
+}
+
 fn engine(text: &str) -> Engine {
-    let scenario = scenario(text, Path::new(".")).unwrap_or_else(|e| panic!("{}", e.render()));
-    Engine::new(&scenario).unwrap_or_else(|e| panic!("{e}"))
+    create(text).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A message: source, destination, bytes, start.
@@ -162,10 +167,7 @@ fn workloads_run_beside_messages() {
 
 #[test]
 fn illegal_engines_and_messages() {
-    let refused = |text: &str| match scenario(text, Path::new(".")).map_err(EngineError::Scenario).and_then(|s| Engine::new(&s)) {
-        Ok(_) => panic!("accepted:\n{text}"),
-        Err(e) => e.to_string(),
-    };
+    let refused = |text: &str| create(text).err().unwrap_or_else(|| panic!("accepted:\n{text}"));
     assert!(refused(&network("cc = [\"dctcp\", \"cubic\"]")).contains("dctcp, cubic"));
     assert!(refused("[transport]\ncc = \"cubic\"").contains("no [topology]"));
     let groups = "[[transport.group]]\nname = \"a\"\ncc = \"dctcp\"\nshare = 1";

@@ -2,11 +2,12 @@
 //!
 //! The network and the transports are those of a scenario. Its workloads, if it has some, run beside the messages of the program.
 
+pub use crate::engine::simulation::driven_run::Step;
+
+use crate::engine::simulation::driven_run::DrivenRun;
+use forebay_experiment::Experiment;
 use forebay_experiment::report::RunError;
 use forebay_experiment::topology;
-use forebay_scenario::{Errors, Resolved, Scenario};
-use forebay_sim::driven_run::DrivenRun;
-pub use forebay_sim::driven_run::Step;
 use forebay_types::{NodeId, Time};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,9 +27,7 @@ pub struct Engine {
 /// Reason why an engine cannot be created, or a message cannot be sent.
 #[derive(Debug)]
 pub enum EngineError {
-    /// The scenario has errors.
-    Scenario(Errors),
-    /// The simulator refuses the scenario.
+    /// The simulator refuses the experiment.
     Run(RunError),
     /// An argument is outside its legal range.
     Argument(String),
@@ -37,7 +36,6 @@ pub enum EngineError {
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EngineError::Scenario(errors) => f.write_str(errors.render().trim_end()),
             EngineError::Run(error) => error.fmt(f),
             EngineError::Argument(text) => f.write_str(text),
         }
@@ -47,32 +45,17 @@ impl fmt::Display for EngineError {
 impl std::error::Error for EngineError {}
 
 impl Engine {
-    /// Creates the network of a scenario, which needs no workload.
+    /// Creates the network of an experiment, whose last workload is that of the program.
     ///
     /// # Errors
-    /// Errors of the scenario, another backend than `sim`, several transports to compare, a network that cannot be simulated.
-    pub fn new(scenario: &Scenario) -> Result<Engine, EngineError> {
-        let resolved = scenario.resolve_for_program().map_err(EngineError::Scenario)?;
-        Engine::of(&resolved)
-    }
-
-    fn of(resolved: &Resolved) -> Result<Engine, EngineError> {
-        if resolved.world.name() != "sim" {
-            let world = resolved.world.name();
-            return Err(EngineError::Argument(format!("the scenario has `world = \"{world}\"`; an engine needs \"sim\"")));
-        }
-        let [variant] = resolved.variants.as_slice() else {
-            let labels: Vec<&str> = resolved.variants.iter().map(|v| v.label.as_str()).collect();
-            let text =
-                format!("the scenario compares transports ({}); an engine needs one: set `transport.cc`", labels.join(", "));
-            return Err(EngineError::Argument(text));
-        };
-        let mut config = variant.config.clone();
+    /// A network that cannot be simulated.
+    pub fn new(experiment: &Experiment) -> Result<Engine, EngineError> {
+        let mut config = experiment.clone();
         // Nothing is written at the end of the run.
         config.observe = Default::default();
         let invalid = |e| EngineError::Run(RunError::Invalid(e));
         let program =
-            config.workloads.ids().last().ok_or_else(|| EngineError::Argument("the scenario has no workload".into()))?;
+            config.workloads.ids().last().ok_or_else(|| EngineError::Argument("the experiment has no workload".into()))?;
         let run = DrivenRun::new(config.check().map_err(invalid)?, config.seed, program).map_err(EngineError::Run)?;
         let hosts = topology::hosts(&config.network);
         let names: Vec<String> = hosts.iter().map(|&h| config.network.nodes[h].name.clone()).collect();
