@@ -1,9 +1,9 @@
 //! Captures of runs, read back: `forebay trains` finds the messages of the workload with their exact sizes, and their starts to the nanosecond.
 
 use crate::captures::{INCAST, LONG, SHALLOW, captured, file, star};
-use forebay_capture::host;
 use forebay_formats::trains::capture::Capture;
 use forebay_formats::trains::{Options, flows};
+use forebay_store::capture::host;
 use forebay_tests::Outcome;
 use forebay_types::NodeId;
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Experiments as plain validated data, and their results. Backends, which run them, depend on this crate, not the reverse.
 
+pub mod accecn;
 pub mod assign;
 pub mod balance;
 mod bit_errors;

@@ -1,10 +1,10 @@
 //! qlog of a row: its first scenario runs again, with the packets of the first connection captured at the sender.
 
 use crate::referee::bench::{RefereeError, Request, name_of};
-use forebay_capture::qlog::{Dialect, Log};
 use forebay_experiment::report::{Cut, RunError};
 use forebay_experiment::rows::TcpRow;
 use forebay_runner::{Job, capture_flow, simulate};
+use forebay_store::capture::qlog::{Dialect, Log};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -5,7 +5,7 @@
 
 mod qvis;
 
-use crate::flow::{FlowEvent, FlowEventKind, FlowTrace};
+use crate::capture::flow::{FlowEvent, FlowEventKind, FlowTrace};
 use forebay_experiment::capture::{TcpHeader, tcp_flag};
 use forebay_experiment::rows::TcpRow;
 use serde_json::{Value, json};

@@ -1,22 +1,22 @@
 //! Headers of packets that a backend has as bytes.
 
-use crate::accecn;
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
+use forebay_experiment::accecn;
 use forebay_experiment::capture::{SACK_BLOCKS, SynOptions, TcpHeader, tcp_flag};
 
 /// Fields of the headers of an IPv4 packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Headers {
+pub(crate) struct Headers {
     /// Identification of the IP packet.
-    pub ip_id: u16,
+    pub(crate) ip_id: u16,
     /// ECN field.
-    pub ecn: u8,
+    pub(crate) ecn: u8,
     /// Class of service: the upper three bits of the DSCP.
-    pub class: u8,
+    pub(crate) class: u8,
     /// Payload bytes, by the length in the IP header.
-    pub payload: u16,
+    pub(crate) payload: u16,
     /// TCP header; `None` for a datagram.
-    pub tcp: Option<TcpHeader>,
+    pub(crate) tcp: Option<TcpHeader>,
 }
 
 impl Headers {
@@ -24,7 +24,7 @@ impl Headers {
     /// shims have a TCP header under a number of their own.
     ///
     /// `None` if the bytes are not an IPv4 packet, or end within its headers.
-    pub fn decode(packet: &[u8]) -> Option<Headers> {
+    pub(crate) fn decode(packet: &[u8]) -> Option<Headers> {
         let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
         let rest = packet.get(ip.slice().len()..)?;
         let after_ip = ip.total_len().saturating_sub(ip.slice().len() as u16);
@@ -84,8 +84,8 @@ fn tcp_header(t: &TcpHeaderSlice<'_>) -> TcpHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Frame;
     use forebay_experiment::capture::{AccEcnFields, CapturedPacket, IpVersion, PacketEvent};
+    use forebay_store::capture::Frame;
     use forebay_types::NodeId;
 
     fn packet(payload: u16, tcp: Option<TcpHeader>) -> CapturedPacket {

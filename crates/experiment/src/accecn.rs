@@ -1,6 +1,6 @@
 //! AccECN option of TCP headers (RFC 9768 section 3.2.3).
 
-use forebay_experiment::capture::AccEcnFields;
+use crate::capture::AccEcnFields;
 
 /// AccECN0: EE0B, ECEB, EE1B.
 const KIND_0: u8 = 172;
@@ -12,7 +12,7 @@ const NO_OPERATION: u8 = 1;
 const END: u8 = 0;
 
 /// AccECN0 with all fields, and a no operation behind it, as Linux aligns it (tcp_options_write).
-pub(crate) fn encode(fields: &AccEcnFields) -> [u8; LENGTH as usize + 1] {
+pub fn encode(fields: &AccEcnFields) -> [u8; LENGTH as usize + 1] {
     let mut option = [NO_OPERATION; LENGTH as usize + 1];
     (option[0], option[1]) = (KIND_0, LENGTH);
     for (place, field) in option[2..].chunks_exact_mut(3).zip([fields.e0b, fields.ceb, fields.e1b]) {
@@ -22,7 +22,7 @@ pub(crate) fn encode(fields: &AccEcnFields) -> [u8; LENGTH as usize + 1] {
 }
 
 /// The option among `options`, the bytes of a header's options, if it has all three fields.
-pub(crate) fn decode(mut options: &[u8]) -> Option<AccEcnFields> {
+pub fn decode(mut options: &[u8]) -> Option<AccEcnFields> {
     loop {
         let (&kind, rest) = options.split_first()?;
         match kind {

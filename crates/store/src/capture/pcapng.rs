@@ -1,6 +1,6 @@
 //! pcapng files (draft-ietf-opsawg-pcapng): one section, an interface for each place of capture, times in nanoseconds.
 
-use crate::frame::Frame;
+use crate::capture::frame::Frame;
 use forebay_experiment::capture::{CapturedPacket, IpVersion};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};

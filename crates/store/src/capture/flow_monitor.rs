@@ -1,7 +1,7 @@
 //! Statistics of flows as the XML file of ns-3's FlowMonitor. As there, a flow is one direction of a connection: data and ACKs of a connection are two flows.
 
-use crate::addresses::{Endpoints, host};
-use crate::frame::Frame;
+use crate::capture::addresses::{Endpoints, host};
+use crate::capture::frame::Frame;
 use forebay_experiment::capture::{CapturePlace, CapturedPacket, IpVersion, PacketEvent};
 use forebay_types::NodeId;
 use std::collections::{BTreeMap, HashMap, VecDeque};

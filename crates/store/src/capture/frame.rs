@@ -1,10 +1,10 @@
 //! Ethernet frames of captured packets.
 
-use crate::accecn;
-use crate::addresses::{Address, Endpoints, host};
+use crate::capture::addresses::{Address, Endpoints, host};
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader as Tcp, TcpOptionElement, UdpHeader,
 };
+use forebay_experiment::accecn;
 use forebay_experiment::capture::{CapturedPacket, IpVersion, TcpHeader, tcp_flag};
 use std::io;
 

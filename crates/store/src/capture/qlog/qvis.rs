@@ -2,7 +2,7 @@
 //! it acknowledges for the first time, cumulatively or by SACK blocks. A retransmission declares the transmission before lost.
 
 use super::{Log, Step, metrics, ms};
-use crate::flow::{FlowEvent, FlowEventKind};
+use crate::capture::flow::{FlowEvent, FlowEventKind};
 use forebay_experiment::capture::TcpHeader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
