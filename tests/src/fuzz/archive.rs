@@ -1,6 +1,6 @@
 //! Archives of kernel sources.
 
-use crate::folder;
+use crate::fuzz::folder;
 use forebay_kernel::{ArchiveLimits, extract};
 use std::fs;
 use std::path::Path;

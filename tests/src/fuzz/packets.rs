@@ -1,6 +1,6 @@
 //! Captures, packet scripts, and frames of the guest kernel.
 
-use crate::text;
+use crate::fuzz::text;
 use forebay_formats::trains::capture::Capture;
 use forebay_formats::trains::{Analysis, Options, flows};
 use forebay_linux::link::{Incoming, Link};

@@ -1,7 +1,8 @@
 //! Every input in the corpus is read without a panic and in time.
 
-use forebay_fuzz::{TARGETS, target};
 use forebay_store::unit::{KeyHasher, UnitRecord, UnitStore};
+use forebay_tests::fuzz::{TARGETS, target};
+use forebay_tests::repository;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,6 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(20);
 /// Most bytes of the corpus.
 const MOST: u64 = 2_000_000;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// Lines of `targets.txt`: a target and its folders.
 fn listed() -> Vec<(String, Vec<PathBuf>)> {

@@ -1,6 +1,6 @@
 //! Results on disk.
 
-use crate::{folder, text};
+use crate::fuzz::{folder, text};
 use forebay_store::sweep::SweepDir;
 use forebay_store::unit::{KeyHasher, UnitStore};
 use forebay_store::{Manifest, RunDir, event_lines, losing_links, seal};

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use forebay_fuzz::{Target, target};
+use forebay_tests::fuzz::{Target, target};
 use libfuzzer_sys::fuzz_target;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::LazyLock;

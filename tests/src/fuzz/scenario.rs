@@ -1,6 +1,6 @@
 //! Scenario files, overrides, and the files that a scenario names.
 
-use crate::{folder, text};
+use crate::fuzz::{folder, text};
 use forebay_scenario::{Errors, Resolved, Scenario};
 use forebay_types::SizeTable;
 use std::path::Path;
