@@ -1,8 +1,9 @@
-//! Support for tests: runs of a scenario text, with their reports; reference theory; fuzz targets ([`fuzz`]). The tests are in `tests/scenarios`.
+//! Support for tests: runs of a scenario text, with their reports; reference theory; fuzz targets ([`fuzz`]); C of the guest kernel ([`driver`]). The tests are in `tests/scenarios`.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 pub mod band;
+pub mod driver;
 pub mod fuzz;
 pub mod processes;
 pub mod theory;

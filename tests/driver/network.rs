@@ -2,13 +2,13 @@
 //! same marks, and every port has dropped, marked and held the same. Without TCP, so that nothing but the network can differ.
 
 use forebay_apps::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
-use forebay_cores::{Link, Network, PacketEvent, Switch};
 use forebay_experiment::Experiment;
 use forebay_experiment::host_timing::HostTiming;
 use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_queues::{QueueConfig, QueueState, SharedBuffer, SharedPolicy};
+use forebay_tests::driver::{Link, Network, PacketEvent, Switch};
 use forebay_tests::{Outcome, one};
 use forebay_types::{ConnSlot, GroupId, NodeId, PortId, Rng, Time};
 use std::cmp::Reverse;

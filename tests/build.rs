@@ -2,14 +2,14 @@
 
 use std::{fs, io};
 
-const DRIVER: &str = "../kernel/driver";
-const SHIM: &str = "../kernel/bpf/proboscis/window_test.c";
+const DRIVER: &str = "../crates/kernel/driver";
+const SHIM: &str = "../crates/kernel/bpf/proboscis/window_test.c";
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={DRIVER}");
     println!("cargo::rerun-if-changed={SHIM}");
-    println!("cargo::rerun-if-changed=../kernel/bpf/proboscis/window_core.bpf.h");
-    println!("cargo::rerun-if-changed=../kernel/bpf/cc.h");
+    println!("cargo::rerun-if-changed=../crates/kernel/bpf/proboscis/window_core.bpf.h");
+    println!("cargo::rerun-if-changed=../crates/kernel/bpf/cc.h");
     let mut build = cc::Build::new();
     // The kernel's dialect. Contraction would join a product and a sum in one rounding, which Rust never does.
     build
@@ -25,6 +25,6 @@ fn main() -> io::Result<()> {
         }
     }
     build.file(SHIM);
-    build.compile("forebay_cores");
+    build.compile("forebay_driver");
     Ok(())
 }

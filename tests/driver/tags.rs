@@ -1,11 +1,11 @@
 //! The classes of service that the guest's driver gives to segments (`driver/tag.h`) against those of the simulator's shims, on random messages
 //! and places in them.
 
-use forebay_cores::class;
 use forebay_experiment::transport::Chosen;
 use forebay_kernel::tags::tag;
 use forebay_sim::shim::tag::{Message, Segment};
 use forebay_sim::shim::{pias, prin, tag::TagShim};
+use forebay_tests::driver::class;
 use forebay_types::Rng;
 use forebay_types::param::{Value, Values};
 
@@ -35,7 +35,7 @@ fn hold(chosen: Chosen, seed: u64, simulator: impl Fn(&Message, &Segment) -> u16
     let mut seen = [0; 8];
     for round in 0..ROUNDS {
         let (m, s) = draw(&mut rng);
-        let own = forebay_cores::Segment {
+        let own = forebay_tests::driver::Segment {
             offset: s.offset,
             high: s.high,
             begin: m.begin,

@@ -1,12 +1,12 @@
 //! The window of ProBoSCIS' program for real hosts (`bpf/proboscis/window_core.bpf.h`) against the simulator's, on random transfers with marks and
 //! duplicates. Reductions, growth and the end of the throttle occur at the same ACKs; windows are equal within integer rounding.
 
-use forebay_cores::{ALPHA_ONE, Limits, Window};
 use forebay_shims::proboscis::{Config, EcnMode, Ends, HoldOn, Host, Release, Rules, State};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
 use forebay_sim::shim::proboscis::{Proboscis, SenderShim};
+use forebay_tests::driver::{ALPHA_ONE, Limits, Window};
 use forebay_types::{NodeId, Rate, Rng, Time};
 
 const CONNECTIONS: u64 = 4_000;

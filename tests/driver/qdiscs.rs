@@ -223,7 +223,7 @@ fn disciplines() -> &'static Path {
     LIBRARY.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("qdiscs-rust");
         fs::create_dir_all(&folder).expect("a folder");
-        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
         let rustc = |name: &str, kind: &str, root: &str| {
             let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
             rustc.current_dir(&crates).args([
@@ -246,7 +246,7 @@ fn disciplines() -> &'static Path {
         rustc("forebay_queues", "rlib", "queues/src/lib.rs");
         rustc("forebay_shims", "rlib", "shims/src/lib.rs");
         rustc("forebay_guest", "rlib", "guest/src/lib.rs");
-        rustc("inspect", "staticlib", "cores/tests/qdiscs/inspect.rs");
+        rustc("inspect", "staticlib", "../tests/driver/qdiscs/inspect.rs");
         folder.join("libinspect.a")
     })
 }
@@ -254,8 +254,8 @@ fn disciplines() -> &'static Path {
 /// A program of `qdiscs/`, compiled for one test; `None` where there are no sources.
 fn compiled(name: &str, mode: &str) -> Option<PathBuf> {
     let folders = kernel()?;
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = crates.join("tests/qdiscs");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let own = crates.join("../tests/driver/qdiscs");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qdisc-{name}-{mode}"));
     // Undefined behaviour ends the program. The kernel's code has warnings of its own.
     let done = Command::new("cc")
@@ -263,7 +263,7 @@ fn compiled(name: &str, mode: &str) -> Option<PathBuf> {
         .arg("-I")
         .arg(&own)
         .arg("-I")
-        .arg(crates.join("../kernel/driver"))
+        .arg(crates.join("kernel/driver"))
         .args(folders.iter().flat_map(|folder| [Path::new("-I"), folder]))
         .arg("-o")
         .arg(&program)
