@@ -20,7 +20,7 @@ MPI := $(shell command -v mpicc >/dev/null && tools/has-libclang.sh && echo mpi)
 FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/mpi)
 # Fuzz targets, where libFuzzer can be compiled (tools/fuzz.sh).
 FUZZER := $(shell command -v c++ >/dev/null && echo libfuzzer)
-ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf --features forebay-fuzz/bpf) $(if $(FUZZER),--features forebay-fuzz/libfuzzer)
+ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf --features forebay-tests/bpf) $(if $(FUZZER),--features forebay-tests/libfuzzer)
 
 # Where one of these is required, a build without it is an error, as tests that would be skipped are (crates/platform/src/doctor/requirements.rs).
 comma := ,

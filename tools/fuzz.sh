@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Mutates the inputs of the fuzz targets (crates/fuzz) by libFuzzer.
+# Mutates the inputs of the fuzz targets (tests/src/fuzz) by libFuzzer.
 #
 #   tools/fuzz.sh SECONDS [TARGET ...]
 #   tools/fuzz.sh --blind SECONDS [TARGET ...]
@@ -33,7 +33,7 @@ else
         -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
     # Overflow checks and debug assertions stay, as in a build for development.
     RUSTFLAGS=$(echo $coverage) CARGO_PROFILE_DEV_INCREMENTAL=false \
-        cargo build --locked --quiet -p forebay-fuzz --bin forebay-fuzz --features "$features" --target "$host" --target-dir "$fuzz/build"
+        cargo build --locked --quiet -p forebay-tests --bin forebay-fuzz --features "$features" --target "$host" --target-dir "$fuzz/build"
     program=$fuzz/build/$host/debug/forebay-fuzz
 fi
 

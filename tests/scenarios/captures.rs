@@ -1,10 +1,10 @@
 //! Captured packets, as tshark reads them: its counts of retransmissions, duplicate ACKs, SACK blocks and marks equal those of the simulator, all checksums
 //! are valid, and a capture changes no result.
 
-use forebay_capture::{FlowEventKind, FlowTrace, Interface, PacketFile};
 use forebay_experiment::capture::{CapturePlace, CapturePoint, PacketEvent, tcp_flag};
 use forebay_platform::doctor::requirements;
 use forebay_sim::run::{Cores, run_seeded};
+use forebay_store::capture::{FlowEventKind, FlowTrace, Interface, PacketFile};
 use forebay_tests::{Outcome, execute, resolve, rows};
 use forebay_types::{NodeId, PortId};
 use std::collections::BTreeMap;

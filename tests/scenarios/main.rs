@@ -17,6 +17,7 @@ mod changes;
 mod checked;
 mod closed_form;
 mod cluster;
+mod corpus;
 mod counters;
 mod cubic;
 mod dctcp;

@@ -1,10 +1,10 @@
 //! Captures of runs, read back: `forebay trains` finds the messages of the workload with their exact sizes, and their starts to the nanosecond.
 
 use crate::captures::{INCAST, LONG, SHALLOW, captured, file, star};
-use forebay_capture::host;
+use forebay_formats::trains::capture::Capture;
+use forebay_formats::trains::{Options, flows};
+use forebay_store::capture::host;
 use forebay_tests::Outcome;
-use forebay_trains::capture::Capture;
-use forebay_trains::{Options, flows};
 use forebay_types::NodeId;
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -28,8 +28,9 @@ fn read_back(o: &Outcome) -> Vec<Message> {
     let nodes: BTreeMap<IpAddr, NodeId> = nodes.map(|id| (host(id).ip(capture.ip), id)).collect();
     let mut capture = Capture::new("test", Box::new(Cursor::new(file(o))), None).expect("a capture");
     let found = flows(&mut capture, &Options::default()).expect("a capture without damage");
-    let of =
-        |f: &forebay_trains::Flow| (nodes[&f.message.src.end.ip()], nodes[&f.message.dst.end.ip()], f.message.bytes, f.start_ns);
+    let of = |f: &forebay_formats::trains::Flow| {
+        (nodes[&f.message.src.end.ip()], nodes[&f.message.dst.end.ip()], f.message.bytes, f.start_ns)
+    };
     let mut all: Vec<Message> = found.iter().map(of).collect();
     all.sort_unstable();
     all

@@ -1,8 +1,10 @@
-//! Support for tests of whole scenarios: runs a scenario text and returns its reports; reference theory. The tests are in `tests/scenarios`.
+//! Support for tests: runs of a scenario text, with their reports; reference theory; fuzz targets ([`fuzz`]); C of the guest kernel ([`driver`]). The tests are in `tests/scenarios`.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 pub mod band;
+pub mod driver;
+pub mod fuzz;
 pub mod processes;
 pub mod theory;
 

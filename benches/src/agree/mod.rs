@@ -1,6 +1,8 @@
 //! `forebay-bench agree`: agreement of forebay with ns-2 or ns-3 in the same set-ups, with the same starts.
 
 mod forebay;
+#[cfg(test)]
+mod page_tests;
 mod points;
 mod setup;
 mod table;
@@ -150,5 +152,5 @@ fn versions() -> String {
         let text = query.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
         text.unwrap_or_else(|| "of unknown version".into())
     };
-    format!("forebay {}, ns-2 {} and ns-3 {}", env!("CARGO_PKG_VERSION"), version("ns2"), version("libns3-dev"))
+    format!("ns-2 {} and ns-3 {}", version("ns2"), version("libns3-dev"))
 }

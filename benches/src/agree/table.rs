@@ -10,7 +10,8 @@ pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions
     let inside = rows.iter().filter(|r| r.inside).count();
     let mut t = format!(
         "# Comparison with ns-2 and ns-3\n\n\
-         `make peers` writes this page. The numbers are those of its last run, with {versions}. Both simulators are Debian's packages, unchanged,\n\
+         `make peers` writes this page. A test compares the figures of forebay; those of the peers are from its last run, with {versions}.\n\
+         Both simulators are Debian's packages, unchanged,\n\
          and their programs are in `benches/peers`. Both sides have the same network, the same starts and the same packet sizes. forebay uses its\n\
          stack `ns2` beside ns-2, without handshake as in ns-2's one-way agents, and `rfc` beside ns-3.\n\n\
          Beside ns-2, each packet of several flows takes up to 1 us longer at its sender, on both sides. Without that, phase effects determine the\n\

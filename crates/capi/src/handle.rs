@@ -1,8 +1,8 @@
 //! An engine with the callbacks of its messages and timers.
 
-use forebay_engine::{Engine, Step};
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
+use forebay_sim::program::{Engine, Step};
 use forebay_sim::world::Simulator;
 use forebay_types::Time;
 use std::collections::HashMap;
@@ -43,9 +43,9 @@ impl Handle {
     pub(crate) fn open(file: &str, settings: &[String]) -> Result<Handle, String> {
         static ALL: OnceLock<Worlds> = OnceLock::new();
         let worlds = ALL.get_or_init(|| Worlds::new(WORLDS));
-        let scenario =
-            forebay_scenario::load(worlds, Path::new(file), settings, None).map_err(|e| e.render().trim_end().to_owned())?;
-        let engine = Engine::new(&scenario).map_err(|e| e.to_string())?;
+        let resolved = forebay_scenario::load(worlds, Path::new(file), settings, None).and_then(|s| s.resolve_for_program());
+        let resolved = resolved.map_err(|e| e.render().trim_end().to_owned())?;
+        let engine = Engine::new(resolved.for_program(Simulator.name())?).map_err(|e| e.to_string())?;
         Ok(Handle { engine, running: false, failed: false, messages: HashMap::new(), timers: HashMap::new() })
     }
 

@@ -1,5 +1,6 @@
 //! Experiments as plain validated data, and their results. Backends, which run them, depend on this crate, not the reverse.
 
+pub mod accecn;
 pub mod assign;
 pub mod balance;
 mod bit_errors;
@@ -33,6 +34,7 @@ pub mod series_file;
 pub mod shim_row;
 pub mod size_bin;
 pub mod skb;
+pub mod stopping;
 pub mod streams;
 pub mod timeouts;
 pub mod topology;

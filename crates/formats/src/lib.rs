@@ -1,4 +1,5 @@
-//! Formats of other programs: networks, flow lists and traces of simulators become scenarios, and results become files of other programs.
+//! Files of other programs: networks, flow lists and traces of simulators become scenarios, captured traffic is analyzed and becomes workloads, and
+//! results become files of other programs.
 //!
 //! * [`import()`] reads files, recognizes each by its content, and returns a scenario with its lists.
 //! * `hpcc`: `topology.txt`, `config.txt` and `flow.txt` of HPCC, and the topologies of SimAI.
@@ -6,6 +7,7 @@
 //! * `goal` and `chakra`: messages of jobs that wait for others.
 //! * [`fct`]: completion times in the format of HPCC's analysis scripts.
 //! * [`flent`]: time series of Flent, in both directions.
+//! * [`trains`]: packet trains, round-trip times and retransmissions of captured TCP traffic, and workloads from them.
 //!
 //! A file with an unknown word is refused with its line: a simulation of a network that was understood in part has no value.
 
@@ -24,6 +26,7 @@ mod lines;
 mod quantity;
 mod scenario;
 mod schedule;
+pub mod trains;
 
 pub use error::FileError;
 pub use import::{Import, ImportOptions, Source, import};

@@ -4,7 +4,7 @@
 use crate::tags;
 use forebay_experiment::transport::{Chosen, Transport};
 use forebay_shims::proboscis::{Config, Rules, Tcp, WORDS};
-use forebay_types::{Rate, Time};
+use forebay_types::Time;
 
 /// Numbers of a shim (`FB_SHIM` in `driver/protocol_frames.h`).
 pub const SHIM: usize = 1 + WORDS;
@@ -12,12 +12,8 @@ pub const SHIM: usize = 1 + WORDS;
 pub const PROBOSCIS: u64 = 1;
 /// `FB_SHIM_MISBEHAVING`.
 pub const MISBEHAVING: u64 = 2;
-/// Place of `answers` among the numbers (`FB_PB_ANSWERS`).
-const ANSWERS: usize = 27;
-/// Name of the shim with columns in the table of messages.
-const WITH_COLUMNS: &str = "proboscis";
 /// Names of the shims that a guest has.
-const SHIMS: [&str; 2] = [WITH_COLUMNS, "misbehaving-receiver"];
+const SHIMS: [&str; 2] = ["proboscis", "misbehaving-receiver"];
 
 /// The numbers of the shim below TCP of a transport; all 0 where it has none.
 ///
@@ -27,7 +23,7 @@ pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
     let mut shim = [0; SHIM];
     for chosen in &t.shims {
         if chosen.name == "proboscis" {
-            shim = proboscis(chosen, t)?;
+            shim = proboscis(&rules_with(chosen, t))?;
         } else if chosen.name == "misbehaving-receiver" {
             shim[0] = MISBEHAVING;
             shim[1] = chosen.values.int("ack-division").unsigned_abs();
@@ -46,22 +42,39 @@ pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
 
 /// Returns true if a transport has a shim that reports columns of the table of messages.
 pub fn reports_columns(t: &Transport) -> bool {
-    t.shims.iter().any(|s| s.name == WITH_COLUMNS)
+    chosen_proboscis(t).is_some()
+}
+
+fn chosen_proboscis(t: &Transport) -> Option<&Chosen> {
+    t.shims.iter().find(|s| s.name == "proboscis")
+}
+
+/// The rules of ProBoSCIS of a transport; `None`: it does not have this shim.
+pub fn rules_of(t: &Transport) -> Option<Rules> {
+    chosen_proboscis(t).map(|chosen| rules_with(chosen, t))
+}
+
+fn rules_with(chosen: &Chosen, t: &Transport) -> Rules {
+    let tcp = Tcp { mss: t.mss, ack_size: t.ack_size, ack_every: t.ack_every, rto_min: t.rto_min };
+    Rules::new(&Config::read(&chosen.values), tcp)
 }
 
 /// The kind, and the rules as the guest decodes them.
-fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
-    let c = Config::read(&chosen.values);
-    if c.recent > Time::ZERO {
+fn proboscis(rules: &Rules) -> Result<[u64; SHIM], String> {
+    if rules.c.recent > Time::ZERO {
         return Err("the guest keeps nothing of the trains of other connections; legal: `recent = \"0s\"`".into());
     }
-    let tcp = Tcp { mss: t.mss, ack_size: t.ack_size, ack_every: t.ack_every, rto_min: t.rto_min };
-    let mut shim = [PROBOSCIS; SHIM];
-    shim[1..].copy_from_slice(&Rules::new(&c, tcp).words());
-    Ok(shim)
+    Ok(encode(rules))
 }
 
-/// The rules of ProBoSCIS in the numbers of [`shim`]; `None`: they are those of no shim or of another one.
+fn encode(rules: &Rules) -> [u64; SHIM] {
+    let mut shim = [PROBOSCIS; SHIM];
+    shim[1..].copy_from_slice(&rules.words());
+    shim
+}
+
+/// Decodes the rules of ProBoSCIS from the numbers of [`shim`]; `None`: they are those of no shim or of another one. The budget of repeated probes is
+/// not among the numbers: [`rules_of`] has it.
 pub fn rules(shim: &[u64; SHIM]) -> Option<Rules> {
     let (kind, words) = shim.split_first()?;
     if *kind == PROBOSCIS { words.try_into().ok().map(Rules::from_words) } else { None }
@@ -69,16 +82,29 @@ pub fn rules(shim: &[u64; SHIM]) -> Option<Rules> {
 
 /// Makes the shim with these numbers leave data of accepting hosts alone.
 pub fn clear_answers(shim: &mut [u64; SHIM]) {
-    shim[ANSWERS] = 0;
+    if let Some(mut rules) = rules(shim) {
+        rules.c.answers = false;
+        *shim = encode(&rules);
+    }
 }
 
-/// Picoseconds in which a host whose link has `rate` may repeat one probe of a transport with these numbers of a shim.
-pub fn cost_of_probe(t: &Transport, shim: &[u64; SHIM], rate: Rate) -> u64 {
-    let budget = t.shims.iter().find(|s| s.name == "proboscis").map_or(1.0, |s| s.values.float("probe-budget"));
-    (rate.tx_time(shim[16]).0 as f64 / budget).ceil() as u64
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Period of the hosts' timers of a shim with these numbers.
-pub fn period(shim: &[u64; SHIM]) -> Time {
-    Time(shim[8])
+    /// Only one number changes, and only where the shim is ProBoSCIS.
+    #[test]
+    fn answers_are_cleared() {
+        let mut words = [1; WORDS];
+        // The ends have three values.
+        words[22] = 2;
+        let mut shim = encode(&Rules::from_words(&words));
+        let before = shim;
+        clear_answers(&mut shim);
+        let changed: Vec<usize> = (0..SHIM).filter(|&i| shim[i] != before[i]).collect();
+        assert_eq!((changed.len(), rules(&before).unwrap().c.answers, rules(&shim).unwrap().c.answers), (1, true, false));
+        let mut other = [MISBEHAVING; SHIM];
+        clear_answers(&mut other);
+        assert_eq!(other, [MISBEHAVING; SHIM]);
+    }
 }

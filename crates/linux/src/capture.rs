@@ -3,8 +3,8 @@
 //! The guest reports the headers of each packet before its first event. A packet is captured at a port when its next event is known: only then is it clear
 //! whether the link behind the port has lost it.
 
+use crate::headers::Headers;
 use crate::protocol::{Header, Leave, Packet, reason, what};
-use forebay_capture::Headers;
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::{Capture, CapturedPacket, PacketEvent, PortInterfaces};
 use forebay_experiment::series::Series;
@@ -192,8 +192,8 @@ fn dropped(why: u8) -> PacketEvent {
 mod tests {
     use super::*;
     use crate::testing::{data, experiment};
-    use forebay_capture::Frame;
     use forebay_experiment::capture::{CapturePlace, CapturePoint, IpVersion, TcpHeader, tcp_flag};
+    use forebay_store::capture::Frame;
     use forebay_types::PortId;
 
     /// A capture at the first sender, at the bottleneck, and at the receiver.

@@ -1,7 +1,7 @@
 //! The backend `linux`: experiments with the TCP of a Linux kernel, in virtual time.
 //!
 //! The kernel runs as an ordinary program (User-mode Linux; crate `forebay-kernel` builds it). It holds the network, as a driver, and the end
-//! points; the applications of `forebay-traffic` run here and decide who writes what and when, as they do over the simulator. The guest's time
+//! points; the applications of `forebay-apps` run here and decide who writes what and when, as they do over the simulator. The guest's time
 //! stands still while it waits for an answer, so that the conversation costs none.
 
 mod apps;
@@ -12,6 +12,7 @@ mod failures;
 #[cfg(test)]
 mod fake_guest;
 mod guest;
+mod headers;
 mod host_queue;
 pub mod kernel;
 pub mod link;

@@ -12,7 +12,7 @@ use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_kernel::shims::{PROBOSCIS, SHIM, clear_answers, cost_of_probe, period};
+use forebay_kernel::shims::{SHIM, clear_answers, rules_of};
 use forebay_kernel::tags::TAGS;
 use forebay_queues::{QueueConfig, SharedBuffer, SharedPolicy};
 use forebay_types::{AppId, GroupId, NodeId, QueueLen, Time, WorkloadId};
@@ -251,7 +251,7 @@ impl Plan {
             frames.put(protocol::Interface { node: host.get(), profile: profile as u32, address, mtu });
         }
         for (id, group) in experiment.groups.enumerate() {
-            self.shim_hosts(experiment, seed, (id, &group.tcp), frames);
+            Plan::shim_hosts(experiment, seed, (id, &group.tcp), frames);
         }
         let limits = experiment.groups.iter().any(|g| g.tcp.byte_queue_limits);
         for (i, &(host, _)) in self.interfaces.iter().enumerate() {
@@ -264,17 +264,14 @@ impl Plan {
     }
 
     /// Shim configuration of the hosts of a transport: the timer's phase is that of the simulator (`engine/endpoint_shim.rs`).
-    fn shim_hosts(&self, experiment: &Experiment, seed: u64, (id, tcp): (GroupId, &Transport), frames: &mut Frames) {
-        let shim = &self.groups[id.index()].shim;
-        if shim[0] != PROBOSCIS {
-            return;
-        }
+    fn shim_hosts(experiment: &Experiment, seed: u64, (id, tcp): (GroupId, &Transport), frames: &mut Frames) {
+        let Some(rules) = rules_of(tcp) else { return };
         let network = &experiment.network;
         for (node, _) in network.nodes.enumerate().filter(|(_, n)| n.host) {
             let Some(port) = network.ports.iter().find(|p| p.from == node) else { continue };
             let owner = [u64::from(id.get()), u64::from(node.get())];
-            let phase = RngStream::ShimPhase.stream(seed, &owner).below(period(shim).0);
-            let cost = cost_of_probe(tcp, shim, port.rate);
+            let phase = RngStream::ShimPhase.stream(seed, &owner).below(rules.c.tick.0);
+            let cost = rules.cost_of_probe(port.rate.tx_time(u64::from(rules.probe_size))).0;
             frames.put(protocol::ShimHost { group: id.get(), node: node.get(), phase, cost });
         }
     }

@@ -3,7 +3,9 @@
 use crate::detach::detached;
 use crate::errors;
 use crate::scenario::Scenario;
-use forebay_engine::{EngineError, Step};
+use forebay_experiment::world::World;
+use forebay_sim::program::{self, EngineError, Step};
+use forebay_sim::world::Simulator;
 use forebay_types::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,12 +17,11 @@ const WINDOWS: u32 = 1000;
 /// An engine; `forebay.Engine` uses it.
 #[pyclass(frozen)]
 pub(crate) struct Engine {
-    inner: Mutex<forebay_engine::Engine>,
+    inner: Mutex<program::Engine>,
 }
 
 fn raised(error: &EngineError) -> PyErr {
     match error {
-        EngineError::Scenario(errors) => errors::scenario(errors),
         EngineError::Run(error) => errors::engine(&error.to_string()),
         EngineError::Argument(text) => PyValueError::new_err(text.clone()),
     }
@@ -31,7 +32,9 @@ impl Engine {
     /// Creates the network of a scenario.
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Engine> {
-        let engine = detached(py, || forebay_engine::Engine::new(&scenario.inner))?;
+        let resolved = detached(py, || scenario.inner.resolve_for_program())?.map_err(|e| errors::scenario(&e))?;
+        let experiment = resolved.for_program(Simulator.name()).map_err(PyValueError::new_err)?;
+        let engine = detached(py, || program::Engine::new(experiment))?;
         Ok(Engine { inner: Mutex::new(engine.map_err(|e| raised(&e))?) })
     }
 
@@ -84,7 +87,7 @@ impl Engine {
 }
 
 impl Engine {
-    fn lock(&self) -> MutexGuard<'_, forebay_engine::Engine> {
+    fn lock(&self) -> MutexGuard<'_, program::Engine> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

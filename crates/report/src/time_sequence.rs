@@ -5,8 +5,8 @@ use crate::page::{
     Chart, Dimension, EventKind, Events, Fact, Figure, Headline, Page, Panel, Section, Subject, Term, TimeChart, TimeLine, Times,
     View,
 };
-use forebay_capture::{FlowEventKind, FlowTrace};
 use forebay_experiment::rows::TcpRow;
+use forebay_store::capture::{FlowEventKind, FlowTrace};
 
 /// Maximum number of packets in a picture. Our choice: browsers draw them without delay.
 const MAX_PACKETS: usize = 20_000;

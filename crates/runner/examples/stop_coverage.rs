@@ -10,9 +10,9 @@
 mod results_table;
 
 use forebay_experiment::decisions::WorkItem;
+use forebay_experiment::stopping::measure::value_at;
 use forebay_runner::{Job, StopRequest, simulate};
 use forebay_scenario::{Resolved, Scenario};
-use forebay_stopping::measure::value_at;
 use forebay_types::{GroupId, Time};
 use results_table::Arguments;
 use std::ops::ControlFlow;

@@ -13,9 +13,9 @@ mod results_table;
 
 use forebay_experiment::decisions::WorkItem;
 use forebay_experiment::size_bin::SizeBin;
+use forebay_experiment::stopping::warmup;
 use forebay_runner::{Job, simulate};
 use forebay_scenario::{Resolved, Scenario};
-use forebay_stopping::warmup;
 use forebay_types::{estimate, math};
 use results_table::Arguments;
 use std::ops::ControlFlow;

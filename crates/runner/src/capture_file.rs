@@ -1,11 +1,11 @@
 //! Captured packets of a run as a file.
 
 use crate::trace::Trace;
-use forebay_capture::{Interface, PacketFile, PacketTable, host};
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::{CaptureFormat, CapturePlace, CapturePoint, CapturedPacket};
 use forebay_experiment::report::Report;
 use forebay_store::RunInfo;
+use forebay_store::capture::{Interface, PacketFile, PacketTable, host};
 use std::io::{self, BufWriter, Write};
 
 /// Packets that are read from their series at once.

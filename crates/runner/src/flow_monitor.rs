@@ -1,11 +1,11 @@
 //! Statistics of all packets of a run: the run is repeated with its hosts and switches captured.
 
 use crate::rerun::{ExplainError, configured, recorded, repeat};
-use forebay_capture::FlowMonitor;
 use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint};
 use forebay_experiment::network::Network;
 use forebay_experiment::worlds::Worlds;
 use forebay_store::RunDir;
+use forebay_store::capture::FlowMonitor;
 
 /// Packets that are read from their series at once.
 const PIECE: usize = 1 << 12;

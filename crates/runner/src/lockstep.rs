@@ -4,9 +4,9 @@
 //! with any number of active threads.
 
 use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
-use forebay_stopping::comparison::Comparison;
-use forebay_stopping::rule::{due_work, next_time};
-use forebay_stopping::sampling::Sampling;
+use forebay_experiment::stopping::comparison::Comparison;
+use forebay_experiment::stopping::rule::{due_work, next_time};
+use forebay_experiment::stopping::sampling::Sampling;
 use forebay_types::{Time, TimeOrNever};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

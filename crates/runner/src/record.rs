@@ -3,9 +3,9 @@
 use crate::job::Job;
 use crate::runs::Outcome;
 use crate::stopping::{StoppedRun, VariantNames, known_figures};
+use forebay_experiment::stopping::rule::Stop;
 use forebay_experiment::transport::Group;
 use forebay_scenario::Resolved;
-use forebay_stopping::rule::Stop;
 use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, built, combined_fingerprint, utc};
 use std::time::{Duration, SystemTime};
 

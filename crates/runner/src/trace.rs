@@ -5,7 +5,6 @@ use crate::job::Job;
 use crate::rerun::{ExplainError, configured, recorded, repeat};
 use crate::routes::{Endpoints, routes};
 use crate::simulate::{Simulated, simulate};
-use forebay_capture::FlowTrace;
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint};
 use forebay_experiment::report::{Cut, RunError};
@@ -13,6 +12,7 @@ use forebay_experiment::rows::FlowRow;
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_store::RunDir;
+use forebay_store::capture::FlowTrace;
 use forebay_types::{NodeId, PortId, Time};
 use std::ops::ControlFlow;
 

@@ -2,10 +2,10 @@
 
 pub mod cc;
 mod cores;
-pub mod driven_run;
 pub mod engine;
 pub mod exchange;
 pub mod net;
+pub mod program;
 pub mod run;
 #[cfg(test)]
 mod sequences;

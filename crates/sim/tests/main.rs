@@ -3,6 +3,7 @@
 mod buffered_ports;
 mod external;
 mod peer_errors;
+mod program;
 mod scripted;
 mod tcp_connections;
 mod tcp_random;

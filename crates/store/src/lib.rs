@@ -6,6 +6,7 @@
 //! * [`schema`] lists all tables and columns, with units and meanings; files and documentation are generated from it.
 //! * [`RunWriter`] writes a directory, [`RunDir`] reads one, [`Manifest`] describes its contents.
 //! * [`stats`] and [`summary`] reduce rows to summary metrics.
+//! * [`capture`] writes captured packets in the formats of other programs.
 //! * [`mod@unit`] stores the results of single runs by key; [`sweep`] is a directory of many of them.
 //!
 //! No other crate depends on Parquet. `crates/py` uses the part of Arrow that hands tables to Python.
@@ -13,6 +14,7 @@
 mod arrow_fields;
 mod batch;
 pub mod bins;
+pub mod capture;
 mod column;
 mod csv_file;
 mod dir;

@@ -86,9 +86,9 @@ mod tests {
                 let again = rng.below(4) == 0;
                 let high = if again { offset + 1 + rng.below(4 * mss) } else { offset };
                 let s = Segment { offset, high, begin, end, mss, again };
-                let theirs = forebay_cores::Segment { offset, high, begin, end, mss: mss as u32, again: again.into() };
+                let theirs = forebay_tests::driver::Segment { offset, high, begin, end, mss: mss as u32, again: again.into() };
                 let class = data(&tag, &s);
-                assert_eq!(u32::from(class), forebay_cores::class(&tag, &theirs), "{tag:?}, {s:?}");
+                assert_eq!(u32::from(class), forebay_tests::driver::class(&tag, &theirs), "{tag:?}, {s:?}");
                 seen[usize::from(class)] += 1;
             }
             assert!(seen.iter().filter(|n| **n > 1_000).count() >= if tag[0] == SERVICE { 1 } else { 2 }, "{tag:?}: {seen:?}");

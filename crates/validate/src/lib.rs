@@ -1,6 +1,6 @@
 //! Validation of the TCP endpoints. Packet scripts in packetdrill's language run against the simulator's endpoint or a kernel's in virtual time:
 //! timed packets in and out, socket calls, assertions. Whole scenarios and drawn connections are compared with a kernel. `docs/internals/conformance.md`
-//! describes the supported part of the language and lists the scripts of the project.
+//! describes the supported part of the language and lists the scripts of the project. [`referee`] judges congestion controls by published criteria.
 
 pub mod agreement;
 mod case;
@@ -18,6 +18,7 @@ mod observation;
 mod outcome;
 pub mod page;
 mod parser;
+pub mod referee;
 mod run;
 pub mod script;
 mod settings;

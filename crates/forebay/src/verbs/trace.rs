@@ -2,13 +2,13 @@
 
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
-use forebay_capture::FlowEventKind;
-use forebay_capture::qlog::{Dialect, Log};
 use forebay_experiment::rows::{TcpRow, TimeoutRow};
 use forebay_platform::files;
 use forebay_report::page::Fact;
 use forebay_report::time_sequence::{TimeSequence, time_sequence};
 use forebay_runner::{MessageSelector, Trace, trace, write_flow};
+use forebay_store::capture::FlowEventKind;
+use forebay_store::capture::qlog::{Dialect, Log};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, file_name};
 use forebay_types::Time;

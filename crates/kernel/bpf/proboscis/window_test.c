@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The window of window_core.bpf.h for a test that holds it against the simulator's (crates/cores). */
+/* The window of window_core.bpf.h for a test that holds it against the simulator's (tests/driver). */
 #include "window_core.bpf.h"
 
 void fb_test_window_open(struct shim_window *s, cc_u32 ack)

@@ -26,10 +26,10 @@ use crate::text::source::At;
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::registry::Place;
+use forebay_experiment::stopping::rule::Stop;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_stopping::rule::Stop;
 use forebay_types::{QueueLen, Rate, Time};
 use serde_json::{Map, Value as Json};
 
@@ -58,6 +58,24 @@ pub struct Resolved {
     pub notes: Vec<String>,
     /// Files that the scenario names, such as size tables and flow lists. With the echo of a variant and a seed, they determine a run.
     pub files: Vec<FileRead>,
+}
+
+impl Resolved {
+    /// The only experiment of a program that sends messages while the simulation runs ([`Scenario::resolve_for_program`]).
+    ///
+    /// # Errors
+    /// Another backend than `world`, or several transports to compare.
+    pub fn for_program(&self, world: &str) -> Result<&Experiment, String> {
+        if self.world.name() != world {
+            return Err(format!("the scenario has `world = \"{}\"`; an engine needs \"{world}\"", self.world.name()));
+        }
+        let [variant] = self.variants.as_slice() else {
+            let labels: Vec<&str> = self.variants.iter().map(|v| v.label.as_str()).collect();
+            let labels = labels.join(", ");
+            return Err(format!("the scenario compares transports ({labels}); an engine needs one: set `transport.cc`"));
+        };
+        Ok(&variant.config)
+    }
 }
 
 impl Resolved {

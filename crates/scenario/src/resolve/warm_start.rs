@@ -4,9 +4,9 @@ use crate::schema::context::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::text::source::At;
 use forebay_experiment::Experiment;
+use forebay_experiment::stopping::rule::round_trip;
+use forebay_experiment::stopping::steady_state;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_stopping::rule::round_trip;
-use forebay_stopping::steady_state;
 use forebay_types::Time;
 
 /// Round-trip times over which the flows alive at time zero start: at the same time their first windows would fill the queues. Our choice.

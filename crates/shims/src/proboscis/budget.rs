@@ -15,10 +15,7 @@ pub struct Budget {
 impl Budget {
     /// A full bucket for a host whose link needs `probe_time` to send one probe.
     pub fn of_link(r: &Rules, probe_time: Time) -> Budget {
-        let cost = probe_time.0 as f64 / r.c.probe_budget;
-        // Rounded up.
-        let whole = cost as u64;
-        Budget::new(Time(whole.saturating_add(u64::from((whole as f64) < cost))), r.c.probe_burst)
+        Budget::new(r.cost_of_probe(probe_time), r.c.probe_burst)
     }
 
     /// A full bucket of `burst` probes, which earns one in the time `cost`.

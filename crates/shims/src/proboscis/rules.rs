@@ -49,6 +49,15 @@ impl Rules {
         Rules { c: c.clone(), mss: tcp.mss, probe_size, least: u64::from(floor) * u64::from(tcp.mss), restart_after }
     }
 
+    /// Time in which a host earns one repeated probe, if its link needs `probe_time` to send one: with its share of the link (`probe_budget`),
+    /// rounded up.
+    pub fn cost_of_probe(&self, probe_time: Time) -> Time {
+        let cost = probe_time.0 as f64 / self.c.probe_budget;
+        // `f64::ceil` is not in `core`.
+        let whole = cost as u64;
+        Time(whole.saturating_add(u64::from((whole as f64) < cost)))
+    }
+
     /// The rules as numbers, as [`Rules::from_words`] reads them. The share of the link for repeated probes and the cache of trains are not among them.
     pub fn words(&self) -> [u64; WORDS] {
         let c = &self.c;

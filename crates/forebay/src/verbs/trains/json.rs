@@ -1,6 +1,6 @@
 //! The results as one JSON object, in SI units.
 
-use forebay_trains::{
+use forebay_formats::trains::{
     Answer, ConnectionRow, DirectionRow, Gap, Histogram, HostNames, Incast, Options, Retransmissions, Summary, Trains,
 };
 use serde_json::{Map, Value, json};

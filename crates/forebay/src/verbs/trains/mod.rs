@@ -9,7 +9,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data, warn};
 use crate::terminal::progress::{ProgressFormat, as_event};
 use crate::terminal::{grid, style, wrap};
-use forebay_trains::{
+use forebay_formats::trains::{
     Analysis, Anonymise, Error, Gap, HostNames, HostRules, InputFile, Options, Resample, Summary, answer, in_order,
 };
 use forebay_types::{Rate, Time};

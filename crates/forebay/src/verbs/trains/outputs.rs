@@ -3,8 +3,10 @@
 use crate::new_file::{failed, free, illegal_name, put, scenario_name};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::warn;
+use forebay_formats::trains::{
+    FILES, FlowList, HostNames, Network, Resample, Summary, Tables, replay_scenario, resample_scenario,
+};
 use forebay_platform::files;
-use forebay_trains::{FILES, FlowList, HostNames, Network, Resample, Summary, Tables, replay_scenario, resample_scenario};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -51,12 +53,12 @@ impl Drop for Temporary {
     }
 }
 
-impl forebay_trains::Sink for List {
+impl forebay_formats::trains::Sink for List {
     fn begin(&mut self, first_ns: u64) {
         self.flows.begin(first_ns);
     }
 
-    fn message(&mut self, message: &forebay_trains::Message) {
+    fn message(&mut self, message: &forebay_formats::trains::Message) {
         self.flows.message(message);
     }
 }

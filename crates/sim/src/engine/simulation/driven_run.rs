@@ -28,7 +28,7 @@ pub enum Step {
 }
 
 /// A simulation whose messages a program sends.
-pub struct DrivenRun {
+pub(crate) struct DrivenRun {
     simulation: Simulation<'static>,
     app: AppId,
     /// Time of the last event that the program got.
@@ -54,7 +54,7 @@ impl DrivenRun {
     ///
     /// # Errors
     /// The memory or the address space of the machine does not suffice for the network.
-    pub fn new(config: CheckedExperiment<'_>, seed: u64, workload: WorkloadId) -> Result<DrivenRun, RunError> {
+    pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64, workload: WorkloadId) -> Result<DrivenRun, RunError> {
         Ok(DrivenRun {
             simulation: Simulation::with_program(config, seed, Some(workload))?,
             app: AppId::new(workload.get()),
@@ -72,23 +72,23 @@ impl DrivenRun {
     }
 
     /// Time of the last event that the program got.
-    pub fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         self.now
     }
 
     /// Messages that have not been delivered.
-    pub fn open(&self) -> u64 {
+    pub(crate) fn open(&self) -> u64 {
         self.open
     }
 
     /// Packet transmissions so far.
-    pub fn packet_hops(&self) -> u64 {
+    pub(crate) fn packet_hops(&self) -> u64 {
         self.simulation.state.hops()
     }
 
     /// Sends a message of `bytes` bytes, at least one, from host `src` to host `dst`, another one. Returns its number, counted from 0, and the time at
     /// which it begins; `None` if no transport is assigned to the host.
-    pub fn send(&mut self, src: NodeId, dst: NodeId, bytes: u64) -> Option<(u64, Time)> {
+    pub(crate) fn send(&mut self, src: NodeId, dst: NodeId, bytes: u64) -> Option<(u64, Time)> {
         let group = lock_app(&self.simulation.apps[self.app]).pick_transport(src)?;
         let tag = self.sent;
         let first = InitialData::Only(Job::of(bytes));
@@ -109,7 +109,7 @@ impl DrivenRun {
 
     /// Sets a timer for `time`, or for now if that is earlier. Returns its number, counted from 0. Timers of one time are due in the order in which they
     /// were set.
-    pub fn schedule(&mut self, time: Time) -> u64 {
+    pub(crate) fn schedule(&mut self, time: Time) -> u64 {
         let number = self.timers_set;
         self.timers_set += 1;
         self.timers.push(Reverse((time.max(self.now), number)));
@@ -117,7 +117,7 @@ impl DrivenRun {
     }
 
     /// Runs to the next event for the program, at most `windows` windows or parts of them.
-    pub fn step(&mut self, windows: u32) -> Step {
+    pub(crate) fn step(&mut self, windows: u32) -> Step {
         for _ in 0..windows.max(1) {
             if let Some((time, message)) = self.delivered.pop_front() {
                 self.now = time;

@@ -173,19 +173,17 @@ impl SimState {
             if packet <= timer && moderates {
                 self.interrupt(node, now);
             } else if packet <= timer {
-                // SAFETY: the ring releases the packet but keeps it until packets are added, which only the node at the far end does.
-                let p = unsafe { &*place };
+                // SAFETY: the ring releases the packet but keeps it until packets are added, which only the node at the far end does; there is no other
+                // reference to it.
+                let p = unsafe { &mut *place.cast_mut() };
                 ring.advance(Ring::behind(head, p));
                 // SAFETY: as above.
                 if inspects && self.inspect(node, p, || unsafe { Ring::extra_behind(place) }) {
                     continue;
                 }
                 if whole_ns {
-                    // SAFETY: as above; there is no other reference to the packet.
-                    unsafe { (*place.cast_mut()).arrival = now };
+                    p.arrival = now;
                 }
-                // SAFETY: as above.
-                let p = unsafe { &*place };
                 if p.has(flag::ACK) {
                     // SAFETY: as above.
                     self.receive_ack(node, p, || unsafe { Ring::extra_behind(place) });

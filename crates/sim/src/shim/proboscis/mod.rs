@@ -23,7 +23,7 @@ use super::endpoint::{Balance, End, EndpointShim};
 use crate::net::packet::{Extra, Packet, Wire, flag};
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
-use forebay_shims::proboscis;
+use forebay_shims::proboscis::{self, Output};
 use forebay_types::{NodeId, Rate, Time};
 
 /// The end that sends the data.
@@ -110,8 +110,8 @@ impl End<Proboscis> for SenderShim {
 /// Discards SYN-ACKs that were held: [`Balance`] counts them.
 struct Discard;
 
-impl Wire for Discard {
-    fn emit(&mut self, _packet: Packet, _extra: Option<&Extra>) {
+impl Output<Packet> for Discard {
+    fn send(&mut self, _packet: Packet) {
         unreachable!("a packet that arrives releases none");
     }
 }
@@ -129,7 +129,7 @@ impl End<Proboscis> for ReceiverShim {
 
     fn ingress(&mut self, r: &Rules, _host: &mut Host, now: Time, p: &mut Packet) -> bool {
         // A datagram is not TCP.
-        p.has(flag::DATAGRAM) || self.on_ingress(r, now, p, &mut ToWire(&mut Discard))
+        p.has(flag::DATAGRAM) || self.on_ingress(r, now, p, &mut Discard)
     }
 
     fn waiting(&self) -> bool {

@@ -1,6 +1,0 @@
-//! Comparisons of C and Rust in one program, one file a subject: `cargo test -p forebay-cores --test main tags::` runs one of them.
-
-mod network;
-mod qdiscs;
-mod tags;
-mod window;
