@@ -64,6 +64,24 @@ void fb_device_start(void)
 			netdev_reset_queue(devices[i]);
 }
 
+void fb_device_restart(u32 node)
+{
+	u32 i;
+
+	rtnl_lock();
+	for (i = 0; devices && i < fb_setup.world.interfaces; i++) {
+		struct Qdisc *queue;
+
+		if (fb_setup.interfaces[i].node != node || !devices[i] || devices[i]->priv_flags & IFF_NO_QUEUE)
+			continue;
+		queue = rtnl_dereference(netdev_get_tx_queue(devices[i], 0)->qdisc);
+		spin_lock_bh(qdisc_lock(queue));
+		qdisc_reset(queue);
+		spin_unlock_bh(qdisc_lock(queue));
+	}
+	rtnl_unlock();
+}
+
 void fb_device_report(void)
 {
 	u32 i;

@@ -10,6 +10,8 @@
 int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node), void (*receives)(struct sk_buff *skb));
 /* The run begins: byte queue limits begin as those of interfaces that come up now, however long the guest took to boot. */
 void fb_device_start(void);
+/* The link of host `node` has come back: the queue disciplines of its interfaces begin as new ones (dev_deactivate, dev_activate). */
+void fb_device_restart(u32 node);
 /* Leaves an FB_HOST_DROPS for every interface whose queue discipline has dropped packets since the last. */
 void fb_device_report(void);
 struct net *fb_net(u32 interface);

@@ -14,10 +14,12 @@
 
 #include "clock.h"
 #include "control.h"
+#include "device.h"
 #include "ends.h"
 #include "flow_hash.h"
 #include "network.h"
 #include "proboscis.h"
+#include "setup.h"
 #include "transmit.h"
 #include "wire.h"
 
@@ -122,6 +124,8 @@ int fb_wire_link(const struct fb_link *change)
 	error = fb_net_link(change, fb_now());
 	arm();
 	local_bh_enable();
+	if (!error && change->up)
+		fb_device_restart(fb_setup.ports[change->port].from);
 	return error;
 }
 

@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use forebay_types::param::{Entry, Kind, Param, Values};
-use forebay_types::{Time, mix};
+use forebay_types::{Rate, Rng, Time, mix};
 
 /// No packet, or no connection.
 const NONE: u32 = u32::MAX;
@@ -23,6 +23,8 @@ const NONE: u32 = u32::MAX;
 const SHORT_PATH: usize = 8;
 /// Lists of connections (`fq_trees_log`).
 const BUCKETS: usize = 1024;
+/// Flows of packets without a full socket (`orphan_mask`, fq_init).
+const ORPHANS: u64 = 1024;
 /// Time after which an idle connection may be forgotten (`FQ_GC_AGE`), and number of those that one packet removes (`FQ_GC_MAX`).
 const FORGET_AFTER: Time = Time::from_secs(3);
 const FORGET_MAX: u32 = 8;
@@ -105,9 +107,21 @@ pub struct Fq {
     /// Packets that senders hold, and connections with [`Flow::waits`].
     held: u32,
     waiting: u32,
+    /// Random number in the hash of packets without a full socket.
+    perturbation: u64,
 }
 
 impl Fq {
+    /// The queue of a packet, by its `flow`. SYN-ACKs with the same lowest bits of their hash share one, because they have no full socket (fq_classify).
+    fn flow_id(&self, flow: u64) -> u64 {
+        let flow = flow & !Arrival::RELEASED;
+        if flow & Arrival::ORPHAN == 0 {
+            return flow;
+        }
+        // The hash of fq_codel, whose upper 32 bits are those of a packet (`sk_txhash`).
+        Arrival::ORPHAN | (mix(flow ^ Arrival::ORPHAN ^ self.perturbation) >> 32) % ORPHANS
+    }
+
     fn quantum(&self) -> i64 {
         self.quantum.unwrap_or(LEAST) as i64
     }
@@ -225,7 +239,7 @@ impl Fq {
     /// As [`Fq::enqueue`], in the queue of the connection.
     #[inline(never)]
     fn enqueue_flow(&mut self, now: Time, packet: &Queued) -> Verdict {
-        let index = self.classify(packet.packet.flow & !Arrival::RELEASED, now);
+        let index = self.classify(self.flow_id(packet.packet.flow), now);
         let quantum = self.quantum();
         let flow = &mut self.flows[index as usize];
         if flow.packets >= self.flow_limit {
@@ -265,6 +279,10 @@ impl Fq {
 }
 
 impl Discipline for Fq {
+    fn start(&mut self, _rate: Rate, mut rng: Rng) {
+        self.perturbation = rng.next_u64();
+    }
+
     fn set_defaults(&mut self, _senders: u64, packet: u64) {
         self.quantum = self.quantum.or(Some((2 * packet).clamp(LEAST, MOST)));
         self.initial_quantum = self.initial_quantum.or(Some((10 * packet).min(MOST)));
@@ -391,6 +409,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         queued: 0,
         held: 0,
         waiting: 0,
+        perturbation: 0,
     }))))
 }
 

@@ -153,3 +153,19 @@ fn announced_packets_keep_their_place() {
         assert_eq!(flows, if early_turn { [2, 2, 1] } else { [1, 2, 2] });
     }
 }
+
+/// SYN-ACKs whose hashes have the same lowest bits are one flow, and another flow than that of their connection (fq_classify): the second one waits
+/// for the turn of the first, and data of its connection does not.
+#[test]
+fn syn_acks_of_equal_hash_share_flow() {
+    let mut p = port(&[("initial-quantum", Value::Bytes(forebay_types::Bytes(60)))]);
+    let mut seen = std::collections::BTreeMap::new();
+    let pair = |flow: u64| seen.insert((mix(flow) >> 32) % ORPHANS, flow).map(|earlier| (earlier, flow));
+    let (first, second) = (1..).find_map(pair).unwrap();
+    (0..8).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 9)), Verdict::Accept));
+    for flow in [first | Arrival::ORPHAN, second | Arrival::ORPHAN, second] {
+        assert_eq!(p.arrive(packet(60, 0, 0, flow)), Verdict::Accept);
+    }
+    let flows: Vec<u64> = std::iter::from_fn(|| next_flow(&mut p)).skip(8).collect();
+    assert_eq!(flows, [first | Arrival::ORPHAN, second, second | Arrival::ORPHAN]);
+}

@@ -99,7 +99,7 @@ pub struct Arrival {
     pub class: u8,
     /// Rank for schedulers by remaining size: smaller is more urgent.
     pub rank: u16,
-    /// Identifier of the connection and direction. At an interface of a host also [`Arrival::RELEASED`].
+    /// Identifier of the connection and direction. At an interface of a host also [`Arrival::RELEASED`] and [`Arrival::ORPHAN`].
     pub flow: u64,
 }
 
@@ -107,6 +107,8 @@ impl Arrival {
     /// Bit of `flow` of a packet that the sender has held until its departure time, for a discipline that holds packets
     /// ([`Queue::holds_departures`](crate::Queue::holds_departures)). The others do not receive it.
     pub const RELEASED: u64 = 1 << 63;
+    /// Bit of `flow` of a packet that no full socket sends: a SYN-ACK, for the same disciplines.
+    pub const ORPHAN: u64 = 1 << 62;
 }
 
 /// State of the port at which a packet arrives.

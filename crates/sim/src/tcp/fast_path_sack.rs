@@ -118,6 +118,7 @@ impl Sender {
         } else {
             self.proportional_window(c, acked, covered.segments, true);
         }
+        self.update_pacing_rate(c);
         self.stats.update_cwnd_max(self.cc.window.cwnd);
         match self.refill_buffer(c, now, out) {
             true => self.fill_and_transmit(c, now, out),

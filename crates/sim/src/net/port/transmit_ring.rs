@@ -25,10 +25,6 @@ pub(super) fn departure(packet: &Packet, time: Time) -> Option<Departure> {
     counts.then(|| Departure { conn: packet.conn, generation: packet.generation(), seq: packet.seq, time })
 }
 
-/// Bit of a flow's number in the fair queue of a host: SYN-ACKs are not of the flow of their connection, because they have no full socket yet
-/// (fq_classify).
-const SYN_ACK: u64 = 1 << 62;
-
 /// Returns true if a packet may bypass the empty discipline to an open ring.
 #[inline(always)]
 fn can_bypass(discipline: &impl Buffered) -> bool {
@@ -444,7 +440,7 @@ impl Port {
             facts.flow |= Arrival::RELEASED;
         }
         if packet.has(flag::SYN) && packet.has(flag::ACK) && discipline.holds_departures() {
-            facts.flow |= SYN_ACK;
+            facts.flow |= Arrival::ORPHAN;
         }
         discipline.push(&state, Queued { handle, since: now, packet: facts }, &mut sink);
         let refused = sink.refused;

@@ -7,7 +7,7 @@ use crate::tcp::common::pacer::Pacer;
 use crate::tcp::common::rehash::Rehash;
 use crate::tcp::common::send_limit::Limit;
 use crate::tcp::common::send_stats::PendingMessages;
-use forebay_types::{Time, TimeOrNever};
+use forebay_types::{Rate, Time, TimeOrNever};
 
 /// State that most connections do not need.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) begin: u64,
     /// First stream offset of the last opportunity to send, and the size of its bursts (segmentation offload), 0 without.
     pub(in crate::tcp) bursts: (u64, u64),
+    /// Pacing rate since the last ACK that may have changed the window (`sk_pacing_rate`), if the congestion control does not pace (segmentation offload).
+    pub(in crate::tcp) pacing_rate: Option<Rate>,
     /// Stream offset behind the last segment that was sent, for the first time or again (segmentation offload).
     pub(in crate::tcp) sent_end: u64,
     /// True if no partial acknowledgement has come in this recovery.
@@ -65,6 +67,7 @@ impl ColdState {
         remembered: TimeOrNever::NEVER,
         begin: 0,
         bursts: (0, 0),
+        pacing_rate: None,
         sent_end: 0,
         first_partial: false,
         syn_retx: false,

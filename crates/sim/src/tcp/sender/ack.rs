@@ -130,6 +130,9 @@ impl Sender {
                 self.on_duplicate(c, &{ facts }, out);
             }
         }
+        if acked > 0 || self.flight() > 0 {
+            self.update_pacing_rate(c);
+        }
         self.stats.update_cwnd_max(self.cc.window.cwnd);
         if self.stream.snd_una() > self.stream.written() {
             // The FIN is acknowledged.
